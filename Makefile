@@ -1,0 +1,38 @@
+# Every target sets up what it needs: a .venv with the package and all of its extras.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test bench lint clean
+
+help:  ## what can be made
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/'
+
+# The stamp makes a second call instant; it is stale when the dependencies change.
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "howlearn needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+setup: $(STAMP)  ## install the package and everything it can use into .venv
+
+demo: $(STAMP)  ## simulate learners, select their models, print and write the results to demo/
+	$(BIN)/howlearn demo --out demo --fresh
+
+test: lint  ## lint, types, import contract, doctests, tests
+	$(BIN)/python -m pytest -n auto --dist worksteal
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+bench: $(STAMP)  ## time and memory, as ratios within one run
+	$(BIN)/python -m benchmarks
+
+clean:  ## remove what make has made
+	rm -rf .venv demo dist build

@@ -1,0 +1,56 @@
+"""What goes wrong in the user's hands: every error that the command line prints without a traceback."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+SHOWN_PER_KIND = 5  # rows of one kind that are listed before "and N more"
+
+
+class HowlearnError(Exception):
+    """Something the user can mend; the command line prints it and exits with status 2."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong with the data, and what would help.
+
+    >>> print(Problem("a.csv", 5, "Reward", "7", "a number from 0 to 1", "--reward-range LO,HI"))
+    a.csv, row 5, column Reward: found 7; allowed: a number from 0 to 1 (helps: --reward-range LO,HI)
+    """
+
+    file: str
+    row: int | None  # as a spreadsheet counts: the header is row 1
+    column: str | None
+    found: str
+    allowed: str
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        row = "" if self.row is None else f", row {self.row}"
+        column = "" if self.column is None else f", column {self.column}"
+        remedy = f" (helps: {self.remedy})" if self.remedy else ""
+        return f"{self.file}{row}{column}: found {self.found}; allowed: {self.allowed}{remedy}"
+
+
+class DataError(HowlearnError):
+    """The data cannot be used as they are; carries every problem found."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__(_listing(self.problems))
+
+
+def _listing(problems: Sequence[Problem]) -> str:
+    kinds: dict[tuple[str, str | None, str, str], list[Problem]] = {}
+    for problem in problems:
+        key = (problem.file, problem.column, problem.allowed, problem.remedy)
+        kinds.setdefault(key, []).append(problem)
+    count = len(problems)
+    lines = [f"the data cannot be used as they are: {count} problem{'s' * (count > 1)}"]
+    for members in kinds.values():
+        lines += [f"  {problem}" for problem in members[:SHOWN_PER_KIND]]
+        if len(members) > SHOWN_PER_KIND:
+            lines.append(f"  … and {len(members) - SHOWN_PER_KIND} more like these")
+    return "\n".join(lines)

@@ -1,0 +1,81 @@
+"""PartitionModel: one bandit per cell of a partition of the contexts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from howlearn.errors import HowlearnError
+from howlearn.partition import Cell, Partition, cell_name
+from howlearn.rule import Parameter, Rule
+from howlearn.rules import GradientBandit
+
+Rates = Literal["per-cell", "shared"]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Cells that share their parameters, though not their state: the unit of fitting."""
+
+    cells: tuple[Cell, ...]
+    rule: Rule
+
+    @property
+    def name(self) -> str:
+        """As in the tables: ``1+2+7`` for a cell, ``1+2|7+8`` for cells with one rate."""
+        return "|".join(cell_name(cell) for cell in self.cells)
+
+
+@dataclass(frozen=True)
+class PartitionModel:
+    """Contexts in one cell share state; ``rates`` says whether cells share parameters too.
+
+    Aubert et al. (2025), Algorithm 2. ``rules`` is one rule for all cells, or one per cell.
+
+    >>> PartitionModel("pair", Partition.each(["a", "b"])).n_parameters(n_actions=2)
+    2
+    >>> PartitionModel("pair", Partition.each(["a", "b"]), rates="shared").n_parameters(2)
+    1
+    """
+
+    name: str
+    partition: Partition
+    rules: Rule | tuple[Rule, ...] = GradientBandit()
+    rates: Rates = "per-cell"
+
+    def __post_init__(self) -> None:
+        if self.rates not in ("per-cell", "shared"):
+            raise HowlearnError(
+                f"model {self.name}: rates are per-cell or shared, not {self.rates!r}"
+            )
+        if not isinstance(self.rules, Rule):
+            if len(self.rules) != len(self.partition.cells):
+                raise HowlearnError(
+                    f"model {self.name} has {len(self.partition.cells)} cells and "
+                    f"{len(self.rules)} rules: give one rule, or one per cell"
+                )
+            if self.rates == "shared" and len(set(self.rules)) > 1:
+                raise HowlearnError(
+                    f"model {self.name}: cells with different rules cannot share their rates"
+                )
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """The parts of the model that are fitted on their own."""
+        cells = self.partition.cells
+        rules = (self.rules,) * len(cells) if isinstance(self.rules, Rule) else self.rules
+        if self.rates == "shared":
+            return (Unit(cells, rules[0]),)
+        return tuple(Unit((cell,), rule) for cell, rule in zip(cells, rules, strict=True))
+
+    @property
+    def parameters(self) -> tuple[tuple[Unit, Parameter], ...]:
+        """Every parameter with the unit it belongs to, in the order of the cells."""
+        return tuple((unit, p) for unit in self.units for p in unit.rule.parameters)
+
+    def n_parameters(self, n_actions: int) -> int:
+        return len(self.parameters)
+
+    def with_one_rate(self) -> PartitionModel:
+        """The same cells with one rate for all of them, as ``NAME (one rate)``."""
+        return replace(self, name=f"{self.name} (one rate)", rates="shared")

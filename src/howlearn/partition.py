@@ -1,0 +1,81 @@
+"""Partitions of the contexts: which contexts a learner treats alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from howlearn.errors import HowlearnError
+
+Cell = tuple[str, ...]
+
+
+def cell_name(cell: Iterable[str]) -> str:
+    """The way a cell is written in every table.
+
+    >>> cell_name(["1", "2", "7"])
+    '1+2+7'
+    """
+    return "+".join(cell)
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Contexts split into cells; the contexts of a cell share what is learned.
+
+    >>> Partition.by({"1": {"shape": "square"}, "2": {"shape": "circle"}}, ["shape"])
+    Partition(cells=(('1',), ('2',)))
+    """
+
+    cells: tuple[Cell, ...]
+
+    def __post_init__(self) -> None:
+        if not self.cells or not all(self.cells):
+            raise HowlearnError("a partition needs at least one cell, and no cell may be empty")
+        contexts = self.contexts
+        twice = sorted({c for c in contexts if contexts.count(c) > 1})
+        if twice:
+            raise HowlearnError(
+                f"a context belongs to one cell only, but these are in two: {', '.join(twice)}"
+            )
+
+    @property
+    def contexts(self) -> tuple[str, ...]:
+        """Every context of the partition, cell after cell."""
+        return tuple(context for cell in self.cells for context in cell)
+
+    @classmethod
+    def all(cls, contexts: Sequence[str]) -> Partition:
+        """One cell for everything."""
+        return cls((tuple(contexts),))
+
+    @classmethod
+    def each(cls, contexts: Sequence[str]) -> Partition:
+        """One cell per context."""
+        return cls(tuple((context,) for context in contexts))
+
+    @classmethod
+    def by(cls, features: Mapping[str, Mapping[str, str]], names: Sequence[str]) -> Partition:
+        """One cell per combination of the named features, in order of first appearance."""
+        cells: dict[tuple[str, ...], list[str]] = {}
+        for context, values in features.items():
+            unknown = [name for name in names if name not in values]
+            if unknown:
+                known = ", ".join(values) or "none"
+                raise HowlearnError(
+                    f"context {context} has no feature {unknown[0]}; its features: {known}"
+                )
+            cells.setdefault(tuple(values[name] for name in names), []).append(context)
+        return cls(tuple(tuple(cell) for cell in cells.values()))
+
+    def without(self, exceptions: Sequence[str]) -> Partition:
+        """Take each exception out into a cell of its own, after the others.
+
+        >>> Partition((("1", "2", "8"), ("9",))).without(["8"]).cells
+        (('1', '2'), ('9',), ('8',))
+        """
+        unknown = [context for context in exceptions if context not in self.contexts]
+        if unknown:
+            raise HowlearnError(f"exception {unknown[0]} is not a context of the partition")
+        kept = (tuple(c for c in cell if c not in exceptions) for cell in self.cells)
+        return Partition((*(cell for cell in kept if cell), *((c,) for c in exceptions)))

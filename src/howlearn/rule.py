@@ -1,0 +1,57 @@
+"""What a learning rule must offer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from howlearn.errors import HowlearnError
+
+Form = Literal["gain", "loss"]
+MAX_RATE = 20.0  # beyond this the update is no longer numerically safe
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A number that a fit may choose: its name, its bounds, and the value used without information."""
+
+    name: str
+    lower: float
+    upper: float
+    default: float
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How one cell learns, for any number of actions.
+
+    A cell keeps one preference h per action, 0 at the start; p = softmax(h). After each trial the
+    engine calls, for every action, ``update(h, p, chosen, p_chosen, feedback, *parameters) → h``
+    with ``chosen`` 1.0 for the action taken and 0.0 for the others. ``feedback`` is the reward in
+    gain form and minus the loss in loss form, so that an update is written once for both.
+    ``differential`` is the derivative of that update along a direction:
+    ``(h, dh, p, dp, chosen, p_chosen, dp_chosen, feedback, *parameters, *dparameters) → dh``.
+    """
+
+    form: Form = "gain"
+    max_rate: float = 1.0
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    update: ClassVar[Callable[..., float]]
+    differential: ClassVar[Callable[..., float]]
+
+    def __post_init__(self) -> None:
+        if self.form not in ("gain", "loss"):
+            raise HowlearnError(f"the form of a rule is gain or loss, not {self.form!r}")
+        if not 0 < self.max_rate <= MAX_RATE:
+            raise HowlearnError(
+                f"the largest rate must lie above 0 and at most at {MAX_RATE:g}, not at "
+                f"{self.max_rate:g}"
+            )
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The parameters of one cell, in the order in which ``update`` takes them."""
+        return (Parameter("eta", 0.0, self.max_rate, min(0.03, self.max_rate)),)

@@ -1,0 +1,110 @@
+"""Trials of one learner, and the Study of many learners in one columnar block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from howlearn.errors import HowlearnError
+
+
+@dataclass(frozen=True, eq=False)
+class Trials:
+    """One learner's sequence, coded: ``contexts[context[t]]`` is what trial t showed."""
+
+    learner: str
+    contexts: tuple[str, ...]
+    actions: tuple[str, ...]
+    context: NDArray[np.int32]
+    action: NDArray[np.int16]
+    reward: NDArray[np.float64]
+    scored: NDArray[np.bool_]  # enters the likelihood
+    learned: NDArray[np.bool_]  # updates the state
+    reset: NDArray[np.bool_]  # the state starts anew before this trial
+
+    def __len__(self) -> int:
+        return len(self.context)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where every trial came from, so that results can be laid beside the input."""
+
+    files: tuple[str, ...]
+    file_rows: tuple[int, ...]  # data rows of each file
+    row: NDArray[np.int64]  # of each trial: its row counted over all files, from 0
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """Many learners' trials with shared code books.
+
+    A row of ``about`` and an interval ``starts[i]:starts[i + 1]`` belong to sequence ``i``: one
+    learner, or one learner under one condition. Missed trials are not in the arrays.
+    """
+
+    learners: tuple[str, ...]
+    starts: NDArray[np.int64]
+    contexts: tuple[str, ...]
+    actions: tuple[str, ...]
+    context: NDArray[np.int32]
+    action: NDArray[np.int16]
+    reward: NDArray[np.float64]
+    scored: NDArray[np.bool_]
+    learned: NDArray[np.bool_]
+    reset: NDArray[np.bool_]
+    reward_range: tuple[float, float] = (0.0, 1.0)
+    features: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    about: pl.DataFrame = field(default_factory=pl.DataFrame)  # conditions, then kept columns
+    counts: Mapping[str, int] = field(default_factory=dict)  # rows read, left out, recoded: why
+    notes: tuple[str, ...] = ()  # sentences the user should read
+    source: Source | None = None
+
+    def __post_init__(self) -> None:
+        lengths = {len(a) for a in (self.context, self.action, self.reward, self.scored)}
+        lengths |= {len(self.learned), len(self.reset), int(self.starts[-1])}
+        if len(lengths) != 1 or len(self.starts) != len(self.learners) + 1:
+            raise HowlearnError("the arrays of a study must have one entry per trial")
+        if len(self.actions) < 2:
+            raise HowlearnError("a study needs at least two actions")
+        if self.about.width and self.about.height != len(self.learners):
+            raise HowlearnError("`about` must have one row per sequence")
+
+    def __len__(self) -> int:
+        """How many sequences: learners, or learners × conditions."""
+        return len(self.learners)
+
+    def __getitem__(self, index: int) -> Trials:
+        start, stop = self.starts[index], self.starts[index + 1]
+        part = slice(int(start), int(stop))
+        return Trials(
+            self.learners[index],
+            self.contexts,
+            self.actions,
+            self.context[part],
+            self.action[part],
+            self.reward[part],
+            self.scored[part],
+            self.learned[part],
+            self.reset[part],
+        )
+
+    def __iter__(self) -> Iterator[Trials]:
+        return (self[i] for i in range(len(self)))
+
+    @property
+    def n_scored(self) -> NDArray[np.int64]:
+        """Scored trials of every sequence: the n of every criterion."""
+        total = np.concatenate(([0], np.cumsum(self.scored, dtype=np.int64)))
+        return total[self.starts[1:]] - total[self.starts[:-1]]
+
+    @property
+    def labels(self) -> pl.DataFrame:
+        """The columns that open every table: learner, conditions, kept columns."""
+        return pl.DataFrame({"learner": pl.Series(self.learners, dtype=pl.String)}).hstack(
+            self.about.get_columns()
+        )
