@@ -1,0 +1,77 @@
+"""howlearn: which model best explains how an individual learns, and how sure one may be.
+
+The names below are imported when they are first used, so that ``howlearn --help`` is quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from howlearn._version import __version__
+
+if TYPE_CHECKING:
+    from howlearn.candidates import candidates
+    from howlearn.criteria import AIC, BIC, HoldOut, Penalized
+    from howlearn.errors import DataError, HowlearnError
+    from howlearn.fitting import Fits, fit
+    from howlearn.models import Coin, PartitionModel
+    from howlearn.partition import Partition
+    from howlearn.reading import read
+    from howlearn.rules import Exp3, Exp3IX, GradientBandit
+    from howlearn.selection import Selection, select
+    from howlearn.simulation import simulate
+    from howlearn.study import Study, Trials
+    from howlearn.task import Task
+
+_HOMES = {
+    "howlearn.candidates": ("candidates",),
+    "howlearn.criteria": ("AIC", "BIC", "HoldOut", "Penalized"),
+    "howlearn.errors": ("DataError", "HowlearnError"),
+    "howlearn.fitting": ("Fits", "fit"),
+    "howlearn.models": ("Coin", "PartitionModel"),
+    "howlearn.partition": ("Partition",),
+    "howlearn.reading": ("read",),
+    "howlearn.rules": ("Exp3", "Exp3IX", "GradientBandit"),
+    "howlearn.selection": ("Selection", "select"),
+    "howlearn.simulation": ("simulate",),
+    "howlearn.study": ("Study", "Trials"),
+    "howlearn.task": ("Task",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "AIC",
+    "BIC",
+    "Coin",
+    "DataError",
+    "Exp3",
+    "Exp3IX",
+    "Fits",
+    "GradientBandit",
+    "HoldOut",
+    "HowlearnError",
+    "Partition",
+    "PartitionModel",
+    "Penalized",
+    "Selection",
+    "Study",
+    "Task",
+    "Trials",
+    "__version__",
+    "candidates",
+    "fit",
+    "read",
+    "select",
+    "simulate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"howlearn has no {name!r}")
+    return getattr(import_module(_HOME_OF[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

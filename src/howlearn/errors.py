@@ -1,4 +1,4 @@
-"""What goes wrong in the user's hands: every error that the command line prints without a traceback."""
+"""What goes wrong in the user's hands: the errors that are printed without a traceback."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class HowlearnError(Exception):
 class Problem:
     """One thing that is wrong with the data, and what would help.
 
-    >>> print(Problem("a.csv", 5, "Reward", "7", "a number from 0 to 1", "--reward-range LO,HI"))
-    a.csv, row 5, column Reward: found 7; allowed: a number from 0 to 1 (helps: --reward-range LO,HI)
+    >>> print(Problem("a.csv", 5, "Reward", "7", "0 to 1", "--reward-range LO,HI", more=2))
+    a.csv, row 5 and 2 more, column Reward: found 7; allowed: 0 to 1 (helps: --reward-range LO,HI)
     """
 
     file: str
@@ -26,9 +26,12 @@ class Problem:
     found: str
     allowed: str
     remedy: str = ""
+    more: int = 0  # further rows where the same was found
 
     def __str__(self) -> str:
         row = "" if self.row is None else f", row {self.row}"
+        if self.more:
+            row += f" and {self.more:,} more"
         column = "" if self.column is None else f", column {self.column}"
         remedy = f" (helps: {self.remedy})" if self.remedy else ""
         return f"{self.file}{row}{column}: found {self.found}; allowed: {self.allowed}{remedy}"
@@ -43,14 +46,14 @@ class DataError(HowlearnError):
 
 
 def _listing(problems: Sequence[Problem]) -> str:
-    kinds: dict[tuple[str, str | None, str, str], list[Problem]] = {}
+    kinds: dict[tuple[str | None, str, str], list[Problem]] = {}
     for problem in problems:
-        key = (problem.file, problem.column, problem.allowed, problem.remedy)
+        key = (problem.column, problem.allowed, problem.remedy)
         kinds.setdefault(key, []).append(problem)
     count = len(problems)
-    lines = [f"the data cannot be used as they are: {count} problem{'s' * (count > 1)}"]
+    lines = [f"the data cannot be used as they are: {count:,} problem{'s' * (count > 1)}"]
     for members in kinds.values():
         lines += [f"  {problem}" for problem in members[:SHOWN_PER_KIND]]
         if len(members) > SHOWN_PER_KIND:
-            lines.append(f"  … and {len(members) - SHOWN_PER_KIND} more like these")
+            lines.append(f"  … and {len(members) - SHOWN_PER_KIND:,} more like these")
     return "\n".join(lines)

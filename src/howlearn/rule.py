@@ -6,6 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from howlearn.errors import HowlearnError
 
 Form = Literal["gain", "loss"]
@@ -14,12 +17,34 @@ MAX_RATE = 20.0  # beyond this the update is no longer numerically safe
 
 @dataclass(frozen=True)
 class Parameter:
-    """A number that a fit may choose: its name, its bounds, and the value used without information."""
+    """A number that a fit may choose.
+
+    ``default`` is its value where the data hold no information. Searches take their steps in u,
+    where the parameter is lower + scale·sinh(u): even near the lower bound, logarithmic beyond.
+
+    >>> Parameter("eta", 0.0, 1.0, default=0.03).at(np.array([0.0]))
+    array([0.])
+    """
 
     name: str
     lower: float
     upper: float
     default: float
+    scale: float = 0.002
+
+    @property
+    def end(self) -> float:
+        """The u of the upper bound; that of the lower one is 0."""
+        return float(np.arcsinh((self.upper - self.lower) / self.scale))
+
+    def at(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
+        """From u to the parameter, exact at both bounds."""
+        value = self.lower + self.scale * np.sinh(u)
+        return np.where(u <= 0.0, self.lower, np.where(u >= self.end, self.upper, value))
+
+    def slope(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
+        """d parameter / d u."""
+        return self.scale * np.cosh(u)
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.errors import HowlearnError
+
+
+def count_true(flags: NDArray[np.bool_], starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many flags are set in each interval ``starts[i]:starts[i + 1]``.
+
+    >>> count_true(np.array([True, False, True]), np.array([0, 2, 2, 3]))
+    array([1, 0, 1])
+    """
+    counts = np.zeros(len(starts) - 1, dtype=np.int64)
+    filled = np.diff(starts) > 0  # reduceat has no empty intervals
+    if filled.any():
+        counts[filled] = np.add.reduceat(flags, starts[:-1][filled], dtype=np.int64)
+    return counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +49,16 @@ class Source:
 
     files: tuple[str, ...]
     file_rows: tuple[int, ...]  # data rows of each file
-    row: NDArray[np.int64]  # of each trial: its row counted over all files, from 0
+    rows: NDArray[np.integer] | None = None  # of each trial; None: every row is a trial, in order
+
+    @property
+    def row(self) -> NDArray[np.integer]:
+        """Of each trial: its row counted over all files, from 0.
+
+        >>> Source(("a.csv",), (3,)).row
+        array([0, 1, 2])
+        """
+        return np.arange(sum(self.file_rows)) if self.rows is None else self.rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +84,7 @@ class Study:
     about: pl.DataFrame = field(default_factory=pl.DataFrame)  # conditions, then kept columns
     counts: Mapping[str, int] = field(default_factory=dict)  # rows read, left out, recoded: why
     notes: tuple[str, ...] = ()  # sentences the user should read
+    roles: Mapping[str, str] = field(default_factory=dict)  # role → the column found for it
     source: Source | None = None
 
     def __post_init__(self) -> None:
@@ -96,11 +119,27 @@ class Study:
     def __iter__(self) -> Iterator[Trials]:
         return (self[i] for i in range(len(self)))
 
+    def part(self, start: int, stop: int) -> Study:
+        """Sequences start to stop, without copying their trials."""
+        trials = slice(int(self.starts[start]), int(self.starts[stop]))
+        return replace(
+            self,
+            learners=self.learners[start:stop],
+            starts=self.starts[start : stop + 1] - self.starts[start],
+            context=self.context[trials],
+            action=self.action[trials],
+            reward=self.reward[trials],
+            scored=self.scored[trials],
+            learned=self.learned[trials],
+            reset=self.reset[trials],
+            about=self.about[start:stop],
+            source=None,
+        )
+
     @property
     def n_scored(self) -> NDArray[np.int64]:
         """Scored trials of every sequence: the n of every criterion."""
-        total = np.concatenate(([0], np.cumsum(self.scored, dtype=np.int64)))
-        return total[self.starts[1:]] - total[self.starts[:-1]]
+        return count_true(self.scored, self.starts)
 
     @property
     def labels(self) -> pl.DataFrame:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Coin:
-    """Every action keeps one probability throughout: K − 1 parameters, the last action's is the rest.
+    """Every action keeps one probability throughout: K − 1 parameters, for all but the last.
 
     No probability falls under ``floor``, so that a choice never seen in training can still be
     scored.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from howlearn.errors import HowlearnError
@@ -40,7 +40,7 @@ class PartitionModel:
 
     name: str
     partition: Partition
-    rules: Rule | tuple[Rule, ...] = GradientBandit()
+    rules: Rule | tuple[Rule, ...] = field(default_factory=GradientBandit)
     rates: Rates = "per-cell"
 
     def __post_init__(self) -> None:

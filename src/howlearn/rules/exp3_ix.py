@@ -23,7 +23,7 @@ class Exp3IX(Rule):
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        return (*super().parameters, Parameter("gamma", 0.0, 1.0, 0.03))
+        return (*super().parameters, Parameter("gamma", 0.0, 1.0, default=0.03, scale=0.02))
 
     @staticmethod
     def update(h, p, chosen, p_chosen, feedback, eta, gamma):

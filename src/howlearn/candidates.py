@@ -1,0 +1,70 @@
+"""Candidate models that need no task: from the contexts and their features alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+
+from howlearn.models import PartitionModel
+from howlearn.partition import Partition
+from howlearn.rule import Rule
+from howlearn.rules import GradientBandit
+
+
+def candidates(
+    contexts: Sequence[str],
+    features: Mapping[str, Mapping[str, str]] | None = None,
+    rule: Rule = GradientBandit(),  # noqa: B008  (frozen)
+) -> tuple[PartitionModel, ...]:
+    """One cell, one per context, one per value of each feature and of each pair of features.
+
+    Partitions that are the same are listed once; the models with fewest cells come first.
+
+    >>> features = {"1": {"shape": "square"}, "2": {"shape": "square"}, "3": {"shape": "circle"}}
+    >>> [model.name for model in candidates(["1", "2", "3"], features)]
+    ['OneForAll', 'ByShape', 'OnePerItem']
+    """
+    described = {context: (features or {}).get(context, {}) for context in contexts}
+    names = list(dict.fromkeys(name for values in described.values() for name in values))
+    groups = [*combinations(names, 1), *combinations(names, 2)]
+    # OneForAll and OnePerItem come before the features, so that they keep their names.
+    partitions = [("OneForAll", Partition.all(contexts)), ("OnePerItem", Partition.each(contexts))]
+    partitions += [(_name(group), Partition.by(described, group)) for group in groups]
+    models: dict[frozenset[frozenset[str]], PartitionModel] = {}
+    for name, partition in partitions:
+        cells = frozenset(frozenset(cell) for cell in partition.cells)
+        if cells not in models:
+            taken = {model.name for model in models.values()}
+            models[cells] = PartitionModel(_untaken(name, taken), partition, rule)
+    return tuple(sorted(models.values(), key=lambda model: len(model.partition.cells)))
+
+
+def one_rate_versions(models: Iterable[PartitionModel]) -> tuple[PartitionModel, ...]:
+    """The models again with one rate for all cells, where there are several cells with one rule.
+
+    >>> [model.name for model in one_rate_versions(candidates(["1", "2"]))]
+    ['OnePerItem (one rate)']
+    """
+    return tuple(
+        model.with_one_rate()
+        for model in models
+        if len(model.units) > 1 and len({unit.rule for unit in model.units}) == 1
+    )
+
+
+def _name(features: Sequence[str]) -> str:
+    return "By" + "And".join(_camel_case(feature) for feature in features)
+
+
+def _camel_case(column: str) -> str:
+    words = [word for word in re.split(r"[\W_]+", column) if word]
+    return "".join(word[0].upper() + word[1:] for word in words) or column
+
+
+def _untaken(name: str, taken: set[str]) -> str:
+    """Two columns such as `a b` and `a_b` give one name: the second is numbered."""
+    number, free = 2, name
+    while free in taken:
+        free, number = f"{name}{number}", number + 1
+    return free

@@ -1,0 +1,63 @@
+"""What a criterion must offer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howlearn.fitting import Fits
+from howlearn.fitting.truncation import ALL, Truncation
+
+
+@dataclass(frozen=True)
+class Scores:
+    """In nats, larger is better: score = log_likelihood − penalty; the axes are learner, model."""
+
+    n_trials: NDArray[np.int64]  # [learner]: the trials that log_likelihood is of
+    log_likelihood: NDArray[np.float64]
+    penalty: NDArray[np.float64]
+
+    @property
+    def score(self) -> NDArray[np.float64]:
+        return self.log_likelihood - self.penalty
+
+
+@dataclass(frozen=True, repr=False)
+class Criterion:
+    """Scores every model for every learner; may look at all learners at once."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]  # one sentence for the summary
+
+    @property
+    def truncations(self) -> tuple[Truncation, ...]:
+        """The truncations that must have been fitted."""
+        return (ALL,)
+
+    def scores(self, fits: Fits) -> Scores:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{k}={v:g}" for k, v in vars(self).items())
+        return f"{self.name}({values})" if values else self.name
+
+    @property
+    def key(self) -> str:
+        """The text without brackets, for names of columns: ``penalized_0.012``."""
+        return "_".join([self.name, *(f"{value:g}" for value in vars(self).values())])
+
+
+class PerParameter(Criterion):
+    """The log-likelihood of all trials minus a price for each parameter."""
+
+    def price(self, n: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Nats per parameter for a learner with n trials."""
+        raise NotImplementedError
+
+    def scores(self, fits: Fits) -> Scores:
+        n = fits.study.n_scored
+        penalty = self.price(n.astype(float))[:, None] * fits.n_parameters
+        return Scores(n, fits.log_likelihood(ALL), penalty)

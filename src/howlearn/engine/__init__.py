@@ -1,0 +1,1 @@
+"""Compiled loops: replay, play and the exact fits of cells. Knows arrays only."""

@@ -1,0 +1,154 @@
+"""Turn the kernels' sources and a rule into a compiled module, kept on disk for the next run.
+
+A kernel that takes the rule as an argument is never found in numba's disk cache, and one that
+imports the rule goes stale when the rule changes. So the sources are joined, for one rule, into a
+module whose name holds a hash of its text and of the rule's source.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import inspect
+import logging
+import os
+import re
+import sys
+import tempfile
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from types import ModuleType
+
+from howlearn.rule import Rule
+
+log = logging.getLogger("howlearn")
+
+_HEADER = """
+from numba import njit
+from {module} import {rule} as _Rule
+
+N_PARAMETERS = {n}
+update = njit(**FLAGS)(_Rule.update)
+differential = njit(**FLAGS)(_Rule.differential)
+
+
+@njit(**FLAGS)
+def update_at(cell, i, h, p, chosen, p_chosen, feedback):
+    return update(h, p, chosen, p_chosen, feedback, {at})
+
+
+@njit(**FLAGS)
+def update_with(theta, h, p, chosen, p_chosen, feedback):
+    return update(h, p, chosen, p_chosen, feedback, {with_})
+
+
+@njit(**FLAGS)
+def differential_at(cell, i, d, h, dh, p, dp, chosen, p_chosen, dp_chosen, feedback):
+    return differential(
+        h, dh, p, dp, chosen, p_chosen, dp_chosen, feedback, {at}, {units}
+    )
+"""
+
+
+def passes(rule: Rule, pair: bool) -> ModuleType:
+    """``grid`` and ``probe`` for a rule; ``pair`` has its own kernel, for two actions."""
+    return _passes(type(rule), len(rule.parameters), pair)
+
+
+def single(rule: Rule) -> ModuleType:
+    """``replay`` and ``play`` for a rule."""
+    return _single(type(rule), len(rule.parameters))
+
+
+@cache
+def search() -> ModuleType:
+    """The compiled part of the search, the same for every rule."""
+    return _load("search", _source("numeric") + _source("search"), "locate")
+
+
+@cache
+def _passes(rule: type[Rule], n_parameters: int, pair: bool) -> ModuleType:
+    visits = _source("pair") if pair else _header(rule, n_parameters) + _source("general")
+    name = f"{rule.__name__}_{'pair' if pair else 'general'}"
+    return _load(name, _source("numeric") + visits + _source("passes"), "grid")
+
+
+@cache
+def _single(rule: type[Rule], n_parameters: int) -> ModuleType:
+    text = _source("numeric") + _header(rule, n_parameters) + _source("single")
+    return _load(f"{rule.__name__}_single", text, "replay")
+
+
+def _header(rule: type[Rule], n: int) -> str:
+    text = _HEADER.format(
+        module=rule.__module__,
+        rule=rule.__qualname__,
+        n=n,
+        at=", ".join(f"cell[{d}, i]" for d in range(n)),
+        with_=", ".join(f"theta[{d}]" for d in range(n)),
+        units=", ".join(f"1.0 if d == {d} else 0.0" for d in range(n)),
+    )
+    return f"{text}# {hashlib.sha256(_meaning(rule).encode()).hexdigest()}\n"
+
+
+def _meaning(rule: type[Rule]) -> str:
+    """All that compiled code of a rule depends on: its module, and what it takes from others."""
+    parts = [inspect.getsource(inspect.getmodule(rule) or rule)]
+    for function in (rule.update, rule.differential):
+        for name in function.__code__.co_names:
+            value = function.__globals__.get(name)
+            parts.append(inspect.getsource(value) if inspect.isfunction(value) else repr(value))
+    return "\n".join(parts)
+
+
+def _source(name: str) -> str:
+    """A kernel source without the imports that the joining makes superfluous."""
+    text = (resources.files("howlearn.engine.kernels") / f"{name}.py").read_text("utf-8")
+    text = re.sub(r"^from howlearn\.engine\.kernels[^(\n]*(\([^)]*\))?\n", "", text, flags=re.M)
+    return text.replace("from __future__ import annotations\n", "")
+
+
+def _load(name: str, text: str, first_use: str) -> ModuleType:
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    module_name = f"howlearn_{name}_{digest}"
+    path = _cache_folder() / f"{module_name}.py"
+    if not path.exists():
+        _write(path, text)
+    python = f"py{sys.version_info.major}{sys.version_info.minor}"
+    if not any((path.parent / "__pycache__").glob(f"{module_name}.{first_use}-*.{python}*.nbi")):
+        log.info("compiling %s, once", name.replace("_", " "))
+    spec = importlib.util.spec_from_file_location(module_name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _write(path: Path, text: str) -> None:
+    """Whole or not at all: another process may be reading."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.replace(temporary, path)
+
+
+@cache
+def _cache_folder() -> Path:
+    """Where compiled kernels are kept; a passing folder where none can be written."""
+    if chosen := os.environ.get("HOWLEARN_CACHE"):
+        base = Path(chosen)
+    elif sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA", str(Path.home()))) / "howlearn"
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches" / "howlearn"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))) / "howlearn"
+    try:
+        base.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=base):
+            return base
+    except OSError:
+        return Path(tempfile.mkdtemp(prefix="howlearn-"))

@@ -1,0 +1,31 @@
+"""The rule's place: ``engine.compile`` writes these names anew for the rule at hand."""
+
+from __future__ import annotations
+
+from numba import njit
+
+from howlearn.engine.kernels.numeric import FLAGS
+from howlearn.rules.gradient_bandit import GradientBandit
+
+N_PARAMETERS = 1
+update = njit(**FLAGS)(GradientBandit.update)
+differential = njit(**FLAGS)(GradientBandit.differential)
+
+
+@njit(**FLAGS)
+def update_at(cell, i, h, p, chosen, p_chosen, feedback):
+    """The update with the parameters of lane i."""
+    return update(h, p, chosen, p_chosen, feedback, cell[0, i])
+
+
+@njit(**FLAGS)
+def update_with(theta, h, p, chosen, p_chosen, feedback):
+    """The update with a vector of parameters."""
+    return update(h, p, chosen, p_chosen, feedback, theta[0])
+
+
+@njit(**FLAGS)
+def differential_at(cell, i, d, h, dh, p, dp, chosen, p_chosen, dp_chosen, feedback):
+    """The derivative of the update in parameter d, in lane i."""
+    unit = 1.0 if d == 0 else 0.0
+    return differential(h, dh, p, dp, chosen, p_chosen, dp_chosen, feedback, cell[0, i], unit)

@@ -1,0 +1,82 @@
+"""Exponentials and products of many probabilities, in a form that the compiler vectorises."""
+
+from __future__ import annotations
+
+import math
+
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+
+# "contract" lets a·b + c be one operation. Full fast-math would remove the rounding trick in `exp`.
+FLAGS = {"fastmath": {"contract"}, "error_model": "numpy", "nogil": True}
+CACHED = {**FLAGS, "cache": True}
+
+LOG2_E = 1.4426950408889634
+LN2 = 0.6931471805599453
+LN2_HIGH = 6.93147180369123816490e-01
+LN2_LOW = 1.90821492927058770002e-10
+ROUND = 6755399441055744.0  # 1.5 · 2⁵²: adding it rounds to an integer kept in the low bits
+SCORED, LEARNED, RESET = 1, 2, 4  # bits of a trial's flags
+RATES = 64  # rates in the lanes of the grid
+LANES = 8  # points in the lanes of a probe
+
+
+@intrinsic
+def bits_of(typingctx, x):
+    """The 64 bits of a float."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.bitcast(arguments[0], ir.IntType(64))
+
+    return types.int64(types.float64), generate
+
+
+@intrinsic
+def float_of(typingctx, x):
+    """The float with these 64 bits."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.bitcast(arguments[0], ir.DoubleType())
+
+    return types.float64(types.int64), generate
+
+
+@njit(**FLAGS)
+def exp(x):
+    """e^x for x ≤ 700 to about 1e-15; below −708 it stays at e^−708."""
+    x = max(x, -708.0)
+    t = x * LOG2_E + ROUND
+    k = t - ROUND
+    r = (x - k * LN2_HIGH) - k * LN2_LOW
+    p = 1 / 39916800.0
+    p = p * r + 1 / 3628800.0
+    p = p * r + 1 / 362880.0
+    p = p * r + 1 / 40320.0
+    p = p * r + 1 / 5040.0
+    p = p * r + 1 / 720.0
+    p = p * r + 1 / 120.0
+    p = p * r + 1 / 24.0
+    p = p * r + 1 / 6.0
+    p = p * r + 0.5
+    p = p * r + 1.0
+    p = p * r + 1.0
+    return p * float_of((bits_of(t) + 1023) << 52)
+
+
+@njit(**FLAGS)
+def exponent_of(x):
+    """The power of two in a positive normal float."""
+    return (bits_of(x) >> 52) - 1023
+
+
+@njit(**FLAGS)
+def mantissa_of(x):
+    """x without its power of two: a number in [1, 2)."""
+    return float_of(bits_of(x) - (exponent_of(x) << 52))
+
+
+@njit(**FLAGS)
+def log_of_product(mantissa, exponent):
+    """The log of a product whose power of two was moved into a counter."""
+    return math.log(mantissa) + exponent * LN2

@@ -1,0 +1,70 @@
+"""How units and learners are handed to the compiled loops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+# As in kernels.numeric, which cannot import them: bits of a trial's flags, lanes of the passes.
+SCORED, LEARNED, RESET = 1, 2, 4
+RATES, LANES = 64, 8
+
+Floats = NDArray[np.float64]
+
+# A unit as codes: for each of its cells the codes of its contexts.
+CodedUnit = Sequence[Sequence[int]]
+Units = tuple[
+    NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int
+]  # starts, contexts and their slots, cells per unit, number of contexts
+
+
+def lay_out(units: Sequence[CodedUnit], n_contexts: int) -> Units:
+    """Units as flat arrays.
+
+    >>> starts, contexts, slots, rows, _ = lay_out([[[0, 1]], [[0], [1]]], 2)
+    >>> starts.tolist(), contexts.tolist(), slots.tolist(), rows.tolist()
+    ([0, 2, 4], [0, 1, 0, 1], [0, 0, 0, 1], [1, 2])
+    """
+    entries = [
+        [(context, slot) for slot, cell in enumerate(unit) for context in cell] for unit in units
+    ]
+    starts = np.cumsum([0, *(len(unit) for unit in entries)], dtype=np.int64)
+    flat = np.array([entry for unit in entries for entry in unit], np.int64).reshape(-1, 2)
+    rows = np.array([len(unit) for unit in units], np.int64)
+    contexts, slots = np.ascontiguousarray(flat[:, 0]), np.ascontiguousarray(flat[:, 1])
+    return starts, contexts, slots, rows, n_contexts
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some learners' trials with the marks (trial positions) up to which likelihoods are wanted."""
+
+    offsets: NDArray[np.int64]  # learner i has the trials offsets[i]:offsets[i + 1]
+    context: NDArray[np.int32]
+    action: NDArray[np.int16]
+    feedback: NDArray[np.float64]  # what the rule sees: the reward, or minus the loss
+    flags: NDArray[np.uint8]
+    marks: NDArray[np.int64]  # [learner, mark]
+    n_actions: int
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+
+class Statuses:
+    """How a parameter's fit ended, as codes."""
+
+    OK, AT_LOWER, AT_UPPER, FLAT, UNSEEN, SEARCHING = range(6)
+
+
+@dataclass(frozen=True)
+class UnitFits:
+    """Every unit of every learner at every mark; the axes are learner, mark, unit, (parameter)."""
+
+    theta: Floats
+    status: NDArray[np.int8]
+    value: Floats  # log-likelihood of the trials before the mark
+    total: Floats  # of all trials, at the same parameters

@@ -1,0 +1,251 @@
+"""The exact fit of units: one pass on a grid, one pass that certifies, a few that refine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howlearn.engine import compile as compiled
+from howlearn.engine import surface
+from howlearn.engine.layout import LANES, RATES, Block, Floats, Statuses, UnitFits, Units
+from howlearn.rule import Parameter, Rule
+
+PAIR_LIMIT = 500.0  # 2·η·g beyond this would underflow in the two-action kernel
+ROUNDS = 60  # of refinement; three or four are the rule
+
+
+@dataclass(frozen=True)
+class Passes:
+    """The compiled passes over one block for one rule."""
+
+    block: Block
+    units: Units
+    rule: Rule
+    module: ModuleType
+    every: int  # visits between two moves of exponents
+    close: float  # nats; local maxima this close to the best one are all refined
+
+    @classmethod
+    def prepare(cls, block: Block, units: Units, rule: Rule) -> Passes:
+        largest = float(np.max(block.feedback, initial=0.0))
+        step = 2.0 * rule.parameters[0].upper * largest
+        pair = (
+            rule.name == "gradient"
+            and block.n_actions == 2
+            and step <= PAIR_LIMIT
+            and float(np.min(block.feedback, initial=0.0)) >= 0.0
+        )
+        every = 16
+        if pair:  # a probability is at least about exp(−step)/(1 + step·n)
+            longest = int(np.max(np.diff(block.offsets), initial=1))
+            every = int(min(16, max(1, 600 // (step + np.log1p(step * longest) + 1))))
+        # The Gradient Bandit's likelihood is smooth in log η; of other rules less is known.
+        close = 0.05 if rule.name == "gradient" else 3.0
+        return cls(block, units, rule, compiled.passes(rule, pair), every, close)
+
+    def grid(self, rates: Floats) -> Floats:
+        """Log-likelihoods [learner, mark, unit, rate] at rates[parameter, rate]."""
+        block = self.block
+        out = np.empty((*block.marks.shape, len(self.units[3]), RATES))
+        self.module.grid(
+            block.offsets,
+            block.context,
+            block.action,
+            block.feedback,
+            block.flags,
+            block.marks,
+            self.units,
+            rates,
+            block.n_actions,
+            self.every,
+            out,
+        )
+        return out
+
+    def probe(
+        self,
+        learner: NDArray[np.int64],
+        unit: NDArray[np.int64],
+        points: Floats,
+        stops: NDArray[np.int64],
+    ) -> tuple[Floats, Floats, Floats]:
+        """Values, gradients and totals of tasks at points[task, parameter, lane]."""
+        order = np.argsort(learner, kind="stable")  # tasks of one learner share one pass
+        values = np.empty((len(learner), LANES))
+        gradients = np.empty((len(learner), len(self.rule.parameters), LANES))
+        totals = np.empty((len(learner), LANES))
+        block = self.block
+        self.module.probe(
+            block.offsets,
+            block.context,
+            block.action,
+            block.feedback,
+            block.flags,
+            self.units,
+            learner[order],
+            unit[order],
+            np.ascontiguousarray(points[order]),
+            np.ascontiguousarray(stops[order], np.int64),
+            block.n_actions,
+            self.every,
+            values,
+            gradients,
+            totals,
+        )
+        back = np.empty_like(order)
+        back[order] = np.arange(len(order))
+        return values[back], gradients[back], totals[back]
+
+
+def fit_units(block: Block, units: Units, rule: Rule) -> UnitFits:
+    """The global maximum of each unit's likelihood up to each mark, within the rule's bounds."""
+    passes = Passes.prepare(block, units, rule)
+    seen = trials_seen(block, units)
+    if len(rule.parameters) == 1:
+        return _fit_line(passes, seen, rule.parameters[0])
+    return surface.fit_surface(passes, seen, rule.parameters)
+
+
+def trials_seen(block: Block, units: Units) -> NDArray[np.int64]:
+    """How many trials of each unit come before each mark: [learner, mark, unit]."""
+    starts, contexts, _, rows, n_contexts = units
+    seen = np.empty((*block.marks.shape, len(rows)), np.int64)
+    for i in range(len(block)):
+        shown = block.context[block.offsets[i] : block.offsets[i + 1]]
+        for j, mark in enumerate(block.marks[i]):
+            counts = np.bincount(shown[:mark], minlength=n_contexts)[contexts]
+            seen[i, j] = np.diff(np.concatenate(([0], np.cumsum(counts)))[starts])
+    return seen
+
+
+def evaluate(
+    block: Block,
+    units: Units,
+    rule: Rule,
+    learner: NDArray[np.int64],
+    unit: NDArray[np.int64],
+    theta: Floats,
+    stop: NDArray[np.int64],
+) -> tuple[Floats, Floats]:
+    """Log-likelihood before ``stop`` and of all trials, at given theta[task, parameter]."""
+    passes = Passes.prepare(block, units, rule)
+    points = np.repeat(theta[:, :, None], LANES, axis=2)
+    stops = np.repeat(stop[:, None], LANES, axis=1)
+    values, _, totals = passes.probe(learner, unit, points, stops)
+    return values[:, 0], totals[:, 0]
+
+
+def _fit_line(passes: Passes, seen: NDArray[np.int64], parameter: Parameter) -> UnitFits:
+    """Units with one parameter."""
+    shape = seen.shape
+    search = compiled.search()
+    end = parameter.end
+    nodes = np.linspace(0.0, end, RATES)
+    values = passes.grid(parameter.at(nodes)[None, :]).reshape(-1, RATES)
+    count = len(values)
+    u, curvature = np.zeros(count), np.zeros(count)
+    node, status = np.zeros(count, np.int64), np.zeros(count, np.int8)
+    rivals, rival_nodes = np.zeros(2 * count + 8, np.int64), np.zeros(2 * count + 8, np.int64)
+    width = nodes[1]
+    n_rivals = search.locate(
+        values,
+        seen.reshape(-1),
+        width,
+        passes.close,
+        u,
+        node,
+        curvature,
+        status,
+        rivals,
+        rival_nodes,
+    )
+    value, total, gradient = _certificate(passes, shape, u, parameter)
+    search.certify(u, gradient, curvature, status, end, parameter.scale)
+    open_ = np.flatnonzero(status == Statuses.SEARCHING)
+    contested = np.unique(rivals[:n_rivals])
+    # A contested curve is refined from its best node as well, so that like is compared with like.
+    again = np.union1d(open_, contested)
+    curves = np.concatenate([again, rivals[:n_rivals]])
+    centre = np.concatenate([node[again], rival_nodes[:n_rivals]])
+    if len(curves):
+        found = _refine(passes, shape, curves, centre * width, width, parameter)
+        best_first = np.lexsort((-found["value"], curves))
+        _, first = np.unique(curves[best_first], return_index=True)
+        pick = best_first[first]
+        for name, target in (("u", u), ("value", value), ("total", total), ("status", status)):
+            target[curves[pick]] = found[name][pick]
+    return UnitFits(
+        parameter.at(u).reshape(*shape, 1),
+        status.reshape(*shape, 1),
+        value.reshape(shape),
+        total.reshape(shape),
+    )
+
+
+def _certificate(
+    passes: Passes, shape: Sequence[int], u: Floats, parameter: Parameter
+) -> tuple[Floats, Floats, Floats]:
+    """Value, total and gradient of every curve at u: the lanes of one pass are the marks."""
+    n_learners, n_marks, n_units = shape
+    learner = np.repeat(np.arange(n_learners), n_units)
+    unit = np.tile(np.arange(n_units), n_learners)
+    out = np.empty((3, n_learners, n_marks, n_units))
+    for first in range(0, n_marks, LANES):
+        lanes = np.minimum(first + np.arange(LANES), n_marks - 1)  # spare lanes repeat the last
+        points = parameter.at(u.reshape(shape)[:, lanes])  # [learner, lane, unit]
+        stops = passes.block.marks[:, lanes]
+        result = passes.probe(
+            learner,
+            unit,
+            points.transpose(0, 2, 1).reshape(-1, 1, LANES),
+            np.repeat(stops, n_units, axis=0),
+        )
+        used = min(LANES, n_marks - first)
+        for k, part in enumerate((result[0], result[2], result[1][:, 0])):
+            part = part.reshape(n_learners, n_units, LANES)[:, :, :used]
+            out[k, :, first : first + used] = part.transpose(0, 2, 1)
+    return out[0].reshape(-1), out[1].reshape(-1), out[2].reshape(-1)
+
+
+def _refine(
+    passes: Passes,
+    shape: Sequence[int],
+    curves: NDArray[np.int64],
+    centre: Floats,
+    width: float,
+    parameter: Parameter,
+) -> dict[str, NDArray[Any]]:
+    """Narrow brackets around the centres until every point is certified."""
+    search = compiled.search()
+    end = parameter.end
+    learner, mark, unit = np.unravel_index(curves, shape)
+    stops = np.repeat(passes.block.marks[learner, mark][:, None], LANES, axis=1)
+    low, high = np.maximum(centre - width, 0.0), np.minimum(centre + width, end)
+    guess = centre.copy()
+    status = np.full(len(curves), Statuses.SEARCHING, np.int8)
+    result = {name: np.zeros(len(curves)) for name in ("u", "value", "total")}
+    for _ in range(ROUNDS):
+        left = np.flatnonzero(status == Statuses.SEARCHING)
+        if not len(left):
+            break
+        points = np.empty((len(left), LANES))
+        search.spread(low[left], high[left], guess[left], points)
+        values, gradients, totals = passes.probe(
+            learner[left], unit[left], parameter.at(points)[:, None, :], stops[left]
+        )
+        parts = [low[left], high[left], guess[left]]
+        best, state = np.zeros(len(left), np.int64), status[left]
+        search.narrow(points, values, gradients[:, 0], end, parameter.scale, *parts, best, state)
+        low[left], high[left], guess[left] = parts
+        status[left] = state
+        every = np.arange(len(left))
+        result["u"][left] = points[every, best]
+        result["value"][left] = values[every, best]
+        result["total"][left] = totals[every, best]
+    status[status == Statuses.SEARCHING] = Statuses.OK
+    return {**result, "status": status}

@@ -1,0 +1,64 @@
+"""The exact fit of a coin: frequencies, none of them under the floor."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howlearn.engine.layout import Statuses
+from howlearn.fitting.fits import ModelFits
+from howlearn.models.coin import Coin
+from howlearn.study import Study
+
+
+def fit_coin(study: Study, model: Coin, marks: NDArray[np.int64]) -> ModelFits:
+    """Count the actions before and after every mark."""
+    n_actions = len(study.actions)
+    before = np.zeros((*marks.shape, n_actions))
+    total = np.zeros((len(study), 1, n_actions))
+    learner = np.repeat(np.arange(len(study)), np.diff(study.starts))
+    position = np.arange(len(study.context)) - study.starts[learner]
+    cell = learner * n_actions + study.action
+    for j in range(marks.shape[1]):
+        inside = study.scored & (position < marks[learner, j])
+        counts = np.bincount(cell[inside], minlength=len(study) * n_actions)
+        before[:, j] = counts.reshape(len(study), n_actions)
+    counts = np.bincount(cell[study.scored], minlength=len(study) * n_actions)
+    total[:, 0] = counts.reshape(len(study), n_actions)
+    p = floored(before, model.floor(n_actions))
+    log_p = np.log(p)
+    floor, ceiling = model.floor(n_actions), 1 - (n_actions - 1) * model.floor(n_actions)
+    status = np.full(p.shape, Statuses.OK, np.int8)
+    status[p <= floor] = Statuses.AT_LOWER
+    status[p >= ceiling] = Statuses.AT_UPPER
+    status[before.sum(axis=-1) == 0] = Statuses.UNSEEN
+    return ModelFits(
+        model,
+        ("all",) * (n_actions - 1),
+        tuple(f"p({action})" for action in study.actions[:-1]),
+        p[..., :-1],
+        status[..., :-1],
+        np.sum(before * log_p, axis=-1),
+        np.sum((total - before) * log_p, axis=-1),
+    )
+
+
+def floored(counts: NDArray[np.float64], floor: float) -> NDArray[np.float64]:
+    """The probabilities that maximise Σ counts·log p with every p at least at the floor.
+
+    What falls under the floor is set to it and the others share the rest in proportion, until none
+    falls. Without any count all are equal.
+
+    >>> floored(np.array([[9.0, 1.0, 0.0]]), 0.1).round(3).tolist()
+    [[0.8, 0.1, 0.1]]
+    """
+    low = np.zeros(counts.shape, bool)
+    empty = counts.sum(axis=-1, keepdims=True) == 0
+    counts = np.where(empty, 1.0, counts)
+    while True:
+        free = np.where(low, 0.0, counts)
+        mass = 1.0 - floor * low.sum(axis=-1, keepdims=True)
+        p = np.where(low, floor, mass * free / free.sum(axis=-1, keepdims=True))
+        if np.all(p >= floor):
+            return p
+        low |= p < floor

@@ -1,0 +1,121 @@
+"""Fits: estimates, likelihoods and statuses of every model for every learner."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howlearn.engine.layout import Statuses
+from howlearn.errors import HowlearnError
+from howlearn.fitting.truncation import Truncation
+from howlearn.model import Model
+from howlearn.study import Study
+
+STATUSES = {
+    "ok": "the best value lies inside the bounds",
+    "at lower bound": "the data favour no learning at all in this cell",
+    "at upper bound": "the best value would lie beyond the largest rate; --max-rate raises it, and "
+    "a wide bound favours finer partitions",
+    "flat": "the trials fitted hold no information on this value; the mean of the model's other "
+    "cells is used instead",
+    "unseen": "the cell does not occur in the trials fitted; the mean of the model's other cells "
+    "is used instead",
+}
+STATUS_WORDS = {
+    Statuses.OK: "ok",
+    Statuses.AT_LOWER: "at lower bound",
+    Statuses.AT_UPPER: "at upper bound",
+    Statuses.FLAT: "flat",
+    Statuses.UNSEEN: "unseen",
+}
+
+
+@dataclass(frozen=True)
+class ModelFits:
+    """One model's fits; the axes are learner, truncation, (parameter)."""
+
+    model: Model
+    cells: tuple[str, ...]  # of each parameter: the cell it belongs to
+    parameters: tuple[str, ...]
+    theta: NDArray[np.float64]
+    status: NDArray[np.int8]
+    log_likelihood: NDArray[np.float64]  # of the trials fitted
+    rest: NDArray[np.float64]  # of the trials after them, parameters frozen, state carried on
+
+
+@dataclass(frozen=True)
+class Fits:
+    """Every model fitted to every learner of a study, at every truncation."""
+
+    study: Study
+    truncations: tuple[Truncation, ...]
+    sizes: NDArray[np.int64]  # scored trials fitted: [learner, truncation]
+    of: dict[str, ModelFits]  # by the model's name, in the order of the candidates
+
+    @property
+    def models(self) -> tuple[Model, ...]:
+        """The candidates."""
+        return tuple(part.model for part in self.of.values())
+
+    @property
+    def n_parameters(self) -> NDArray[np.int64]:
+        """D of every model."""
+        return np.array([m.n_parameters(len(self.study.actions)) for m in self.models])
+
+    def at(self, truncation: Truncation) -> int:
+        """Where a truncation stands on the truncation axis."""
+        for j, known in enumerate(self.truncations):
+            if known == truncation and isinstance(known, float) == isinstance(truncation, float):
+                return j
+        raise HowlearnError(
+            f"nothing was fitted at truncation {truncation!r}; there are "
+            f"{', '.join(map(repr, self.truncations))}: add it to fit(…, truncations=…)"
+        )
+
+    def log_likelihood(self, truncation: Truncation) -> NDArray[np.float64]:
+        """Of the trials fitted: [learner, model]."""
+        j = self.at(truncation)
+        return np.stack([part.log_likelihood[:, j] for part in self.of.values()], axis=1)
+
+    def rest(self, truncation: Truncation) -> NDArray[np.float64]:
+        """Of the trials after those fitted, at the same parameters: [learner, model]."""
+        j = self.at(truncation)
+        return np.stack([part.rest[:, j] for part in self.of.values()], axis=1)
+
+    def probabilities(
+        self, learner: int, model: str, truncation: Truncation = 1.0
+    ) -> NDArray[np.float64]:
+        """Log-probability of every action at every trial of a learner: [trial, action]."""
+        from howlearn.fitting.replay import log_probabilities
+
+        part = self.of[model]
+        theta = part.theta[learner, self.at(truncation)]
+        return log_probabilities(self.study, learner, part.model, theta)
+
+    def log_probability(
+        self, learner: int, model: str, truncation: Truncation = 1.0
+    ) -> NDArray[np.float64]:
+        """Log-probability of what the learner chose, trial by trial."""
+        trials = self.study[learner]
+        return self.probabilities(learner, model, truncation)[np.arange(len(trials)), trials.action]
+
+
+def joined(study: Study, chunks: Sequence[Fits]) -> Fits:
+    """The fits of consecutive parts of a study as one."""
+    first = chunks[0]
+    of = {}
+    for name, part in first.of.items():
+        parts = [chunk.of[name] for chunk in chunks]
+        of[name] = ModelFits(
+            part.model,
+            part.cells,
+            part.parameters,
+            np.concatenate([p.theta for p in parts]),
+            np.concatenate([p.status for p in parts]),
+            np.concatenate([p.log_likelihood for p in parts]),
+            np.concatenate([p.rest for p in parts]),
+        )
+    return Fits(study, first.truncations, np.concatenate([c.sizes for c in chunks]), of)

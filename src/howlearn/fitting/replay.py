@@ -1,0 +1,45 @@
+"""The probabilities of one learner's record under given parameters, trial by trial."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howlearn.engine import compile as compiled
+from howlearn.errors import HowlearnError
+from howlearn.fitting.partitions import block_of
+from howlearn.model import Model
+from howlearn.models import Coin, PartitionModel
+from howlearn.study import Study
+
+
+def log_probabilities(
+    study: Study, learner: int, model: Model, theta: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Log-probability of every action at every trial: [trial, action]."""
+    study = study.part(learner, learner + 1)
+    out = np.zeros((len(study.context), len(study.actions)))
+    if isinstance(model, Coin):
+        out[:] = np.log([*theta, 1.0 - theta.sum()])
+        return out
+    if not isinstance(model, PartitionModel):
+        raise HowlearnError(f"model {model.name} cannot be replayed")
+    code = {context: i for i, context in enumerate(study.contexts)}
+    first = 0
+    for unit in model.units:
+        mine = theta[first : first + len(unit.rule.parameters)]
+        first += len(mine)
+        block = block_of(study, unit.rule, np.zeros((1, 0), np.int64))
+        cell_of = np.full(len(code), -1)
+        for k, cell in enumerate(unit.cells):
+            cell_of[[code[c] for c in cell if c in code]] = k
+        compiled.single(unit.rule).replay(
+            block.context,
+            block.action,
+            block.feedback,
+            block.flags,
+            cell_of,
+            np.tile(mine, (len(unit.cells), 1)),
+            out,
+        )
+    return out

@@ -1,0 +1,91 @@
+"""``fit``: every model to every learner, on all cores."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from howlearn.errors import HowlearnError
+from howlearn.fitting.coin import fit_coin
+from howlearn.fitting.fits import Fits, joined
+from howlearn.fitting.partitions import Plan, fit_partitions
+from howlearn.fitting.truncation import ALL, Truncation, marks_of, sizes_of
+from howlearn.model import Model
+from howlearn.models import Coin, PartitionModel
+from howlearn.study import Study
+
+BLOCK = 50  # learners handled together: enough work per call, little enough memory
+BLOCK_BYTES = 64e6  # of likelihoods on the grid
+
+Progress = Callable[[int, int], None]  # learners done, learners in all
+
+
+def fit(
+    study: Study,
+    models: Sequence[Model],
+    truncations: Sequence[Truncation] = (ALL,),
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Fits:
+    """Fit every model to every learner, exactly, at every truncation.
+
+    A truncation is a share of the learner's scored trials (0.5, 1.0) or their number (20, 50).
+
+    >>> import howlearn as hl
+    >>> task = hl.Task.load("five-four")
+    >>> study = hl.simulate(task, "ByShape", {"eta": 0.03}, learners=2, trials=200, seed=1)
+    >>> hl.fit(study, task.models, [0.5, 1.0]).log_likelihood(1.0).shape
+    (2, 6)
+    """
+    _check(models)
+    sizes = sizes_of(study.n_scored, truncations)
+    plan = Plan.of([m for m in models if isinstance(m, PartitionModel)], study.contexts)
+    bytes_each = plan.n_units * sizes.shape[1] * 64 * 8
+    size = int(min(BLOCK, max(1, BLOCK_BYTES // max(bytes_each, 1))))
+    edges = [*range(0, len(study), size), len(study)]
+    done = 0
+
+    def work(block: int) -> Fits:
+        nonlocal done
+        result = _fit_block(
+            study.part(edges[block], edges[block + 1]), models, plan, tuple(truncations)
+        )
+        done += edges[block + 1] - edges[block]
+        if progress:
+            progress(done, len(study))
+        return result
+
+    blocks = range(len(edges) - 1)
+    workers = min(threads or os.cpu_count() or 1, len(blocks))
+    first = [work(0)]  # compiles, before threads would wait for each other
+    if workers > 1:
+        with ThreadPoolExecutor(workers) as pool:
+            chunks = first + list(pool.map(work, blocks[1:]))
+    else:
+        chunks = first + [work(block) for block in blocks[1:]]
+    return joined(study, chunks)
+
+
+def _fit_block(
+    study: Study, models: Sequence[Model], plan: Plan, truncations: tuple[Truncation, ...]
+) -> Fits:
+    sizes = sizes_of(study.n_scored, truncations)
+    marks = marks_of(study, sizes)
+    of = {part.model.name: part for part in fit_partitions(study, plan, marks)}
+    for model in models:
+        if isinstance(model, Coin):
+            of[model.name] = fit_coin(study, model, marks)
+    return Fits(study, truncations, sizes, {model.name: of[model.name] for model in models})
+
+
+def _check(models: Sequence[Model]) -> None:
+    if not models:
+        raise HowlearnError("there is no candidate model")
+    names = [model.name for model in models]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise HowlearnError(f"two candidates have the same name: {', '.join(twice)}")
+    for model in models:
+        if not isinstance(model, PartitionModel | Coin):
+            raise HowlearnError(f"{model!r} is not a model that can be fitted")

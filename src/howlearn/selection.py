@@ -1,0 +1,162 @@
+"""``select``: which model explains each learner best, by each criterion, and how clearly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from howlearn import tables
+from howlearn.criteria import DEFAULT, Criterion, Scores
+from howlearn.errors import HowlearnError
+from howlearn.fitting import Fits, fit
+from howlearn.fitting.run import Progress
+from howlearn.fitting.truncation import Truncation
+from howlearn.model import Model
+from howlearn.models import Coin
+from howlearn.study import Study
+
+TIE = 1e-9  # nats; closer scores are equal, and the model with fewer parameters is preferred
+WITHIN = 2.0  # nats; models closer to the best than this are not told apart
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One criterion's answer for every learner; the axes are learner, (rank)."""
+
+    criterion: Criterion
+    scores: Scores
+    order: NDArray[np.int64]  # models, best first
+    coin: NDArray[np.float64]  # the best score of a learner who does not learn
+
+    @property
+    def selected(self) -> NDArray[np.int64]:
+        """The chosen model of every learner."""
+        return self.order[:, 0]
+
+    @property
+    def ranked(self) -> NDArray[np.float64]:
+        """Scores, best first."""
+        return np.take_along_axis(self.scores.score, self.order, axis=1)
+
+    @property
+    def no_better_than_coin(self) -> NDArray[np.bool_]:
+        """Whether not learning explains the choices as well."""
+        return self.coin >= self.ranked[:, 0] - TIE
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What was selected, with the fits it rests on, as tidy tables."""
+
+    fits: Fits
+    choices: tuple[Choice, ...]
+    within: float = WITHIN
+
+    @cached_property
+    def scores(self) -> pl.DataFrame:
+        """One row per learner, criterion and model, best first."""
+        return tables.scores(self)
+
+    @cached_property
+    def estimates(self) -> pl.DataFrame:
+        """One row per learner, model, cell, parameter and number of trials fitted."""
+        return tables.estimates(self.fits)
+
+    @cached_property
+    def selection(self) -> pl.DataFrame:
+        """One row per learner and criterion: the model, its margin, a verdict."""
+        return tables.selection(self)
+
+    @cached_property
+    def learners(self) -> pl.DataFrame:
+        """One wide row per learner."""
+        return tables.learners(self)
+
+    @cached_property
+    def shares(self) -> pl.DataFrame:
+        """How many learners each model explains best, by each criterion."""
+        return tables.shares(self)
+
+
+def select(
+    study: Study,
+    models: Sequence[Model],
+    criteria: Sequence[Criterion] = DEFAULT,
+    within: float = WITHIN,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Selection:
+    """Fit every model to every learner, and let every criterion choose.
+
+    >>> import howlearn as hl
+    >>> task = hl.Task.load("five-four")
+    >>> study = hl.simulate(task, "ByPattern", {"eta": 0.05}, learners=2, trials=400, seed=1)
+    >>> hl.select(study, task.models).selection["model"].unique().to_list()
+    ['ByPattern']
+    """
+    if not criteria:
+        raise HowlearnError("there is no criterion")
+    twice = [c for i, c in enumerate(criteria) if c in criteria[:i]]
+    if twice:
+        raise HowlearnError(f"criterion {twice[0]!r} is named twice")
+    truncations: list[Truncation] = []
+    for truncation in (t for criterion in criteria for t in criterion.truncations):
+        if truncation not in truncations:
+            truncations.append(truncation)
+    truncations.sort()
+    fits = fit(study, models, truncations, threads, progress)
+    return choose(fits, criteria, within)
+
+
+def choose(fits: Fits, criteria: Sequence[Criterion], within: float = WITHIN) -> Selection:
+    """Select from fits that are already there."""
+    coin = fit(fits.study, [Coin()], fits.truncations, threads=1)
+    fair = _fair(fits)
+    return Selection(fits, tuple(_choice(c, fits, (coin, fair)) for c in criteria), within)
+
+
+def _choice(criterion: Criterion, fits: Fits, baselines: tuple[Fits, Fits]) -> Choice:
+    scores = criterion.scores(fits)
+    coin = np.max([criterion.scores(baseline).score[:, 0] for baseline in baselines], axis=0)
+    return Choice(criterion, scores, ranking(scores.score, fits.n_parameters), coin)
+
+
+def ranking(score: NDArray[np.float64], n_parameters: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Models best first; among those within TIE of a better one, fewer parameters come first.
+
+    >>> ranking(np.array([[-5.0, -5.0 + 1e-10, -4.0]]), np.array([1, 2, 9])).tolist()
+    [[2, 0, 1]]
+    """
+    down = np.argsort(-score, axis=1, kind="stable")
+    falls = -np.diff(np.take_along_axis(score, down, axis=1), axis=1) > TIE
+    level = np.concatenate([np.zeros((len(score), 1), int), np.cumsum(falls, axis=1)], axis=1)
+    levels = np.empty_like(down)
+    np.put_along_axis(levels, down, level, axis=1)
+    listed = np.broadcast_to(np.arange(score.shape[1]), score.shape)
+    size = np.broadcast_to(n_parameters, score.shape)
+    return np.lexsort((listed, size, levels), axis=1)
+
+
+def _fair(fits: Fits) -> Fits:
+    """A coin that is not even fitted: every action equally probable, no parameter."""
+    from howlearn.fitting.fits import ModelFits
+
+    log_k = np.log(len(fits.study.actions))
+    empty = np.zeros((*fits.sizes.shape, 0))
+    left = fits.study.n_scored[:, None] - fits.sizes
+    part = ModelFits(
+        _FairCoin(), (), (), empty, empty.astype(np.int8), -log_k * fits.sizes, -log_k * left
+    )
+    return Fits(fits.study, fits.truncations, fits.sizes, {"fair": part})
+
+
+class _FairCoin:
+    name = "fair"
+
+    def n_parameters(self, n_actions: int) -> int:
+        return 0

@@ -1,0 +1,188 @@
+"""Results as tidy tables: one row per fact, best first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from howlearn.fitting.fits import STATUS_WORDS, Fits
+from howlearn.fitting.truncation import ALL
+
+if TYPE_CHECKING:
+    from howlearn.selection import Choice, Selection
+
+
+def scores(selection: Selection) -> pl.DataFrame:
+    """One row per learner, criterion and model, best first."""
+    fits = selection.fits
+    n_learners, n_models = len(fits.study), len(fits.of)
+    names = pl.Enum([*fits.of])
+    frames = []
+    for choice in selection.choices:
+        order = choice.order.reshape(-1)
+        learner = np.repeat(np.arange(n_learners), n_models)
+        frames.append(
+            pl.DataFrame(
+                {
+                    "_learner": learner,
+                    "model": pl.Series([*fits.of], dtype=names).gather(order),
+                    "criterion": repr(choice.criterion),
+                    "n_trials": choice.scores.n_trials[learner],
+                    "n_parameters": fits.n_parameters[order],
+                    "log_likelihood": choice.scores.log_likelihood[learner, order],
+                    "penalty": choice.scores.penalty[learner, order],
+                    "score": choice.scores.score[learner, order],
+                    "rank": np.tile(np.arange(1, n_models + 1), n_learners),
+                    "selected": np.tile(np.arange(n_models) == 0, n_learners),
+                }
+            )
+        )
+    return _labelled(fits, pl.concat(frames).sort("_learner", maintain_order=True))
+
+
+def estimates(fits: Fits) -> pl.DataFrame:
+    """One row per parameter of every fit; lower and upper await intervals."""
+    n_learners, n_marks = fits.sizes.shape
+    words = pl.Series([STATUS_WORDS[code] for code in sorted(STATUS_WORDS)])
+    frames = []
+    for name, part in fits.of.items():
+        n_parameters = len(part.parameters)
+        rows = n_learners * n_marks
+        frames.append(
+            pl.DataFrame(
+                {
+                    "_learner": np.repeat(np.arange(n_learners), n_marks * n_parameters),
+                    "model": name,
+                    "cell": _tiled(part.cells, rows),
+                    "parameter": _tiled(part.parameters, rows),
+                    "estimate": part.theta.reshape(-1),
+                    "trials_fitted": np.repeat(fits.sizes.reshape(-1), n_parameters),
+                    "lower": empty(pl.Float64, rows * n_parameters),
+                    "upper": empty(pl.Float64, rows * n_parameters),
+                    "status": words.gather(part.status.reshape(-1)),
+                }
+            )
+        )
+    return _labelled(fits, pl.concat(frames).sort("_learner", maintain_order=True))
+
+
+def selection(selection: Selection) -> pl.DataFrame:
+    """One row per learner and criterion."""
+    fits = selection.fits
+    frames = []
+    for choice in selection.choices:
+        frames.append(
+            pl.DataFrame(
+                {
+                    "_learner": np.arange(len(fits.study)),
+                    "criterion": repr(choice.criterion),
+                    "model": _named(fits, choice.selected),
+                    "runner_up": _runner_up(fits, choice),
+                    "margin": margins(choice),
+                    "verdict": verdicts(selection, choice),
+                }
+            )
+        )
+    return _labelled(fits, pl.concat(frames).sort("_learner", maintain_order=True))
+
+
+def margins(choice: Choice) -> pl.Series:
+    """Nats between the selected model and the next; empty where there is only one."""
+    if choice.order.shape[1] == 1:
+        return empty(pl.Float64, len(choice.order))
+    # A tie that parameter counting decided may stand the other way round by rounding.
+    return pl.Series(np.maximum(choice.ranked[:, 0] - choice.ranked[:, 1], 0.0))
+
+
+def verdicts(selection: Selection, choice: Choice) -> pl.Series:
+    """Each selection in words: clear, undecided between …, no better than a coin."""
+    names = np.array([*selection.fits.of], dtype=object)
+    ranked = choice.ranked
+    close = (ranked >= ranked[:, :1] - selection.within).sum(axis=1)
+    coin = choice.no_better_than_coin
+    words = []
+    for i in range(len(ranked)):
+        if coin[i]:
+            words.append("no better than a coin")
+        elif ranked.shape[1] == 1:
+            words.append("the only candidate")
+        elif close[i] > 1:
+            between = names[choice.order[i, : close[i]]]
+            words.append(f"undecided between {', '.join(between[:-1])} and {between[-1]}")
+        else:
+            words.append("clear")
+    return pl.Series(words, dtype=pl.String)
+
+
+def learners(selection: Selection) -> pl.DataFrame:
+    """One wide row per learner: model and verdict per criterion, estimates of the selected model.
+
+    The estimates are those of the model that the first criterion selects, fitted on all trials
+    (or on as many as were fitted).
+    """
+    fits = selection.fits
+    columns: dict[str, pl.Series | NDArray] = {
+        "_learner": np.arange(len(fits.study)),
+        "n_trials": fits.study.n_scored,
+    }
+    for choice in selection.choices:
+        key = choice.criterion.key
+        columns[f"model_{key}"] = _named(fits, choice.selected)
+        columns[f"margin_{key}"] = margins(choice)
+        columns[f"verdict_{key}"] = verdicts(selection, choice)
+    j = fits.at(ALL) if ALL in fits.truncations else len(fits.truncations) - 1
+    wide: dict[str, NDArray[np.float64]] = {}
+    for k, part in enumerate(fits.of.values()):
+        mine = selection.choices[0].selected == k
+        for p, (cell, parameter) in enumerate(zip(part.cells, part.parameters, strict=True)):
+            column = wide.setdefault(f"{parameter}_{cell}", np.full(len(mine), np.nan))
+            column[mine] = part.theta[mine, j, p]
+    for name, column in wide.items():
+        columns[name] = pl.Series(column).fill_nan(None)
+    return _labelled(fits, pl.DataFrame(columns))
+
+
+def shares(selection: Selection) -> pl.DataFrame:
+    """How often each model was selected, the most frequent first."""
+    frames = []
+    for choice in selection.choices:
+        counts = np.bincount(choice.selected, minlength=len(selection.fits.of))
+        frame = pl.DataFrame(
+            {
+                "criterion": repr(choice.criterion),
+                "model": [*selection.fits.of],
+                "learners": counts,
+                "share": counts / counts.sum(),
+            }
+        )
+        frames.append(frame.sort("learners", descending=True, maintain_order=True))
+    return pl.concat(frames)
+
+
+def _labelled(fits: Fits, frame: pl.DataFrame) -> pl.DataFrame:
+    """Put the learner, its conditions and kept columns in front."""
+    labels = fits.study.labels[frame["_learner"]]
+    return labels.hstack(frame.drop("_learner").get_columns())
+
+
+def _named(fits: Fits, models: NDArray[np.int64]) -> pl.Series:
+    return pl.Series([*fits.of], dtype=pl.String).gather(models)
+
+
+def _runner_up(fits: Fits, choice: Choice) -> pl.Series:
+    if choice.order.shape[1] == 1:
+        return empty(pl.String, len(choice.order))
+    return _named(fits, choice.order[:, 1])
+
+
+def empty(dtype: type[pl.DataType], length: int) -> pl.Series:
+    """A column without values."""
+    return pl.Series([None], dtype=dtype).new_from_index(0, length)
+
+
+def _tiled(values: tuple[str, ...], times: int) -> pl.Series:
+    codes = np.tile(np.arange(len(values)), times)
+    return pl.Series(values, dtype=pl.String).gather(codes)

@@ -1,0 +1,180 @@
+"""Task: the contexts, the actions, what they earn, and the candidate models, from a TOML file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from importlib.resources import files
+from pathlib import Path
+
+from howlearn.candidates import candidates, one_rate_versions
+from howlearn.errors import HowlearnError
+from howlearn.models import Coin, PartitionModel
+from howlearn.rule import Rule
+from howlearn.schedule import (
+    Reversal,
+    Reward,
+    Rewards,
+    Schedule,
+    build_schedule,
+    correct_rewards,
+)
+from howlearn.task_checks import build_models, check_task
+from howlearn.task_file import Order, TaskFile, parse_task_file, task_error
+
+
+@dataclass(frozen=True)
+class Task:
+    """What the learners were asked to do, and the models that may explain how they learned it.
+
+    >>> task = Task.load("five-four")
+    >>> task.actions, len(task.contexts)
+    (('A', 'B'), 9)
+    >>> task.model("ByShapeExc").partition.cells
+    (('1', '2', '7'), ('11', '12', '14', '15'), ('8',), ('13',))
+    """
+
+    name: str
+    contexts: tuple[str, ...]
+    actions: tuple[str, ...]
+    models: tuple[PartitionModel, ...]
+    description: str = ""
+    features: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # of every context
+    action_aliases: Mapping[str, str] = field(default_factory=dict)  # what data may write: name
+    context_aliases: Mapping[str, str] = field(default_factory=dict)
+    rewards: Rewards = field(default_factory=dict)  # empty: good for data, not for simulation
+    reward_range: tuple[float, float] = (0.0, 1.0)
+    reversals: tuple[Reversal, ...] = ()
+    trials: int = 500  # of a simulated learner, unless another number is asked for
+    order: Order = "periodic"
+    stop: int | None = None  # a learner stops after so many correct actions in a row
+    fixed_rules: frozenset[str] = frozenset()  # models that name their rule themselves
+
+    @staticmethod
+    def shipped() -> tuple[str, ...]:
+        """The tasks that come with the package.
+
+        >>> Task.shipped()[:2]
+        ('five-four', 'shepard-1')
+        """
+        names = (Path(entry.name) for entry in files("howlearn").joinpath("tasks").iterdir())
+        return tuple(sorted(path.stem for path in names if path.suffix == ".toml"))
+
+    @classmethod
+    def load(cls, name_or_path: str | Path) -> Task:
+        """A shipped task by its name, or a task of your own by the path of its TOML file."""
+        if str(name_or_path) in cls.shipped():
+            entry = files("howlearn").joinpath("tasks", f"{name_or_path}.toml")
+            return _from_text(entry.read_text(encoding="utf-8"), entry.name)
+        path = Path(name_or_path)
+        if path.suffix != ".toml" and not path.is_file():
+            raise HowlearnError(
+                f"there is no task {str(path)!r}; the tasks are {', '.join(cls.shipped())}, and a "
+                "task of your own is given by the path of its .toml file"
+            )
+        return _from_text(_text_of(path), str(path))
+
+    def model(self, name: str) -> PartitionModel | Coin:
+        """The model of that name; ``NAME (one rate)`` has one rate for all cells.
+
+        >>> Task.load("five-four").model("ByShape (one rate)").rates
+        'shared'
+        """
+        own = {model.name: model for model in self.models}
+        shared = {model.name: model for model in one_rate_versions(self.models)}
+        known = {**shared, **own, "Coin": Coin()}
+        if name not in known:
+            raise HowlearnError(
+                f"task {self.name} has no model {name!r}; its models are {', '.join(own)} and "
+                f"Coin, and those with several cells also as 'NAME (one rate)'"
+            )
+        return known[name]
+
+    def with_rule(self, rule: Rule) -> Task:
+        """The task with this rule in all models that do not name their own.
+
+        >>> from howlearn.rules import Exp3
+        >>> Task.load("five-four").with_rule(Exp3()).models[0].rules
+        Exp3(form='gain', max_rate=1.0)
+        """
+        models = (
+            model if model.name in self.fixed_rules else replace(model, rules=rule)
+            for model in self.models
+        )
+        return replace(self, models=tuple(models))
+
+    def schedule(self) -> Schedule:
+        """What every action earns in every context, from which trial on."""
+        if not self.rewards:
+            first, second = self.actions[:2]
+            raise HowlearnError(
+                f"task {self.name} does not say what its actions earn; add to every context of "
+                f'its file correct = "{first}", or '
+                f"rewards = {{{first} = 1, {second} = {{probability = 0.2}}, …}}"
+            )
+        return build_schedule(self.rewards, self.reversals)
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")  # editors on Windows may write a mark first
+    except FileNotFoundError:
+        raise HowlearnError(f"there is no file {path}") from None
+    except UnicodeDecodeError:
+        raise HowlearnError(f"{path} is not a text file in UTF-8, as TOML must be") from None
+    except OSError as error:
+        raise HowlearnError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _from_text(text: str, file: str) -> Task:
+    form, written = parse_task_file(text, file)
+    models, mistakes = build_models(form)
+    problems = check_task(form) + mistakes
+    if problems:
+        raise task_error(file, written, problems)
+    contexts = tuple(context.name for context in form.contexts)
+    features = {context.name: dict(context.features) for context in form.contexts}
+    lo, hi = form.reward_range
+    return Task(
+        name=form.name or Path(file).stem,
+        contexts=contexts,
+        actions=tuple(form.actions),
+        models=models or candidates(contexts, features),
+        description=form.description,
+        features=features,
+        action_aliases=dict(form.action_aliases),
+        context_aliases=dict(form.context_aliases),
+        rewards=_rewards(form),
+        reward_range=(lo, hi),
+        reversals=_reversals(form, contexts),
+        trials=form.trials,
+        order=form.order,
+        stop=None if form.stop is None else form.stop.correct_in_a_row,
+        fixed_rules=frozenset(
+            table.name for table in form.models or [] if table.rule or table.rules
+        ),
+    )
+
+
+def _rewards(form: TaskFile) -> Rewards:
+    rewards: dict[str, dict[str, Reward]] = {}
+    for context in form.contexts:
+        if context.correct is not None:
+            rewards[context.name] = correct_rewards(form.actions, context.correct)
+        elif context.rewards is not None:
+            rewards[context.name] = {
+                action: Reward(**context.rewards[action].model_dump()) for action in form.actions
+            }
+    return rewards
+
+
+def _reversals(form: TaskFile, contexts: tuple[str, ...]) -> tuple[Reversal, ...]:
+    return tuple(
+        Reversal(
+            trial=table.trial,
+            swap=tuple(table.swap or ()),
+            contexts=tuple(table.contexts or contexts) if table.swap else (),
+            correct=dict(table.correct or {}),
+        )
+        for table in form.reversals
+    )

@@ -1,0 +1,238 @@
+"""The form of a task file, and the sentences that say where a file departs from it."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+)
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+
+from howlearn.errors import HowlearnError
+
+Loc = tuple[str | int, ...]  # where in the file: ("models", 1, "by") is `by` in the second model
+Problem = tuple[Loc, str]
+MOST = 10**9  # trials
+LONGEST_SHOWN = 60  # characters of a value that a message repeats
+
+DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]*")
+
+Order = Literal["periodic", "blocks", "independent"]
+
+
+def label_of(value: object) -> object:
+    """A name may be written as a number, and 1, 1.0 and "1.0" are all the name "1", as in data.
+
+    >>> [label_of(value) for value in (1, 1.0, "1.0", "0.50", "007")]
+    ['1', '1', '1', '0.5', '007']
+    """
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        value = str(value)
+    if isinstance(value, str) and DECIMAL.fullmatch(value.strip()):
+        value = value.strip().rstrip("0").rstrip(".")
+    return value
+
+
+def _table_of_name(value: object) -> object:
+    return value if isinstance(value, dict) else {"name": value}
+
+
+def _table_of_reward(value: object) -> object:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return value
+    return {"probability": 1.0, "reward": value, "otherwise": value}
+
+
+Name = Annotated[
+    str,
+    BeforeValidator(label_of),
+    StringConstraints(strip_whitespace=True, min_length=1),
+]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class _Table(BaseModel):
+    # The description of every field is what messages give as allowed.
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class RewardTable(_Table):
+    """What an action earns in a context."""
+
+    probability: Number = Field(ge=0, le=1, description="a number from 0 to 1")
+    reward: Number = Field(1.0, description="a number")
+    otherwise: Number = Field(0.0, description="a number")
+
+
+class ContextTable(_Table):
+    """A context: what it looks like, and what the actions earn in it."""
+
+    name: Name = Field(description="a name, as text or a number")
+    features: dict[str, Name] = Field({}, description='a table such as {shape = "square"}')
+    correct: Name | None = Field(None, description="the name of an action")
+    rewards: dict[Name, Annotated[RewardTable, BeforeValidator(_table_of_reward)]] | None = Field(
+        None, description="a number or {probability = 0.8} for every action"
+    )
+
+
+class ReversalTable(_Table):
+    """A change of the rewards."""
+
+    trial: int = Field(ge=2, le=MOST, description=f"a whole number from 2 to {MOST}")
+    swap: list[Name] | None = Field(
+        None, min_length=2, max_length=2, description='two actions, such as ["A", "B"]'
+    )
+    contexts: list[Name] | None = Field(None, min_length=1, description="a list of contexts")
+    correct: dict[Name, Name] | None = Field(
+        None, min_length=1, description='an action for each changed context, such as {square = "A"}'
+    )
+
+
+class StopTable(_Table):
+    """When a learner has learned."""
+
+    correct_in_a_row: int = Field(ge=1, le=MOST, description=f"a whole number from 1 to {MOST}")
+
+
+class ModelTable(_Table):
+    """A candidate model."""
+
+    name: Name = Field(description="a name")
+    kind: Literal["partition"] = Field("partition", description='"partition"')
+    partition: Literal["all", "each"] | None = Field(None, description='"all" or "each"')
+    by: list[str] | None = Field(None, min_length=1, description="a list of features")
+    cells: list[list[Name]] | None = Field(
+        None, min_length=1, description="a list of lists of contexts"
+    )
+    exceptions: list[Name] = Field([], description="a list of contexts")
+    rule: str | None = Field(None, description="the name of a rule")
+    rules: list[str] | None = Field(None, description="a list of rules, one per cell")
+    form: Literal["gain", "loss"] | None = Field(None, description='"gain" or "loss"')
+    rates: Literal["per-cell", "shared"] = Field("per-cell", description='"per-cell" or "shared"')
+    max_rate: Number | None = Field(None, description="a number")
+
+
+class TaskFile(_Table):
+    """A whole task file."""
+
+    name: Name | None = Field(None, description="a name")
+    description: str = Field("", description="a text")
+    actions: list[Name] = Field(min_length=2, description="a list of two or more names")
+    contexts: list[Annotated[ContextTable, BeforeValidator(_table_of_name)]] = Field(
+        min_length=1, description="a list of contexts, each a name or a table"
+    )
+    action_aliases: dict[Name, Name] = Field({}, description='a table such as {1 = "A"}')
+    context_aliases: dict[Name, Name] = Field({}, description='a table such as {1 = "square"}')
+    reward_range: list[Number] = Field(
+        [0.0, 1.0], min_length=2, max_length=2, description="the lowest and the highest reward"
+    )
+    trials: int = Field(500, ge=1, le=MOST, description=f"a whole number from 1 to {MOST}")
+    order: Order = Field("periodic", description='"periodic", "blocks" or "independent"')
+    reversals: list[ReversalTable] = Field([], description="a list of tables [[reversals]]")
+    stop: StopTable | None = Field(None, description="a table [stop]")
+    models: list[ModelTable] | None = Field(
+        None, min_length=1, description="a list of tables [[models]]"
+    )
+
+
+_INNER: dict[str, type[_Table]] = {
+    "contexts": ContextTable,
+    "rewards": RewardTable,
+    "reversals": ReversalTable,
+    "stop": StopTable,
+    "models": ModelTable,
+}
+
+
+def parse_task_file(text: str, file: str) -> tuple[TaskFile, dict[str, Any]]:
+    """The content of a task file, checked against the form, and as it was written."""
+    try:
+        written = tomllib.loads(text)
+    except ValueError as error:  # not only TOMLDecodeError: also a number of 5,000 digits
+        raise HowlearnError(f"{file} is not a valid TOML file: {error}") from None
+    try:
+        return TaskFile.model_validate(written), written
+    except ValidationError as error:
+        details = error.errors(include_url=False, include_context=False)
+        problems = [(_loc(d), _sentence(_loc(d), d["type"], d["input"])) for d in details]
+    raise task_error(file, written, problems)
+
+
+def _loc(details: ErrorDetails) -> Loc:
+    return tuple(part for part in details["loc"] if part != "[key]")  # pydantic's own mark
+
+
+def task_error(file: str, written: dict[str, Any], problems: Sequence[Problem]) -> HowlearnError:
+    """One error that lists every problem with its place."""
+    lines = [f"{file}, {_place(loc, written)}: {text}" for loc, text in problems]
+    count = f"{len(lines)} problem{'s' * (len(lines) > 1)}"
+    return HowlearnError("\n  ".join([f"the task cannot be used as it is: {count}", *lines]))
+
+
+def found(value: object, allowed: str) -> str:
+    """What was found and what is allowed, in the words of every message.
+
+    >>> print(found("C", "A, B"))
+    found "C"; allowed: A, B
+    """
+    if isinstance(value, dict):
+        shown = "a table"
+    elif isinstance(value, float):
+        shown = f"{value:g}"
+    else:
+        shown = json.dumps(value, ensure_ascii=False, default=str)
+    shown = shown if len(shown) <= LONGEST_SHOWN else shown[:LONGEST_SHOWN] + " …"
+    return f"found {shown}; allowed: {allowed}"
+
+
+def _sentence(loc: Loc, kind: str, value: object) -> str:
+    field, table = _field_at(loc)
+    if kind == "extra_forbidden" or field is None:
+        sentence = f"unknown key; allowed: {', '.join(table.model_fields)}"
+        if table is not TaskFile and loc[-1] in TaskFile.model_fields:
+            # In TOML, what follows [[contexts]] belongs to that context.
+            sentence += f" ({loc[-1]} of the task itself stands above the first [table])"
+        return sentence
+    if kind == "missing":
+        return f"missing; needed: {field.description}"
+    return found(value, field.description or "")
+
+
+def _field_at(loc: Loc) -> tuple[FieldInfo | None, type[_Table]]:
+    """The innermost field of the form on the way to a place, and the table it belongs to."""
+    keys = [part for part in loc if isinstance(part, str)]
+    table, field = TaskFile, None
+    while keys:
+        key = keys.pop(0)
+        field = table.model_fields.get(key)
+        if field is None or key not in _INNER or (key == "rewards" and len(keys) < 2):
+            break
+        if key == "rewards":
+            keys.pop(0)  # the action, which is the user's own word
+        if keys:
+            table = _INNER[key]
+    return field, table
+
+
+def _place(loc: Loc, written: dict[str, Any]) -> str:
+    """As a person counts, from 1, with the name if there is one: ``models[2].by (model m)``."""
+    place = ""
+    for part in loc:
+        place += f"[{part + 1}]" if isinstance(part, int) else f"{'.' * bool(place)}{part}"
+    if len(loc) > 1 and loc[0] in ("contexts", "models") and isinstance(loc[1], int):
+        member = written[loc[0]][loc[1]]
+        name = member.get("name") if isinstance(member, dict) else member
+        if isinstance(name, str | int | float) and loc[-1] != "name":
+            place += f" ({str(loc[0])[:-1]} {name})"
+    return place
