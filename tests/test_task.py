@@ -18,18 +18,6 @@ BASE = 'actions = ["A", "B"]\n'
 PAIR = BASE + 'contexts = [{name = "x", correct = "A"}, {name = "y", correct = "B"}]\n'
 
 
-@pytest.fixture
-def load(tmp_path, monkeypatch):
-    """Load a task from its text; the file is called my.toml in messages."""
-    monkeypatch.chdir(tmp_path)
-
-    def load(text):
-        (tmp_path / "my.toml").write_text(text, encoding="utf-8")
-        return Task.load("my.toml")
-
-    return load
-
-
 # Names of tasks and models
 
 

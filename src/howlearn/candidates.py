@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
-from howlearn.models import PartitionModel
+from howlearn.errors import HowlearnError
+from howlearn.models import Coin, PartitionModel
 from howlearn.partition import Partition
 from howlearn.rule import Rule
 from howlearn.rules import GradientBandit
@@ -51,6 +52,25 @@ def one_rate_versions(models: Iterable[PartitionModel]) -> tuple[PartitionModel,
         for model in models
         if len(model.units) > 1 and len({unit.rule for unit in model.units}) == 1
     )
+
+
+def model_named(
+    models: Sequence[PartitionModel], name: str, whose: str = "the data"
+) -> PartitionModel | Coin:
+    """The model of that name; ``NAME (one rate)`` has one rate for all cells, Coin is always there.
+
+    >>> model_named(candidates(["1", "2"]), "OnePerItem (one rate)").rates
+    'shared'
+    """
+    own = {model.name: model for model in models}
+    shared = {model.name: model for model in one_rate_versions(models)}
+    known = {**shared, **own, "Coin": Coin()}
+    if name not in known:
+        raise HowlearnError(
+            f"{whose} has no model {name!r}; its models are {', '.join(own)} and Coin, and those "
+            f"with several cells also as 'NAME (one rate)'"
+        )
+    return known[name]
 
 
 def _name(features: Sequence[str]) -> str:

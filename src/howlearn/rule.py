@@ -64,6 +64,7 @@ class Rule:
 
     name: ClassVar[str]
     title: ClassVar[str]
+    smallest: ClassVar[float] = 0.0  # a chosen action less probable than this has a capped update
     update: ClassVar[Callable[..., float]]
     differential: ClassVar[Callable[..., float]]
 

@@ -129,7 +129,7 @@ def _choice(criterion: Criterion, fits: Fits, baselines: tuple[Fits, Fits]) -> C
 def ranking(score: NDArray[np.float64], n_parameters: NDArray[np.int64]) -> NDArray[np.int64]:
     """Models best first; among those within TIE of a better one, fewer parameters come first.
 
-    >>> ranking(np.array([[-5.0, -5.0 + 1e-10, -4.0]]), np.array([1, 2, 9])).tolist()
+    >>> ranking(np.array([[-5.0, -5.0 + 1e-10, -4.0]]), np.array([[1, 2, 9]])).tolist()
     [[2, 0, 1]]
     """
     down = np.argsort(-score, axis=1, kind="stable")
@@ -138,8 +138,7 @@ def ranking(score: NDArray[np.float64], n_parameters: NDArray[np.int64]) -> NDAr
     levels = np.empty_like(down)
     np.put_along_axis(levels, down, level, axis=1)
     listed = np.broadcast_to(np.arange(score.shape[1]), score.shape)
-    size = np.broadcast_to(n_parameters, score.shape)
-    return np.lexsort((listed, size, levels), axis=1)
+    return np.lexsort((listed, n_parameters, levels), axis=1)
 
 
 def _fair(fits: Fits) -> Fits:
@@ -150,7 +149,14 @@ def _fair(fits: Fits) -> Fits:
     empty = np.zeros((*fits.sizes.shape, 0))
     left = fits.study.n_scored[:, None] - fits.sizes
     part = ModelFits(
-        _FairCoin(), (), (), empty, empty.astype(np.int8), -log_k * fits.sizes, -log_k * left
+        _FairCoin(),
+        (),
+        (),
+        empty,
+        empty.astype(np.int8),
+        -log_k * fits.sizes,
+        -log_k * left,
+        np.zeros(len(left), np.int64),
     )
     return Fits(fits.study, fits.truncations, fits.sizes, {"fair": part})
 

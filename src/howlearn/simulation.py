@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,9 @@ from howlearn.engine import compile as compiled
 from howlearn.errors import HowlearnError
 from howlearn.model import Model
 from howlearn.models import Coin, PartitionModel
-from howlearn.schedule import Schedule
 from howlearn.study import Study
 from howlearn.task import Task
+from howlearn.task.schedule import Schedule
 
 Parameters = Mapping[str, float | Sequence[float]]  # one value for all cells, or one per cell
 
@@ -25,6 +25,7 @@ def simulate(
     learners: int = 10,
     trials: int | None = None,
     seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Study:
     """Learners who follow ``model`` in ``task``; learner i depends on (seed, i) alone.
 
@@ -50,6 +51,8 @@ def simulate(
         _play(task, model, theta, schedule, phase, context[i], draws, action[i], reward[i])
         if task.stop is not None:
             length[i] = _stop(schedule.best[phase, context[i], action[i]], task.stop)
+        if progress:
+            progress(i + 1, learners)
     kept = np.arange(trials) < length[:, None]
     starts = np.concatenate(([0], np.cumsum(length))).astype(np.int64)
     first = np.zeros(int(starts[-1]), bool)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -147,3 +147,45 @@ class Study:
         return pl.DataFrame({"learner": pl.Series(self.learners, dtype=pl.String)}).hstack(
             self.about.get_columns()
         )
+
+    def frame(self) -> pl.DataFrame:
+        """The trials as a table that ``howlearn.read`` takes."""
+        lengths = np.diff(self.starts)
+        sequence = np.repeat(np.arange(len(self)), lengths)
+        columns = {
+            "trial": np.arange(len(sequence)) - self.starts[sequence] + 1,
+            "context": pl.Series(self.contexts, dtype=pl.String).gather(self.context),
+            "action": pl.Series(self.actions, dtype=pl.String).gather(self.action),
+            "reward": pl.Series(self.reward).fill_nan(None),
+        }
+        for name, flag in (("scored", self.scored), ("learned", self.learned)):
+            if not flag.all():
+                columns[name] = flag
+        return self.labels[sequence].hstack(pl.DataFrame(columns).get_columns())
+
+
+def joined(studies: Sequence[tuple[str, Study]], name: str) -> Study:
+    """Studies of one task as one; the column ``name`` says which each learner comes from.
+
+    Learners are numbered anew.
+    """
+    first = studies[0][1]
+    parts = [study for _, study in studies]
+    starts = np.concatenate([[0], *(np.diff(study.starts) for study in parts)])
+    labels = [label for label, study in studies for _ in range(len(study))]
+    return replace(
+        first,
+        learners=tuple(str(i + 1) for i in range(len(labels))),
+        starts=np.cumsum(starts, dtype=np.int64),
+        context=np.concatenate([study.context for study in parts]),
+        action=np.concatenate([study.action for study in parts]),
+        reward=np.concatenate([study.reward for study in parts]),
+        scored=np.concatenate([study.scored for study in parts]),
+        learned=np.concatenate([study.learned for study in parts]),
+        reset=np.concatenate([study.reset for study in parts]),
+        about=pl.DataFrame({name: labels}),
+        counts={},
+        notes=(),
+        roles={},
+        source=None,
+    )

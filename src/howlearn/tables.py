@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from howlearn.engine.layout import Statuses
 from howlearn.fitting.fits import STATUS_WORDS, Fits
 from howlearn.fitting.truncation import ALL
 
@@ -31,7 +32,7 @@ def scores(selection: Selection) -> pl.DataFrame:
                     "model": pl.Series([*fits.of], dtype=names).gather(order),
                     "criterion": repr(choice.criterion),
                     "n_trials": choice.scores.n_trials[learner],
-                    "n_parameters": fits.n_parameters[order],
+                    "n_parameters": fits.n_parameters[learner, order],
                     "log_likelihood": choice.scores.log_likelihood[learner, order],
                     "penalty": choice.scores.penalty[learner, order],
                     "score": choice.scores.score[learner, order],
@@ -139,7 +140,8 @@ def learners(selection: Selection) -> pl.DataFrame:
         mine = selection.choices[0].selected == k
         for p, (cell, parameter) in enumerate(zip(part.cells, part.parameters, strict=True)):
             column = wide.setdefault(f"{parameter}_{cell}", np.full(len(mine), np.nan))
-            column[mine] = part.theta[mine, j, p]
+            known = mine & (part.status[:, j, p] != Statuses.UNSEEN)
+            column[known] = part.theta[known, j, p]
     for name, column in wide.items():
         columns[name] = pl.Series(column).fill_nan(None)
     return _labelled(fits, pl.DataFrame(columns))

@@ -57,7 +57,7 @@ class Block:
 class Statuses:
     """How a parameter's fit ended, as codes."""
 
-    OK, AT_LOWER, AT_UPPER, FLAT, UNSEEN, SEARCHING = range(6)
+    OK, AT_LOWER, AT_UPPER, CAPPED, FLAT, UNSEEN, SEARCHING = range(7)
 
 
 @dataclass(frozen=True)
@@ -68,3 +68,4 @@ class UnitFits:
     status: NDArray[np.int8]
     value: Floats  # log-likelihood of the trials before the mark
     total: Floats  # of all trials, at the same parameters
+    shown: NDArray[np.bool_]  # [learner, unit]: whether the learner met its contexts at all

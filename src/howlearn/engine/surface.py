@@ -25,7 +25,10 @@ LENGTHS = np.array([1.0, 2.0, 4.0, 0.5, 0.2, 0.05, 0.01, 0.001])  # of the Newto
 
 
 def fit_surface(
-    passes: Passes, seen: NDArray[np.int64], parameters: Sequence[Parameter]
+    passes: Passes,
+    seen: NDArray[np.int64],
+    shown: NDArray[np.bool_],
+    parameters: Sequence[Parameter],
 ) -> UnitFits:
     """The global maximum over two parameters of each unit's likelihood up to each mark."""
     first, second = parameters
@@ -54,6 +57,7 @@ def fit_surface(
         status.reshape(*seen.shape, 2),
         values.reshape(seen.shape),
         totals.reshape(seen.shape),
+        shown,
     )
 
 

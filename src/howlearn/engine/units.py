@@ -105,19 +105,21 @@ class Passes:
 def fit_units(block: Block, units: Units, rule: Rule) -> UnitFits:
     """The global maximum of each unit's likelihood up to each mark, within the rule's bounds."""
     passes = Passes.prepare(block, units, rule)
-    seen = trials_seen(block, units)
+    ends = np.diff(block.offsets)[:, None]
+    seen = trials_seen(block, units, np.concatenate([block.marks, ends], axis=1))
+    shown = seen[:, -1] > 0
     if len(rule.parameters) == 1:
-        return _fit_line(passes, seen, rule.parameters[0])
-    return surface.fit_surface(passes, seen, rule.parameters)
+        return _fit_line(passes, seen[:, :-1], shown, rule.parameters[0])
+    return surface.fit_surface(passes, seen[:, :-1], shown, rule.parameters)
 
 
-def trials_seen(block: Block, units: Units) -> NDArray[np.int64]:
+def trials_seen(block: Block, units: Units, marks: NDArray[np.int64]) -> NDArray[np.int64]:
     """How many trials of each unit come before each mark: [learner, mark, unit]."""
     starts, contexts, _, rows, n_contexts = units
-    seen = np.empty((*block.marks.shape, len(rows)), np.int64)
+    seen = np.empty((*marks.shape, len(rows)), np.int64)
     for i in range(len(block)):
         shown = block.context[block.offsets[i] : block.offsets[i + 1]]
-        for j, mark in enumerate(block.marks[i]):
+        for j, mark in enumerate(marks[i]):
             counts = np.bincount(shown[:mark], minlength=n_contexts)[contexts]
             seen[i, j] = np.diff(np.concatenate(([0], np.cumsum(counts)))[starts])
     return seen
@@ -140,7 +142,31 @@ def evaluate(
     return values[:, 0], totals[:, 0]
 
 
-def _fit_line(passes: Passes, seen: NDArray[np.int64], parameter: Parameter) -> UnitFits:
+def replay_unit(
+    block: Block, units: Units, rule: Rule, learner: int, unit: int, theta: Floats
+) -> Floats:
+    """Log-probabilities [trial, action] of one learner; 0 where the unit has no part in a trial."""
+    starts, contexts, slots, rows, n_contexts = units
+    cell_of = np.full(n_contexts, -1)
+    mine = slice(starts[unit], starts[unit + 1])
+    cell_of[contexts[mine]] = slots[mine]
+    trials = slice(block.offsets[learner], block.offsets[learner + 1])
+    out = np.zeros((len(block.context[trials]), block.n_actions))
+    compiled.single(rule).replay(
+        block.context[trials],
+        block.action[trials],
+        block.feedback[trials],
+        block.flags[trials],
+        cell_of,
+        np.tile(theta, (rows[unit], 1)),
+        out,
+    )
+    return out
+
+
+def _fit_line(
+    passes: Passes, seen: NDArray[np.int64], shown: NDArray[np.bool_], parameter: Parameter
+) -> UnitFits:
     """Units with one parameter."""
     shape = seen.shape
     search = compiled.search()
@@ -184,6 +210,7 @@ def _fit_line(passes: Passes, seen: NDArray[np.int64], parameter: Parameter) -> 
         status.reshape(*shape, 1),
         value.reshape(shape),
         total.reshape(shape),
+        shown,
     )
 
 

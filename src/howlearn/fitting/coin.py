@@ -40,6 +40,7 @@ def fit_coin(study: Study, model: Coin, marks: NDArray[np.int64]) -> ModelFits:
         status[..., :-1],
         np.sum(before * log_p, axis=-1),
         np.sum((total - before) * log_p, axis=-1),
+        np.full(len(study), n_actions - 1),
     )
 
 

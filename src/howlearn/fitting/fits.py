@@ -19,6 +19,7 @@ STATUSES = {
     "at lower bound": "the data favour no learning at all in this cell",
     "at upper bound": "the best value would lie beyond the largest rate; --max-rate raises it, and "
     "a wide bound favours finer partitions",
+    "capped": "a choice was so improbable under this fit that the update of Exp3 had to be capped",
     "flat": "the trials fitted hold no information on this value; the mean of the model's other "
     "cells is used instead",
     "unseen": "the cell does not occur in the trials fitted; the mean of the model's other cells "
@@ -28,6 +29,7 @@ STATUS_WORDS = {
     Statuses.OK: "ok",
     Statuses.AT_LOWER: "at lower bound",
     Statuses.AT_UPPER: "at upper bound",
+    Statuses.CAPPED: "capped",
     Statuses.FLAT: "flat",
     Statuses.UNSEEN: "unseen",
 }
@@ -44,6 +46,7 @@ class ModelFits:
     status: NDArray[np.int8]
     log_likelihood: NDArray[np.float64]  # of the trials fitted
     rest: NDArray[np.float64]  # of the trials after them, parameters frozen, state carried on
+    n_parameters: NDArray[np.int64]  # [learner]: D, without cells that the learner never met
 
 
 @dataclass(frozen=True)
@@ -62,8 +65,8 @@ class Fits:
 
     @property
     def n_parameters(self) -> NDArray[np.int64]:
-        """D of every model."""
-        return np.array([m.n_parameters(len(self.study.actions)) for m in self.models])
+        """D of every model for every learner; a cell that was never shown to it is not counted."""
+        return np.stack([part.n_parameters for part in self.of.values()], axis=1)
 
     def at(self, truncation: Truncation) -> int:
         """Where a truncation stands on the truncation axis."""
@@ -117,5 +120,6 @@ def joined(study: Study, chunks: Sequence[Fits]) -> Fits:
             np.concatenate([p.status for p in parts]),
             np.concatenate([p.log_likelihood for p in parts]),
             np.concatenate([p.rest for p in parts]),
+            np.concatenate([p.n_parameters for p in parts]),
         )
     return Fits(study, first.truncations, np.concatenate([c.sizes for c in chunks]), of)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from howlearn.engine import compile as compiled
+from howlearn.engine.units import replay_unit
 from howlearn.errors import HowlearnError
-from howlearn.fitting.partitions import block_of
+from howlearn.fitting.partitions import Plan, block_of
 from howlearn.model import Model
 from howlearn.models import Coin, PartitionModel
 from howlearn.study import Study
@@ -24,22 +24,13 @@ def log_probabilities(
         return out
     if not isinstance(model, PartitionModel):
         raise HowlearnError(f"model {model.name} cannot be replayed")
-    code = {context: i for i, context in enumerate(study.contexts)}
+    plan = Plan.of([model], study.contexts)
     first = 0
     for unit in model.units:
         mine = theta[first : first + len(unit.rule.parameters)]
         first += len(mine)
         block = block_of(study, unit.rule, np.zeros((1, 0), np.int64))
-        cell_of = np.full(len(code), -1)
-        for k, cell in enumerate(unit.cells):
-            cell_of[[code[c] for c in cell if c in code]] = k
-        compiled.single(unit.rule).replay(
-            block.context,
-            block.action,
-            block.feedback,
-            block.flags,
-            cell_of,
-            np.tile(mine, (len(unit.cells), 1)),
-            out,
-        )
+        at = plan.units[unit.rule][unit]
+        # A trial belongs to one unit; the others leave 0 there.
+        out += replay_unit(block, plan.layouts[unit.rule], unit.rule, 0, at, mine)
     return out

@@ -24,6 +24,7 @@ class Exp3(Rule):
 
     name = "exp3"
     title = "Exp3"
+    smallest = SMALLEST
 
     @staticmethod
     def update(h, p, chosen, p_chosen, feedback, eta):

@@ -20,6 +20,7 @@ class Exp3IX(Rule):
 
     name = "exp3-ix"
     title = "Exp3-IX"
+    smallest = SMALLEST
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

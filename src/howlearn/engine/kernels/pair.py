@@ -25,6 +25,7 @@ ETA, FIRST, SECOND, PRODUCT, EXPONENT = 0, RATES, 2 * RATES, 3 * RATES, 4 * RATE
 # A row of the probe's buffer has the same, then the logit's slope and the sum of the gradient.
 P_ETA, P_FIRST, P_SECOND, P_PRODUCT, P_EXPONENT = 0, LANES, 2 * LANES, 3 * LANES, 4 * LANES
 P_SLOPE, P_GRADIENT = 5 * LANES, 6 * LANES
+P_FIELDS = 7
 
 
 @njit(**FLAGS)
@@ -103,7 +104,7 @@ def log_likelihood(cell, n_actions, total):
 @njit(**FLAGS)
 def probe_buffer(first_row, n_actions, points):
     """One row per cell, each with the points of its unit."""
-    buffer = np.zeros((first_row[-1], 7 * LANES))
+    buffer = np.zeros((first_row[-1], P_FIELDS * LANES))
     for k in range(len(first_row) - 1):
         for row in range(first_row[k], first_row[k + 1]):
             for i in range(LANES):
@@ -126,13 +127,14 @@ def probe_forget(buffer, n_actions):
 @njit(**FLAGS)
 def probe_visit(cell, scratch, n_actions, action, gain, scored, learned):
     """One trial of one cell, with the derivative of its logit."""
+    lanes = len(cell) // P_FIELDS  # LANES; a constant would be unrolled and then not vectorised
     if action == 0:
         if scored:
-            for i in range(LANES):
+            for i in range(lanes):
                 cell[P_PRODUCT + i] *= cell[P_FIRST + i]
                 cell[P_GRADIENT + i] += cell[P_SECOND + i] * cell[P_SLOPE + i]
         if learned and gain != 0.0:
-            for i in range(LANES):
+            for i in range(lanes):
                 p = cell[P_FIRST + i]
                 q = cell[P_SECOND + i]
                 step = 2.0 * cell[P_ETA + i] * gain
@@ -143,11 +145,11 @@ def probe_visit(cell, scratch, n_actions, action, gain, scored, learned):
                 cell[P_SECOND + i] = q * s
     else:
         if scored:
-            for i in range(LANES):
+            for i in range(lanes):
                 cell[P_PRODUCT + i] *= cell[P_SECOND + i]
                 cell[P_GRADIENT + i] -= cell[P_FIRST + i] * cell[P_SLOPE + i]
         if learned and gain != 0.0:
-            for i in range(LANES):
+            for i in range(lanes):
                 p = cell[P_SECOND + i]
                 q = cell[P_FIRST + i]
                 step = 2.0 * cell[P_ETA + i] * gain

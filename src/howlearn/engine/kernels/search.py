@@ -16,7 +16,7 @@ from howlearn.engine.kernels.numeric import CACHED, FLAGS, LANES
 FLAT = 1e-9  # nats; a likelihood that varies less than this holds no information
 EXACT = 1e-9  # nats; how far a certified optimum may lie from the true one
 CLIFF = 1e3  # nats between neighbours; no smooth curve can be laid through that
-OK, AT_LOWER, AT_UPPER, IS_FLAT, UNSEEN, SEARCHING = 0, 1, 2, 3, 4, 5
+OK, AT_LOWER, AT_UPPER, IS_FLAT, UNSEEN, SEARCHING = 0, 1, 2, 4, 5, 6  # layout.Statuses
 
 
 @njit(**FLAGS)
@@ -132,10 +132,11 @@ def narrow(points, values, gradients, end, scale, low, high, guess, best, status
         u = points[k, top]
         slope = gradients[k, top] * slope_at(u, scale)
         below, above = -1, -1
+        apart = 1e-14 * (1.0 + abs(u))  # the guess may repeat another point up to rounding
         for i in range(LANES):
-            if points[k, i] < u and (below < 0 or points[k, i] > points[k, below]):
+            if points[k, i] < u - apart and (below < 0 or points[k, i] > points[k, below]):
                 below = i
-            if points[k, i] > u and (above < 0 or points[k, i] < points[k, above]):
+            if points[k, i] > u + apart and (above < 0 or points[k, i] < points[k, above]):
                 above = i
         # The neighbour on the side the slope points to, else the other one, gives the curvature.
         side = above if (slope > 0 and above >= 0) or below < 0 else below

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 
-from howlearn.candidates import candidates, one_rate_versions
+from howlearn.candidates import candidates, model_named
 from howlearn.errors import HowlearnError
 from howlearn.models import Coin, PartitionModel
 from howlearn.rule import Rule
-from howlearn.schedule import (
+from howlearn.task.checks import build_models, check_task
+from howlearn.task.file import Order, TaskFile, parse_task_file, task_error
+from howlearn.task.schedule import (
     Reversal,
     Reward,
     Rewards,
@@ -19,8 +21,6 @@ from howlearn.schedule import (
     build_schedule,
     correct_rewards,
 )
-from howlearn.task_checks import build_models, check_task
-from howlearn.task_file import Order, TaskFile, parse_task_file, task_error
 
 
 @dataclass(frozen=True)
@@ -80,15 +80,7 @@ class Task:
         >>> Task.load("five-four").model("ByShape (one rate)").rates
         'shared'
         """
-        own = {model.name: model for model in self.models}
-        shared = {model.name: model for model in one_rate_versions(self.models)}
-        known = {**shared, **own, "Coin": Coin()}
-        if name not in known:
-            raise HowlearnError(
-                f"task {self.name} has no model {name!r}; its models are {', '.join(own)} and "
-                f"Coin, and those with several cells also as 'NAME (one rate)'"
-            )
-        return known[name]
+        return model_named(self.models, name, f"task {self.name}")
 
     def with_rule(self, rule: Rule) -> Task:
         """The task with this rule in all models that do not name their own.

@@ -9,7 +9,7 @@ from howlearn.models import PartitionModel
 from howlearn.partition import Partition
 from howlearn.rule import Rule
 from howlearn.rules import RULES, GradientBandit, rule_named
-from howlearn.task_file import Loc, ModelTable, Problem, TaskFile, found
+from howlearn.task.file import Loc, ModelTable, Problem, TaskFile, found
 
 RESERVED = "Coin"  # known to every task
 

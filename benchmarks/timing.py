@@ -1,0 +1,21 @@
+"""Times that other processes disturb little: the least of several runs, taken in turns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from time import perf_counter
+
+Task = Callable[[], object]
+
+
+def least(tasks: Sequence[Task], times: int) -> list[float]:
+    """Seconds of each task. They take turns, so that a slow moment of the machine hits them all."""
+    for task in tasks:
+        task()  # compiles, loads, warms the caches
+    best = [float("inf")] * len(tasks)
+    for _ in range(times):
+        for k, task in enumerate(tasks):
+            start = perf_counter()
+            task()
+            best[k] = min(best[k], perf_counter() - start)
+    return best

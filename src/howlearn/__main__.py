@@ -1,0 +1,5 @@
+"""``python -m howlearn``: the same as ``howlearn``."""
+
+from howlearn.cli import main
+
+main()

@@ -1,0 +1,48 @@
+"""The commands. Only what the help needs is imported here: it must be quick."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from howlearn._version import __version__
+from howlearn.cli.demo import demo
+from howlearn.cli.models import models
+from howlearn.cli.select import select
+from howlearn.cli.simulate import simulate
+
+# Colours and panels cost a tenth of a second; the list of commands does without.
+_quick = len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help")
+
+app = typer.Typer(
+    name="howlearn",
+    help="Find the model that best explains how an individual learns, from trial-by-trial choices "
+    "and rewards, and say how sure one may be.\n\n"
+    "Start with:    howlearn select trials.csv --task five-four --out results\n\n"
+    "No data yet?   howlearn demo --out demo\n\n"
+    "More on each:  howlearn select --help",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None if _quick else "rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (select, simulate, models, demo):
+    app.command()(command)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"howlearn {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version.")
+    ] = False,
+) -> None:
+    pass

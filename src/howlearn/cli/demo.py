@@ -1,0 +1,46 @@
+"""``howlearn demo``: the whole job on simulated learners."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from howlearn.cli.options import Fresh, OutFolder
+
+
+def demo(
+    out: OutFolder = Path("demo"),
+    learners: Annotated[int, typer.Option(min=1, help="Simulated learners per model.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same learners.")] = 1,
+    fresh: Fresh = False,
+) -> None:
+    """Simulate learners of known models, select as if they were not known, and compare."""
+    from howlearn.cli.select import select
+    from howlearn.cli.show import console, show_recovery
+    from howlearn.simulation import simulate
+    from howlearn.study import joined
+    from howlearn.task import Task
+    from howlearn.writing import write_study
+
+    task = Task.load("five-four")
+    console.print(
+        f"[bold]1.[/] Simulating {learners} learners for each of the {len(task.models)} models of "
+        "five-four: 500 trials, learning rate 0.03"
+    )
+    study = joined(
+        [
+            (m.name, simulate(task, m, {"eta": 0.03}, learners, seed=seed + k))
+            for k, m in enumerate(task.models)
+        ],
+        "true_model",
+    )
+    trials = out / "trials.csv"
+    out.mkdir(parents=True, exist_ok=True)
+    write_study(study, trials, fresh)
+    command = f"howlearn select {trials} --task five-four --keep true_model --out {out / 'results'}"
+    console.print(f"[bold]2.[/] {command}", highlight=False, soft_wrap=True)
+    select([trials], task="five-four", keep="true_model", out=out / "results", fresh=fresh)
+    console.print("\n[bold]3.[/] Were the models found again?")
+    show_recovery(out / "results" / "learners.csv")

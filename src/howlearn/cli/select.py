@@ -1,0 +1,264 @@
+"""``howlearn select``: which model explains each learner best."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from howlearn.cli.options import (
+    DATA,
+    MODELS,
+    OUTPUT,
+    Form,
+    FormatName,
+    FormName,
+    Fresh,
+    MaxRate,
+    OutFolder,
+    Rule,
+    RuleName,
+    TaskOption,
+    Threads,
+    commas,
+)
+
+if TYPE_CHECKING:
+    from howlearn.model import Model
+    from howlearn.study import Study
+    from howlearn.task import Task
+
+
+def _column(*names: str, help: str) -> Any:
+    return typer.Option(*names, metavar="COL", help=help, rich_help_panel=DATA)
+
+
+def _columns(*names: str, help: str) -> Any:
+    return typer.Option(*names, metavar="COL[,COL]", help=help, rich_help_panel=DATA)
+
+
+def _expression(*names: str, help: str) -> Any:
+    return typer.Option(*names, metavar="EXPR", help=help, rich_help_panel=DATA)
+
+
+def select(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILES…",
+            help="CSV, TSV or Parquet: one file with a column for the learner, or many files or a "
+            "folder with one learner each.",
+        ),
+    ],
+    task: TaskOption = None,
+    criterion: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--criterion",
+            help="May be repeated: 'penalized(c=0.012)', 'holdout(split=0.5)', aic, bic. By "
+            "default the first three.",
+            rich_help_panel=MODELS,
+        ),
+    ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model",
+            help="A candidate, in place of the task's; may be repeated. 'NAME (one rate)' has one "
+            "rate for all cells, Coin does not learn.",
+            rich_help_panel=MODELS,
+        ),
+    ] = None,
+    add_model: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--add-model", help="A further candidate; may be repeated.", rich_help_panel=MODELS
+        ),
+    ] = None,
+    one_rate: Annotated[
+        bool,
+        typer.Option(
+            "--one-rate",
+            help="Add the 'NAME (one rate)' version of every candidate.",
+            rich_help_panel=MODELS,
+        ),
+    ] = False,
+    rule: Rule = RuleName.gradient,
+    form: Form = FormName.gain,
+    max_rate: MaxRate = 1.0,
+    within: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            help="Models less than so many nats behind the best are not told apart.",
+            rich_help_panel=MODELS,
+        ),
+    ] = 2.0,
+    learner: Annotated[
+        str | None,
+        _column("--learner", "--participant", "--subject", help="Who; guessed if not given."),
+    ] = None,
+    context: Annotated[
+        str | None, _columns("--context", help="What was shown; 'none' if always the same.")
+    ] = None,
+    action: Annotated[str | None, _column("--action", help="What was chosen.")] = None,
+    reward: Annotated[str | None, _column("--reward", help="What it earned, 0 to 1.")] = None,
+    trial: Annotated[
+        str | None, _column("--trial", help="Its number; 'none' for the order of the rows.")
+    ] = None,
+    features: Annotated[
+        str | None,
+        _columns("--features", help="Columns that describe a context; each gives candidates."),
+    ] = None,
+    by: Annotated[
+        str | None, _columns("--by", help="Conditions: each learner × condition on its own.")
+    ] = None,
+    keep: Annotated[
+        str | None, _columns("--keep", help="Columns to carry into every table (group, age).")
+    ] = None,
+    reset_by: Annotated[
+        str | None, _columns("--reset-by", help="Learning starts anew where these change.")
+    ] = None,
+    where: Annotated[
+        str | None, _expression("--where", help="Rows to use, as \"phase == 'learn'\".")
+    ] = None,
+    test_when: Annotated[
+        str | None, _expression("--test-when", help="Choices without feedback: they only count.")
+    ] = None,
+    forced_when: Annotated[
+        str | None, _expression("--forced-when", help="Instructed choices: they only teach.")
+    ] = None,
+    scored: Annotated[
+        str | None, _column("--scored", help="Whether a trial counts for the likelihood.")
+    ] = None,
+    learned: Annotated[
+        str | None, _column("--learned", help="Whether a trial teaches the learner.")
+    ] = None,
+    recode: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--recode",
+            metavar="COL:OLD=NEW,…",
+            help="As reward:-1=0,1=1; may be repeated.",
+            rich_help_panel=DATA,
+        ),
+    ] = None,
+    missing: Annotated[
+        str | None,
+        typer.Option(
+            "--missing",
+            metavar="VALUE[,VALUE]",
+            help="Values that mean nothing was recorded, as --missing=-1,n/a.",
+            rich_help_panel=DATA,
+        ),
+    ] = None,
+    reward_range: Annotated[
+        str | None,
+        typer.Option(
+            "--reward-range",
+            metavar="LO,HI",
+            help="Accept rewards outside [0,1], as recorded.",
+            rich_help_panel=DATA,
+        ),
+    ] = None,
+    min_trials: Annotated[
+        int | None,
+        typer.Option(
+            "--min-trials", help="Leave learners with fewer trials out.", rich_help_panel=DATA
+        ),
+    ] = None,
+    out: OutFolder = Path("results"),
+    format: Annotated[
+        FormatName, typer.Option(help="How tables are written.", rich_help_panel=OUTPUT)
+    ] = FormatName.csv,
+    predictions: Annotated[
+        bool,
+        typer.Option(
+            "--predictions",
+            help="Also write the probability of every action, one row per input row.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False,
+    fresh: Fresh = False,
+    workers: Threads = None,
+) -> None:
+    """Find, for every learner, the model that explains the choices best."""
+    from howlearn.cli import show
+    from howlearn.criteria import DEFAULT, criterion_named
+    from howlearn.manifest import manifest_of
+    from howlearn.reading import read
+    from howlearn.results import select_into
+    from howlearn.rules import rule_named
+    from howlearn.task import Task
+
+    criteria = tuple(criterion_named(text) for text in criterion or []) or DEFAULT
+    chosen_rule = rule_named(rule.value, form.value, max_rate)
+    chosen_task = Task.load(task).with_rule(chosen_rule) if task else None
+    reading = {
+        "learner": learner,
+        "context": commas(context),
+        "action": action,
+        "reward": reward,
+        "trial": trial,
+        "features": commas(features),
+        "by": commas(by),
+        "keep": commas(keep),
+        "reset_by": commas(reset_by),
+        "scored": scored,
+        "learned": learned,
+        "where": where,
+        "test_when": test_when,
+        "forced_when": forced_when,
+        "recode": tuple(recode or ()),
+        "missing": tuple((missing or "").split(",")) if missing is not None else (),
+        "reward_range": commas(reward_range) or None,
+        "min_trials": min_trials,
+    }
+    study = read([str(file) for file in files], task=chosen_task, **reading)
+    candidates = _candidates(study, chosen_task, chosen_rule, model, add_model, one_rate)
+    show.reading(study)
+    manifest = manifest_of(
+        files,
+        study,
+        candidates,
+        {"task": task, **reading, "criteria": [repr(c) for c in criteria], "within": within,
+         "rule": rule.value, "form": form.value, "max_rate": max_rate, "format": format.value,
+         "predictions": predictions},
+    )  # fmt: skip
+    with show.progress_bar("fitting") as progress:
+        summary = select_into(
+            out,
+            study,
+            candidates,
+            criteria,
+            manifest,
+            within,
+            format.value,
+            predictions,
+            fresh,
+            workers,
+            progress,
+        )
+    show.summary(summary, criteria, candidates, study, out, default_criteria=not criterion)
+
+
+def _candidates(
+    study: Study,
+    task: Task | None,
+    rule: Any,
+    names: list[str] | None,
+    added: list[str] | None,
+    one_rate: bool,
+) -> list[Model]:
+    """The task's models or those built from the data, then what was asked for."""
+    from howlearn.candidates import candidates, model_named, one_rate_versions
+
+    base = task.models if task else candidates(study.contexts, study.features, rule)
+    whose = f"task {task.name}" if task else "the study"
+    chosen: list[Model] = (
+        [model_named(base, name, whose) for name in names] if names else list(base)
+    )
+    if one_rate:
+        chosen += one_rate_versions([m for m in base if m in chosen])
+    return chosen + [model_named(base, name, whose) for name in added or []]

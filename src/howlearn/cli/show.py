@@ -1,0 +1,140 @@
+"""What the commands print: results on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from howlearn.criteria import Criterion
+    from howlearn.model import Model
+    from howlearn.results import Summary
+    from howlearn.study import Study
+
+console = Console(highlight=False)
+aside = Console(stderr=True, highlight=False)
+PATIENCE = 2.0  # seconds before a progress bar appears
+
+
+class _Aside(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        aside.print(f"[dim]{record.getMessage()}[/]")
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on stderr for work that takes more than two seconds; says when code is compiled."""
+    log = logging.getLogger("howlearn")
+    handler = _Aside()
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    started = time.monotonic()
+    bar = Progress(
+        TextColumn(what),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=aside,
+        transient=True,
+    )
+    task = bar.add_task(what, total=None)
+    shown = False
+
+    def report(done: int, total: int) -> None:
+        nonlocal shown
+        if not shown and done < total and time.monotonic() - started > PATIENCE:
+            bar.start()
+            shown = True
+        if shown:
+            bar.update(task, completed=done, total=total)
+
+    try:
+        yield report
+    finally:
+        if shown:
+            bar.stop()
+        log.removeHandler(handler)
+
+
+def reading(study: Study) -> None:
+    """What was found in the files."""
+    for role, column in study.roles.items():
+        aside.print(f"[dim]{role} ← {column}[/]", soft_wrap=True)
+    counts = ", ".join(f"{phrase}: {count:,}" for phrase, count in study.counts.items())
+    learners = len(set(study.learners))
+    sequences = "" if learners == len(study) else f" in {len(study):,} sequences"
+    aside.print(
+        f"[dim]{learners:,} learners{sequences}, {len(study.context):,} trials, "
+        f"{len(study.contexts):,} contexts, {len(study.actions)} actions. {counts}[/]",
+        soft_wrap=True,
+    )
+    for note in study.notes:
+        aside.print(f"[yellow]note:[/] {note}", soft_wrap=True)
+
+
+def summary(
+    result: Summary,
+    criteria: Sequence[Criterion],
+    candidates: Sequence[Model],
+    study: Study,
+    out: Path,
+    default_criteria: bool,
+) -> None:
+    """Shares of each model, agreement, verdicts, and the fits that need attention."""
+    from howlearn.fitting import STATUSES
+
+    unit = "learners" if len(set(study.learners)) == len(study) else "learner × condition sequences"
+    title = f"Models selected for {result.n_learners:,} {unit}"
+    listing = Table("model", *(repr(c) for c in criteria), title=title, title_justify="left")
+    for model in candidates:
+        cells = []
+        for criterion in criteria:
+            count = result.selected[repr(criterion)][model.name]
+            cells.append(f"{count:,}  ({count / result.n_learners:.0%})" if count else "·")
+        listing.add_row(model.name, *cells)
+    listing.add_section()
+    for word in ("clear", "undecided", "no better than a coin", "the only candidate"):
+        counts = [result.verdicts[repr(c)][word] for c in criteria]
+        if any(counts):
+            listing.add_row(f"[dim]{word}[/]", *(f"[dim]{count:,}[/]" for count in counts))
+    console.print(listing)
+    if len(criteria) > 1:
+        console.print(
+            f"All criteria select the same model for {result.agreeing:,} of "
+            f"{result.n_learners:,} {unit}."
+        )
+    if default_criteria:
+        console.print("No --criterion was given, so these were used:")
+    for criterion in criteria:
+        console.print(f"  {criterion!r}: {criterion.title}")
+    total = sum(result.statuses.values())
+    for word, sentence in STATUSES.items():
+        count = result.statuses[word]
+        if word != "ok" and count:
+            console.print(
+                f"{count:,} of {total:,} estimates of the selected models are "
+                f"[bold]{word}[/]: {sentence}.",
+                soft_wrap=True,
+            )
+    console.print(f"Tables and manifest: {out}/", soft_wrap=True)
+
+
+def show_recovery(path: Path) -> None:
+    """How often simulated learners were given the model they were made with."""
+    import polars as pl
+
+    frame = pl.read_csv(path)
+    columns = [name for name in frame.columns if name.startswith("model_")]
+    listing = Table("true model", "learners", *(f"found by {c[6:]}" for c in columns))
+    for (truth,), rows in frame.group_by("true_model", maintain_order=True):
+        found = [f"{(rows[column] == truth).mean():.0%}" for column in columns]
+        listing.add_row(str(truth), str(len(rows)), *found)
+    console.print(listing)

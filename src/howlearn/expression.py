@@ -1,0 +1,231 @@
+"""The small language of --where, --test-when and --forced-when: conditions on the columns of a row.
+
+Comparisons (also chained), ``in [...]``, ``and``, ``or``, ``not``, arithmetic on numbers, and the
+word ``missing``. Nothing is executed: the text is parsed and translated into a polars expression.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from howlearn.errors import HowlearnError
+
+TRUE_WORDS = ("true", "1", "yes")
+FALSE_WORDS = ("false", "0", "no")
+_WORDS = {"true": True, "TRUE": True, "false": False, "FALSE": False}
+_COMPARE: dict[type, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
+    ast.Eq: operator.eq,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+_ARITHMETIC: dict[type, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+_QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`([^`]+)`""")
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A condition on a row, and the columns it needs.
+
+    >>> late = parse("trial > 2 and phase != 'test'", "--where", ["trial", "phase"])
+    >>> late.columns
+    ('trial', 'phase')
+    >>> late.holds(pl.DataFrame({"trial": ["1", "3", "4"], "phase": ["learn", "learn", "test"]}))
+    array([False,  True, False])
+    """
+
+    text: str
+    columns: tuple[str, ...]
+    _condition: pl.Expr = field(repr=False)
+
+    def holds(self, labels: pl.DataFrame) -> NDArray[np.bool_]:
+        """Whether the condition holds, row by row; ``labels`` holds text, null where missing."""
+        return labels.select(self._condition.alias("holds")).to_series().to_numpy()
+
+
+def parse(text: str, option: str, columns: Sequence[str]) -> Expression:
+    """Translate the text of an option; a missing value equals nothing but ``missing``."""
+    try:
+        names: list[str] = []
+        tree = _syntax(_QUOTED.sub(lambda found: _stand_in(found, names), text))
+        translator = _Translator(columns, names)
+        condition = translator.truth(tree)
+    except _Refused as refused:
+        raise HowlearnError(f"{option} {text!r}: {refused}") from None
+    except RecursionError:
+        raise HowlearnError(f"{option}: the expression is nested too deeply") from None
+    if not translator.used:
+        raise HowlearnError(
+            f"{option} {text!r}: names no column; the columns: {', '.join(columns)}"
+        )
+    return Expression(text, tuple(translator.used), condition)
+
+
+class _Refused(Exception):
+    """Why an expression cannot be understood."""
+
+
+@dataclass(frozen=True)
+class _Value:
+    """One side of a comparison, seen as text, as a number, or as true or false."""
+
+    kind: str  # column, text, number, truth, word (True or False) or missing
+    text: pl.Expr | None = None
+    number: pl.Expr | None = None
+    truth: pl.Expr | None = None
+    word: bool = False
+
+
+def _stand_in(found: re.Match[str], names: list[str]) -> str:
+    """A name in backticks becomes an identifier that Python's parser accepts."""
+    if found[1] is None:
+        return found[0]
+    names.append(found[1])
+    return f"_backticked_{len(names) - 1}_"
+
+
+def _syntax(text: str) -> ast.expr:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, MemoryError):
+        raise _Refused(
+            "is not an expression such as block > 1 and phase == 'learn' "
+            "(== compares, text stands in quotes, names with spaces in `backticks`)"
+        ) from None
+
+
+class _Translator:
+    """Walks the parsed text and builds the condition; remembers the columns it met."""
+
+    def __init__(self, columns: Sequence[str], backticked: Sequence[str]) -> None:
+        self.columns = columns
+        self.backticked = {f"_backticked_{i}_": name for i, name in enumerate(backticked)}
+        self.used: dict[str, None] = {}
+
+    def truth(self, node: ast.expr) -> pl.Expr:
+        """The node as a condition."""
+        value = self.value(node)
+        if value.truth is None:
+            raise _Refused(f"{ast.unparse(node)!r} is not a condition")
+        return value.truth
+
+    def value(self, node: ast.expr) -> _Value:
+        """The node as one side of a comparison, or as a condition."""
+        match node:
+            case ast.Constant():
+                return _literal(node.value)
+            case ast.Name():
+                return self._name(node.id)
+            case ast.UnaryOp(op=ast.Not()):
+                return _condition(~self.truth(node.operand))
+            case ast.UnaryOp(op=ast.USub()):
+                return _Value("number", number=-self._number(node.operand))
+            case ast.BoolOp():
+                join = operator.and_ if isinstance(node.op, ast.And) else operator.or_
+                return _condition(reduce(join, [self.truth(part) for part in node.values]))
+            case ast.BinOp() if type(node.op) in _ARITHMETIC:
+                calculate = _ARITHMETIC[type(node.op)]
+                left, right = self._number(node.left), self._number(node.right)
+                return _Value("number", number=calculate(left, right))
+            case ast.Compare():
+                return self._comparisons(node)
+        raise _Refused(f"{ast.unparse(node)!r} is not part of the language of conditions")
+
+    def _name(self, name: str) -> _Value:
+        column = self.backticked.get(name, name)
+        if column in self.columns:
+            self.used[column] = None
+            text = pl.col(f"^{re.escape(column)}$") if column == "*" else pl.col(column)
+            words = text.str.to_lowercase().is_in(TRUE_WORDS).fill_null(False)
+            number = text.cast(pl.Float64, strict=False)
+            return _Value("column", text=text, number=number, truth=words)
+        if name == "missing":
+            return _Value("missing")
+        if name in _WORDS:
+            return _literal(_WORDS[name])
+        raise _Refused(f"there is no column {column}; the columns: {', '.join(self.columns)}")
+
+    def _number(self, node: ast.expr) -> pl.Expr:
+        value = self.value(node)
+        if value.number is None:
+            raise _Refused(f"{ast.unparse(node)!r} is not a number")
+        return value.number
+
+    def _comparisons(self, node: ast.Compare) -> _Value:
+        sides = [node.left, *node.comparators]
+        conditions = [
+            self._compare(left, op, right)
+            for left, op, right in zip(sides, node.ops, sides[1:], strict=False)
+        ]
+        return _condition(reduce(operator.and_, conditions))
+
+    def _compare(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> pl.Expr:
+        if isinstance(op, ast.NotEq):
+            return ~self._compare(left, ast.Eq(), right)
+        if isinstance(op, ast.NotIn):
+            return ~self._compare(left, ast.In(), right)
+        if isinstance(op, ast.In):
+            if not isinstance(right, ast.List | ast.Tuple | ast.Set) or not right.elts:
+                raise _Refused("after 'in' a list is needed, such as in [1, 2]")
+            equal = [self._compare(left, ast.Eq(), item) for item in right.elts]
+            return reduce(operator.or_, equal)
+        if type(op) not in _COMPARE:
+            raise _Refused("only == != < <= > >= in and not in compare")
+        return _compared(self.value(left), op, self.value(right)).fill_null(False)
+
+
+def _condition(expression: pl.Expr) -> _Value:
+    return _Value("truth", truth=expression)
+
+
+def _literal(value: object) -> _Value:
+    if isinstance(value, bool):
+        return _Value("word", truth=pl.lit(value), word=value)
+    if isinstance(value, int | float):
+        try:
+            return _Value("number", number=pl.lit(float(value)))
+        except OverflowError:
+            raise _Refused("a number is too large") from None
+    if isinstance(value, str):
+        return _Value("text", text=pl.lit(value.strip()))
+    raise _Refused(f"{value!r} is neither a number nor text")
+
+
+def _compared(left: _Value, op: ast.cmpop, right: _Value) -> pl.Expr:
+    """What the two sides are decides how they are compared: as text or as numbers."""
+    for one, other in ((left, right), (right, left)):
+        if one.kind in ("missing", "word"):
+            return _compared_with_word(one, op, other)
+    compare = _COMPARE[type(op)]
+    kinds = {left.kind, right.kind}
+    as_text = "text" in kinds or (kinds == {"column"} and isinstance(op, ast.Eq))
+    sides = (left.text, right.text) if as_text else (left.number, right.number)
+    if sides[0] is None or sides[1] is None:
+        raise _Refused("text can be compared with text, and numbers with numbers only")
+    return compare(sides[0], sides[1])
+
+
+def _compared_with_word(word: _Value, op: ast.cmpop, other: _Value) -> pl.Expr:
+    if not isinstance(op, ast.Eq) or other.text is None or other.kind != "column":
+        raise _Refused("True, False and missing can be compared with a column by == and != only")
+    if word.kind == "missing":
+        return other.text.is_null()
+    return other.text.str.to_lowercase().is_in(TRUE_WORDS if word.word else FALSE_WORDS)

@@ -1,0 +1,110 @@
+"""A run is a folder: a manifest, parts written whole or not at all, tables assembled from them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from howlearn.errors import HowlearnError
+
+Format = Literal["csv", "parquet"]
+MANIFEST = "manifest.json"
+PARTS = "parts"
+
+
+class RunFolder:
+    """The folder of one run; started again with the same manifest, it keeps the finished parts."""
+
+    def __init__(self, path: Path, manifest: Mapping[str, Any], fresh: bool = False) -> None:
+        self.path = path
+        self.parts = path / PARTS
+        if path.exists() and not path.is_dir():
+            raise HowlearnError(f"{path} is a file; --out needs the name of a folder")
+        if fresh:
+            self.clear()
+        self._check(json.loads(json.dumps(manifest)))
+        self.parts.mkdir(parents=True, exist_ok=True)
+        write_whole(
+            path / MANIFEST,
+            lambda file: file.write_text(
+                json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+            ),
+        )
+
+    def _check(self, manifest: dict[str, Any]) -> None:
+        """A folder with anything else in it is left alone."""
+        if not self.path.exists() or not any(self.path.iterdir()):
+            return
+        try:
+            found = json.loads((self.path / MANIFEST).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            raise HowlearnError(
+                f"{self.path} holds files that are not results of howlearn; name another folder "
+                "with --out"
+            ) from None
+        if found != manifest:
+            differences = "\n".join(f"  {line}" for line in _differences(found, manifest))
+            raise HowlearnError(
+                f"{self.path} holds the results of another run:\n{differences}\n"
+                "name another folder with --out, or replace those results with --fresh"
+            )
+
+    def clear(self) -> None:
+        """Remove an earlier run's results, and nothing else."""
+        if not (self.path / MANIFEST).exists():
+            return
+        shutil.rmtree(self.parts, ignore_errors=True)
+        for file in self.path.iterdir():
+            if file.suffix in (".csv", ".parquet") or file.name == MANIFEST:
+                file.unlink()
+
+    def part(self, table: str, number: int) -> Path:
+        return self.parts / f"{number:06d}.{table}.parquet"
+
+    def has(self, tables: list[str], number: int) -> bool:
+        """Whether a chunk of learners is finished."""
+        return all(self.part(table, number).exists() for table in tables)
+
+    def write(self, number: int, tables: Mapping[str, pl.DataFrame]) -> None:
+        """Keep the tables of a chunk of learners."""
+        for name, frame in tables.items():
+            write_whole(self.part(name, number), frame.write_parquet)
+
+    def read(self, table: str) -> pl.LazyFrame:
+        """A table over all chunks."""
+        return pl.scan_parquet(sorted(self.parts.glob(f"*.{table}.parquet")))
+
+    def assemble(self, table: str, format: Format, frame: pl.LazyFrame | None = None) -> Path:
+        """Write a table from its parts."""
+        frame = self.read(table) if frame is None else frame
+        path = self.path / f"{table}.{format}"
+        write_whole(path, frame.sink_csv if format == "csv" else frame.sink_parquet)
+        return path
+
+
+def write_whole(path: Path, write: Callable[[Path], Any]) -> None:
+    """Write a file under another name, then move it into place."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        write(temporary)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _differences(found: Any, wanted: Any, place: str = "") -> list[str]:
+    if isinstance(found, dict) and isinstance(wanted, dict):
+        lines = []
+        for key in [*wanted, *(k for k in found if k not in wanted)]:
+            deeper = f"{place}.{key}" if place else str(key)
+            lines += _differences(found.get(key), wanted.get(key), deeper)
+        return lines
+    if found == wanted:
+        return []
+    return [f"{place}: {json.dumps(found)} there, {json.dumps(wanted)} now"]

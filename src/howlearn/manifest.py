@@ -1,0 +1,62 @@
+"""What a run was: options, versions, the input's hash, every row dropped or recoded; no times."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from howlearn._version import __version__
+from howlearn.model import Model
+from howlearn.models import PartitionModel
+from howlearn.study import Study
+
+
+def manifest_of(
+    files: Sequence[Path], study: Study, models: Sequence[Model], options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Everything that decides the results of a run."""
+    names = study.source.files if study.source else tuple(str(file) for file in files)
+    return {
+        "howlearn": __version__,
+        "versions": {
+            "python": platform.python_version(),
+            **{name: version(name) for name in ("numpy", "numba", "polars")},
+        },
+        "input": {name: _hash(Path(name)) for name in names},
+        "options": dict(options),
+        "columns": dict(study.roles),
+        "rows": dict(study.counts),
+        "notes": list(study.notes),
+        "learners": len(set(study.learners)),
+        "sequences": len(study),
+        "trials": len(study.context),
+        "models": [describe(model) for model in models],
+    }
+
+
+def describe(model: Model) -> dict[str, Any]:
+    """A model in words that a reader of the manifest understands."""
+    if not isinstance(model, PartitionModel):
+        return {"name": model.name}
+    return {
+        "name": model.name,
+        "rates": model.rates,
+        "units": [
+            {
+                "cells": unit.name,
+                "rule": unit.rule.name,
+                "form": unit.rule.form,
+                "bounds": {p.name: [p.lower, p.upper] for p in unit.rule.parameters},
+            }
+            for unit in model.units
+        ],
+    }
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,157 @@
+"""Bring the trials of all files into order: sequence after sequence, trial after trial."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howlearn.reading.books import Books
+from howlearn.reading.labels import natural_key
+from howlearn.reading.pile import Pile
+from howlearn.reading.problems import Problems
+
+AT_ONCE = 1_000_000  # trials that are recoded together, to keep copies small
+PER_TRIAL = ("context", "action", "reward", "scored", "learned")
+
+Key = tuple[str | None, ...]  # learner, then conditions
+
+
+@dataclass
+class Ordered:
+    """All trials in order; sequence ``i`` has the trials ``starts[i]:starts[i + 1]``."""
+
+    keys: list[Key]
+    codes: list[int]  # of each sequence in the books
+    starts: NDArray[np.int64]
+    rows: NDArray[np.integer] | None  # None: every row is a trial, in order
+    arrays: dict[str, NDArray[Any]]  # context, action, reward, scored, learned, reset
+
+    def leave_out(self, short: NDArray[np.bool_]) -> None:
+        """Drop the sequences that are marked."""
+        lengths = np.diff(self.starts)
+        kept = np.repeat(~short, lengths)
+        self.rows = np.flatnonzero(kept) if self.rows is None else self.rows[kept]
+        self.arrays = {name: values[kept] for name, values in self.arrays.items()}
+        self.starts = np.concatenate(([0], np.cumsum(lengths[~short]))).astype(np.int64)
+        self.keys = [key for key, out in zip(self.keys, short, strict=True) if not out]
+        self.codes = [code for code, out in zip(self.codes, short, strict=True) if not out]
+
+
+def sequence_name(key: Key) -> str:
+    """A sequence as messages call it.
+
+    >>> sequence_name(("7", "easy"))
+    'learner 7 under easy'
+    """
+    learner, *conditions = key
+    under = f" under {', '.join(str(c) for c in conditions)}" if conditions else ""
+    return f"learner {learner}{under}"
+
+
+def recode_in_place(codes: NDArray[Any], table: NDArray[Any]) -> None:
+    """Replace every code by ``table[code]`` without a second large array."""
+    for start in range(0, len(codes), AT_ONCE):
+        part = slice(start, start + AT_ONCE)
+        codes[part] = table[codes[part]]
+
+
+def assemble(pile: Pile, books: Books, problems: Problems) -> Ordered:
+    """The trials of the pile in order; its columns are taken away one by one to save memory."""
+    keys, codes = _sequences(books)
+    rank = pile.take("sequence")
+    if codes != sorted(codes):
+        recode_in_place(rank, np.argsort(codes).astype(np.int32))
+    trial, segment = pile.take("trial"), pile.take("segment")
+    rows = pile.rows(problems.ledger.rows)
+    order, doubled = _order(rank, trial, segment)
+    _refuse_doubled(doubled, rank, trial, rows, keys, problems, books.plan.roles.trial)
+    if order is not None:
+        rank = rank[order]
+        rows = order if rows is None else rows[order]
+        segment = segment[order] if len(segment) else segment
+    places = np.arange(len(keys) + 1, dtype=rank.dtype)  # another type would copy the ranks
+    starts = np.searchsorted(rank, places).astype(np.int64)
+    del rank, trial
+    arrays = {"reset": _resets(starts, segment)}
+    del segment
+    for name in PER_TRIAL:
+        column = pile.take(name)
+        arrays[name] = column if order is None else column[order]
+    return Ordered(keys, codes, starts, rows, arrays)
+
+
+def _sequences(books: Books) -> tuple[list[Key], list[int]]:
+    """Learners as they first appear, conditions in natural order; and their codes."""
+    learners = {key[0]: None for key in books.sequences}
+    place = {learner: i for i, learner in enumerate(learners)}
+
+    def sorting(item: tuple[Key, int]) -> tuple[object, ...]:
+        learner, *conditions = item[0]
+        return place[learner], *(natural_key(str(condition)) for condition in conditions)
+
+    ranked = sorted(books.sequences.items(), key=sorting)
+    return [key for key, _ in ranked], [code for _, code in ranked]
+
+
+def _order(
+    rank: NDArray[np.int32], trial: NDArray[Any], segment: NDArray[np.int32]
+) -> tuple[NDArray[np.intp] | None, NDArray[np.intp]]:
+    """The order of the trials, None if they have it already; and trials numbered twice."""
+    none = np.empty(0, dtype=np.intp)
+    in_order = bool(np.all(rank[1:] >= rank[:-1]))
+    if not len(trial):
+        return (None if in_order else np.argsort(rank, kind="stable")), none
+    if in_order and np.all((rank[1:] > rank[:-1]) | (trial[1:] > trial[:-1])):
+        return None, none
+    order, doubled = _sorted((rank, trial))
+    if len(doubled) and len(segment):  # numbers start anew in each segment
+        order, doubled = _sorted((rank, _first_seen(rank, segment), trial))
+    return (None if np.all(order[1:] > order[:-1]) else order), doubled
+
+
+def _sorted(keys: Sequence[NDArray[Any]]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    order = np.lexsort(keys[::-1])
+    same = np.logical_and.reduce([key[order[1:]] == key[order[:-1]] for key in keys])
+    return order, order[1:][same]
+
+
+def _first_seen(rank: NDArray[np.int32], segment: NDArray[np.int32]) -> NDArray[np.intp]:
+    """Where each trial's segment begins within its sequence."""
+    pairs = rank.astype(np.int64) * (int(segment.max()) + 1) + segment
+    _, first, inverse = np.unique(pairs, return_index=True, return_inverse=True)
+    return first[inverse]
+
+
+def _refuse_doubled(
+    doubled: NDArray[np.intp],
+    rank: NDArray[np.int32],
+    trial: NDArray[Any],
+    rows: NDArray[np.integer] | None,
+    keys: list[Key],
+    problems: Problems,
+    column: str | None,
+) -> None:
+    """One problem per sequence, at the first row that repeats a trial number."""
+    doubled = np.sort(doubled[rank[doubled] >= 0])
+    sequences, first, times = np.unique(rank[doubled], return_index=True, return_counts=True)
+    remedy = (
+        "--reset-by COL, --by COL, --learner COL, or --trial none to keep the order of the rows"
+    )
+    for sequence, position, count in zip(sequences, doubled[first], times, strict=True):
+        row = int(position if rows is None else rows[position])
+        found = f"trial {trial[position]:.15g} of {sequence_name(keys[sequence])} a second time"
+        allowed = "each trial number once per learner"
+        problems.at(row, column, found, allowed, remedy, int(count) - 1)
+
+
+def _resets(starts: NDArray[np.int64], segment: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """True at the first trial of each sequence, and where the reset key changes."""
+    reset = np.zeros(int(starts[-1]), dtype=np.bool_)
+    if len(segment):
+        reset[1:] = segment[1:] != segment[:-1]
+    reset[starts[:-1][np.diff(starts) > 0]] = True
+    return reset

@@ -1,0 +1,141 @@
+"""The last checks, and the Study."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+
+from howlearn.errors import Problem
+from howlearn.reading.assembly import Ordered, recode_in_place, sequence_name
+from howlearn.reading.books import Book
+from howlearn.reading.labels import natural_key, typed
+from howlearn.reading.plan import Plan
+from howlearn.reading.problems import Problems, listed
+from howlearn.reading.trials import TrialReader
+from howlearn.study import Source, Study, count_true
+
+SHORTEST = 2  # scored trials without which nothing can be said about a learner
+
+
+def build_study(ordered: Ordered, reader: TrialReader, problems: Problems) -> Study:
+    """The study, or everything that was found wrong on the way here."""
+    plan, books = reader.plan, reader.books
+    _check_lengths(ordered, reader, problems)
+    if not len(problems):
+        _check_whole(ordered, reader, problems)
+    problems.raise_all()
+    contexts = _final_labels(books.contexts, ordered, "context")
+    actions = _final_labels(books.actions, ordered, "action")
+    if len(actions) < 2:
+        _refuse_whole(problems, plan.roles.action, f"one action only ({listed(actions)})")
+        problems.raise_all()
+    ledger = problems.ledger
+    return Study(
+        learners=tuple(str(key[0]) for key in ordered.keys),
+        starts=ordered.starts,
+        contexts=contexts,
+        actions=actions,
+        **ordered.arrays,
+        reward_range=plan.reward_range,
+        features=_features(reader, contexts),
+        about=_about(ordered, reader),
+        counts={name: n for name, n in reader.counts.items() if n or name.startswith("recoded")},
+        notes=_notes(reader),
+        roles=plan.roles.found,
+        source=Source(tuple(ledger.names), ledger.file_rows(), ordered.rows),
+    )
+
+
+def _check_lengths(ordered: Ordered, reader: TrialReader, problems: Problems) -> None:
+    """Leave short learners out if asked to, and refuse those that are too short for anything."""
+    least = reader.plan.options.min_trials or 0
+    scored = count_true(ordered.arrays["scored"], ordered.starts)
+    left_out = scored < least
+    allowed, remedy = f"at least {SHORTEST} trials with a choice", "--min-trials N leaves them out"
+    for i in np.flatnonzero((scored < SHORTEST) & ~left_out):
+        row = reader.books.first_rows[ordered.codes[i]]
+        trials = f"{scored[i]} trial{'s' * int(scored[i] != 1)}"
+        found = f"{sequence_name(ordered.keys[i])} with {trials}"
+        problems.at(row, reader.plan.roles.learner, found, allowed, remedy)
+    if left_out.any() and not len(problems):
+        reader.counts[f"learners left out (fewer than {least} trials)"] += int(left_out.sum())
+        ordered.leave_out(left_out)
+
+
+def _check_whole(ordered: Ordered, reader: TrialReader, problems: Problems) -> None:
+    """What can only be said when all rows are known to be right one by one."""
+    if not ordered.keys:
+        left_out = [name for name in reader.counts if "left out" in name]
+        found = f"no learner left: {', '.join(left_out) or 'every row is blank'}"
+        _refuse_whole(problems, None, found, "at least one learner", "--where EXPR, --min-trials N")
+    elif not reader.rewards_seen:
+        remedy = "--reward COL"
+        _refuse_whole(problems, reader.plan.roles.reward, "no reward in any row", "rewards", remedy)
+
+
+def _refuse_whole(
+    problems: Problems,
+    column: str | None,
+    found: str,
+    allowed: str = "at least two actions",
+    remedy: str = "--action COL, --task TASK",
+) -> None:
+    names = problems.ledger.names
+    file = names[0] if len(names) == 1 else f"{len(names)} files"
+    problems.extend([Problem(file, None, column, found, allowed, remedy)])
+
+
+def _final_labels(book: Book, ordered: Ordered, name: str) -> tuple[str, ...]:
+    """The task's labels, or those of the data in natural order; codes follow."""
+    labels = list(book.codes)
+    if book.closed:
+        return tuple(labels)
+    used = np.zeros(len(labels), dtype=np.bool_)
+    used[ordered.arrays[name]] = True
+    final = sorted((label for label, u in zip(labels, used, strict=True) if u), key=natural_key)
+    place = {label: code for code, label in enumerate(final)}
+    if final != labels:
+        table = np.array([place.get(label, -1) for label in labels], dtype=np.int32)
+        recode_in_place(ordered.arrays[name], table)
+    return tuple(final)
+
+
+def _features(reader: TrialReader, contexts: tuple[str, ...]) -> Mapping[str, Mapping[str, str]]:
+    names = reader.plan.options.features
+    if not names:
+        return reader.plan.task.features if reader.plan.task is not None else {}
+    known = reader.books.features
+    return {c: dict(zip(names, map(str, known[c]), strict=True)) for c in contexts if c in known}
+
+
+def _about(ordered: Ordered, reader: TrialReader) -> pl.DataFrame:
+    """The conditions, then the kept columns, of every sequence."""
+    by = reader.plan.options.by
+    columns = {name: [key[i] for key in ordered.keys] for i, name in enumerate(by, start=1)}
+    for name, known in reader.books.kept.items():
+        columns[name] = [known.get(code) for code in ordered.codes]
+    return pl.DataFrame([typed(labels).alias(name) for name, labels in columns.items()])
+
+
+def _notes(reader: TrialReader) -> tuple[str, ...]:
+    """What the user should know about the data that were accepted."""
+    notes = []
+    silent = reader.counts["choices without feedback"]
+    if silent:
+        notes.append(
+            f"{silent:,} choice{'s' * (silent > 1)} without a reward: scored, but nothing is "
+            "learned from them"
+        )
+    if _errors_teach_nothing(reader.plan):
+        notes.append(
+            "negative rewards were recoded to 0: errors then teach a gain-form rule nothing "
+            "(a loss-form rule learns from them)"
+        )
+    return tuple(notes)
+
+
+def _errors_teach_nothing(plan: Plan) -> bool:
+    values = plan.recode.get(plan.roles.reward, {})
+    return any(old.startswith("-") and new == "0" for old, new in values.items())

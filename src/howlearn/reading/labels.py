@@ -1,0 +1,153 @@
+"""How values become labels: 1, 1.0 and "1" are one label, and each column is coded once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+MISSING_TOKENS = frozenset({"", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL"})
+
+_DECIMAL = r"^-?(0|[1-9][0-9]*)\.[0-9]*$"
+_TRAILING = r"\.?0*$"
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
+
+
+def canonical(value: object) -> str:
+    """The label of one value.
+
+    >>> [canonical(value) for value in (1, 1.0, " 1 ", "1.00", "0.50", "01", "-0")]
+    ['1', '1', '1', '1', '0.5', '01', '0']
+    """
+    return canonical_series(pl.Series([str(value)]))[0]
+
+
+def canonical_series(values: pl.Series) -> pl.Series:
+    """The labels of many values; null stays null."""
+    text = values.cast(pl.String).str.strip_chars()
+    decimal = text.str.contains(_DECIMAL).fill_null(False)
+    if decimal.any():
+        text = text.str.replace(_TRAILING, "").zip_with(decimal, text)
+    minus_zero = (text == "-0").fill_null(False)
+    if minus_zero.any():
+        text = text.zip_with(~minus_zero, pl.Series(["0"]))
+    return text
+
+
+def natural_key(label: str) -> tuple[object, ...]:
+    """Sorts as people do: numbers by size, then names with the numbers in them by size.
+
+    >>> sorted(["b10", "b2", "10", "9", "-1"], key=natural_key)
+    ['-1', '9', '10', 'b2', 'b10']
+    """
+    if _NUMBER.fullmatch(label):
+        return (0, float(label), label)
+    parts = enumerate(re.split(r"([0-9]+)", label))
+    return (1, tuple(_digits(part) if i % 2 else (-1, part) for i, part in parts), label)
+
+
+def _digits(text: str) -> tuple[int, str]:
+    """Sorts whole numbers by size, however long they are."""
+    return len(text.lstrip("0")), text.lstrip("0")
+
+
+def typed(labels: Sequence[str | None]) -> pl.Series:
+    """Labels as numbers when all of them are, as text otherwise."""
+    series = pl.Series(labels, dtype=pl.String)
+    if series.null_count() == len(series):
+        return series
+    if not all(label is None or _NUMBER.fullmatch(label) for label in labels):
+        return series
+    whole = series.cast(pl.Int64, strict=False)
+    return whole if whole.null_count() == series.null_count() else series.cast(pl.Float64)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column coded: row t shows ``labels[codes[t]]``, null where the value is missing."""
+
+    name: str
+    codes: NDArray[np.int32]
+    labels: pl.Series  # after recoding
+    shown: pl.Series  # as the file has it
+    first: NDArray[np.int64]  # the row where each code is first seen
+    boolean: bool = False
+
+    def missing(self) -> NDArray[np.bool_]:
+        """Row by row, whether the value is missing."""
+        return self.labels.is_null().to_numpy()[self.codes]
+
+    def numbers(self) -> NDArray[np.float64]:
+        """The number of each code, NaN where it is none."""
+        labels = self.labels
+        if self.boolean:
+            labels = labels.replace({"true": "1", "false": "0"})
+        return labels.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+
+    def per_row(self) -> pl.Series:
+        """The label of each row."""
+        return self.labels.gather(self.codes)
+
+
+def code_column(
+    values: pl.Series, recode: Mapping[str, str], missing: Set[str]
+) -> tuple[Column, int]:
+    """Code a column, recode its labels, mark missing ones; and how many rows were recoded."""
+    uniques, codes, first = distinct(values)
+    shown = uniques.cast(pl.String)
+    labels = canonical_series(shown)
+    recoded = 0
+    if recode:
+        changed = labels.is_in(list(recode)).fill_null(False).to_numpy()
+        recoded = int(np.count_nonzero(changed[codes]))
+        labels = labels.replace(dict(recode))
+    gone = labels.is_in(list(missing)).fill_null(True)
+    labels = labels.zip_with(~gone, pl.Series([None], dtype=pl.String))
+    boolean = values.dtype == pl.Boolean
+    return Column(values.name, codes, labels, shown, first, boolean), recoded
+
+
+def distinct(values: pl.Series) -> tuple[pl.Series, NDArray[np.int32], NDArray[np.int64]]:
+    """The different values in order of first appearance, each row's code, the first rows."""
+    first = values.arg_unique()
+    uniques = values.gather(first)
+    codes = values.replace_strict(
+        uniques, pl.Series(np.arange(len(uniques), dtype=np.int32)), return_dtype=pl.Int32
+    )
+    return uniques, codes.to_numpy(), first.to_numpy().astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Several columns coded together: code c stands for the labels ``parts[j][c]``."""
+
+    codes: NDArray[np.int32]
+    parts: tuple[pl.Series, ...]
+    first: NDArray[np.int64]
+
+    def members(self) -> list[tuple[str | None, ...]]:
+        """The labels behind each code."""
+        return list(zip(*(part.to_list() for part in self.parts), strict=True))
+
+
+def combine(columns: Sequence[Column]) -> Combination:
+    """Code the combinations of several columns that occur.
+
+    >>> shape, colour = (
+    ...     code_column(pl.Series(values), {}, MISSING_TOKENS)[0]
+    ...     for values in (["square", "square", "circle"], ["red", "red", "blue"])
+    ... )
+    >>> combine([shape, colour]).members()
+    [('square', 'red'), ('circle', 'blue')]
+    """
+    codes, parts, first = columns[0].codes, (columns[0].labels,), columns[0].first
+    for column in columns[1:]:
+        width = len(column.labels)
+        pairs, codes, first = distinct(pl.Series(codes.astype(np.int64) * width + column.codes))
+        left, right = pairs // width, pairs % width
+        parts = (*(part.gather(left) for part in parts), column.labels.gather(right))
+    return Combination(codes, parts, first)

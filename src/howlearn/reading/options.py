@@ -1,0 +1,92 @@
+"""What the user may say about the columns of a file; whatever is not said is guessed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+
+from howlearn.errors import HowlearnError
+from howlearn.reading.labels import canonical
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """The options of reading, with the names they have on the command line.
+
+    >>> ReadOptions(context="item", by=["condition"]).context
+    ('item',)
+    """
+
+    learner: str | None = None  # "file": the learner is the file's stem
+    context: tuple[str, ...] = ()  # ("none",): every trial is the same situation
+    action: str | None = None
+    reward: str | None = None
+    trial: str | None = None  # "none": the order of the rows
+    features: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    reset_by: tuple[str, ...] = ()
+    scored: str | None = None
+    learned: str | None = None
+    where: str | None = None
+    test_when: str | None = None
+    forced_when: str | None = None
+    recode: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    reward_range: tuple[float, float] | None = None
+    min_trials: int | None = None
+
+    def __post_init__(self) -> None:
+        for option in fields(self):
+            value = getattr(self, option.name)
+            if option.default == ():  # one name may be given without a list around it
+                object.__setattr__(self, option.name, _several(value))
+        if self.reward_range is not None:
+            object.__setattr__(self, "reward_range", _range(self.reward_range))
+        if self.min_trials is not None and self.min_trials < 0:
+            raise HowlearnError(f"--min-trials {self.min_trials}: a number from 0 on is needed")
+        if "learner" in self.by + self.keep:
+            raise HowlearnError("--by and --keep: the learner opens every table already")
+
+
+def _several(given: object) -> tuple[str, ...]:
+    if isinstance(given, Iterable) and not isinstance(given, str):
+        return tuple(str(one) for one in given)
+    return () if given is None else (str(given),)
+
+
+def _range(given: tuple[float, float]) -> tuple[float, float]:
+    try:
+        low, high = (float(end) for end in given)
+    except (TypeError, ValueError):
+        raise HowlearnError(f"--reward-range {given}: two numbers LO,HI are needed") from None
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise HowlearnError(f"--reward-range {low:g},{high:g}: LO must be smaller than HI")
+    return low, high
+
+
+def parse_recode(text: str) -> tuple[str, Mapping[str, str]]:
+    """The column (or role) and the values that a --recode speaks of.
+
+    >>> parse_recode("reward:-1=0,1.0=1")
+    ('reward', {'-1': '0', '1': '1'})
+    """
+    name, colon, pairs = text.partition(":")
+    values: dict[str, str] = {}
+    for pair in pairs.split(","):
+        old, equals, new = pair.rpartition("=")
+        if not (name.strip() and colon and equals):
+            raise HowlearnError(f"--recode {text!r}: write COL:OLD=NEW,OLD=NEW")
+        values[canonical(old)] = canonical(new)
+    return name.strip(), values
+
+
+def parse_missing(text: str) -> tuple[str | None, str]:
+    """The column (or role), None for all of them, and the value that a --missing speaks of.
+
+    >>> parse_missing("-1"), parse_missing("action:-1.0")
+    ((None, '-1'), ('action', '-1'))
+    """
+    name, colon, value = text.rpartition(":")
+    return (name.strip() or None) if colon else None, canonical(value)

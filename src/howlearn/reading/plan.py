@@ -1,0 +1,161 @@
+"""What will be read, and how: the options applied to the columns that there are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from howlearn.errors import HowlearnError, Problem
+from howlearn.expression import Expression, parse
+from howlearn.reading.labels import MISSING_TOKENS
+from howlearn.reading.options import ReadOptions, parse_missing, parse_recode
+from howlearn.reading.problems import listed
+from howlearn.reading.roles import COMMON_NAMES, Roles, find_roles
+
+if TYPE_CHECKING:
+    from howlearn.reading.tables import Table
+    from howlearn.task import Task
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that turns a row into a trial, settled before the first row is read."""
+
+    options: ReadOptions
+    roles: Roles
+    task: Task | None
+    recode: Mapping[str, Mapping[str, str]]  # column → old label → new label
+    recode_names: Mapping[str, str]  # column → the name the user gave for it
+    recode_context: Mapping[str, str]  # for contexts built from several columns
+    missing: frozenset[str]
+    missing_in: Mapping[str, frozenset[str]]  # column → further labels
+    where: Expression | None
+    test_when: Expression | None
+    forced_when: Expression | None
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The columns to read, with the option that names each."""
+        options = self.options
+        roles = {c: f"--{role} COL" for role in COMMON_NAMES for c in self.roles.columns_of(role)}
+        roles.update(dict.fromkeys(self.roles.context, "--context COL[,COL]"))
+        named = {
+            "--features COL[,COL]": options.features,
+            "--by COL[,COL]": options.by,
+            "--keep COL[,COL]": options.keep,
+            "--reset-by COL[,COL]": options.reset_by,
+        }
+        others = {column: option for option, columns in named.items() for column in columns}
+        expressions = {
+            column: f"--{name} EXPR"
+            for name, expression in self.expressions.items()
+            for column in expression.columns
+        }
+        return {**expressions, **others, **roles}
+
+    @property
+    def expressions(self) -> dict[str, Expression]:
+        """The conditions that were given, by the names of their options."""
+        given = {
+            "where": self.where,
+            "test-when": self.test_when,
+            "forced-when": self.forced_when,
+        }
+        return {name: expression for name, expression in given.items() if expression is not None}
+
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        """The rewards that are allowed."""
+        return self.options.reward_range or (0.0, 1.0)
+
+
+def make_plan(
+    options: ReadOptions, tables: Sequence[Table], task: Task | None
+) -> tuple[Plan | None, list[Problem]]:
+    """Settle roles, recodings and conditions from the columns of the first table."""
+    columns = tables[0].columns
+    one_context = task is not None and len(task.contexts) == 1
+    roles, problems = find_roles(options, columns, one_context, tables[0].name)
+    if roles is None:
+        return None, problems
+    recode, names, recode_context = _recodings(options, roles, columns)
+    everywhere, missing_in = _missing(options, roles, columns)
+    plan = Plan(
+        options,
+        roles,
+        task,
+        recode,
+        names,
+        recode_context,
+        everywhere,
+        missing_in,
+        _condition(options.where, "--where", columns),
+        _condition(options.test_when, "--test-when", columns),
+        _condition(options.forced_when, "--forced-when", columns),
+    )
+    return plan, []
+
+
+def missing_columns(plan: Plan, table: Table) -> list[Problem]:
+    """The columns that a table ought to have and has not."""
+    return [
+        Problem(
+            table.name,
+            1,
+            column,
+            f"no such column among {listed([name for name in table.columns if name])}",
+            "a file with this column",
+            option,
+        )
+        for column, option in plan.columns.items()
+        if column not in table.columns
+    ]
+
+
+def _condition(text: str | None, option: str, columns: Sequence[str]) -> Expression | None:
+    return None if text is None else parse(text, option, columns)
+
+
+def _targets(name: str, option: str, roles: Roles, columns: Sequence[str]) -> tuple[str, ...]:
+    """The columns that a name stands for: a column of that name, or those of the role."""
+    if name in columns:
+        return (name,)
+    targets = roles.columns_of(name)
+    if not targets:
+        known = listed([column for column in columns if column])
+        raise HowlearnError(f"{option}: there is no column or role {name}; the columns: {known}")
+    return targets
+
+
+def _recodings(
+    options: ReadOptions, roles: Roles, columns: Sequence[str]
+) -> tuple[dict[str, dict[str, str]], dict[str, str], dict[str, str]]:
+    recode: dict[str, dict[str, str]] = {}
+    names: dict[str, str] = {}
+    joint: dict[str, str] = {}
+    for text in options.recode:
+        name, values = parse_recode(text)
+        targets = _targets(name, f"--recode {text!r}", roles, columns)
+        if len(targets) > 1:  # the role is a context of several columns: 3:5 is its label
+            joint.update(values)
+            continue
+        for column in targets:
+            recode.setdefault(column, {}).update(values)
+            names[column] = name
+    return recode, names, joint
+
+
+def _missing(
+    options: ReadOptions, roles: Roles, columns: Sequence[str]
+) -> tuple[frozenset[str], dict[str, frozenset[str]]]:
+    everywhere = set(MISSING_TOKENS)
+    special: dict[str, frozenset[str]] = {}
+    for text in options.missing:
+        name, value = parse_missing(text)
+        if name is None:
+            everywhere.add(value)
+            continue
+        for column in _targets(name, f"--missing {text!r}", roles, columns):
+            special[column] = special.get(column, frozenset()) | {value}
+    return frozenset(everywhere), special

@@ -1,0 +1,112 @@
+"""``select`` for studies of any size: chunk by chunk of learners, into a folder."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from howlearn.criteria import Criterion
+from howlearn.engine.layout import Statuses
+from howlearn.fitting.fits import STATUS_WORDS
+from howlearn.fitting.run import Progress
+from howlearn.fitting.truncation import ALL
+from howlearn.folder import Format, RunFolder
+from howlearn.model import Model
+from howlearn.predictions import predictions, with_every_row
+from howlearn.selection import WITHIN, Selection, select
+from howlearn.study import Study
+
+CHUNK = 5_000  # learners whose tables are held in memory at once
+TABLES = ["scores", "estimates", "selection", "learners"]
+
+
+@dataclass
+class Summary:
+    """What the end of a run tells: counts over all learners."""
+
+    n_learners: int = 0
+    selected: dict[str, Counter[str]] = field(default_factory=dict)  # by criterion
+    verdicts: dict[str, Counter[str]] = field(default_factory=dict)
+    agreeing: int = 0  # learners for whom all criteria select the same model
+    statuses: Counter[str] = field(default_factory=Counter)  # of the selected models' estimates
+
+
+def select_into(
+    folder: Path,
+    study: Study,
+    models: Sequence[Model],
+    criteria: Sequence[Criterion],
+    manifest: Mapping[str, object],
+    within: float = WITHIN,
+    format: Format = "csv",
+    with_predictions: bool = False,
+    fresh: bool = False,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Summary:
+    """Select for every learner and leave tables in a folder; finished chunks are not repeated."""
+    run = RunFolder(folder, manifest, fresh)
+    names = [*TABLES, "statuses", *(["predictions"] if with_predictions else [])]
+    for number, start in enumerate(range(0, len(study), CHUNK)):
+        stop = min(start + CHUNK, len(study))
+        if not run.has(names, number):
+
+            def report(done: int, _: int, start: int = start) -> None:
+                if progress:
+                    progress(start + done, len(study))
+
+            chunk = study.part(start, stop)
+            selection = select(chunk, models, criteria, within, threads, report)
+            parts = {name: getattr(selection, name) for name in TABLES}
+            parts["statuses"] = _statuses(selection)
+            if with_predictions:
+                parts["predictions"] = predictions(selection, study, start)
+            run.write(number, parts)
+        if progress:
+            progress(stop, len(study))
+    for name in TABLES:
+        run.assemble(name, format)
+    if with_predictions:
+        frame = with_every_row(run.read("predictions").collect(), study)
+        run.assemble("predictions", format, frame.lazy())
+    return summary(run.read("selection"), run.read("statuses"), len(criteria))
+
+
+def summary(selection: pl.LazyFrame, statuses: pl.LazyFrame, n_criteria: int) -> Summary:
+    """Count over the parts."""
+    verdict = pl.col("verdict").str.replace(r" between .*", "")
+    counts = selection.group_by("criterion", "model", verdict.alias("verdict")).len().collect()
+    result = Summary()
+    for criterion, model, word, count in counts.sort("criterion", "model", "verdict").iter_rows():
+        result.selected.setdefault(criterion, Counter())[model] += count
+        result.verdicts.setdefault(criterion, Counter())[word] += count
+    models = selection.select("model").collect()["model"].to_numpy()
+    by_learner = models.reshape(-1, n_criteria)  # the rows of a learner stand together
+    result.n_learners = len(by_learner)
+    result.agreeing = int(np.all(by_learner == by_learner[:, :1], axis=1).sum())
+    total = statuses.group_by("status").agg(pl.col("count").sum()).collect()
+    result.statuses = Counter(dict(total.iter_rows()))
+    return result
+
+
+def _statuses(selection: Selection) -> pl.DataFrame:
+    """How the fits ended that the first criterion selects, counted over their parameters."""
+    fits = selection.fits
+    j = fits.at(ALL) if ALL in fits.truncations else len(fits.truncations) - 1
+    counts: Counter[int] = Counter()
+    for k, part in enumerate(fits.of.values()):
+        mine = selection.choices[0].selected == k
+        counts.update(part.status[mine, j].reshape(-1).tolist())
+    if fits.truncations[j] == ALL:
+        counts[Statuses.UNSEEN] = 0  # never shown to the learner: nothing to attend to
+    return pl.DataFrame(
+        {
+            "status": [STATUS_WORDS[code] for code in STATUS_WORDS],
+            "count": [counts[code] for code in STATUS_WORDS],
+        }
+    )

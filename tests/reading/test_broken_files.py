@@ -1,0 +1,133 @@
+"""Every broken file has its exact message: where, what was found, what is allowed, what helps."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from howlearn.errors import DataError, HowlearnError
+from howlearn.reading import read
+from howlearn.task import Task
+
+GOOD = "participant,trial,item,choice,reward\n1,1,7,A,1\n1,2,8,B,0\n"
+NOT_UTF8 = "characters that are not UTF-8; allowed: UTF-8 text (helps: save the file as CSV UTF-8)"
+
+
+def cases() -> list:
+    """The cases of broken_files.txt: content, options, message."""
+    text = (Path(__file__).parent / "broken_files.txt").read_text(encoding="utf-8")
+    params = []
+    for case in text.split("=== ")[1:]:
+        head, message = case.split("--- message\n")
+        head, content = head.split("--- file\n")
+        name, options = head.strip().split("\n")
+        params.append(
+            pytest.param(content, ast.literal_eval(options), message.rstrip("\n"), id=name)
+        )
+    return params
+
+
+@pytest.fixture(autouse=True)
+def _inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_there_are_enough_cases() -> None:
+    assert len(cases()) >= 25
+
+
+@pytest.mark.parametrize(("content", "options", "message"), cases())
+def test_broken_file(content: str, options: dict, message: str) -> None:
+    Path("a.csv").write_text(content, encoding="utf-8", newline="")
+    if "task" in options:
+        options["task"] = Task.load(options["task"])
+    with pytest.raises(HowlearnError) as caught:
+        read("a.csv", **options)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("content", "row", "message"),
+    [
+        ((GOOD + "1,3,café,A,1\n").encode("latin-1"), 4, NOT_UTF8),
+        (GOOD.encode("utf-16"), 1, NOT_UTF8),
+        (
+            GOOD.replace("\n", "\r").encode(),
+            1,
+            "line ends or characters of another kind; allowed: lines of UTF-8 text "
+            "(helps: save the file as CSV UTF-8)",
+        ),
+        (
+            b"\x00\x01\x02\n\x00",
+            1,
+            "line ends or characters of another kind; allowed: lines of UTF-8 text "
+            "(helps: save the file as CSV UTF-8)",
+        ),
+    ],
+    ids=["latin-1", "utf-16", "old Mac", "binary"],
+)
+def test_broken_bytes(content: bytes, row: int, message: str) -> None:
+    Path("a.csv").write_bytes(content)
+    with pytest.raises(DataError) as caught:
+        read("a.csv")
+    assert [str(problem) for problem in caught.value.problems] == [
+        f"a.csv, row {row}: found {message}"
+    ]
+
+
+def test_the_problems_of_all_files_are_told_at_once() -> None:
+    Path("a.csv").write_text(GOOD + "1,3,7,A,x\n")
+    Path("b.csv").write_text("")
+    Path("c.csv").write_text("participant,trial,item,choice\n1,1,7,A\n")
+    Path("d.csv").write_text(GOOD.replace("\n1,", "\n2,") + "2,3,7,A\n")
+    with pytest.raises(DataError) as caught:
+        read(["a.csv", "b.csv", "c.csv", "d.csv", "e.csv"])
+    places = {(problem.file, problem.row) for problem in caught.value.problems}
+    assert places == {("a.csv", 4), ("b.csv", None), ("c.csv", 1), ("d.csv", 4), ("e.csv", None)}
+
+
+def test_many_problems_of_a_kind_are_cut_but_counted() -> None:
+    rows = "".join(f"1,{i},7,A,word{i}\n" for i in range(3, 403))
+    Path("a.csv").write_text(GOOD + rows)
+    with pytest.raises(DataError) as caught:
+        read("a.csv")
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "the data cannot be used as they are: 101 problems"
+    assert lines[-1] == "  … and 96 more like these"
+    assert caught.value.problems[-1].found == "300 more values"
+    assert caught.value.problems[-1].more == 299
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "line"),
+    [
+        ("none.csv", None, "found no such file; allowed: a file or a folder that exists"),
+        (
+            "book.xlsx",
+            b"PK",
+            "found a .xlsx file; allowed: CSV, TSV or Parquet "
+            "(helps: save it as CSV UTF-8, or read it into a data frame)",
+        ),
+    ],
+)
+def test_files_that_cannot_be_opened(name: str, content: bytes | None, line: str) -> None:
+    if content is not None:
+        Path(name).write_bytes(content)
+    with pytest.raises(DataError) as caught:
+        read(name)
+    assert str(caught.value.problems[0]) == f"{name}: {line}"
+
+
+def test_damaged_parquet() -> None:
+    Path("a.parquet").write_bytes(b"PAR1 nonsense PAR1")
+    with pytest.raises(DataError, match=r"a\.parquet: found a file that is not Parquet or is dam"):
+        read("a.parquet")
+
+
+def test_folder_without_data() -> None:
+    Path("folder").mkdir()
+    Path("folder/README.txt").write_text("not data")
+    with pytest.raises(DataError, match="folder: found a folder without data files; allowed: at"):
+        read("folder")
