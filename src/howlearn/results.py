@@ -13,7 +13,7 @@ import polars as pl
 from howlearn.criteria import Criterion
 from howlearn.engine.layout import Statuses
 from howlearn.fitting.fits import STATUS_WORDS
-from howlearn.fitting.run import Progress
+from howlearn.fitting.run import Progress, check
 from howlearn.fitting.truncation import ALL
 from howlearn.folder import Format, RunFolder
 from howlearn.model import Model
@@ -50,6 +50,7 @@ def select_into(
     progress: Progress | None = None,
 ) -> Summary:
     """Select for every learner and leave tables in a folder; finished chunks are not repeated."""
+    check(study, models)
     run = RunFolder(folder, manifest, fresh)
     names = [*TABLES, "statuses", *(["predictions"] if with_predictions else [])]
     for number, start in enumerate(range(0, len(study), CHUNK)):

@@ -38,9 +38,8 @@ def fit(
     >>> hl.fit(study, task.models, [0.5, 1.0]).log_likelihood(1.0).shape
     (2, 6)
     """
-    _check(models)
+    plan = check(study, models)
     sizes = sizes_of(study.n_scored, truncations)
-    plan = Plan.of([m for m in models if isinstance(m, PartitionModel)], study.contexts)
     bytes_each = plan.n_units * sizes.shape[1] * 64 * 8
     size = int(min(BLOCK, max(1, BLOCK_BYTES // max(bytes_each, 1))))
     edges = [*range(0, len(study), size), len(study)]
@@ -79,7 +78,8 @@ def _fit_block(
     return Fits(study, truncations, sizes, {model.name: of[model.name] for model in models})
 
 
-def _check(models: Sequence[Model]) -> None:
+def check(study: Study, models: Sequence[Model]) -> Plan:
+    """Whether these models can be fitted to this study, before any work is done."""
     if not models:
         raise HowlearnError("there is no candidate model")
     names = [model.name for model in models]
@@ -89,3 +89,4 @@ def _check(models: Sequence[Model]) -> None:
     for model in models:
         if not isinstance(model, PartitionModel | Coin):
             raise HowlearnError(f"{model!r} is not a model that can be fitted")
+    return Plan.of([m for m in models if isinstance(m, PartitionModel)], study.contexts)

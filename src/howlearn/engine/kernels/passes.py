@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
+from numba.core import cgutils
+from numba.core.imputils import impl_ret_untracked
+from numba.extending import intrinsic
 
 from howlearn.engine.kernels.general import (
     forget,
@@ -52,6 +55,24 @@ def rows_by_context(units, unit_starts, unit_contexts, unit_slots, unit_rows, n_
     return starts, rows, first_row
 
 
+@intrinsic
+def unowned(typingctx, array):
+    """The same array without a count of its users; the caller keeps the owner alive.
+
+    Taking a row of a counted array is two atomic operations, which on every visit of every cell
+    cost as much as the visit itself does to eight lanes.
+    """
+
+    def generate(context, builder, signature, arguments):
+        make = context.make_array(signature.args[0])
+        bare = make(context, builder, value=arguments[0])
+        bare.meminfo = cgutils.get_null_value(bare.meminfo.type)
+        bare.parent = cgutils.get_null_value(bare.parent.type)
+        return impl_ret_untracked(context, builder, signature.return_type, bare._getvalue())
+
+    return array(array), generate
+
+
 @njit(**FLAGS)
 def next_mark(marks, t):
     """The first mark after t; marks need not be in order."""
@@ -67,8 +88,43 @@ def grid_one(
     context, action, feedback, flags, marks, starts, rows, first_row, rates, n_actions, every, out
 ):
     """One learner: log-likelihoods out[mark, unit, rate] of the trials before each mark."""
-    buffer = grid_buffer(first_row[-1], n_actions, rates)
+    owner = grid_buffer(first_row[-1], n_actions, rates)
     scratch = scratch_space(n_actions, rates)
+    grid_trials(
+        context,
+        action,
+        feedback,
+        flags,
+        marks,
+        starts,
+        rows,
+        first_row,
+        n_actions,
+        every,
+        owner,
+        scratch,
+        out,
+    )
+
+
+@njit(**FLAGS)
+def grid_trials(
+    context,
+    action,
+    feedback,
+    flags,
+    marks,
+    starts,
+    rows,
+    first_row,
+    n_actions,
+    every,
+    owner,
+    scratch,
+    out,
+):
+    """The trials of ``grid_one``, one after the other, in the cells of ``owner``."""
+    buffer = unowned(owner)
     forget(buffer, n_actions)
     visits = np.zeros(len(buffer), np.int64)
     mark = next_mark(marks, -1)
@@ -155,8 +211,47 @@ def probe_one(
     totals,
 ):
     """One learner: values and gradients at ``stops``, and the value of all trials, of each lane."""
-    buffer = probe_buffer(first_row, n_actions, points)
+    owner = probe_buffer(first_row, n_actions, points)
     scratch = scratch_space(n_actions, points[0])
+    probe_trials(
+        context,
+        action,
+        feedback,
+        flags,
+        starts,
+        rows,
+        first_row,
+        stops,
+        n_actions,
+        every,
+        owner,
+        scratch,
+        values,
+        gradients,
+        totals,
+    )
+
+
+@njit(**FLAGS)
+def probe_trials(
+    context,
+    action,
+    feedback,
+    flags,
+    starts,
+    rows,
+    first_row,
+    stops,
+    n_actions,
+    every,
+    owner,
+    scratch,
+    values,
+    gradients,
+    totals,
+):
+    """The trials of ``probe_one``, one after the other, in the cells of ``owner``."""
+    buffer = unowned(owner)
     probe_forget(buffer, n_actions)
     visits = np.zeros(len(buffer), np.int64)
     flat_stops = stops.reshape(-1)

@@ -70,7 +70,7 @@ def locate(values, seen, width, close, u, node, curvature, status, rival_of, riv
         if np.max(f) - np.min(f) < FLAT:
             status[k] = IS_FLAT
             continue
-        best = -np.inf
+        best, highest = -np.inf, np.max(f)
         for i in range(last + 1):
             if (i == 0 or f[i] >= f[i - 1]) and (i == last or f[i] > f[i + 1]):
                 s, height, bend = peak(f, i)
@@ -82,7 +82,8 @@ def locate(values, seen, width, close, u, node, curvature, status, rival_of, riv
         for i in range(last + 1):
             if i != node[k] and (i == 0 or f[i] >= f[i - 1]) and (i == last or f[i] > f[i + 1]):
                 _, height, _ = peak(f, i)
-                if height > best - close and n_rivals < len(rival_of):
+                # Not `best`: beside a cliff the curve laid through the nodes may rise far too high.
+                if height > highest - close and n_rivals < len(rival_of):
                     rival_of[n_rivals] = k
                     rival_node[n_rivals] = i
                     n_rivals += 1
