@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from howlearn.label import canonical
 from howlearn.reading import read
-from howlearn.reading.labels import canonical, canonical_series, natural_key, typed
+from howlearn.reading.labels import canonical_series, natural_key, typed
 
 SEEDED = settings(derandomize=True, deadline=None)
 

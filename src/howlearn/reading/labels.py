@@ -10,26 +10,18 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from howlearn.label import DECIMAL
+
 MISSING_TOKENS = frozenset({"", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL"})
 
-_DECIMAL = r"^-?(0|[1-9][0-9]*)\.[0-9]*$"
 _TRAILING = r"\.?0*$"
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
 
 
-def canonical(value: object) -> str:
-    """The label of one value.
-
-    >>> [canonical(value) for value in (1, 1.0, " 1 ", "1.00", "0.50", "01", "-0")]
-    ['1', '1', '1', '1', '0.5', '01', '0']
-    """
-    return canonical_series(pl.Series([str(value)]))[0]
-
-
 def canonical_series(values: pl.Series) -> pl.Series:
-    """The labels of many values; null stays null."""
+    """``canonical`` of many values at once; null stays null."""
     text = values.cast(pl.String).str.strip_chars()
-    decimal = text.str.contains(_DECIMAL).fill_null(False)
+    decimal = text.str.contains(f"^(?:{DECIMAL.pattern})$").fill_null(False)
     if decimal.any():
         text = text.str.replace(_TRAILING, "").zip_with(decimal, text)
     minus_zero = (text == "-0").fill_null(False)

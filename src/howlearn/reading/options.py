@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 
 from howlearn.errors import HowlearnError
-from howlearn.reading.labels import canonical
+from howlearn.label import canonical
 
 
 @dataclass(frozen=True)

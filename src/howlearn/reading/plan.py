@@ -67,7 +67,7 @@ class Plan:
     @property
     def reward_range(self) -> tuple[float, float]:
         """The rewards that are allowed."""
-        return self.options.reward_range or (0.0, 1.0)
+        return self.options.reward_range or (self.task.reward_range if self.task else (0.0, 1.0))
 
 
 def make_plan(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import tomllib
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
@@ -20,28 +19,25 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from howlearn.errors import HowlearnError
+from howlearn.label import canonical
 
 Loc = tuple[str | int, ...]  # where in the file: ("models", 1, "by") is `by` in the second model
 Problem = tuple[Loc, str]
 MOST = 10**9  # trials
 LONGEST_SHOWN = 60  # characters of a value that a message repeats
 
-DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]*")
 
 Order = Literal["periodic", "blocks", "independent"]
 
 
 def label_of(value: object) -> object:
-    """A name may be written as a number, and 1, 1.0 and "1.0" are all the name "1", as in data.
+    """A name may be written as a number.
 
     >>> [label_of(value) for value in (1, 1.0, "1.0", "0.50", "007")]
     ['1', '1', '1', '0.5', '007']
     """
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        value = str(value)
-    if isinstance(value, str) and DECIMAL.fullmatch(value.strip()):
-        value = value.strip().rstrip("0").rstrip(".")
-    return value
+    plain = isinstance(value, int | float | str) and not isinstance(value, bool)
+    return canonical(value) if plain else value
 
 
 def _table_of_name(value: object) -> object:
