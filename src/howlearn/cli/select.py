@@ -215,7 +215,8 @@ def select(
         "reward_range": commas(reward_range) or None,
         "min_trials": min_trials,
     }
-    study = read([str(file) for file in files], task=chosen_task, **reading)
+    with show.progress_bar("reading"):
+        study = read([str(file) for file in files], task=chosen_task, **reading)
     candidates = _candidates(study, chosen_task, chosen_rule, model, add_model, one_rate)
     show.reading(study)
     manifest = manifest_of(

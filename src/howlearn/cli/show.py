@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-import time
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,7 +36,6 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
     handler = _Aside()
     log.addHandler(handler)
     log.setLevel(logging.INFO)
-    started = time.monotonic()
     bar = Progress(
         TextColumn(what),
         BarColumn(),
@@ -44,23 +43,17 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
         TimeRemainingColumn(),
         console=aside,
         transient=True,
+        disable=not aside.is_terminal,
     )
     task = bar.add_task(what, total=None)
-    shown = False
-
-    def report(done: int, total: int) -> None:
-        nonlocal shown
-        if not shown and done < total and time.monotonic() - started > PATIENCE:
-            bar.start()
-            shown = True
-        if shown:
-            bar.update(task, completed=done, total=total)
-
+    appear = threading.Timer(PATIENCE, bar.start)
+    appear.daemon = True
+    appear.start()
     try:
-        yield report
+        yield lambda done, total: bar.update(task, completed=done, total=total)
     finally:
-        if shown:
-            bar.stop()
+        appear.cancel()
+        bar.stop()
         log.removeHandler(handler)
 
 
