@@ -50,7 +50,7 @@ def run(quick: bool) -> list[Row]:
         f"authors: our log-likelihoods are higher by {np.mean(ours - theirs):.3f} nats on average, "
         f"at most {np.max(ours - theirs):.3f}, at least {np.min(ours - theirs):.1g}"
     )
-    return rows + _in_r(one, models, truncations, share, alone)
+    return rows + _in_r(one, models, truncations, share, alone, quick)
 
 
 def _compared(what: str, seconds: float, share: float, alone: float, bar: int = 0) -> Row:
@@ -66,6 +66,7 @@ def _in_r(
     truncations: tuple[int, ...],
     share: float,
     alone: float,
+    quick: bool,
 ) -> list[Row]:
     rscript = shutil.which("Rscript")
     if (
@@ -88,7 +89,7 @@ def _in_r(
             times = dict(line.split() for line in done.stdout.splitlines())
             seconds = float(times["all"])
             note(f"authors: {what}: {float(times[sizes[-1]]):.3g} s at truncation {sizes[-1]}")
-            rows.append(_compared(what, seconds, share, alone, bar))
+            rows.append(_compared(what, seconds, share, alone, 0 if quick else bar))
     return rows
 
 

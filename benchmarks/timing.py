@@ -8,9 +8,9 @@ from time import perf_counter
 Task = Callable[[], object]
 
 
-def least(tasks: Sequence[Task], times: int) -> list[float]:
+def least(tasks: Sequence[Task], times: int, warm: bool = True) -> list[float]:
     """Seconds of each task. They take turns, so that a slow moment of the machine hits them all."""
-    for task in tasks:
+    for task in tasks if warm else ():
         task()  # compiles, loads, warms the caches
     best = [float("inf")] * len(tasks)
     for _ in range(times):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from howlearn.errors import HowlearnError
 
@@ -39,7 +40,7 @@ class Partition:
                 f"a context belongs to one cell only, but these are in two: {', '.join(twice)}"
             )
 
-    @property
+    @cached_property
     def contexts(self) -> tuple[str, ...]:
         """Every context of the partition, cell after cell."""
         return tuple(context for cell in self.cells for context in cell)

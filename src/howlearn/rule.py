@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -77,7 +78,7 @@ class Rule:
                 f"{self.max_rate:g}"
             )
 
-    @property
+    @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """The parameters of one cell, in the order in which ``update`` takes them."""
         return (Parameter("eta", 0.0, self.max_rate, min(0.03, self.max_rate)),)

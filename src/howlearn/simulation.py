@@ -37,6 +37,7 @@ def simulate(
     model = task.model(model) if isinstance(model, str) else model
     trials = task.trials if trials is None else trials
     _check(learners, trials, seed)
+    _check_covers(model, task)
     theta = parameter_vector(model, parameters, task.actions)
     schedule = task.schedule()
     phase = np.searchsorted(schedule.from_trial, np.arange(trials), side="right") - 1
@@ -123,6 +124,13 @@ def _check(learners: int, trials: int, seed: int) -> None:
         raise HowlearnError(f"a seed is a whole number from 0 on, not {seed}")
 
 
+def _check_covers(model: Model, task: Task) -> None:
+    if isinstance(model, PartitionModel):
+        left_out = [c for c in task.contexts if c not in model.partition.contexts]
+        if left_out:
+            raise HowlearnError(f"model {model.name} has no cell for context {left_out[0]}")
+
+
 def _presentation(task: Task, trials: int, random: np.random.Generator) -> NDArray[np.int64]:
     """The contexts of one learner, in the task's order."""
     n = len(task.contexts)
@@ -162,7 +170,7 @@ def _play(
         first += len(mine)
         cell_of = np.full(len(code), -1)
         for k, cell in enumerate(unit.cells):
-            cell_of[[code[c] for c in cell]] = k
+            cell_of[[code[c] for c in cell if c in code]] = k
         gain = unit.rule.form == "gain"
         compiled.single(unit.rule).play(
             context,

@@ -41,13 +41,18 @@ class Criterion:
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        values = ", ".join(f"{k}={v:g}" for k, v in vars(self).items())
+        values = ", ".join(f"{k}={_text(v)}" for k, v in vars(self).items())
         return f"{self.name}({values})" if values else self.name
 
     @property
     def key(self) -> str:
         """The text without brackets, for names of columns: ``penalized_0.012``."""
-        return "_".join([self.name, *(f"{value:g}" for value in vars(self).values())])
+        return "_".join([self.name, *map(_text, vars(self).values())])
+
+
+def _text(value: float) -> str:
+    """Short, and exact: two criteria never have the same text."""
+    return f"{value:g}" if float(f"{value:g}") == value else repr(float(value))
 
 
 class PerParameter(Criterion):

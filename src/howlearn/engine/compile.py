@@ -70,7 +70,8 @@ def search() -> ModuleType:
 @cache
 def _passes(rule: type[Rule], n_parameters: int, pair: bool) -> ModuleType:
     visits = _source("pair") if pair else _header(rule, n_parameters) + _source("general")
-    name = f"{rule.__name__}_{'pair' if pair else 'general'}"
+    # The kernel for pairs knows its rule: rules that share it share what was compiled.
+    name = "GradientBandit_pair" if pair else f"{rule.__name__}_general"
     return _load(name, _source("numeric") + visits + _source("passes"), "grid")
 
 

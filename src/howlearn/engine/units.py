@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.engine import compile as compiled
-from howlearn.engine import surface
+from howlearn.engine import spikes, surface
 from howlearn.engine.layout import LANES, RATES, Block, Floats, Statuses, UnitFits, Units
 from howlearn.rule import Parameter, Rule
 
@@ -29,6 +29,7 @@ class Passes:
     module: ModuleType
     every: int  # visits between two moves of exponents
     close: float  # nats; local maxima this close to the best one are all refined
+    spiky: bool  # whether tops may hide between the nodes of the grid
 
     @classmethod
     def prepare(cls, block: Block, units: Units, rule: Rule) -> Passes:
@@ -46,7 +47,8 @@ class Passes:
             every = int(min(16, max(1, 600 // (step + np.log1p(step * longest) + 1))))
         # The Gradient Bandit's likelihood is smooth in log η; of other rules less is known.
         close = 0.05 if rule.name == "gradient" else 3.0
-        return cls(block, units, rule, compiled.passes(rule, pair), every, close)
+        spiky = bool(np.min(block.feedback, initial=0.0) < 0.0)
+        return cls(block, units, rule, compiled.passes(rule, pair), every, close, spiky)
 
     def grid(self, rates: Floats) -> Floats:
         """Log-likelihoods [learner, mark, unit, rate] at rates[parameter, rate]."""
@@ -116,12 +118,16 @@ def fit_units(block: Block, units: Units, rule: Rule) -> UnitFits:
 def trials_seen(block: Block, units: Units, marks: NDArray[np.int64]) -> NDArray[np.int64]:
     """How many trials of each unit come before each mark: [learner, mark, unit]."""
     starts, contexts, _, rows, n_contexts = units
+    learner = np.repeat(np.arange(len(block)), np.diff(block.offsets))
+    position = np.arange(len(learner)) - block.offsets[learner]
+    met = learner * n_contexts + block.context
     seen = np.empty((*marks.shape, len(rows)), np.int64)
-    for i in range(len(block)):
-        shown = block.context[block.offsets[i] : block.offsets[i + 1]]
-        for j, mark in enumerate(marks[i]):
-            counts = np.bincount(shown[:mark], minlength=n_contexts)[contexts]
-            seen[i, j] = np.diff(np.concatenate(([0], np.cumsum(counts)))[starts])
+    counts = np.zeros((len(block), len(contexts) + 1), np.int64)
+    for j in range(marks.shape[1]):
+        before = met[position < marks[learner, j]]
+        shown = np.bincount(before, minlength=len(block) * n_contexts).reshape(-1, n_contexts)
+        np.cumsum(shown[:, contexts], axis=1, out=counts[:, 1:])
+        seen[:, j] = counts[:, starts[1:]] - counts[:, starts[:-1]]
     return seen
 
 
@@ -205,6 +211,13 @@ def _fit_line(
         pick = best_first[first]
         for name, target in (("u", u), ("value", value), ("total", total), ("status", status)):
             target[curves[pick]] = found[name][pick]
+    if passes.spiky:
+        informed = np.flatnonzero(status < Statuses.FLAT)
+        curves, *spike = spikes.find_spikes(passes, shape, informed, parameter)
+        for i in np.flatnonzero(spike[1] > value[curves] + spikes.EXACT):
+            if spike[1][i] > value[curves[i]]:  # a curve may have several
+                u[curves[i]], value[curves[i]], total[curves[i]] = (part[i] for part in spike)
+                status[curves[i]] = Statuses.OK
     return UnitFits(
         parameter.at(u).reshape(*shape, 1),
         status.reshape(*shape, 1),

@@ -18,12 +18,23 @@ from howlearn.study import Study
 
 
 @dataclass(frozen=True)
-class Plan:
-    """The distinct units of some models, by rule, laid out for the engine."""
+class Place:
+    """Where one model's units and parameters stand among those of all models."""
 
-    models: tuple[PartitionModel, ...]
+    model: PartitionModel
+    units: NDArray[np.int64]
+    parameters: NDArray[np.int64]
+    owner: NDArray[np.int64]  # of each parameter: which of the model's units has it
+    first: NDArray[np.int64]  # of each unit: its first parameter
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The distinct units of some models, rule after rule, laid out for the engine."""
+
     units: dict[Rule, dict[Unit, int]]
     layouts: dict[Rule, Units]
+    places: tuple[Place, ...]
 
     @classmethod
     def of(cls, models: Sequence[PartitionModel], contexts: Sequence[str]) -> Plan:
@@ -41,7 +52,10 @@ class Plan:
             )
             for rule, known in units.items()
         }
-        return cls(tuple(models), units, layouts)
+        number = {unit: i for i, unit in enumerate(u for known in units.values() for u in known)}
+        sizes = np.array([len(unit.rule.parameters) for unit in number])
+        first = np.cumsum(sizes) - sizes
+        return cls(units, layouts, tuple(_place(model, number, first) for model in models))
 
     @property
     def n_units(self) -> int:
@@ -51,14 +65,41 @@ class Plan:
         )
 
 
+def _place(model: PartitionModel, number: dict[Unit, int], first: NDArray[np.int64]) -> Place:
+    mine = np.array([number[unit] for unit in model.units])
+    sizes = np.array([len(unit.rule.parameters) for unit in model.units])
+    owner = np.repeat(np.arange(len(mine)), sizes)
+    local = np.cumsum(sizes) - sizes
+    parameters = first[mine][owner] + np.arange(len(owner)) - local[owner]
+    return Place(model, mine, parameters, owner, local)
+
+
 def fit_partitions(study: Study, plan: Plan, marks: NDArray[np.int64]) -> list[ModelFits]:
     """Fit all of the models to some learners."""
+    if not plan.places:
+        return []
     blocks = {rule: block_of(study, rule, marks) for rule in plan.units}
-    found = {rule: fit_units(blocks[rule], plan.layouts[rule], rule) for rule in plan.units}
-    drafts = [_draft(model, plan, found) for model in plan.models]
-    for rule in plan.units:
-        _evaluate_guesses(drafts, blocks[rule], plan.layouts[rule], rule)
-    return [_finished(draft, plan, blocks, found) for draft in drafts]
+    found = _together(
+        [fit_units(blocks[rule], layout, rule) for rule, layout in plan.layouts.items()]
+    )
+    drafts = [_draft(place, found) for place in plan.places]
+    for rule, layout in plan.layouts.items():
+        _evaluate_guesses(drafts, blocks[rule], layout, rule, plan.units[rule])
+        if rule.smallest > 0.0:
+            _mark_capped(drafts, blocks[rule], layout, rule, plan.units[rule])
+    return [_finished(draft, found) for draft in drafts]
+
+
+def _together(found: Sequence[UnitFits]) -> UnitFits:
+    """The fits of all rules side by side; the last axis of theta and status is the parameter."""
+    shape = found[0].value.shape[:2]
+    return UnitFits(
+        np.concatenate([part.theta.reshape(*shape, -1) for part in found], axis=2),
+        np.concatenate([part.status.reshape(*shape, -1) for part in found], axis=2),
+        np.concatenate([part.value for part in found], axis=2),
+        np.concatenate([part.total for part in found], axis=2),
+        np.concatenate([part.shown for part in found], axis=1),
+    )
 
 
 def block_of(study: Study, rule: Rule, marks: NDArray[np.int64]) -> Block:
@@ -78,7 +119,8 @@ def block_of(study: Study, rule: Rule, marks: NDArray[np.int64]) -> Block:
 
 
 def _check_covers(model: PartitionModel, contexts: Sequence[str]) -> None:
-    left_out = [c for c in contexts if c not in set(model.partition.contexts)]
+    covered = set(model.partition.contexts)
+    left_out = [c for c in contexts if c not in covered]
     if left_out:
         raise HowlearnError(
             f"model {model.name} has no cell for context {left_out[0]}"
@@ -90,96 +132,100 @@ def _check_covers(model: PartitionModel, contexts: Sequence[str]) -> None:
 class _Draft:
     """A model's units put together; the axes are learner, mark, parameter or unit."""
 
-    model: PartitionModel
-    at: list[tuple[Rule, int, slice]]  # of each unit: its number and its parameters
+    place: Place
     theta: NDArray[np.float64]
     status: NDArray[np.int8]
     value: NDArray[np.float64]
     total: NDArray[np.float64]
 
+    def of_rule(self, rule: Rule) -> NDArray[np.bool_]:
+        """Which of the model's units follow a rule."""
+        return np.array([unit.rule == rule for unit in self.place.model.units])
 
-def _draft(model: PartitionModel, plan: Plan, found: dict[Rule, UnitFits]) -> _Draft:
+
+def _draft(place: Place, found: UnitFits) -> _Draft:
     """Put a model's units together, and give cells without information the others' mean."""
-    at, first = [], 0
-    for unit in model.units:
-        mine = slice(first, first + len(unit.rule.parameters))
-        at.append((unit.rule, plan.units[unit.rule][unit], mine))
-        first = mine.stop
-    theta = np.concatenate([found[rule].theta[:, :, k] for rule, k, _ in at], axis=2)
-    status = np.concatenate([found[rule].status[:, :, k] for rule, k, _ in at], axis=2)
-    value = np.stack([found[rule].value[:, :, k] for rule, k, _ in at], axis=2)
-    total = np.stack([found[rule].total[:, :, k] for rule, k, _ in at], axis=2)
-    return _Draft(model, at, _filled(model, theta, status), status, value, total)
+    status = found.status[:, :, place.parameters]
+    theta = _filled(place.model, found.theta[:, :, place.parameters], status)
+    return _Draft(
+        place, theta, status, found.value[:, :, place.units], found.total[:, :, place.units]
+    )
 
 
-def _evaluate_guesses(drafts: Sequence[_Draft], block: Block, units: Units, rule: Rule) -> None:
+def _evaluate_guesses(
+    drafts: Sequence[_Draft], block: Block, units: Units, rule: Rule, number: dict[Unit, int]
+) -> None:
     """Likelihoods at estimates that are the others' mean, of all models in one pass."""
-    cut = block.marks < np.diff(block.offsets)[:, None]
-    tasks, thetas = [], []  # learner, mark, unit and estimates of every guess
-    targets = []  # the draft, its column and the guesses that belong there
+    cut = (block.marks < np.diff(block.offsets)[:, None])[:, :, None]
+    guesses = []  # draft, learner, mark, unit of the draft
     for draft in drafts:
-        guessed = (draft.status >= Statuses.FLAT) & cut[:, :, None]
+        guessed = draft.status >= Statuses.FLAT
         if not guessed.any():
             continue
-        for i, (mine_rule, k, mine) in enumerate(draft.at):
-            if mine_rule == rule and guessed[:, :, mine].any():
-                learner, mark = np.nonzero(guessed[:, :, mine].any(axis=2))
-                tasks.append((learner, mark, np.full(len(learner), k)))
-                thetas.append(draft.theta[learner, mark, mine])
-                targets.append((draft, (learner, mark, i)))
-    if not tasks:
+        by_unit = np.logical_or.reduceat(guessed, draft.place.first, axis=2)
+        guesses.append((draft, *np.nonzero(by_unit & cut & draft.of_rule(rule))))
+    if not sum(len(learner) for _, learner, _, _ in guesses):
         return
-    learner, mark, unit = (np.concatenate(part) for part in zip(*tasks, strict=True))
-    stop = block.marks[learner, mark]
-    values, totals = evaluate(block, units, rule, learner, unit, np.concatenate(thetas), stop)
-    first = 0
-    for (draft, where), theta in zip(targets, thetas, strict=True):
-        draft.value[where] = values[first : first + len(theta)]
-        draft.total[where] = totals[first : first + len(theta)]
-        first += len(theta)
+    learner = np.concatenate([learner for _, learner, _, _ in guesses])
+    mark = np.concatenate([mark for _, _, mark, _ in guesses])
+    at = [
+        np.array([number.get(unit, -1) for unit in draft.place.model.units])[unit]
+        for draft, _, _, unit in guesses
+    ]
+    theta = np.concatenate([_parameters(draft, i, j, unit, rule) for draft, i, j, unit in guesses])
+    values, totals = evaluate(
+        block, units, rule, learner, np.concatenate(at), theta, block.marks[learner, mark]
+    )
+    done = 0
+    for draft, *where in guesses:
+        mine = slice(done, done + len(where[0]))
+        draft.value[tuple(where)], draft.total[tuple(where)] = values[mine], totals[mine]
+        done = mine.stop
 
 
-def _finished(
-    draft: _Draft, plan: Plan, blocks: dict[Rule, Block], found: dict[Rule, UnitFits]
-) -> ModelFits:
+def _parameters(
+    draft: _Draft,
+    learner: NDArray[np.int64],
+    mark: NDArray[np.int64],
+    unit: NDArray[np.int64],
+    rule: Rule,
+) -> NDArray[np.float64]:
+    """The estimates [task, parameter] of units that follow a rule."""
+    columns = draft.place.first[unit][:, None] + np.arange(len(rule.parameters))
+    return draft.theta[learner[:, None], mark[:, None], columns]
+
+
+def _mark_capped(
+    drafts: Sequence[_Draft], block: Block, units: Units, rule: Rule, number: dict[Unit, int]
+) -> None:
+    """Mark fits under which a choice was less probable than the rule can handle."""
+    limit = np.log(rule.smallest)
+    for draft in drafts:
+        suspects = np.argwhere((draft.total < limit) & draft.of_rule(rule))
+        for learner, mark, i in suspects.tolist():
+            mine = draft.place.owner == i
+            at = number[draft.place.model.units[i]]
+            log_p = replay_unit(block, units, rule, learner, at, draft.theta[learner, mark, mine])
+            trials = slice(block.offsets[learner], block.offsets[learner + 1])
+            chosen = log_p[np.arange(len(log_p)), block.action[trials]]
+            if np.min(chosen[block.feedback[trials] != 0.0], initial=0.0) < limit:
+                draft.status[learner, mark, mine] = Statuses.CAPPED
+
+
+def _finished(draft: _Draft, found: UnitFits) -> ModelFits:
     """Sums over a model's units."""
-    for i, (rule, k, mine) in enumerate(draft.at):
-        theta, total = draft.theta[:, :, mine], draft.total[:, :, i]
-        for learner, mark in _capped(blocks[rule], plan.layouts[rule], rule, k, theta, total):
-            draft.status[learner, mark, mine] = Statuses.CAPPED
-    owners = draft.model.parameters
+    owners = draft.place.model.parameters
+    shown = found.shown[:, draft.place.units]
     return ModelFits(
-        draft.model,
+        draft.place.model,
         tuple(unit.name for unit, _ in owners),
         tuple(parameter.name for _, parameter in owners),
         draft.theta,
         draft.status,
         draft.value.sum(axis=2),
         (draft.total - draft.value).sum(axis=2),
-        np.sum([found[rule].shown[:, k] * (p.stop - p.start) for rule, k, p in draft.at], axis=0),
+        shown[:, draft.place.owner].sum(axis=1),
     )
-
-
-def _capped(
-    block: Block,
-    units: Units,
-    rule: Rule,
-    unit: int,
-    theta: NDArray[np.float64],
-    total: NDArray[np.float64],
-) -> list[tuple[int, int]]:
-    """Fits (learner, mark) under which a choice was less probable than the rule can handle."""
-    if rule.smallest == 0.0:
-        return []
-    limit = np.log(rule.smallest)
-    found = []
-    for learner, mark in np.argwhere(total < limit).tolist():
-        log_p = replay_unit(block, units, rule, learner, unit, theta[learner, mark])
-        trials = slice(block.offsets[learner], block.offsets[learner + 1])
-        chosen = log_p[np.arange(len(log_p)), block.action[trials]]
-        if np.min(chosen[block.feedback[trials] != 0.0], initial=0.0) < limit:
-            found.append((learner, mark))
-    return found
 
 
 def _filled(
@@ -190,9 +236,11 @@ def _filled(
     The default is the mean over the model's informed cells of the same parameter and rule, from the
     same trials: it uses nothing of the trials that a hold-out scores.
     """
+    informed = status < Statuses.FLAT
+    if informed.all():
+        return theta
     theta = theta.copy()
     owners = model.parameters
-    informed = status < Statuses.FLAT
     for kind in {(unit.rule, parameter) for unit, parameter in owners}:
         columns = [p for p, owner in enumerate(owners) if (owner[0].rule, owner[1]) == kind]
         known = informed[:, :, columns]

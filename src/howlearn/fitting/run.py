@@ -82,11 +82,11 @@ def check(study: Study, models: Sequence[Model]) -> Plan:
     """Whether these models can be fitted to this study, before any work is done."""
     if not models:
         raise HowlearnError("there is no candidate model")
+    for model in models:
+        if not isinstance(model, PartitionModel | Coin):
+            raise HowlearnError(f"{model!r} is not a model that can be fitted")
     names = [model.name for model in models]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise HowlearnError(f"two candidates have the same name: {', '.join(twice)}")
-    for model in models:
-        if not isinstance(model, PartitionModel | Coin):
-            raise HowlearnError(f"{model!r} is not a model that can be fitted")
     return Plan.of([m for m in models if isinstance(m, PartitionModel)], study.contexts)

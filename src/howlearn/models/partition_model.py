@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal
 
 from howlearn.errors import HowlearnError
@@ -20,7 +21,7 @@ class Unit:
     cells: tuple[Cell, ...]
     rule: Rule
 
-    @property
+    @cached_property
     def name(self) -> str:
         """As in the tables: ``1+2+7`` for a cell, ``1+2|7+8`` for cells with one rate."""
         return "|".join(cell_name(cell) for cell in self.cells)
@@ -59,7 +60,7 @@ class PartitionModel:
                     f"model {self.name}: cells with different rules cannot share their rates"
                 )
 
-    @property
+    @cached_property
     def units(self) -> tuple[Unit, ...]:
         """The parts of the model that are fitted on their own."""
         cells = self.partition.cells
@@ -68,7 +69,7 @@ class PartitionModel:
             return (Unit(cells, rules[0]),)
         return tuple(Unit((cell,), rule) for cell, rule in zip(cells, rules, strict=True))
 
-    @property
+    @cached_property
     def parameters(self) -> tuple[tuple[Unit, Parameter], ...]:
         """Every parameter with the unit it belongs to, in the order of the cells."""
         return tuple((unit, p) for unit in self.units for p in unit.rule.parameters)

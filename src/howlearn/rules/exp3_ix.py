@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from howlearn.rule import Parameter, Rule
 from howlearn.rules.exp3 import HUGE, SMALLEST
@@ -22,7 +23,7 @@ class Exp3IX(Rule):
     title = "Exp3-IX"
     smallest = SMALLEST
 
-    @property
+    @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         return (*super().parameters, Parameter("gamma", 0.0, 1.0, default=0.03, scale=0.02))
 

@@ -56,7 +56,7 @@ def forget(buffer, n_actions):
             cell[SECOND + i] = 0.5
 
 
-@njit(**FLAGS)
+@njit(inline="always", **FLAGS)
 def visit(cell, scratch, n_actions, action, gain, scored, learned):
     """One trial of one cell, for all rates; a reward of 0 moves nothing."""
     if action == 0:
@@ -124,7 +124,7 @@ def probe_forget(buffer, n_actions):
             cell[P_SLOPE + i] = 0.0
 
 
-@njit(**FLAGS)
+@njit(inline="always", **FLAGS)
 def probe_visit(cell, scratch, n_actions, action, gain, scored, learned):
     """One trial of one cell, with the derivative of its logit."""
     lanes = len(cell) // P_FIELDS  # LANES; a constant would be unrolled and then not vectorised

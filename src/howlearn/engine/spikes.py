@@ -1,0 +1,75 @@
+"""Tops between the nodes of the grid, which only the slopes on both sides betray.
+
+Where feedback is negative (losses), an update drives preferences apart instead of together: what a
+learner of another rate would have done soon differs altogether, and the likelihood may have a spike
+a thousand times narrower than the grid, often at the rate that produced the data. Its flanks are
+wide, though: between two nodes the slope changes from rising to falling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howlearn.engine.layout import LANES, RATES, Floats
+from howlearn.rule import Parameter
+
+if TYPE_CHECKING:
+    from howlearn.engine.units import Passes
+
+ROUNDS = 20  # each leaves a seventh of the bracket
+EXACT = 1e-9  # nats that a bracket may still hide
+
+
+def find_spikes(
+    passes: Passes, shape: Sequence[int], curves: NDArray[np.int64], parameter: Parameter
+) -> tuple[NDArray[np.int64], Floats, Floats, Floats]:
+    """Curve, u, value and total of a top in every interval of nodes that must contain one."""
+    nodes = np.linspace(0.0, parameter.end, RATES)
+    slope = np.empty((len(curves), RATES))
+    for first in range(0, RATES, LANES):
+        lanes = slice(first, first + LANES)
+        points = np.tile(nodes[lanes], (len(curves), 1))
+        slope[:, lanes] = _probe(passes, shape, curves, points, parameter)[1]
+    which, left = np.nonzero((slope[:, :-1] > 0) & (slope[:, 1:] < 0))
+    curves = curves[which]
+    low, high = nodes[left], nodes[left + 1]
+    u, value, total = low.copy(), np.full(len(curves), -np.inf), np.zeros(len(curves))
+    going = np.arange(len(curves))
+    for _ in range(ROUNDS):
+        if not len(going):
+            break
+        share = np.linspace(0.0, 1.0, LANES)
+        points = low[going, None] + share * (high - low)[going, None]
+        points[:, -1] = high[going]
+        values, slopes, totals = _probe(passes, shape, curves[going], points, parameter)
+        every, top = np.arange(len(going)), values.argmax(axis=1)
+        better = values[every, top] > value[going]
+        for target, source in ((u, points), (value, values), (total, totals)):
+            target[going[better]] = source[every, top][better]
+        turns = (slopes[:, :-1] > 0) & (slopes[:, 1:] < 0)
+        flank = np.where(turns, np.maximum(values[:, :-1], values[:, 1:]), -np.inf)
+        at = flank.argmax(axis=1)
+        low[going], high[going] = points[every, at], points[every, at + 1]
+        hidden = np.maximum(slopes[every, at], -slopes[every, at + 1]) * (high - low)[going]
+        narrow = (high - low)[going] < 1e-14 * (1.0 + high[going])
+        going = going[turns.any(axis=1) & (hidden > EXACT) & ~narrow]
+    return curves, u, value, total
+
+
+def _probe(
+    passes: Passes,
+    shape: Sequence[int],
+    curves: NDArray[np.int64],
+    points: Floats,
+    parameter: Parameter,
+) -> tuple[Floats, Floats, Floats]:
+    """Values, slopes in u and totals of curves at points[curve, lane]."""
+    learner, mark, unit = np.unravel_index(curves, tuple(shape))
+    stops = np.repeat(passes.block.marks[learner, mark][:, None], LANES, axis=1)
+    values, gradients, totals = passes.probe(learner, unit, parameter.at(points)[:, None, :], stops)
+    with np.errstate(invalid="ignore", over="ignore"):  # far from any top, slopes leave the floats
+        return values, gradients[:, 0] * parameter.slope(points), totals
