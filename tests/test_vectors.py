@@ -58,6 +58,10 @@ VECTORS = [
     ),
 ]
 
+each_vector = pytest.mark.parametrize(
+    ("rule", "theta", "first", "total"), VECTORS, ids=[f"{v[0].name}-{v[0].form}" for v in VECTORS]
+)
+
 
 def record(form, actions=ACTIONS, feedback=FEEDBACK):
     rewards = feedback if form == "gain" else [1.0 - g for g in feedback]
@@ -76,7 +80,7 @@ def value_of(study, rule, theta, stop=None):
     return values[0], totals[0]
 
 
-@pytest.mark.parametrize(("rule", "theta", "first", "total"), VECTORS, ids=lambda v: repr(v)[:24])
+@each_vector
 def test_two_actions(rule, theta, first, total):
     study = study_of(record(rule.form))
     replayed = log_probabilities(study, 0, model_of([["x"]], rule), np.array(theta))
@@ -86,7 +90,7 @@ def test_two_actions(rule, theta, first, total):
     assert value_of(study, rule, theta) == pytest.approx((total, total), abs=6e-13)
 
 
-@pytest.mark.parametrize(("rule", "theta", "first", "total"), VECTORS, ids=lambda v: repr(v)[:24])
+@each_vector
 def test_the_oracle_gives_them_too(rule, theta, first, total):
     """Without this the other tests would compare the package with nothing."""
     value = log_likelihood(record(rule.form), [["x"]], rule.name, [theta], rule.form)

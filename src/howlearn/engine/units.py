@@ -14,6 +14,7 @@ from howlearn.engine import compile as compiled
 from howlearn.engine import spikes, surface
 from howlearn.engine.layout import LANES, RATES, Block, Floats, Statuses, UnitFits, Units
 from howlearn.rule import Parameter, Rule
+from howlearn.rules import GradientBandit
 
 PAIR_LIMIT = 500.0  # 2·η·g beyond this would underflow in the two-action kernel
 ROUNDS = 60  # of refinement; three or four are the rule
@@ -35,8 +36,9 @@ class Passes:
     def prepare(cls, block: Block, units: Units, rule: Rule) -> Passes:
         largest = float(np.max(block.feedback, initial=0.0))
         step = 2.0 * rule.parameters[0].upper * largest
+        smooth = type(rule).update is GradientBandit.update
         pair = (
-            rule.name == "gradient"
+            smooth
             and block.n_actions == 2
             and step <= PAIR_LIMIT
             and float(np.min(block.feedback, initial=0.0)) >= 0.0
@@ -46,7 +48,7 @@ class Passes:
             longest = int(np.max(np.diff(block.offsets), initial=1))
             every = int(min(16, max(1, 600 // (step + np.log1p(step * longest) + 1))))
         # The Gradient Bandit's likelihood is smooth in log η; of other rules less is known.
-        close = 0.05 if rule.name == "gradient" else 3.0
+        close = 0.05 if smooth else 3.0
         spiky = bool(np.min(block.feedback, initial=0.0) < 0.0)
         return cls(block, units, rule, compiled.passes(rule, pair), every, close, spiky)
 

@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
+
 from howlearn.errors import HowlearnError
 from howlearn.fitting.coin import fit_coin
 from howlearn.fitting.fits import Fits, joined
@@ -89,4 +91,7 @@ def check(study: Study, models: Sequence[Model]) -> Plan:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise HowlearnError(f"two candidates have the same name: {', '.join(twice)}")
+    if np.any(study.n_scored == 0):
+        nobody = study.learners[int(np.argmin(study.n_scored))]
+        raise HowlearnError(f"learner {nobody} has no scored trial, so that no model can be judged")
     return Plan.of([m for m in models if isinstance(m, PartitionModel)], study.contexts)
