@@ -46,7 +46,7 @@ def fits(learners):
         (Penalized(c=0.5), lambda n: 0.5 * math.log(n) ** 2),
         (Penalized(c=0.0), lambda n: 0.0),
     ],
-    ids=repr,
+    ids=["aic", "bic", "penalized", "dear", "free"],
 )
 def test_a_price_per_parameter(fits, learners, criterion, price):
     """n is the learner's own number of scored trials; D counts parameters, not cells."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from howlearn.cli import main
+from howlearn.cli import main, show
 from running import Ran, Run
 
 
@@ -15,7 +15,8 @@ from running import Ran, Run
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
     """``run("select", "trials.csv")`` in an empty folder."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
+    for console in (show.console, show.aside):
+        monkeypatch.setattr(console, "_width", 200)
 
     def command(*words: object) -> Ran:
         monkeypatch.setattr(sys, "argv", ["howlearn", *map(str, words)])
