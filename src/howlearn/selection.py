@@ -49,13 +49,20 @@ class Choice:
         return self.coin >= self.ranked[:, 0] - TIE
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Selection:
     """What was selected, with the fits it rests on, as tidy tables."""
 
     fits: Fits
     choices: tuple[Choice, ...]
     within: float = WITHIN
+
+    def __repr__(self) -> str:
+        by = ", ".join(repr(choice.criterion) for choice in self.choices)
+        return (
+            f"Selection among {', '.join(self.fits.of)} for {len(self.fits.study):,} sequences, "
+            f"by {by}: see .shares, .selection, .scores, .estimates, .learners"
+        )
 
     @cached_property
     def scores(self) -> pl.DataFrame:

@@ -25,7 +25,7 @@ def count_true(flags: NDArray[np.bool_], starts: NDArray[np.int64]) -> NDArray[n
     return counts
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trials:
     """One learner's sequence, coded: ``contexts[context[t]]`` is what trial t showed."""
 
@@ -38,6 +38,9 @@ class Trials:
     scored: NDArray[np.bool_]  # enters the likelihood
     learned: NDArray[np.bool_]  # updates the state
     reset: NDArray[np.bool_]  # the state starts anew before this trial
+
+    def __repr__(self) -> str:
+        return f"Trials of learner {self.learner}: {len(self):,}"
 
     def __len__(self) -> int:
         return len(self.context)
@@ -61,7 +64,7 @@ class Source:
         return np.arange(sum(self.file_rows)) if self.rows is None else self.rows
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Study:
     """Many learners' trials with shared code books.
 
@@ -96,6 +99,13 @@ class Study:
             raise HowlearnError("a study needs at least two actions")
         if self.about.width and self.about.height != len(self.learners):
             raise HowlearnError("`about` must have one row per sequence")
+
+    def __repr__(self) -> str:
+        return (
+            f"Study of {len(set(self.learners)):,} learners: {len(self):,} sequences, "
+            f"{len(self.context):,} trials, {len(self.contexts):,} contexts, "
+            f"{len(self.actions)} actions"
+        )
 
     def __len__(self) -> int:
         """How many sequences: learners, or learners × conditions."""

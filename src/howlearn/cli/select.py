@@ -241,7 +241,7 @@ def select(
             workers,
             progress,
         )
-    show.summary(summary, criteria, candidates, study, out, default_criteria=not criterion)
+    show.summary(summary, criteria, candidates, study, out, within, not criterion)
 
 
 def _candidates(

@@ -79,6 +79,7 @@ def summary(
     candidates: Sequence[Model],
     study: Study,
     out: Path,
+    within: float,
     default_criteria: bool,
 ) -> None:
     """Shares of each model, agreement, verdicts, and the fits that need attention."""
@@ -94,10 +95,16 @@ def summary(
             cells.append(f"{count:,}  ({count / result.n_learners:.0%})" if count else "·")
         listing.add_row(model.name, *cells)
     listing.add_section()
-    for word in ("clear", "undecided", "no better than a coin", "the only candidate"):
+    meaning = {
+        "clear": f"clear (ahead by {within:g} nats or more)",
+        "undecided": f"undecided (others within {within:g} nats)",
+        "no better than a coin": "no better than a coin",
+        "the only candidate": "the only candidate",
+    }
+    for word, label in meaning.items():
         counts = [result.verdicts[repr(c)][word] for c in criteria]
         if any(counts):
-            listing.add_row(f"[dim]{word}[/]", *(f"[dim]{count:,}[/]" for count in counts))
+            listing.add_row(f"[dim]{label}[/]", *(f"[dim]{count:,}[/]" for count in counts))
     console.print(listing)
     if len(criteria) > 1:
         console.print(

@@ -49,7 +49,7 @@ class ModelFits:
     n_parameters: NDArray[np.int64]  # [learner]: D, without cells that the learner never met
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Fits:
     """Every model fitted to every learner of a study, at every truncation."""
 
@@ -57,6 +57,10 @@ class Fits:
     truncations: tuple[Truncation, ...]
     sizes: NDArray[np.int64]  # scored trials fitted: [learner, truncation]
     of: dict[str, ModelFits]  # by the model's name, in the order of the candidates
+
+    def __repr__(self) -> str:
+        at = ", ".join(map(repr, self.truncations))
+        return f"Fits of {', '.join(self.of)} to {len(self.study):,} sequences, at {at}"
 
     @property
     def models(self) -> tuple[Model, ...]:
