@@ -12,12 +12,12 @@ Cell = tuple[str, ...]
 
 
 def cell_name(cell: Iterable[str]) -> str:
-    """The way a cell is written in every table.
+    """The way a cell is written in every table; a name that looks like several is quoted.
 
-    >>> cell_name(["1", "2", "7"])
-    '1+2+7'
+    >>> cell_name(["1", "2", "7"]), cell_name(["p", "p+q"])
+    ('1+2+7', 'p+"p+q"')
     """
-    return "+".join(cell)
+    return "+".join(f'"{name}"' if set(name) & set('+|"') else name for name in cell)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ROWS = 12  # values of the second parameter on the grid
 STARTS = 4  # tops that are refined, at most
 CLOSE = 4.0  # nats below the best node; lower tops are not refined
-EXACT = 1e-9  # nats; the Newton decrement at which a point is certified
+EXACT = 1e-12  # nats; the Newton decrement at which a point is certified
 FLAT = 1e-9  # nats; a likelihood that varies less than this holds no information
 NUDGE = 1e-4  # in u, for the Hessian by differences of gradients
 ROUNDS = 100

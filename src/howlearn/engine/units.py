@@ -198,8 +198,10 @@ def _fit_line(
         rivals,
         rival_nodes,
     )
+    _, _, gradient = _certificate(passes, shape, u, parameter)
+    search.newton(u, gradient, curvature, status, node, width, end, parameter.scale)
     value, total, gradient = _certificate(passes, shape, u, parameter)
-    search.certify(u, gradient, curvature, status, end, parameter.scale)
+    search.certify(u, value, gradient, curvature, status, end, parameter.scale)
     open_ = np.flatnonzero(status == Statuses.SEARCHING)
     contested = np.unique(rivals[:n_rivals])
     # A contested curve is refined from its best node as well, so that like is compared with like.

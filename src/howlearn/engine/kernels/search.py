@@ -14,7 +14,7 @@ from numba import njit
 from howlearn.engine.kernels.numeric import CACHED, FLAGS, LANES
 
 FLAT = 1e-9  # nats; a likelihood that varies less than this holds no information
-EXACT = 1e-9  # nats; how far a certified optimum may lie from the true one
+EXACT = 1e-17  # of the log-likelihood: how far a certified optimum may lie from the true one
 CLIFF = 1e3  # nats between neighbours; no smooth curve can be laid through that
 OK, AT_LOWER, AT_UPPER, IS_FLAT, UNSEEN, SEARCHING = 0, 1, 2, 4, 5, 6  # layout.Statuses
 
@@ -91,23 +91,37 @@ def locate(values, seen, width, close, u, node, curvature, status, rival_of, riv
 
 
 @njit(**FLAGS)
-def settled(u, slope, curvature, end):
-    """The status of a point: at a bound or exact, or still SEARCHING."""
+def settled(u, value, slope, curvature, end):
+    """The status of a point: at a bound or exact, or still SEARCHING.
+
+    Far stricter than likelihoods need: a hold-out score is of first order in the estimate's error.
+    """
     if u <= 0.0:
         return AT_LOWER if slope <= 0 else SEARCHING
     if u >= end:
         return AT_UPPER if slope >= 0 else SEARCHING
-    if curvature < 0 and slope * slope < -2 * curvature * EXACT:
+    if curvature < 0 and slope * slope < -2 * curvature * EXACT * (1.0 + abs(value)):
         return OK
     return SEARCHING
 
 
 @njit(**CACHED)
-def certify(u, gradient, curvature, status, end, scale):
+def newton(u, gradient, curvature, status, node, width, end, scale):
+    """Move every point to where its slope and its curve's curvature say that the top is."""
+    for k in range(len(u)):
+        if status[k] == SEARCHING and 0.0 < u[k] < end and curvature[k] < 0:
+            step = -gradient[k] * slope_at(u[k], scale) / curvature[k]
+            low, high = max(0.0, (node[k] - 1) * width), min(end, (node[k] + 1) * width)
+            u[k] = min(high, max(low, u[k] + step))
+
+
+@njit(**CACHED)
+def certify(u, value, gradient, curvature, status, end, scale):
     """Settle the curves whose point is exact, judged by the gradient in the rate there."""
     for k in range(len(u)):
         if status[k] == SEARCHING:
-            status[k] = settled(u[k], gradient[k] * slope_at(u[k], scale), curvature[k], end)
+            slope = gradient[k] * slope_at(u[k], scale)
+            status[k] = settled(u[k], value[k], slope, curvature[k], end)
 
 
 @njit(**CACHED)
@@ -146,7 +160,7 @@ def narrow(points, values, gradients, end, scale, low, high, guess, best, status
             other = gradients[k, side] * slope_at(points[k, side], scale)
             curvature = (other - slope) / (points[k, side] - u)
         best[k] = top
-        status[k] = settled(u, slope, curvature, end)
+        status[k] = settled(u, values[k, top], slope, curvature, end)
         low[k] = points[k, below] if below >= 0 else u
         high[k] = points[k, above] if above >= 0 else u
         guess[k] = u - slope / curvature if curvature < 0 else u
