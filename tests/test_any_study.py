@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from howlearn.candidates import candidates, one_rate_versions
 from howlearn.criteria import AIC, BIC, HoldOut, Penalized
 from howlearn.fitting import STATUSES
 from howlearn.models import Coin
+from howlearn.models.candidates import candidates, one_rate_versions
 from howlearn.rule import Rule
 from howlearn.rules import Exp3, Exp3IX, GradientBandit
 from howlearn.selection import select

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howlearn.candidates import candidates, one_rate_versions
 from howlearn.models import PartitionModel
+from howlearn.models.candidates import candidates, one_rate_versions
 from howlearn.partition import Partition
 from howlearn.rules import Exp3, GradientBandit
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 import oracle
 from dense import dense_maximum
-from howlearn.candidates import one_rate_versions
 from howlearn.criteria import AIC, BIC, HoldOut, Penalized
 from howlearn.errors import HowlearnError
 from howlearn.fitting import fit
 from howlearn.fitting.replay import log_probabilities
 from howlearn.models import Coin, PartitionModel
+from howlearn.models.candidates import one_rate_versions
 from howlearn.partition import Partition
 from howlearn.rule import Parameter, Rule
 from howlearn.rules import Exp3, Exp3IX, GradientBandit

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from howlearn.candidates import one_rate_versions
 from howlearn.criteria import AIC, Penalized
+from howlearn.models.candidates import one_rate_versions
 from howlearn.selection import select
 from howlearn.simulation import simulate
 from howlearn.task import Task

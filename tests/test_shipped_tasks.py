@@ -6,7 +6,7 @@ from itertools import combinations
 
 import pytest
 
-from howlearn.candidates import candidates
+from howlearn.models.candidates import candidates
 from howlearn.task import Task
 
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from howlearn._version import __version__
 
 if TYPE_CHECKING:
-    from howlearn.candidates import candidates
     from howlearn.criteria import AIC, BIC, HoldOut, Penalized
     from howlearn.errors import DataError, HowlearnError
     from howlearn.fitting import Fits, fit
     from howlearn.models import Coin, PartitionModel
+    from howlearn.models.candidates import candidates
     from howlearn.partition import Partition
     from howlearn.reading import read
     from howlearn.rules import Exp3, Exp3IX, GradientBandit
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from howlearn.task import Task
 
 _HOMES = {
-    "howlearn.candidates": ("candidates",),
+    "howlearn.models.candidates": ("candidates",),
     "howlearn.criteria": ("AIC", "BIC", "HoldOut", "Penalized"),
     "howlearn.errors": ("DataError", "HowlearnError"),
     "howlearn.fitting": ("Fits", "fit"),

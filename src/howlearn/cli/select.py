@@ -253,7 +253,7 @@ def _candidates(
     one_rate: bool,
 ) -> list[Model]:
     """The task's models or those built from the data, then what was asked for."""
-    from howlearn.candidates import candidates, model_named, one_rate_versions
+    from howlearn.models.candidates import candidates, model_named, one_rate_versions
 
     base = task.models if task else candidates(study.contexts, study.features, rule)
     whose = f"task {task.name}" if task else "the study"

@@ -57,7 +57,7 @@ class Block:
 class Statuses:
     """How a parameter's fit ended, as codes."""
 
-    OK, AT_LOWER, AT_UPPER, CAPPED, FLAT, UNSEEN, SEARCHING = range(7)
+    OK, AT_LOWER, AT_UPPER, CAPPED, UNSTABLE, FLAT, UNSEEN, SEARCHING = range(8)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 Where feedback is negative (losses), an update drives preferences apart instead of together: what a
 learner of another rate would have done soon differs altogether, and the likelihood may have a spike
 a thousand times narrower than the grid, often at the rate that produced the data. Its flanks are
-wide, though: between two nodes the slope changes from rising to falling.
+wide, though: between two nodes the slope changes from rising to falling. The structure has no
+smallest scale, so that no search can promise the highest spike; a fit on one is called unstable.
 """
 
 from __future__ import annotations
@@ -14,23 +15,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from howlearn.engine.layout import LANES, RATES, Floats
+from howlearn.engine.layout import LANES, Floats, Statuses
 from howlearn.rule import Parameter
 
 if TYPE_CHECKING:
     from howlearn.engine.units import Passes
 
+NODES = 256  # where slopes are taken; more would find more, without end
 ROUNDS = 20  # each leaves a seventh of the bracket
 EXACT = 1e-9  # nats that a bracket may still hide
+SHIFT, LOSS = 1e-3, 1.0  # unstable: a rate 0.1% off loses a nat on both sides
 
 
 def find_spikes(
     passes: Passes, shape: Sequence[int], curves: NDArray[np.int64], parameter: Parameter
 ) -> tuple[NDArray[np.int64], Floats, Floats, Floats]:
     """Curve, u, value and total of a top in every interval of nodes that must contain one."""
-    nodes = np.linspace(0.0, parameter.end, RATES)
-    slope = np.empty((len(curves), RATES))
-    for first in range(0, RATES, LANES):
+    nodes = np.linspace(0.0, parameter.end, NODES)
+    slope = np.empty((len(curves), NODES))
+    for first in range(0, NODES, LANES):
         lanes = slice(first, first + LANES)
         points = np.tile(nodes[lanes], (len(curves), 1))
         slope[:, lanes] = _probe(passes, shape, curves, points, parameter)[1]
@@ -73,3 +76,28 @@ def _probe(
     values, gradients, totals = passes.probe(learner, unit, parameter.at(points)[:, None, :], stops)
     with np.errstate(invalid="ignore", over="ignore"):  # far from any top, slopes leave the floats
         return values, gradients[:, 0] * parameter.slope(points), totals
+
+
+def mark_unstable(
+    passes: Passes,
+    shape: Sequence[int],
+    u: Floats,
+    value: Floats,
+    status: NDArray[np.int8],
+    parameters: Sequence[Parameter],
+) -> None:
+    """Mark the fits u[curve, parameter] that sit on a top too narrow to mean anything."""
+    inner = np.flatnonzero((status[:, 0] == Statuses.OK) | (status[:, 0] == Statuses.AT_UPPER))
+    if not len(inner):
+        return
+    learner, mark, unit = np.unravel_index(inner, tuple(shape))
+    points = np.repeat(u[inner][:, :, None], LANES, axis=2)
+    for d, parameter in enumerate(parameters):
+        for lane, shift in ((2 * d, -SHIFT), (2 * d + 1, SHIFT)):
+            points[:, d, lane] = np.clip(u[inner, d] + shift, 0.0, parameter.end)
+    theta = np.stack([p.at(points[:, d]) for d, p in enumerate(parameters)], axis=1)
+    stops = np.repeat(passes.block.marks[learner, mark][:, None], LANES, axis=1)
+    values, _, _ = passes.probe(learner, unit, theta, stops)
+    for d in range(len(parameters)):
+        lost = value[inner] - np.fmax(values[:, 2 * d], values[:, 2 * d + 1])
+        status[inner[lost > LOSS]] = Statuses.UNSTABLE

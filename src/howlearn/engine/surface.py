@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.engine import spikes
 from howlearn.engine.layout import LANES, RATES, Floats, Statuses, UnitFits
 from howlearn.rule import Parameter
 
 if TYPE_CHECKING:
     from howlearn.engine.units import Passes
 
-ROWS = 12  # values of the second parameter on the grid
-STARTS = 4  # tops that are refined, at most
+ROWS = 12  # values of the second parameter on the grid, twice as many where losses make it rough
+STARTS = 8  # tops that are refined, at most
 CLOSE = 4.0  # nats below the best node; lower tops are not refined
 EXACT = 1e-12  # nats; the Newton decrement at which a point is certified
 FLAT = 1e-9  # nats; a likelihood that varies less than this holds no information
@@ -33,7 +34,8 @@ def fit_surface(
     """The global maximum over two parameters of each unit's likelihood up to each mark."""
     first, second = parameters
     ends = np.array([first.end, second.end])
-    grid = _grid(passes, first, second)  # [curve, row, rate]
+    rates, rows = (4 * RATES, 2 * ROWS) if passes.spiky else (RATES, ROWS)
+    grid = _grid(passes, first, second, rates, rows)  # [curve, row, rate]
     flat = grid.max(axis=(1, 2)) - grid.min(axis=(1, 2)) < FLAT
     curves, starts = _tops(grid, ends)
     keep = ~flat[curves] & (seen.reshape(-1)[curves] > 0)
@@ -41,8 +43,8 @@ def fit_surface(
     search = _Search(passes, seen.shape, curves, parameters, ends)
     x, value, total = search.climb(starts)
     best_first = np.lexsort((-value, curves))
-    chosen, at = np.unique(curves[best_first], return_index=True)
-    pick = best_first[at]
+    chosen, place = np.unique(curves[best_first], return_index=True)
+    pick = best_first[place]
     n = len(grid)
     theta = np.tile([p.default for p in parameters], (n, 1))
     theta[chosen] = search.parameters_at(x[pick])
@@ -52,6 +54,9 @@ def fit_surface(
     status = np.where(seen.reshape(-1) == 0, Statuses.UNSEEN, Statuses.FLAT)
     status = np.repeat(status.astype(np.int8)[:, None], 2, axis=1)
     status[chosen] = _statuses(x[pick], ends)
+    at = np.zeros((n, 2))
+    at[chosen] = x[pick]
+    spikes.mark_unstable(passes, seen.shape, at, values, status, parameters)
     return UnitFits(
         theta.reshape(*seen.shape, 2),
         status.reshape(*seen.shape, 2),
@@ -61,30 +66,28 @@ def fit_surface(
     )
 
 
-def _grid(passes: Passes, first: Parameter, second: Parameter) -> Floats:
+def _grid(passes: Passes, first: Parameter, second: Parameter, rates: int, rows: int) -> Floats:
     """Log-likelihoods [curve, row, rate] on a grid of both parameters."""
-    rates = first.at(np.linspace(0.0, first.end, RATES))
-    rows = [
-        passes.grid(np.vstack([rates, np.full(RATES, value)]))
-        for value in second.at(np.linspace(0.0, second.end, ROWS))
-    ]
-    return np.stack([row.reshape(-1, RATES) for row in rows], axis=1)
+    nodes = first.at(np.linspace(0.0, first.end, rates))
+    values = second.at(np.linspace(0.0, second.end, rows))
+    return np.stack([passes.curves(nodes, float(value)) for value in values], axis=1)
 
 
 def _tops(grid: Floats, ends: Floats) -> tuple[NDArray[np.int64], Floats]:
     """The highest local maxima of every curve's grid: (curve, point) pairs."""
+    _, rows, rates = grid.shape
     padded = np.pad(grid, ((0, 0), (1, 1), (1, 1)), constant_values=-np.inf)
     top = np.ones(grid.shape, bool)
     for i in range(3):
         for j in range(3):
-            top &= grid >= padded[:, i : i + ROWS, j : j + RATES]
+            top &= grid >= padded[:, i : i + rows, j : j + rates]
     top[:, 1:, 0] = False  # at rate 0 the second parameter says nothing: one of them is enough
     top &= grid > grid.max(axis=(1, 2), keepdims=True) - CLOSE
     heights = np.where(top, grid, -np.inf).reshape(len(grid), -1)
     order = np.argsort(-heights, axis=1, kind="stable")[:, :STARTS]
     curve, rank = np.nonzero(np.isfinite(np.take_along_axis(heights, order, axis=1)))
-    row, rate = np.divmod(order[curve, rank], RATES)
-    points = np.stack([rate / (RATES - 1) * ends[0], row / (ROWS - 1) * ends[1]], axis=1)
+    row, rate = np.divmod(order[curve, rank], rates)
+    points = np.stack([rate / (rates - 1) * ends[0], row / (rows - 1) * ends[1]], axis=1)
     return curve, points
 
 

@@ -30,7 +30,8 @@ class Passes:
     module: ModuleType
     every: int  # visits between two moves of exponents
     close: float  # nats; local maxima this close to the best one are all refined
-    spiky: bool  # whether tops may hide between the nodes of the grid
+    blocks: int  # of RATES nodes each that the grid needs for the likelihood's structure
+    spiky: bool  # whether tops may hide between the nodes all the same
 
     @classmethod
     def prepare(cls, block: Block, units: Units, rule: Rule) -> Passes:
@@ -47,10 +48,19 @@ class Passes:
         if pair:  # a probability is at least about exp(−step)/(1 + step·n)
             longest = int(np.max(np.diff(block.offsets), initial=1))
             every = int(min(16, max(1, 600 // (step + np.log1p(step * longest) + 1))))
-        # The Gradient Bandit's likelihood is smooth in log η; of other rules less is known.
-        close = 0.05 if smooth else 3.0
+        # With gains the Gradient Bandit's likelihood is smooth in log η. Of other rules less is
+        # known, and losses drive preferences apart instead of together (see `spikes`).
         spiky = bool(np.min(block.feedback, initial=0.0) < 0.0)
-        return cls(block, units, rule, compiled.passes(rule, pair), every, close, spiky)
+        close, blocks = (0.05, 1) if smooth and not spiky else (3.0, 16)
+        return cls(block, units, rule, compiled.passes(rule, pair), every, close, blocks, spiky)
+
+    def curves(self, nodes: Floats, *others: float) -> Floats:
+        """Log-likelihoods [curve, node] at nodes of the first parameter, the others fixed."""
+        parts = []
+        for first in range(0, len(nodes), RATES):
+            rates = [nodes[first : first + RATES], *(np.full(RATES, other) for other in others)]
+            parts.append(self.grid(np.stack(rates)).reshape(-1, RATES))
+        return np.concatenate(parts, axis=1) if len(parts) > 1 else parts[0]
 
     def grid(self, rates: Floats) -> Floats:
         """Log-likelihoods [learner, mark, unit, rate] at rates[parameter, rate]."""
@@ -179,12 +189,12 @@ def _fit_line(
     shape = seen.shape
     search = compiled.search()
     end = parameter.end
-    nodes = np.linspace(0.0, end, RATES)
-    values = passes.grid(parameter.at(nodes)[None, :]).reshape(-1, RATES)
+    nodes = np.linspace(0.0, end, RATES * passes.blocks)
+    values = passes.curves(parameter.at(nodes))
     count = len(values)
     u, curvature = np.zeros(count), np.zeros(count)
     node, status = np.zeros(count, np.int64), np.zeros(count, np.int8)
-    rivals, rival_nodes = np.zeros(2 * count + 8, np.int64), np.zeros(2 * count + 8, np.int64)
+    rivals, rival_nodes = np.zeros((2, (8 + count) * 2 * passes.blocks), np.int64)
     width = nodes[1]
     n_rivals = search.locate(
         values,
@@ -222,6 +232,8 @@ def _fit_line(
             if spike[1][i] > value[curves[i]]:  # a curve may have several
                 u[curves[i]], value[curves[i]], total[curves[i]] = (part[i] for part in spike)
                 status[curves[i]] = Statuses.OK
+    if passes.blocks > 1:
+        spikes.mark_unstable(passes, shape, u[:, None], value, status[:, None], [parameter])
     return UnitFits(
         parameter.at(u).reshape(*shape, 1),
         status.reshape(*shape, 1),

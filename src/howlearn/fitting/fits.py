@@ -20,16 +20,19 @@ STATUSES = {
     "at upper bound": "the best value would lie beyond the largest rate; --max-rate raises it, and "
     "a wide bound favours finer partitions",
     "capped": "a choice was so improbable under this fit that the update of Exp3 had to be capped",
-    "flat": "the trials fitted hold no information on this value; the mean of the model's other "
-    "cells is used instead",
-    "unseen": "the cell does not occur in the trials fitted; the mean of the model's other cells "
-    "is used instead",
+    "unstable": "the likelihood has a spike here, and a rate 0.1% off explains the choices far "
+    "worse; where the feedback is a loss such spikes mean little, and others may have been missed",
+    "flat": "the trials fitted hold no information on this value; the mean of the model's informed "
+    "cells is used instead, or 0.03 where there is none",
+    "unseen": "the cell does not occur in the trials fitted; the mean of the model's informed "
+    "cells is used instead, or 0.03 where there is none",
 }
 STATUS_WORDS = {
     Statuses.OK: "ok",
     Statuses.AT_LOWER: "at lower bound",
     Statuses.AT_UPPER: "at upper bound",
     Statuses.CAPPED: "capped",
+    Statuses.UNSTABLE: "unstable",
     Statuses.FLAT: "flat",
     Statuses.UNSEEN: "unseen",
 }

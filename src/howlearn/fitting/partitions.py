@@ -59,9 +59,9 @@ class Plan:
 
     @property
     def n_units(self) -> int:
-        """How many curves a learner has, counting a two-parameter unit with its grid."""
+        """How many curves of 64 nodes a learner may need, the finest grids counted."""
         return sum(
-            len(known) * (12 if len(r.parameters) > 1 else 1) for r, known in self.units.items()
+            len(known) * (16 if len(r.parameters) == 1 else 96) for r, known in self.units.items()
         )
 
 

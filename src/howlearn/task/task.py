@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 
-from howlearn.candidates import candidates, model_named
 from howlearn.errors import HowlearnError
 from howlearn.models import Coin, PartitionModel
+from howlearn.models.candidates import candidates, model_named
 from howlearn.rule import Rule
 from howlearn.task.checks import build_models, check_task
 from howlearn.task.file import Order, TaskFile, parse_task_file, task_error

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
 from howlearn.errors import HowlearnError
-from howlearn.models import Coin, PartitionModel
+from howlearn.models.coin import Coin
+from howlearn.models.partition_model import PartitionModel
 from howlearn.partition import Partition
 from howlearn.rule import Rule
 from howlearn.rules import GradientBandit
