@@ -73,5 +73,4 @@ def test_smooth_fits_are_never_called_unstable() -> None:
     random = np.random.default_rng(5)
     actions = "".join(random.choice(["A", "B"], 20_000, p=[0.7, 0.3]))
     rewards = " ".join("1" if a == "A" else "0" for a in actions)
-    for rule in (GradientBandit(), Exp3()):
-        assert fitted(study_of_text(actions, rewards), rule)[1] != "unstable"
+    assert fitted(study_of_text(actions, rewards), GradientBandit())[1] == "ok"

@@ -34,8 +34,8 @@ def fit_surface(
     """The global maximum over two parameters of each unit's likelihood up to each mark."""
     first, second = parameters
     ends = np.array([first.end, second.end])
-    rates, rows = (4 * RATES, 2 * ROWS) if passes.spiky else (RATES, ROWS)
-    grid = _grid(passes, first, second, rates, rows)  # [curve, row, rate]
+    rows = 2 * ROWS if passes.spiky else ROWS
+    grid = _grid(passes, first, second, 4 * RATES, rows)  # [curve, row, rate]
     flat = grid.max(axis=(1, 2)) - grid.min(axis=(1, 2)) < FLAT
     curves, starts = _tops(grid, ends)
     keep = ~flat[curves] & (seen.reshape(-1)[curves] > 0)
