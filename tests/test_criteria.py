@@ -132,9 +132,8 @@ def test_any_c_comes_back_from_its_text(c):
     "text",
     [
         "",
-        "AIC",
         "dic",
-        "penalized(0.012)",
+        "penalized(1, 2)",
         "penalized(d=1)",
         "holdout(split=half)",
         "holdout(split='half')",

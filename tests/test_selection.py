@@ -85,9 +85,7 @@ def test_undecided_between_models_within_the_distance_asked_for(shaped):
     fits = fit(shaped, task.models)
     wide = choose(fits, [AIC()], within=1e6)
     names = wide.scores.filter(pl.col("learner") == "1")["model"].to_list()
-    assert wide.selection["verdict"][0] == (
-        f"undecided between {', '.join(names[:-1])} and {names[-1]}"
-    )
+    assert wide.selection["verdict"][0] == (f"undecided between {', '.join(names)} and a coin")
     margin = wide.selection["margin"][0]
     for within, verdict in ((margin * 1.01, "undecided between "), (margin * 0.99, "clear")):
         assert choose(fits, [AIC()], within=within).selection["verdict"][0].startswith(verdict)
@@ -100,6 +98,19 @@ def test_no_better_than_a_coin():
     assert selection.selection["verdict"].to_list() == ["no better than a coin"]
     coin = 60 * (0.9 * np.log(0.9) + 0.1 * np.log(0.1)) - 1
     assert selection.choices[0].coin == pytest.approx([coin])
+
+
+def test_a_coin_close_behind_makes_a_verdict_undecided():
+    """Ahead of not learning, but by less than the distance that tells models apart."""
+    random = np.random.default_rng(0)
+    choices = random.random(40) < 0.6 + 0.2 * np.arange(40) / 40
+    trials = [Trial("x", int(a), float(a)) for a in choices]
+    selection = select(study_of(trials), [model_of([["x"]], GradientBandit())], ["aic"])
+    ahead = float(selection.choices[0].above_coin[0])
+    assert 0.1 < ahead < 2.0
+    assert selection.selection["verdict"][0] == "undecided between m and a coin"
+    narrow = choose(selection.fits, [AIC()], within=ahead * 0.99)
+    assert narrow.selection["verdict"][0] == "the only candidate"
 
 
 def test_a_fair_coin_costs_nothing():

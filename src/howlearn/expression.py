@@ -34,7 +34,7 @@ _ARITHMETIC: dict[type, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
+    ast.Div: lambda left, right: pl.when(right != 0).then(left / right),  # x / 0 is missing
 }
 _QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`([^`]+)`""")
 
@@ -161,7 +161,9 @@ class _Translator:
             return _Value("missing")
         if name in _WORDS:
             return _literal(_WORDS[name])
-        raise _Refused(f"there is no column {column}; the columns: {', '.join(self.columns)}")
+        hint = "" if name in self.backticked else " (text stands in quotes)"
+        known = ", ".join(self.columns)
+        raise _Refused(f"there is no column {column}{hint}; the columns: {known}")
 
     def _number(self, node: ast.expr) -> pl.Expr:
         value = self.value(node)

@@ -31,6 +31,7 @@ class Partition:
     cells: tuple[Cell, ...]
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "cells", tuple(tuple(cell) for cell in self.cells))
         if not self.cells or not all(self.cells):
             raise HowlearnError("a partition needs at least one cell, and no cell may be empty")
         contexts = self.contexts

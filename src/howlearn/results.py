@@ -18,10 +18,11 @@ from howlearn.fitting.truncation import ALL
 from howlearn.folder import Format, RunFolder
 from howlearn.model import Model
 from howlearn.predictions import predictions, with_every_row
-from howlearn.selection import WITHIN, Selection, select
+from howlearn.selection import WITHIN, Selection, check_criteria, select
 from howlearn.study import Study
 
 CHUNK = 5_000  # learners whose tables are held in memory at once
+WORK = 3 * 10**8  # curves × trials in a part, about
 TABLES = ["scores", "estimates", "selection", "learners"]
 
 
@@ -50,11 +51,13 @@ def select_into(
     progress: Progress | None = None,
 ) -> Summary:
     """Select for every learner and leave tables in a folder; finished chunks are not repeated."""
-    check(study, models)
+    plan, criteria = check(study, models), check_criteria(criteria)
+    # A part should not take long, so that little is lost when a run is stopped.
+    size = int(min(CHUNK, max(50, WORK // max(1, plan.n_units * len(study.context) // len(study)))))
     run = RunFolder(folder, manifest, fresh)
     names = [*TABLES, "statuses", *(["predictions"] if with_predictions else [])]
-    for number, start in enumerate(range(0, len(study), CHUNK)):
-        stop = min(start + CHUNK, len(study))
+    for number, start in enumerate(range(0, len(study), size)):
+        stop = min(start + size, len(study))
         if not run.has(names, number):
 
             def report(done: int, _: int, start: int = start) -> None:

@@ -11,13 +11,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howlearn import tables
-from howlearn.criteria import DEFAULT, Criterion, Scores
+from howlearn.criteria import DEFAULT, Criterion, Scores, criterion_named
 from howlearn.errors import HowlearnError
 from howlearn.fitting import Fits, fit
 from howlearn.fitting.run import Progress
 from howlearn.fitting.truncation import Truncation
 from howlearn.model import Model
 from howlearn.models import Coin
+from howlearn.models.candidates import candidates
 from howlearn.study import Study
 
 TIE = 1e-9  # nats; closer scores are equal, and the model with fewer parameters is preferred
@@ -44,9 +45,10 @@ class Choice:
         return np.take_along_axis(self.scores.score, self.order, axis=1)
 
     @property
-    def no_better_than_coin(self) -> NDArray[np.bool_]:
-        """Whether not learning explains the choices as well."""
-        return self.coin >= self.ranked[:, 0] - TIE
+    def above_coin(self) -> NDArray[np.float64]:
+        """Nats by which the selected model beats not learning; 0 where it does not."""
+        ahead = self.ranked[:, 0] - self.coin
+        return np.where(ahead > TIE, ahead, 0.0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,13 +94,16 @@ class Selection:
 
 def select(
     study: Study,
-    models: Sequence[Model],
-    criteria: Sequence[Criterion] = DEFAULT,
+    models: Sequence[Model] | None = None,
+    criteria: Sequence[Criterion | str] = DEFAULT,
     within: float = WITHIN,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Selection:
     """Fit every model to every learner, and let every criterion choose.
+
+    Without ``models`` the candidates are built from the contexts and their features. A criterion
+    may be given as its text, such as ``"holdout(split=0.3)"``.
 
     >>> import howlearn as hl
     >>> task = hl.Task.load("five-four")
@@ -106,11 +111,9 @@ def select(
     >>> hl.select(study, task.models).selection["model"].unique().to_list()
     ['ByPattern']
     """
-    if not criteria:
-        raise HowlearnError("there is no criterion")
-    twice = [c for i, c in enumerate(criteria) if c in criteria[:i]]
-    if twice:
-        raise HowlearnError(f"criterion {twice[0]!r} is named twice")
+    if models is None:
+        models = candidates(study.contexts, study.features)
+    criteria = check_criteria(criteria)
     truncations: list[Truncation] = []
     for truncation in (t for criterion in criteria for t in criterion.truncations):
         if truncation not in truncations:
@@ -118,6 +121,21 @@ def select(
     truncations.sort()
     fits = fit(study, models, truncations, threads, progress)
     return choose(fits, criteria, within)
+
+
+def check_criteria(criteria: Sequence[Criterion | str]) -> tuple[Criterion, ...]:
+    """The criteria, each of them once."""
+    if isinstance(criteria, Criterion | str):
+        criteria = [criteria]
+    found = [criterion_named(c) if isinstance(c, str) else c for c in criteria]
+    if not found:
+        raise HowlearnError("there is no criterion")
+    for i, criterion in enumerate(found):
+        if not isinstance(criterion, Criterion):
+            raise HowlearnError(f"{criterion!r} is not a criterion such as AIC() or 'aic'")
+        if criterion in found[:i]:
+            raise HowlearnError(f"criterion {criterion!r} is named twice")
+    return tuple(found)
 
 
 def choose(fits: Fits, criteria: Sequence[Criterion], within: float = WITHIN) -> Selection:

@@ -19,7 +19,7 @@ Parameters = Mapping[str, float | Sequence[float]]  # one value for all cells, o
 
 
 def simulate(
-    task: Task,
+    task: Task | str,
     model: str | Model,
     parameters: Parameters,
     learners: int = 10,
@@ -34,6 +34,7 @@ def simulate(
     >>> len(study), study.n_scored.tolist()
     (3, [50, 50, 50])
     """
+    task = Task.load(task) if isinstance(task, str) else task
     model = task.model(model) if isinstance(model, str) else model
     trials = task.trials if trials is None else trials
     _check(learners, trials, seed)
@@ -100,9 +101,9 @@ def parameter_vector(
             values *= len(mine)
         if len(values) != len(mine):
             cells = ", ".join(owners[k][0] for k in mine)
+            several = f", or {len(mine)}, one per cell ({cells})" if len(mine) > 1 else ""
             raise HowlearnError(
-                f"{name} of model {model.name} needs one value, or {len(mine)}, one per cell "
-                f"({cells}); given: {len(values)}"
+                f"{name} of model {model.name} needs one value{several}; given: {len(values)}"
             )
         vector[mine] = values
         for k in mine:

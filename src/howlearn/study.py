@@ -25,6 +25,22 @@ def count_true(flags: NDArray[np.bool_], starts: NDArray[np.int64]) -> NDArray[n
     return counts
 
 
+RESERVED = set(
+    "learner file row trial context action reward scored learned model criterion n_trials "
+    "n_parameters log_likelihood penalty score rank selected cell parameter estimate trials_fitted "
+    "lower upper status runner_up margin verdict log_probability".split()
+)
+
+
+def reserved(column: str) -> bool:
+    """Whether the results have a column of that name.
+
+    >>> reserved("model"), reserved("model_aic"), reserved("group")
+    (True, True, False)
+    """
+    return column in RESERVED or column.startswith(("model_", "margin_", "verdict_", "p(", "eta_"))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Trials:
     """One learner's sequence, coded: ``contexts[context[t]]`` is what trial t showed."""
@@ -111,7 +127,14 @@ class Study:
         """How many sequences: learners, or learners × conditions."""
         return len(self.learners)
 
-    def __getitem__(self, index: int) -> Trials:
+    def __getitem__(self, index: int | str) -> Trials:
+        """A sequence by its place, or a learner by name where it has one sequence only."""
+        if isinstance(index, str):
+            if self.learners.count(index) != 1:
+                raise HowlearnError(
+                    f"{self.learners.count(index)} sequences belong to a learner {index!r}"
+                )
+            index = self.learners.index(index)
         start, stop = self.starts[index], self.starts[index + 1]
         part = slice(int(start), int(stop))
         return Trials(
@@ -153,9 +176,13 @@ class Study:
 
     @property
     def labels(self) -> pl.DataFrame:
-        """The columns that open every table: learner, conditions, kept columns."""
+        """The columns that open every table: learner, conditions, kept columns.
+
+        A kept column with the name of a column of the results is called ``input_NAME``.
+        """
+        about = self.about.rename({c: f"input_{c}" for c in self.about.columns if reserved(c)})
         return pl.DataFrame({"learner": pl.Series(self.learners, dtype=pl.String)}).hstack(
-            self.about.get_columns()
+            about.get_columns()
         )
 
     def frame(self) -> pl.DataFrame:

@@ -99,22 +99,24 @@ def margins(choice: Choice) -> pl.Series:
 
 
 def verdicts(selection: Selection, choice: Choice) -> pl.Series:
-    """Each selection in words: clear, undecided between …, no better than a coin."""
-    names = np.array([*selection.fits.of], dtype=object)
-    ranked = choice.ranked
-    close = (ranked >= ranked[:, :1] - selection.within).sum(axis=1)
-    coin = choice.no_better_than_coin
+    """Each selection in words: clear, undecided between …, no better than a coin.
+
+    Models less than ``within`` nats behind are not told apart, and neither is not learning at all.
+    """
+    names = [*selection.fits.of]
+    ranked, ahead = choice.ranked, choice.above_coin
+    close = np.maximum((ranked > ranked[:, :1] - selection.within).sum(axis=1), 1)
     words = []
     for i in range(len(ranked)):
-        if coin[i]:
+        between = [names[k] for k in choice.order[i, : close[i]]]
+        if ahead[i] < selection.within and "Coin" not in between:
+            between.append("a coin")
+        if ahead[i] == 0.0:
             words.append("no better than a coin")
-        elif ranked.shape[1] == 1:
-            words.append("the only candidate")
-        elif close[i] > 1:
-            between = names[choice.order[i, : close[i]]]
+        elif len(between) > 1:
             words.append(f"undecided between {', '.join(between[:-1])} and {between[-1]}")
         else:
-            words.append("clear")
+            words.append("the only candidate" if len(names) == 1 else "clear")
     return pl.Series(words, dtype=pl.String)
 
 

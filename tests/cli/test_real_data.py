@@ -55,7 +55,7 @@ def test_the_authors_files_are_refused_as_they_are_and_fitted_as_recorded(
     folder = shared_data / "aubert2025" / "syntheticdatabis" / "OnePerItem_bis"
     ran = run("select", folder, "--task", "five-four", "--out", "a")
     assert ran.status == 2
-    assert "--reward-range LO,HI" in ran.err
+    assert "--reward-range 0,15 takes them as recorded" in ran.err
     assert not Path("a").exists()
     ran = run("select", folder, "--task", "five-four", "--reward-range", "0,15", "--out", "a")
     assert ran.status == 0

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +14,20 @@ import pytest
 
 from running import Run
 
+# The command with parts of one learner each; it says when the first one is written, then waits.
+SLOW = """
+import sys, time
+from howlearn import folder, results
+results.CHUNK = 1
+write = folder.RunFolder.write
+def slowly(*words):
+    write(*words)
+    print("working", file=sys.stderr, flush=True)
+    time.sleep(30)
+folder.RunFolder.write = slowly
+from howlearn.cli import main
+main()
+"""
 FILES = ["estimates.csv", "learners.csv", "manifest.json", "parts", "scores.csv", "selection.csv"]
 COLUMNS = {
     "scores": "learner model criterion n_trials n_parameters log_likelihood penalty score rank "
@@ -111,6 +128,7 @@ def test_an_unfinished_run_goes_on(run: Run, trials: Path) -> None:
         (["trials.csv", "--task", "five-four", "--max-rate", "21"], "at most at 20"),
         (["trials.csv", "--task", "five-four", "--add-model", "ByShape"], "the same name: ByShape"),
         (["trials.csv", "--task", "five-four", "--reward-range", "1"], "--reward-range"),
+        (["trials.csv", "--task", "five-four", *2 * ["--criterion", "bic"]], "bic is named twice"),
         (["trials.csv", "--where", "phase = 1"], "--where"),
         (["trials.csv", "--task", "five-four", "--rule", "sarsa"], "sarsa"),
         (["trials.csv", "--context", "item"], "item"),
@@ -213,3 +231,37 @@ def test_chunks_do_not_change_a_byte(
     for table in ("scores", "estimates", "selection", "learners", "predictions"):
         name = f"{table}.csv"
         assert Path("one", name).read_bytes() == Path("four", name).read_bytes()
+
+
+def test_kept_columns_never_clash_with_the_results(run: Run, trials: Path) -> None:
+    frame = pl.read_csv("trials.csv")
+    columns = ["model", "score", "status", "margin", "verdict_aic", "file", "row", "p(A)"]
+    frame.with_columns(pl.lit("x").alias(c) for c in columns).write_csv("clash.csv")
+    words = ("clash.csv", "--task", "five-four", "--keep", ",".join(columns), "--predictions")
+    ran = run("select", *words)
+    assert ran.status == 0
+    assert "the column model is called input_model in the results" in ran.err
+    for table in ("scores", "estimates", "selection", "learners", "predictions"):
+        found = pl.read_csv(f"results/{table}.csv", infer_schema=False).columns
+        assert len(set(found)) == len(found)
+        assert {f"input_{column}" for column in columns} <= set(found)
+
+
+def test_what_the_system_refuses_is_a_sentence(run: Run, trials: Path) -> None:
+    Path("afile").write_text("")
+    ran = run("select", trials, "--task", "five-four", "--out", "afile/inside")
+    assert ran.status == 2
+    assert ran.err.splitlines()[-1].startswith("howlearn: afile")
+
+
+def test_interrupted_and_started_again(trials: Path) -> None:
+    """Ctrl-C says how to go on, and the finished parts are kept."""
+    words = [sys.executable, "-c", SLOW, "select", str(trials), "--task", "five-four"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        next(line for line in process.stderr if "working" in line)
+        process.send_signal(signal.SIGINT)
+        message = process.stderr.read()
+    assert process.returncode == 130
+    assert "the same command started again goes on from there" in message
+    assert sorted(path.name for path in Path("results").iterdir()) == ["manifest.json", "parts"]

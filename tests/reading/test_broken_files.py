@@ -56,17 +56,11 @@ def test_broken_file(content: str, options: dict, message: str) -> None:
         (
             GOOD.replace("\n", "\r").encode(),
             1,
-            "line ends or characters of another kind; allowed: lines of UTF-8 text "
-            "(helps: save the file as CSV UTF-8)",
-        ),
-        (
-            b"\x00\x01\x02\n\x00",
-            1,
-            "line ends or characters of another kind; allowed: lines of UTF-8 text "
+            "line ends of another kind; allowed: lines of UTF-8 text "
             "(helps: save the file as CSV UTF-8)",
         ),
     ],
-    ids=["latin-1", "utf-16", "old Mac", "binary"],
+    ids=["latin-1", "utf-16", "old Mac"],
 )
 def test_broken_bytes(content: bytes, row: int, message: str) -> None:
     Path("a.csv").write_bytes(content)
@@ -74,6 +68,36 @@ def test_broken_bytes(content: bytes, row: int, message: str) -> None:
         read("a.csv")
     assert [str(problem) for problem in caught.value.problems] == [
         f"a.csv, row {row}: found {message}"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "remedy"),
+    [
+        (b"\x00\x01\x02\n\x00", "save the file as CSV UTF-8"),
+        (GOOD.encode() + b"1,3,7,\0\0\0", "save the file as CSV UTF-8"),
+        (b"\x89PNG\r\n\x1a\n", "save the file as CSV UTF-8"),
+        (b"PK\x03\x04 a spreadsheet", "save the file as CSV UTF-8"),
+        (b"PAR1", "name it .parquet"),
+    ],
+    ids=["binary", "NUL at the end", "PNG", "ZIP", "Parquet"],
+)
+def test_files_that_are_not_text(content: bytes, remedy: str) -> None:
+    Path("a.csv").write_bytes(content)
+    with pytest.raises(DataError) as caught:
+        read("a.csv")
+    assert [str(problem) for problem in caught.value.problems] == [
+        f"a.csv: found a file that is not text; allowed: rows of UTF-8 text (helps: {remedy})"
+    ]
+
+
+def test_the_same_file_twice() -> None:
+    Path("data").mkdir()
+    Path("data/a.csv").write_text(GOOD)
+    with pytest.raises(DataError) as caught:
+        read(["data", "data/../data/a.csv"])
+    assert [str(problem) for problem in caught.value.problems] == [
+        "data/../data/a.csv: found the same file twice; allowed: each file once"
     ]
 
 
@@ -105,6 +129,12 @@ def test_many_problems_of_a_kind_are_cut_but_counted() -> None:
     [
         ("none.csv", None, "found no such file; allowed: a file or a folder that exists"),
         (
+            "a\0.csv",
+            None,
+            "found a file that cannot be read (embedded null byte); "
+            "allowed: a file that may be read",
+        ),
+        (
             "book.xlsx",
             b"PK",
             "found a .xlsx file; allowed: CSV, TSV or Parquet "
@@ -129,5 +159,9 @@ def test_damaged_parquet() -> None:
 def test_folder_without_data() -> None:
     Path("folder").mkdir()
     Path("folder/README.txt").write_text("not data")
-    with pytest.raises(DataError, match="folder: found a folder without data files; allowed: at"):
+    with pytest.raises(DataError, match=r"folder: found a folder without data files; .* inside$"):
+        read("folder")
+    Path("folder/sub-01/beh").mkdir(parents=True)
+    Path("folder/sub-01/beh/a.tsv").write_text("data")
+    with pytest.raises(DataError, match=r"\(helps: name the folders inside .* some: sub-01/beh\)$"):
         read("folder")

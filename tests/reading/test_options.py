@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+from pathlib import Path
+
 import polars as pl
 import pytest
 
 from howlearn.errors import DataError, HowlearnError
-from howlearn.reading import read
+from howlearn.reading import ReadOptions, read
 from howlearn.task import Task
 
 
@@ -19,7 +22,7 @@ def frame(**columns: list) -> pl.DataFrame:
 def test_recode_a_role() -> None:
     study = read(frame(reward=[1, -1, -1, 1]), recode="reward:-1=0,1=1")
     assert study.reward.tolist() == [1, 0, 0, 1]
-    assert study.counts["recoded reward"] == 4
+    assert study.counts["recoded reward"] == 2  # 1 stays 1
     assert "errors then teach a gain-form rule nothing" in study.notes[0]
 
 
@@ -54,8 +57,7 @@ def test_numbers_may_be_given_as_numbers() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"reward_range": (1,)}, "--reward-range (1,): two numbers LO,HI are needed"),
-        ({"reward_range": (0, float("inf"))}, "--reward-range 0,inf: LO must be smaller than HI"),
+        ({"reward_range": 5}, "--reward-range 5: two numbers LO,HI are needed"),
         ({"min_trials": -1}, "--min-trials -1: a number from 0 on is needed"),
         ({"keep": "learner"}, "--by and --keep: the learner opens every table already"),
         ({"missing": "points:0"}, "--missing 'points:0': there is no column or role points; "),
@@ -84,6 +86,70 @@ def test_a_missing_reward_is_within_the_range() -> None:
     assert study.learned.tolist() == [True, False, True, True]
 
 
+def test_a_reward_range_may_be_text() -> None:
+    assert read(frame(), reward_range="0,5").reward_range == (0.0, 5.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "note"),
+    [
+        (
+            {"test_when": "phase == 'tranfer'"},
+            "--test-when \"phase == 'tranfer'\" holds in no row; "
+            "phase has the values learn, transfer",
+        ),
+        (
+            {"forced_when": 'item > 2 or phase == "x"'},
+            "--forced-when 'item > 2 or phase == \"x\"' holds in no row; "
+            "item has the values 1, 2; phase has the values learn, transfer",
+        ),
+        ({"where": "id == 1"}, '--where "id == 1" leaves out no row; id has the value 1'),
+        ({"where": "blank == missing"}, '--where "blank == missing" leaves out no row; '
+         "blank has no values"),
+        ({"missing": ["-9"]}, "--missing -9 was found in no row"),
+        ({"missing": "action:-9"}, "--missing action:-9 was found in no row"),
+        ({"recode": "reward:5=1,0=0"}, "--recode reward:5=1,0=0: 5 was found in no row"),
+        (
+            {"context": ["phase", "item"], "recode": "context:learn:1=a,learn:3=b"},
+            "--recode context:learn:1=a,learn:3=b: learn:3 was found in no row",
+        ),
+        (
+            {"recode": "blank:1=2"},
+            "--recode blank:1=2: 1 changes nothing, since no option uses the column blank",
+        ),
+    ],
+)  # fmt: skip
+def test_an_option_that_matches_nothing_is_told(options: dict, note: str) -> None:
+    data = frame(phase=["learn", "learn", "transfer", "transfer"], blank=[None] * 4)
+    assert read(data, **options).notes == (note,)
+
+
+def test_what_matches_in_any_batch_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("howlearn.reading.batches.BATCH_ROWS", 2)
+    data = frame(phase=["learn", "learn", "learn", "test"], choice=["-9", "A", "B", "C"])
+    options = {"test_when": "phase == 'test'", "missing": ["-9", "NA"], "recode": "action:C=D"}
+    assert read(data, **options, where="choice != 'B'").notes == ()
+    assert read(data, forced_when="reward > 1").notes == (
+        '--forced-when "reward > 1" holds in no row; reward has the values 0, 1',
+    )
+
+
+def test_long_lists_of_values_are_cut() -> None:
+    data = pl.concat([frame(rt=[4 * i + j for j in range(4)], id=[i] * 4) for i in range(3)])
+    [note] = read(data, where="rt < 100").notes
+    assert note.endswith("rt has the values 0, 1, 2, 3, 4, 5, 6, 7, …")
+
+
+def test_remedies_know_all_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("howlearn.reading.batches.BATCH_ROWS", 2)
+    with pytest.raises(DataError) as caught:
+        read(frame(reward=["no", "5", "yes", "-7"]))
+    remedies = {problem.found: problem.remedy for problem in caught.value.problems}
+    assert remedies["no"] == remedies["yes"]
+    assert remedies["no"].startswith("--recode reward:no=0,yes=1, or")
+    assert remedies["5"] == remedies["-7"] == "--reward-range -7,5 takes them as recorded"
+
+
 def test_where() -> None:
     study = read(frame(phase=["practice", "main", "main", "main"]), where="phase == 'main'")
     assert study.counts == {"rows read": 4, "left out by --where": 1}
@@ -104,6 +170,15 @@ def test_test_and_forced_trials() -> None:
     assert study.scored.tolist() == [False, True, True, True]
     assert study.learned.tolist() == [True, True, True, False]
     assert (study.counts["test trials"], study.counts["forced choices"]) == (1, 1)
+
+
+def test_trials_that_are_neither_scored_nor_learned() -> None:
+    data = frame(phase=["forced", "both", "learn", "learn"], reward=[None, 1, 0, 1])
+    study = read(data, test_when="phase == 'both'", forced_when="phase in ['both', 'forced']")
+    assert study.counts == {"rows read": 4, "neither scored nor learned": 2}
+    assert study.notes == (
+        "2 forced choices that are test trials too or have no reward: neither scored nor learned",
+    )
 
 
 def test_scored_and_learned_columns() -> None:
@@ -163,6 +238,20 @@ def test_context_none() -> None:
     study = read(frame(), context="none")
     assert study.contexts == ("all",)
     assert not study.context.any()
+
+
+@pytest.mark.parametrize("path", [str, Path])
+def test_a_task_may_be_named(path: type) -> None:
+    data = frame(item=[1, 15, 7, 2])
+    assert read(data, task=path("five-four")).contexts == Task.load("five-four").contexts
+    with pytest.raises(HowlearnError, match="there is no task 'five'; the tasks are"):
+        read(data, task="five")
+
+
+def test_every_option_stands_in_the_help() -> None:
+    assert read.__doc__ is not None
+    for option in fields(ReadOptions):
+        assert f"- ``{option.name}``: " in read.__doc__
 
 
 def test_with_a_task() -> None:

@@ -14,6 +14,12 @@ from howlearn.reading.roles import guess
     [
         ("learner", ["Participant ID", "x"], ("Participant ID",)),
         ("learner", ["ID", "subjID", "SUBNO"], ("subjID", "SUBNO", "ID")),
+        ("learner", ["Participant Age", "participant_x", "Participant Public ID"],
+         ("Participant Public ID", "participant_x")),
+        ("learner", ["Versuchspersonennr", "VP"], ("VP", "Versuchspersonennr")),
+        ("learner", ["probandencode"], ("probandencode",)),
+        ("learner", ["code", "Respondent"], ("code", "Respondent")),
+        ("learner", ["session_id", "subjective value", "subject_group"], ()),
         ("context", ["Stim", "OBJECT", "item."], ("item.", "Stim", "OBJECT")),
         ("action", ["RESP", "Choice", "correct_choice"], ("Choice", "RESP")),
         ("reward", ["cor", "rew", "corA"], ("rew", "cor")),
@@ -21,7 +27,7 @@ from howlearn.reading.roles import guess
         ("trial", ["Trial_Number", "time"], ("Trial_Number",)),
         ("trial", ["block"], ()),
     ],
-)
+)  # fmt: skip
 def test_guess(role: str, columns: list[str], found: tuple[str, ...]) -> None:
     assert guess(role, columns) == found
 
@@ -67,3 +73,20 @@ def test_a_column_with_another_use_is_not_guessed() -> None:
 def test_a_column_called_none_is_a_column() -> None:
     study = read(DATA.rename({"TrialNr": "none"}), trial="none")
     assert study.context.tolist() == [0, 0, 1]
+
+
+def test_one_learner_is_told(tmp_path) -> None:
+    note = (
+        "no column for the learner was found{}, so {} is taken as one learner; if it holds "
+        "several, name their column with --learner COL"
+    )
+    data = DATA.drop("Subject")
+    assert read(data).notes == (note.format("", "the data frame"),)
+    path = tmp_path / "a.csv"
+    data.write_csv(path)
+    assert read(path).notes == (note.format("", path),)
+    assert read(path, learner="file").notes == ()
+    data.write_csv(tmp_path / "b.csv")
+    assert read(tmp_path).notes == ()
+    used = " (Subject is already used by --by)"
+    assert read(DATA, by="Subject").notes == (note.format(used, "the data frame"),)

@@ -64,13 +64,14 @@ def test_what_is_read() -> None:
     [
         lambda path: FRAME.write_csv(path / "a.csv"),
         lambda path: FRAME.write_csv(path / "a.csv", separator=";", include_bom=True),
+        lambda path: FRAME.write_csv(path / "a.csv", separator="|"),
         lambda path: FRAME.write_csv(path / "a.csv", line_terminator="\r\n"),
         lambda path: FRAME.write_csv(path / "a.csv", quote_style="always"),
         lambda path: FRAME.write_csv(path / "a.tsv", separator="\t", null_value="n/a"),
         lambda path: FRAME.write_csv(path / "a.txt", separator="\t", null_value="NaN"),
         lambda path: FRAME.write_parquet(path / "a.parquet", row_group_size=2),
     ],
-    ids=["csv", "semicolons", "windows", "quotes", "tsv", "txt", "parquet"],
+    ids=["csv", "semicolons", "bars", "windows", "quotes", "tsv", "txt", "parquet"],
 )
 def test_file_formats(write, tmp_path: Path) -> None:
     write(tmp_path)
@@ -178,3 +179,22 @@ def test_many_batches_are_one_study(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_what_is_no_source(source: object) -> None:
     with pytest.raises(HowlearnError):
         read(source)
+
+
+@pytest.mark.parametrize("source", [{"a": [1]}, b"a.csv", 3])
+def test_what_is_accepted_is_told(source: object) -> None:
+    needed = "a path, a list of paths, or a pandas or polars data frame"
+    with pytest.raises(HowlearnError, match=f"cannot read a {type(source).__name__}: {needed}"):
+        read(source)
+
+
+def test_folders_inside_that_are_not_read_are_told(tmp_path: Path) -> None:
+    for name in ("1.csv", "2.csv", "more/3.csv", "deep/er/4.csv", ".git/5.csv", "notes/6.md"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("item,choice,reward\n1,A,0\n2,B,1\n")
+    study = read(tmp_path)
+    assert study.learners == ("1", "2")
+    assert study.notes == (
+        f"{tmp_path} has folders inside it with data files that were not read: deep/er, more; "
+        "name them too if they belong to the study",
+    )

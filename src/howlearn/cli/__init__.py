@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from types import FrameType
+
+
+class Interrupted(BaseException):
+    """Ctrl-C, under a name that the libraries in between do not swallow."""
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise Interrupted
 
 
 def main() -> None:
@@ -11,17 +21,23 @@ def main() -> None:
     from howlearn.cli.app import app
     from howlearn.errors import HowlearnError
 
+    signal.signal(signal.SIGINT, _interrupt)
     try:
         app()
     except HowlearnError as error:
         print(f"howlearn: {error}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
+    except Interrupted:
         print(
-            "howlearn: interrupted; the same command started again goes on from here",
+            "howlearn: interrupted; what is finished is kept, and the same command started again "
+            "goes on from there",
             file=sys.stderr,
         )
         sys.exit(130)
     except BrokenPipeError:  # the reader, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"howlearn: {where}{error.strerror or error}", file=sys.stderr)
+        sys.exit(2)

@@ -43,4 +43,4 @@ def demo(
     console.print(f"[bold]2.[/] {command}", highlight=False, soft_wrap=True)
     select([trials], task="five-four", keep="true_model", out=out / "results", fresh=fresh)
     console.print("\n[bold]3.[/] Were the models found again?")
-    show_recovery(out / "results" / "learners.csv")
+    show_recovery(out / "results" / "selection.csv")

@@ -12,14 +12,12 @@ def models(
     max_rate: MaxRate = 1.0,
 ) -> None:
     """List the models of a task, and the order of their cells (the order of --set)."""
-    from rich.table import Table
-
-    from howlearn.cli.show import console
+    from howlearn.cli.show import console, listing_of
     from howlearn.rules import RULES, rule_named
     from howlearn.task import Task
 
     if task is None:
-        listing = Table("task", "contexts", "actions", "models", title="Tasks that are shipped")
+        listing = listing_of("Tasks that are shipped", "task", "contexts", "actions", "models")
         for name in Task.shipped():
             known = Task.load(name)
             names = ", ".join(model.name for model in known.models)
@@ -29,7 +27,7 @@ def models(
         console.print("Next: howlearn models --task five-four")
         return
     chosen = Task.load(task).with_rule(rule_named(rule.value, form.value, max_rate))
-    listing = Table("model", "parameters", "rule", "cells", title=f"Models of {chosen.name}")
+    listing = listing_of(f"Models of {chosen.name}", "model", "parameters", "rule", "cells")
     for model in chosen.models:
         units = model.units
         rules = ", ".join(dict.fromkeys(f"{u.rule.title} ({u.rule.form})" for u in units))
@@ -37,5 +35,7 @@ def models(
         listing.add_row(model.name, str(len(model.parameters)), rules, cells)
     console.print(listing)
     console.print(
-        "Also available: Coin (no learning), and 'NAME (one rate)' for models with several cells."
+        "Also available: 'NAME (one rate)' for models with several cells, and Coin, which does not "
+        f"learn (its parameters: {', '.join(f'p({a})' for a in chosen.actions[:-1])}).",
+        soft_wrap=True,
     )

@@ -56,6 +56,7 @@ def select(
         list[str] | None,
         typer.Option(
             "--criterion",
+            metavar="CRITERION",
             help="May be repeated: 'penalized(c=0.012)', 'holdout(split=0.5)', aic, bic. By "
             "default the first three.",
             rich_help_panel=MODELS,
@@ -65,6 +66,7 @@ def select(
         list[str] | None,
         typer.Option(
             "--model",
+            metavar="NAME",
             help="A candidate, in place of the task's; may be repeated. 'NAME (one rate)' has one "
             "rate for all cells, Coin does not learn.",
             rich_help_panel=MODELS,
@@ -73,7 +75,10 @@ def select(
     add_model: Annotated[
         list[str] | None,
         typer.Option(
-            "--add-model", help="A further candidate; may be repeated.", rich_help_panel=MODELS
+            "--add-model",
+            metavar="NAME",
+            help="A further candidate; may be repeated.",
+            rich_help_panel=MODELS,
         ),
     ] = None,
     one_rate: Annotated[
@@ -97,7 +102,12 @@ def select(
     ] = 2.0,
     learner: Annotated[
         str | None,
-        _column("--learner", "--participant", "--subject", help="Who; guessed if not given."),
+        _column(
+            "--learner",
+            "--participant",
+            "--subject",
+            help="Who (also --participant, --subject); 'file' if each file is one learner.",
+        ),
     ] = None,
     context: Annotated[
         str | None, _columns("--context", help="What was shown; 'none' if always the same.")
@@ -183,7 +193,12 @@ def select(
     fresh: Fresh = False,
     workers: Threads = None,
 ) -> None:
-    """Find, for every learner, the model that explains the choices best."""
+    """Find, for every learner, the model that explains the choices best.
+
+    Columns with common names are found by themselves. A verdict is "clear" if no other model, and
+    not learning at all, comes within 2 nats; see --within. EXPR compares columns with numbers and
+    quoted text: "rt > 0.2 and phase in ['learn', 'test']", "choice != missing".
+    """
     from howlearn.cli import show
     from howlearn.criteria import DEFAULT, criterion_named
     from howlearn.manifest import manifest_of
@@ -225,6 +240,7 @@ def select(
         candidates,
         {"task": task, **reading, "criteria": [repr(c) for c in criteria], "within": within,
          "rule": rule.value, "form": form.value, "max_rate": max_rate, "format": format.value,
+         "model": model or [], "add_model": add_model or [], "one_rate": one_rate,
          "predictions": predictions},
     )  # fmt: skip
     with show.progress_bar("fitting") as progress:

@@ -24,6 +24,14 @@ aside = Console(stderr=True, highlight=False)
 PATIENCE = 2.0  # seconds before a progress bar appears
 
 
+def listing_of(title: str, *columns: str) -> Table:
+    """A table that never cuts a name: what is too long goes on in the next line."""
+    table = Table(title=title, title_justify="left")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
+
+
 class _Aside(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         aside.print(f"[dim]{record.getMessage()}[/]")
@@ -57,6 +65,10 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
         log.removeHandler(handler)
 
 
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"
+
+
 def reading(study: Study) -> None:
     """What was found in the files."""
     for role, column in study.roles.items():
@@ -65,10 +77,13 @@ def reading(study: Study) -> None:
     learners = len(set(study.learners))
     sequences = "" if learners == len(study) else f" in {len(study):,} sequences"
     aside.print(
-        f"[dim]{learners:,} learners{sequences}, {len(study.context):,} trials, "
-        f"{len(study.contexts):,} contexts, {len(study.actions)} actions. {counts}[/]",
+        f"[dim]{_many(learners, 'learner')}{sequences}, {_many(len(study.context), 'trial')}, "
+        f"{_many(len(study.contexts), 'context')}, {len(study.actions)} actions. {counts}[/]",
         soft_wrap=True,
     )
+    renamed = [column for column in study.about.columns if column not in study.labels.columns]
+    for column in renamed:
+        aside.print(f"[yellow]note:[/] the column {column} is called input_{column} in the results")
     for note in study.notes:
         aside.print(f"[yellow]note:[/] {note}", soft_wrap=True)
 
@@ -87,7 +102,7 @@ def summary(
 
     unit = "learners" if len(set(study.learners)) == len(study) else "learner × condition sequences"
     title = f"Models selected for {result.n_learners:,} {unit}"
-    listing = Table("model", *(repr(c) for c in criteria), title=title, title_justify="left")
+    listing = listing_of(title, "model", *(repr(c) for c in criteria))
     for model in candidates:
         cells = []
         for criterion in criteria:
@@ -132,9 +147,9 @@ def show_recovery(path: Path) -> None:
     import polars as pl
 
     frame = pl.read_csv(path)
-    columns = [name for name in frame.columns if name.startswith("model_")]
-    listing = Table("true model", "learners", *(f"found by {c[6:]}" for c in columns))
+    criteria = frame["criterion"].unique(maintain_order=True).to_list()
+    listing = listing_of("", "true model", "learners", *(f"found by {c}" for c in criteria))
     for (truth,), rows in frame.group_by("true_model", maintain_order=True):
-        found = [f"{(rows[column] == truth).mean():.0%}" for column in columns]
-        listing.add_row(str(truth), str(len(rows)), *found)
+        by = [rows.filter(criterion=c)["model"] == truth for c in criteria]
+        listing.add_row(str(truth), str(len(by[0])), *(f"{found.mean():.0%}" for found in by))
     console.print(listing)

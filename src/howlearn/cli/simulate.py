@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -53,7 +54,7 @@ def simulate(
     from howlearn.writing import write_study
 
     chosen = Task.load(task or "five-four").with_rule(rule_named(rule.value, form.value, max_rate))
-    values = parse_settings(settings) or defaults(chosen.model(model))
+    values = parse_settings(settings) or defaults(chosen.model(model), chosen.actions)
     with progress_bar("simulating") as progress:
         study = play(chosen, model, values, learners, trials, seed, progress)
     write_study(study, out, fresh)
@@ -65,12 +66,12 @@ def simulate(
     )
 
 
-def defaults(model: object) -> dict[str, list[float]]:
-    """Values for a model whose parameters were not set."""
+def defaults(model: object, actions: Sequence[str]) -> dict[str, list[float]]:
+    """Values for a model whose parameters were not set; a coin is then fair."""
     from howlearn.models import PartitionModel
 
     if not isinstance(model, PartitionModel):
-        return {}
+        return {f"p({action})": [1.0 / len(actions)] for action in actions[:-1]}
     values: dict[str, list[float]] = {}
     for _, parameter in model.parameters:
         values.setdefault(parameter.name, []).append(parameter.default)

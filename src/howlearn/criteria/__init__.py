@@ -36,18 +36,19 @@ def criterion_named(text: str) -> Criterion:
 
     >>> criterion_named("penalized(c=0.05)")
     penalized(c=0.05)
-    >>> criterion_named("aic")
-    aic
+    >>> criterion_named("AIC"), criterion_named("holdout(0.3)")
+    (aic, holdout(split=0.3))
     """
     try:
         node = ast.parse(text.strip(), mode="eval").body
-        name, keywords = node, []
-        if isinstance(node, ast.Call) and not node.args:
-            name, keywords = node.func, node.keywords
-        if not isinstance(name, ast.Name) or name.id not in CRITERIA:
+        name, values, named = node, [], {}
+        if isinstance(node, ast.Call):
+            name = node.func
+            values = [float(ast.literal_eval(value)) for value in node.args]
+            named = {str(k.arg): float(ast.literal_eval(k.value)) for k in node.keywords}
+        if not isinstance(name, ast.Name) or name.id.lower() not in CRITERIA:
             raise ValueError
-        values = {str(k.arg): float(ast.literal_eval(k.value)) for k in keywords}
-        return CRITERIA[name.id](**values)
+        return CRITERIA[name.id.lower()](*values, **named)
     except HowlearnError as error:
         raise HowlearnError(f"criterion {text!r}: {error}") from None
     except (SyntaxError, ValueError, TypeError):

@@ -62,7 +62,11 @@ def fit(
     first = [work(0)]  # compiles, before threads would wait for each other
     if workers > 1:
         with ThreadPoolExecutor(workers) as pool:
-            chunks = first + list(pool.map(work, blocks[1:]))
+            try:
+                chunks = first + list(pool.map(work, blocks[1:]))
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)  # do not finish what nobody awaits
+                raise
     else:
         chunks = first + [work(block) for block in blocks[1:]]
     return joined(study, chunks)

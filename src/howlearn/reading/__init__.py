@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from howlearn.reading.assembly import assemble
 from howlearn.reading.batches import read_tables
 from howlearn.reading.building import build_study
-from howlearn.reading.options import ReadOptions
+from howlearn.reading.options import ReadOptions, options_named
 from howlearn.reading.plan import make_plan
 from howlearn.reading.problems import Ledger, Problems
 from howlearn.reading.tables import open_tables
@@ -19,10 +21,31 @@ if TYPE_CHECKING:
 __all__ = ["ReadOptions", "read"]
 
 
-def read(source: Any, task: Task | None = None, **options: Any) -> Study:
+def read(source: Any, task: Task | str | PathLike[str] | None = None, **options: Any) -> Study:
     """Read trials from a file, several files, a folder or a data frame.
 
-    The options are those of `ReadOptions`; columns that are not named are guessed.
+    ``task`` is a Task, the name of a shipped one, or the path of a task's file. The other options
+    (messages call them as the command line does: ``reset_by`` is ``--reset-by``); columns that
+    are not named are guessed:
+
+    - ``learner``: the column with the learner; "file": each file is a learner
+    - ``context``: the column, or the columns, of the context; "none": always the same situation
+    - ``action``: the column with the choice
+    - ``reward``: the column with what the choice earned
+    - ``trial``: the column with the trial's number; "none": the order of the rows
+    - ``features``: columns that describe the context
+    - ``by``: columns with conditions; each learner × condition is a sequence of its own
+    - ``keep``: columns about the learner that go into every table
+    - ``reset_by``: columns; learning starts anew where they change
+    - ``scored``: the column that says whether a choice counts
+    - ``learned``: the column that says whether a trial teaches
+    - ``where``: a condition such as "block > 1"; the other rows are left out
+    - ``test_when``: a condition; where it holds, choices count and teach nothing
+    - ``forced_when``: a condition; where it holds, choices teach and do not count
+    - ``recode``: new values, such as "reward:-1=0,1=1"
+    - ``missing``: values that mean nothing is there, such as -1 or "action:-1"
+    - ``reward_range``: the smallest and the largest reward that are allowed, such as (0, 5)
+    - ``min_trials``: learners with fewer choices are left out
 
     >>> import polars as pl
     >>> columns = {"Subject": [1, 1], "Item": [3, 4], "Choice": ["A", "B"], "Reward": [0, 1]}
@@ -32,13 +55,17 @@ def read(source: Any, task: Task | None = None, **options: Any) -> Study:
     >>> study.roles["learner"]
     'Subject (guessed)'
     """
-    chosen = ReadOptions(**options)
+    chosen = options_named(options)
+    if isinstance(task, str | PathLike):
+        from howlearn.task import Task
+
+        task = Task.load(Path(task))
     problems = Problems(Ledger())
-    tables, unreadable = open_tables(source)
+    tables, unreadable, notes = open_tables(source)
     problems.extend(unreadable)
     if not tables:
         raise problems.error()
-    plan, unknown = make_plan(chosen, tables, task)
+    plan, unknown = make_plan(chosen, tables, task, notes)
     problems.extend(unknown)
     if plan is None:
         raise problems.error()

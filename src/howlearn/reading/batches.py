@@ -23,6 +23,7 @@ def read_tables(tables: Sequence[Table], plan: Plan, problems: Problems) -> Tria
         reader.read(batch)
         if len(problems) > ENOUGH_PROBLEMS:
             break
+    reader.advice.fill_in(problems)
     return reader
 
 

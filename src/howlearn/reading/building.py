@@ -13,7 +13,7 @@ from howlearn.reading.books import Book
 from howlearn.reading.labels import natural_key, typed
 from howlearn.reading.plan import Plan
 from howlearn.reading.problems import Problems, listed
-from howlearn.reading.trials import TrialReader
+from howlearn.reading.trials import NEITHER, TrialReader
 from howlearn.study import Source, Study, count_true
 
 SHORTEST = 2  # scored trials without which nothing can be said about a learner
@@ -53,7 +53,10 @@ def _check_lengths(ordered: Ordered, reader: TrialReader, problems: Problems) ->
     least = reader.plan.options.min_trials or 0
     scored = count_true(ordered.arrays["scored"], ordered.starts)
     left_out = scored < least
-    allowed, remedy = f"at least {SHORTEST} trials with a choice", "--min-trials N leaves them out"
+    allowed, remedy = (
+        f"at least {SHORTEST} trials with a choice",
+        f"--min-trials {SHORTEST} leaves them out",
+    )
     for i in np.flatnonzero((scored < SHORTEST) & ~left_out):
         row = reader.books.first_rows[ordered.codes[i]]
         trials = f"{scored[i]} trial{'s' * int(scored[i] != 1)}"
@@ -73,6 +76,11 @@ def _check_whole(ordered: Ordered, reader: TrialReader, problems: Problems) -> N
     elif not reader.rewards_seen:
         remedy = "--reward COL"
         _refuse_whole(problems, reader.plan.roles.reward, "no reward in any row", "rewards", remedy)
+    elif not ordered.arrays["learned"].any():
+        found = "nothing that is ever learned: every rewarded trial is a test trial"
+        remedy = "--test-when EXPR, --learned COL"
+        column = reader.plan.roles.learned
+        _refuse_whole(problems, column, found, "at least one trial that teaches", remedy)
 
 
 def _refuse_whole(
@@ -121,12 +129,18 @@ def _about(ordered: Ordered, reader: TrialReader) -> pl.DataFrame:
 
 def _notes(reader: TrialReader) -> tuple[str, ...]:
     """What the user should know about the data that were accepted."""
-    notes = []
+    notes = [*reader.plan.notes, *reader.unmatched.notes()]
     silent = reader.counts["choices without feedback"]
     if silent:
         notes.append(
             f"{silent:,} choice{'s' * (silent > 1)} without a reward: scored, but nothing is "
             "learned from them"
+        )
+    neither = reader.counts[NEITHER]
+    if neither:
+        notes.append(
+            f"{neither:,} forced choice{'s' * (neither > 1)} that are test trials too or have no "
+            f"reward: {NEITHER}"
         )
     if _errors_teach_nothing(reader.plan):
         notes.append(

@@ -1,4 +1,4 @@
-"""Text files with one row per line: comma, tab or semicolon between the columns."""
+"""Text files with one row per line: comma, tab, semicolon or | between the columns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ import polars as pl
 
 from howlearn.errors import DataError, Problem
 
-SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons"}
+SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "|"}
+CHUNK = 2**20
+SIGNATURES = (b"PAR1", b"PK\x03\x04", b"\x89PNG", b"\x1f\x8b", b"%PDF", b"\xd0\xcf\x11\xe0")
+UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Delimited:
@@ -20,6 +23,7 @@ class Delimited:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.name, self.stem = str(path), path.stem
+        self._refuse_other_than_text()
         header, blank_lines = self._header()
         self.first_row = blank_lines + 2  # polars skips blank lines before the header
         self.separator = max(SEPARATORS, key=header.count)
@@ -27,10 +31,7 @@ class Delimited:
         self.columns = tuple(name.strip() for name in names)
         twice = [name for name, times in Counter(self.columns).items() if name and times > 1]
         if twice:
-            found = "the same name for two columns"
-            raise DataError(
-                [self._problem(blank_lines + 1, name, found, "different names") for name in twice]
-            )
+            raise DataError([self._twice(name, blank_lines + 1) for name in twice])
 
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """All rows at once; a row with too few or too many values is refused."""
@@ -53,6 +54,26 @@ class Delimited:
                 raise DataError(ragged)
         yield frame.select(pl.col(str(self.columns.index(n))).alias(n) for n in columns)
 
+    def _refuse_other_than_text(self) -> None:
+        with self.path.open("rb") as file:
+            chunk = file.read(CHUNK)
+            if chunk.startswith(UTF16):  # told apart below
+                return
+            binary = chunk.startswith(SIGNATURES)
+            parquet = chunk.startswith(b"PAR1")
+            while chunk and not binary:
+                binary = b"\0" in chunk
+                chunk = file.read(CHUNK)
+        if binary:
+            remedy = "name it .parquet" if parquet else "save the file as CSV UTF-8"
+            found, allowed = "a file that is not text", "rows of UTF-8 text"
+            raise DataError([self._problem(None, None, found, allowed, remedy)])
+
+    def _twice(self, name: str, row: int) -> Problem:
+        remedy = "is the row with the names of the columns missing?" if _number(name) else ""
+        found = "the same name for two columns"
+        return self._problem(row, name, found, "different names", remedy)
+
     def _header(self) -> tuple[str, int]:
         with self.path.open("rb") as lines:
             for blank, line in enumerate(lines):
@@ -66,8 +87,8 @@ class Delimited:
             header = line.decode("utf-8-sig").rstrip("\r\n")
         except UnicodeDecodeError:
             raise DataError([self._not_utf8(row)]) from None
-        if "\r" in header or "\0" in header:
-            found = "line ends or characters of another kind"
+        if "\r" in header:
+            found = "line ends of another kind"
             remedy = "save the file as CSV UTF-8"
             raise DataError([self._problem(row, None, found, "lines of UTF-8 text", remedy)])
         return header
@@ -113,3 +134,11 @@ class Delimited:
         self, row: int | None, column: str | None, found: str, allowed: str, remedy: str = ""
     ) -> Problem:
         return Problem(self.name, row, column, found, allowed, remedy)
+
+
+def _number(name: str) -> bool:
+    try:
+        float(name)
+    except ValueError:
+        return False
+    return True

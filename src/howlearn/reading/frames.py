@@ -12,13 +12,14 @@ from narwhals.exceptions import NarwhalsError
 
 from howlearn.errors import HowlearnError
 
+FRAME_NAME = "data frame"  # where a file has its path
 MISSING_OBJECTS = ("None", "nan", "NaT", "<NA>")  # how pandas writes a missing value
 
 
 class Frame:
     """A data frame in memory; pandas columns are taken as numpy arrays, without pyarrow."""
 
-    name = stem = "data frame"
+    name = stem = FRAME_NAME
     first_row = 2  # as if it were a spreadsheet with a header
 
     def __init__(self, source: Any) -> None:

@@ -94,9 +94,9 @@ def code_column(
     labels = canonical_series(shown)
     recoded = 0
     if recode:
-        changed = labels.is_in(list(recode)).fill_null(False).to_numpy()
+        before, labels = labels, labels.replace(dict(recode))
+        changed = labels.ne_missing(before).to_numpy()
         recoded = int(np.count_nonzero(changed[codes]))
-        labels = labels.replace(dict(recode))
     gone = labels.is_in(list(missing)).fill_null(True)
     labels = labels.zip_with(~gone, pl.Series([None], dtype=pl.String))
     boolean = values.dtype == pl.Boolean

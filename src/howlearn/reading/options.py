@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from typing import Any
 
 from howlearn.errors import HowlearnError
 from howlearn.label import canonical
@@ -50,19 +52,36 @@ class ReadOptions:
             raise HowlearnError("--by and --keep: the learner opens every table already")
 
 
+def options_named(given: Mapping[str, Any]) -> ReadOptions:
+    """The options by their names as Python keywords."""
+    known = [option.name for option in fields(ReadOptions)]
+    for name in given:
+        if name not in known:
+            close = get_close_matches(name, known, 1)
+            hint = f" (did you mean {close[0]}?)" if close else ""
+            raise HowlearnError(
+                f"there is no option {name}{hint}; the options: task, {', '.join(known)}"
+            )
+    return ReadOptions(**given)
+
+
 def _several(given: object) -> tuple[str, ...]:
     if isinstance(given, Iterable) and not isinstance(given, str):
         return tuple(str(one) for one in given)
     return () if given is None else (str(given),)
 
 
-def _range(given: tuple[float, float]) -> tuple[float, float]:
+def _range(given: object) -> tuple[float, float]:
+    ends = given.split(",") if isinstance(given, str) else _several(given)
+    typed = f"--reward-range {','.join(ends)}"
     try:
-        low, high = (float(end) for end in given)
-    except (TypeError, ValueError):
-        raise HowlearnError(f"--reward-range {given}: two numbers LO,HI are needed") from None
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise HowlearnError(f"--reward-range {low:g},{high:g}: LO must be smaller than HI")
+        low, high = (float(end) for end in ends)
+    except ValueError:
+        raise HowlearnError(f"{typed}: two numbers LO,HI are needed") from None
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise HowlearnError(f"{typed}: LO and HI must be finite numbers")
+    if low >= high:
+        raise HowlearnError(f"{typed}: LO must be smaller than HI")
     return low, high
 
 

@@ -8,14 +8,35 @@ from typing import TYPE_CHECKING
 
 from howlearn.errors import HowlearnError, Problem
 from howlearn.expression import Expression, parse
+from howlearn.reading.frames import FRAME_NAME
 from howlearn.reading.labels import MISSING_TOKENS
 from howlearn.reading.options import ReadOptions, parse_missing, parse_recode
 from howlearn.reading.problems import listed
-from howlearn.reading.roles import COMMON_NAMES, Roles, find_roles
+from howlearn.reading.roles import (
+    COMMON_NAMES,
+    Roles,
+    find_roles,
+    one_wide_column,
+    unseparated,
+    used_by,
+)
 
 if TYPE_CHECKING:
     from howlearn.reading.tables import Table
     from howlearn.task import Task
+
+
+@dataclass(frozen=True)
+class Sought:
+    """A value that an option names and that ought to be somewhere."""
+
+    said: str  # how a note begins that says it is nowhere
+    value: str
+    columns: tuple[str, ...]  # none: any column
+
+    def concerns(self, column: str) -> bool:
+        """Whether the value may be in this column."""
+        return not self.columns or column in self.columns
 
 
 @dataclass(frozen=True)
@@ -33,6 +54,8 @@ class Plan:
     where: Expression | None
     test_when: Expression | None
     forced_when: Expression | None
+    sought: tuple[Sought, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def columns(self) -> dict[str, str]:
@@ -71,7 +94,7 @@ class Plan:
 
 
 def make_plan(
-    options: ReadOptions, tables: Sequence[Table], task: Task | None
+    options: ReadOptions, tables: Sequence[Table], task: Task | None, notes: Sequence[str]
 ) -> tuple[Plan | None, list[Problem]]:
     """Settle roles, recodings and conditions from the columns of the first table."""
     columns = tables[0].columns
@@ -79,8 +102,9 @@ def make_plan(
     roles, problems = find_roles(options, columns, one_context, tables[0].name)
     if roles is None:
         return None, problems
-    recode, names, recode_context = _recodings(options, roles, columns)
-    everywhere, missing_in = _missing(options, roles, columns)
+    sought: list[Sought] = []
+    recode, names, recode_context = _recodings(options, roles, columns, sought)
+    everywhere, missing_in = _missing(options, roles, columns, sought)
     plan = Plan(
         options,
         roles,
@@ -93,23 +117,34 @@ def make_plan(
         _condition(options.where, "--where", columns),
         _condition(options.test_when, "--test-when", columns),
         _condition(options.forced_when, "--forced-when", columns),
+        tuple(dict.fromkeys(sought)),
+        (*notes, *_one_learner(options, roles, tables)),
     )
     return plan, []
 
 
+def _one_learner(options: ReadOptions, roles: Roles, tables: Sequence[Table]) -> list[str]:
+    """A note where a single table is taken as one learner without being told so."""
+    if len(tables) > 1 or roles.learner is not None or options.learner is not None:
+        return []
+    used = used_by("learner", tables[0].columns, options)
+    why = f" ({used})" if used else ""
+    table = tables[0].name if tables[0].name != FRAME_NAME else f"the {FRAME_NAME}"
+    return [
+        f"no column for the learner was found{why}, so {table} is taken as one learner; if it "
+        "holds several, name their column with --learner COL"
+    ]
+
+
 def missing_columns(plan: Plan, table: Table) -> list[Problem]:
     """The columns that a table ought to have and has not."""
+    absent = {c: option for c, option in plan.columns.items() if c not in table.columns}
+    if absent and one_wide_column(table.columns):
+        return [unseparated(table.columns, table.name)]
+    found = f"no such column among {listed([name for name in table.columns if name])}"
+    allowed = "a file with this column"
     return [
-        Problem(
-            table.name,
-            1,
-            column,
-            f"no such column among {listed([name for name in table.columns if name])}",
-            "a file with this column",
-            option,
-        )
-        for column, option in plan.columns.items()
-        if column not in table.columns
+        Problem(table.name, 1, column, found, allowed, option) for column, option in absent.items()
     ]
 
 
@@ -129,7 +164,7 @@ def _targets(name: str, option: str, roles: Roles, columns: Sequence[str]) -> tu
 
 
 def _recodings(
-    options: ReadOptions, roles: Roles, columns: Sequence[str]
+    options: ReadOptions, roles: Roles, columns: Sequence[str], sought: list[Sought]
 ) -> tuple[dict[str, dict[str, str]], dict[str, str], dict[str, str]]:
     recode: dict[str, dict[str, str]] = {}
     names: dict[str, str] = {}
@@ -137,6 +172,8 @@ def _recodings(
     for text in options.recode:
         name, values = parse_recode(text)
         targets = _targets(name, f"--recode {text!r}", roles, columns)
+        where = targets if len(targets) == 1 else (":".join(targets),)
+        sought += [Sought(f"--recode {text}: {old or 'nothing'}", old, where) for old in values]
         if len(targets) > 1:  # the role is a context of several columns: 3:5 is its label
             joint.update(values)
             continue
@@ -147,7 +184,7 @@ def _recodings(
 
 
 def _missing(
-    options: ReadOptions, roles: Roles, columns: Sequence[str]
+    options: ReadOptions, roles: Roles, columns: Sequence[str], sought: list[Sought]
 ) -> tuple[frozenset[str], dict[str, frozenset[str]]]:
     everywhere = set(MISSING_TOKENS)
     special: dict[str, frozenset[str]] = {}
@@ -155,7 +192,11 @@ def _missing(
         name, value = parse_missing(text)
         if name is None:
             everywhere.add(value)
+            if value not in MISSING_TOKENS:  # these are missing without being named
+                sought.append(Sought(f"--missing {text}", value, ()))
             continue
-        for column in _targets(name, f"--missing {text!r}", roles, columns):
+        targets = _targets(name, f"--missing {text!r}", roles, columns)
+        sought.append(Sought(f"--missing {text}", value, targets))
+        for column in targets:
             special[column] = special.get(column, frozenset()) | {value}
     return frozenset(everywhere), special

@@ -78,6 +78,12 @@ class Problems:
             more = 0 if old is None else old.more + new.more + 1
             self._found[key] = new if old is None else replace(old, more=more)
 
+    def reword(self, old: str, new: str) -> None:
+        """Replace a remedy by a better one, now that more is known."""
+        for key, problem in self._found.items():
+            if problem.remedy == old:
+                self._found[key] = replace(problem, remedy=new)
+
     def at(
         self, row: int, column: str | None, found: str, allowed: str, remedy: str, more: int = 0
     ) -> None:

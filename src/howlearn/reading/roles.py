@@ -12,12 +12,15 @@ from howlearn.reading.problems import listed
 
 FILE_STEM = "file"  # --learner file
 NONE = "none"  # --context none, --trial none
+SEPARATED = "columns separated by commas, tabs, semicolons or |"
+_COLUMN_OPTIONS = "learner context action reward trial features by keep scored learned"
 
 COMMON_NAMES = {
     "learner": (
         "learner learner_id participant participant_id participantnr participant_number part_id "
         "subject subject_id subject_nr subject_number subj subjid subj_idx sub subno subnum "
-        "sub_id sid pid ppid ppt worker_id prolific_pid user user_id agent animal rat mouse id"
+        "sub_id sid pid ppid pp ppt vp vpn participant_private_id worker_id prolific_pid user "
+        "user_id person agent animal rat mouse monkey bird fly id participant_code code"
     ),
     "context": (
         "context context_id item item_id itemnr stimulus stimulus_id stimulus_nr stim stim_id "
@@ -38,6 +41,22 @@ COMMON_NAMES = {
     "scored": "scored is_scored",
     "learned": "learned is_learned",
 }
+LEARNER_STEMS = (
+    "participant",
+    "subject",
+    "learner",
+    "subj",
+    "versuchsperson",
+    "proband",
+    "respondent",
+    "prolific",
+    "worker",
+)
+# what is said about learners in columns such as participant_age, and "subjective"
+_ABOUT_LEARNER = re.compile(
+    r"subjectiv|.*(age|sex|gender|group|type|condition|status|device|browser|os|rt|time|date)$"
+)
+_IDENTIFIES = re.compile(r".*(id|nr|no|num|number|code|name|[0-9])$")
 
 
 @dataclass(frozen=True)
@@ -76,7 +95,21 @@ def guess(role: str, columns: Sequence[str], taken: Sequence[str] = ()) -> tuple
     """
     names = {plain(name): i for i, name in enumerate(COMMON_NAMES[role].split())}
     likely = [c for c in columns if plain(c) in names and c not in taken]
-    return tuple(sorted(likely, key=lambda column: names[plain(column)]))
+    likely.sort(key=lambda column: names[plain(column)])
+    if role == "learner":
+        likely += _stemmed([c for c in columns if c not in likely and c not in taken])
+    return tuple(likely)
+
+
+def _stemmed(columns: Sequence[str]) -> list[str]:
+    """The columns whose names begin like a learner's, those that end like an identifier first."""
+    names = {column: plain(column) for column in columns}
+    likely = [
+        column
+        for column, name in names.items()
+        if name.startswith(LEARNER_STEMS) and not _ABOUT_LEARNER.match(name)
+    ]
+    return sorted(likely, key=lambda column: _IDENTIFIES.match(names[column]) is None)
 
 
 class _Finder:
@@ -123,7 +156,10 @@ def find_roles(
     learned = finder.find("learned", options.learned)
     if context is None or action is None or reward is None:
         needed = (("context", context), ("action", action), ("reward", reward))
-        return None, [_not_found(role, columns, file) for role, found in needed if found is None]
+        if one_wide_column(columns):
+            return None, [unseparated(columns, file)]
+        absent = [role for role, found in needed if found is None]
+        return None, [_not_found(role, columns, options, file) for role in absent]
     return Roles(learner, context, action, reward, trial, scored, learned, finder.found), []
 
 
@@ -148,10 +184,34 @@ def _context(options: ReadOptions, finder: _Finder, one_context: bool) -> tuple[
     return None
 
 
-def _not_found(role: str, columns: Sequence[str], file: str) -> Problem:
+def used_by(role: str, columns: Sequence[str], options: ReadOptions) -> str | None:
+    """What took the column that looks like a role, in words; None when there is none."""
+    for column in guess(role, columns):
+        for option in _COLUMN_OPTIONS.split():
+            given = getattr(options, option)
+            if column in (given if isinstance(given, tuple) else (given,)):
+                return f"{column} is already used by --{option}"
+    return None
+
+
+def one_wide_column(columns: Sequence[str]) -> bool:
+    """Whether what should be several columns was read as one."""
+    return len(columns) == 1 and len(columns[0].split()) > 1
+
+
+def unseparated(columns: Sequence[str], file: str) -> Problem:
+    """What is wrong with a file of one wide column."""
+    return Problem(file, 1, None, f"only one column: {columns[0]}", SEPARATED)
+
+
+def _not_found(role: str, columns: Sequence[str], options: ReadOptions, file: str) -> Problem:
     remedy = f"--{role} COL"
     if role == "context":
         remedy = "--context COL[,COL], or --context none if every trial is the same situation"
+    used = used_by(role, columns, options)
+    if used is not None:
+        found = f"no column for the {role}: {used}"
+        return Problem(file, 1, None, found, f"a column of its own for the {role}", remedy)
     names = listed([name for name in columns if name]) or "none"
     allowed = f"a column with a common name such as {', '.join(COMMON_NAMES[role].split()[:3])}"
     return Problem(file, 1, None, f"no column for the {role} among {names}", allowed, remedy)

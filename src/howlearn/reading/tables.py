@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
+from os.path import realpath
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,6 +16,7 @@ from howlearn.reading.delimited import Delimited
 from howlearn.reading.frames import Frame
 from howlearn.reading.labels import natural_key
 from howlearn.reading.parquet import Parquet
+from howlearn.reading.problems import listed
 
 DELIMITED = (".csv", ".tsv", ".txt")
 PARQUET = (".parquet", ".pq")
@@ -60,22 +62,26 @@ class Table(Protocol):
         ...
 
 
-def open_tables(source: Any) -> tuple[list[Table], list[Problem]]:
-    """The tables of a source that can be opened, and what is wrong with the others."""
+def open_tables(source: Any) -> tuple[list[Table], list[Problem], list[str]]:
+    """The tables of a source that can be opened, what is wrong with the others, and notes."""
     if isinstance(source, str | PathLike):
         paths = [Path(source)]
-    elif isinstance(source, Iterable) and not hasattr(source, "columns"):
+    elif isinstance(source, Iterable) and not (
+        hasattr(source, "columns") or isinstance(source, Mapping | bytes)
+    ):
         paths = _paths(list(source))
     else:
-        return [Frame(source)], []
+        return [Frame(source)], [], []
     tables: list[Table] = []
     problems: list[Problem] = []
-    for path in [file for given in paths for file in _expanded(given, problems)]:
+    notes: list[str] = []
+    seen: set[str] = set()
+    for path in [file for given in paths for file in _expanded(given, problems, notes)]:
         try:
-            tables.append(_open(path))
+            tables.append(_open(path, seen))
         except DataError as error:
             problems += error.problems
-    return tables, problems
+    return tables, problems, notes
 
 
 def learner_names(tables: Sequence[Table]) -> list[str]:
@@ -95,32 +101,55 @@ def _paths(items: list[Any]) -> list[Path]:
     if not items:
         raise HowlearnError("no file was given")
     if not all(isinstance(item, str | PathLike) for item in items):
-        raise HowlearnError("a list of files may hold paths only")
+        raise HowlearnError(
+            "a list of files may hold paths only; several data frames are put together into one "
+            "before they are read"
+        )
     return [Path(item) for item in items]
 
 
-def _expanded(path: Path, problems: list[Problem]) -> list[Path]:
+def _expanded(path: Path, problems: list[Problem], notes: list[str]) -> list[Path]:
     """A folder stands for the data files directly inside."""
     try:
         if not path.is_dir():
             return [path]
         inside = sorted(path.iterdir(), key=lambda inner: natural_key(inner.name))
+        files = [inner for inner in inside if _is_data(inner)]
     except (OSError, ValueError) as error:
         problems.append(_unreadable(path, error))
         return []
-    files = [
-        inner
-        for inner in inside
-        if inner.suffix.lower() in DELIMITED + PARQUET
-        and not inner.name.lower().startswith((".", "readme", "license"))
-    ]
+    folders = dict.fromkeys(folder for inner in inside for folder in _unread(inner))
+    unread = [str(folder.relative_to(path)) for folder in folders]
     if not files:
         allowed = "at least one .csv, .tsv, .txt or .parquet file directly inside"
-        problems.append(Problem(str(path), None, None, "a folder without data files", allowed))
+        found = "a folder without data files"
+        remedy = f"name the folders inside it that have some: {listed(unread)}" if unread else ""
+        problems.append(Problem(str(path), None, None, found, allowed, remedy))
+    elif unread:
+        notes.append(
+            f"{path} has folders inside it with data files that were not read: {listed(unread)}; "
+            "name them too if they belong to the study"
+        )
     return files
 
 
-def _open(path: Path) -> Table:
+def _is_data(path: Path) -> bool:
+    named = path.name.lower().startswith((".", "readme", "license"))
+    return path.suffix.lower() in DELIMITED + PARQUET and not named and not path.is_dir()
+
+
+def _unread(path: Path) -> list[Path]:
+    """The folders with data files in a folder: itself, and those directly inside."""
+    try:
+        if path.name.startswith(".") or not path.is_dir():
+            return []
+        inside = [inner for depth in ("*", "*/*") for inner in path.glob(depth)]
+        return sorted({inner.parent for inner in inside if _is_data(inner)})
+    except OSError:  # a folder that may not be read
+        return []
+
+
+def _open(path: Path, seen: set[str]) -> Table:
     suffix = path.suffix.lower()
     if suffix in OTHER_FORMATS and path.exists():
         remedy = "save it as CSV UTF-8, or read it into a data frame"
@@ -128,6 +157,11 @@ def _open(path: Path) -> Table:
             [Problem(str(path), None, None, f"a {suffix} file", "CSV, TSV or Parquet", remedy)]
         )
     try:
+        place = realpath(path)
+        if place in seen:
+            found = "the same file twice"
+            raise DataError([Problem(str(path), None, None, found, "each file once")])
+        seen.add(place)
         return Parquet(path) if suffix in PARQUET else Delimited(path)
     except (OSError, ValueError) as error:
         raise DataError([_unreadable(path, error)]) from None

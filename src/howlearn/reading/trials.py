@@ -16,9 +16,11 @@ from howlearn.reading.labels import Column, code_column, combine
 from howlearn.reading.pile import Pile
 from howlearn.reading.plan import Plan
 from howlearn.reading.problems import Problems
+from howlearn.reading.rewards import COMMAS, DECIMAL_COMMA, NO_NUMBER, OUTSIDE, RewardAdvice
 from howlearn.reading.rows import Batch, Rows
+from howlearn.reading.unmatched import Unmatched
 
-BOOLEAN_WORDS = {"true", "false", "t", "f", "yes", "no"}
+NEITHER = "neither scored nor learned"
 
 
 class TrialReader:
@@ -33,6 +35,8 @@ class TrialReader:
         self.counts.update(dict.fromkeys((f"recoded {n}" for n in plan.recode_names.values()), 0))
         self.pile = Pile()
         self.rewards_seen = 0
+        self.advice = RewardAdvice()
+        self.unmatched = Unmatched(plan)
 
     def read(self, batch: Batch) -> None:
         """Add the trials of a batch; whatever is wrong with it goes to the problems."""
@@ -62,6 +66,7 @@ class TrialReader:
             if recode:
                 self.counts[f"recoded {self.plan.recode_names[name]}"] += recoded
         self.counts["rows read"] += batch.frame.height
+        self.unmatched.see(columns)
         return columns
 
     def _considered(self, columns: Mapping[str, Column], height: int) -> NDArray[np.bool_]:
@@ -73,6 +78,7 @@ class TrialReader:
             considered &= ~blank
         if self.plan.where is not None:
             holds = _holds(self.plan.where, columns)
+            self.unmatched.see_condition("where", considered & ~holds)
             self.counts["left out by --where"] += int((considered & ~holds).sum())
             considered &= holds
         return considered
@@ -89,6 +95,8 @@ class TrialReader:
     def _add_trials(self, rows: Rows, owners: list[Column], sequence: NDArray[np.int32]) -> None:
         self._refuse_missing(rows, owners)
         context = self.books.context_column(rows)
+        if context is not None and self.plan.recode_context:
+            self.unmatched.see({context.name: context})
         reward, rewarded = self._rewards(rows)
         scored, learned = self._flags(rows, rewarded)
         columns = {
@@ -119,18 +127,13 @@ class TrialReader:
         values = column.numbers()
         missing = column.labels.is_null().to_numpy()
         unreadable = ~np.isfinite(values) & ~missing
-        words = column.labels.str.to_lowercase().is_in(list(BOOLEAN_WORDS)).fill_null(False)
-        boolean = unreadable & words.to_numpy()
-        remedy = "--recode reward:TRUE=1,FALSE=0, or --missing VALUE for a value that means none"
-        rows.refuse(self.problems, column, boolean, "a number", remedy)
-        remedy = "--recode reward:OLD=NEW,OLD=NEW, or --missing VALUE for a value that means none"
-        rows.refuse(self.problems, column, unreadable & ~boolean, "a number", remedy)
+        commas = unreadable & column.labels.str.contains(DECIMAL_COMMA).fill_null(False).to_numpy()
+        rows.refuse(self.problems, column, commas, "a number", COMMAS)
+        rows.refuse(self.problems, column, unreadable & ~commas, "a number", NO_NUMBER)
         outside = ~missing & ~unreadable & ~((values >= low) & (values <= high))
-        remedy = (
-            "--reward-range LO,HI takes them as recorded, --recode reward:-1=0,1=1 changes them"
-        )
-        allowed = f"a number from {low:g} to {high:g}"
-        rows.refuse(self.problems, column, outside, allowed, remedy)
+        rows.refuse(self.problems, column, outside, f"a number from {low:g} to {high:g}", OUTSIDE)
+        present = rows.present(column.codes, len(values))
+        self.advice.see(column, present & unreadable & ~commas, present & ~missing & ~unreadable)
         codes = rows.pick(column.codes)
         reward = np.where(missing, low, values)[codes]
         rewarded = ~missing[codes]
@@ -142,15 +145,17 @@ class TrialReader:
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which trials are scored and which are learned."""
         plan = self.plan
-        scored = self._marked(rows, plan.roles.scored, plan.forced_when)
-        learned = self._marked(rows, plan.roles.learned, plan.test_when)
-        self.counts["forced choices"] += int((~scored).sum())
-        self.counts["test trials"] += int((~learned).sum())
-        self.counts["choices without feedback"] += int((learned & ~rewarded).sum())
-        return scored, learned & rewarded
+        scored = self._marked(rows, plan.roles.scored, "forced-when")
+        learned = self._marked(rows, plan.roles.learned, "test-when")
+        teaches = learned & rewarded
+        self.counts["forced choices"] += int((~scored & teaches).sum())
+        self.counts["test trials"] += int((scored & ~learned).sum())
+        self.counts["choices without feedback"] += int((scored & learned & ~rewarded).sum())
+        self.counts[NEITHER] += int((~scored & ~teaches).sum())
+        return scored, teaches
 
-    def _marked(self, rows: Rows, name: str | None, unless: Expression | None) -> NDArray[np.bool_]:
-        """True, except where a column says false or a condition holds."""
+    def _marked(self, rows: Rows, name: str | None, option: str) -> NDArray[np.bool_]:
+        """True, except where a column says false or the option's condition holds."""
         marked = np.ones(len(rows), dtype=np.bool_)
         if name is not None:
             column = rows.columns[name]
@@ -160,8 +165,11 @@ class TrialReader:
             allowed = "true, false, 1, 0, yes or no"
             rows.refuse(self.problems, column, ~yes & ~no, allowed, f"--recode {name}:OLD=NEW")
             marked &= ~no[rows.pick(column.codes)]
+        unless = self.plan.expressions.get(option)
         if unless is not None:
-            marked &= ~rows.pick(_holds(unless, rows.columns))
+            holds = _holds(unless, rows.columns)
+            self.unmatched.see_condition(option, holds)
+            marked &= ~rows.pick(holds)
         return marked
 
     def _trial_numbers(self, rows: Rows) -> NDArray[Any] | None:
