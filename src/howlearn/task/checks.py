@@ -48,7 +48,7 @@ def build_models(task: TaskFile) -> tuple[tuple[PartitionModel, ...], list[Probl
 
 def _known(name: str, names: Sequence[str], loc: Loc) -> Iterator[Problem]:
     if name not in names:
-        yield loc, found(name, ", ".join(names) or "none, since there are none")
+        yield loc, found(name, ", ".join(dict.fromkeys(names)) or "none, since there are none")
 
 
 def _repeated(key: str, names: Sequence[str]) -> Iterator[Problem]:
