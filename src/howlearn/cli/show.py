@@ -148,7 +148,8 @@ def show_recovery(path: Path) -> None:
 
     frame = pl.read_csv(path)
     criteria = frame["criterion"].unique(maintain_order=True).to_list()
-    listing = listing_of("", "true model", "learners", *(f"found by {c}" for c in criteria))
+    title = "Learners whose true model each criterion selected"
+    listing = listing_of(title, "true model", "learners", *criteria)
     for (truth,), rows in frame.group_by("true_model", maintain_order=True):
         by = [rows.filter(criterion=c)["model"] == truth for c in criteria]
         listing.add_row(str(truth), str(len(by[0])), *(f"{found.mean():.0%}" for found in by))

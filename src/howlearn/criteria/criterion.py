@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -26,7 +27,7 @@ class Scores:
 
 
 @dataclass(frozen=True, repr=False)
-class Criterion:
+class Criterion(ABC):
     """Scores every model for every learner; may look at all learners at once."""
 
     name: ClassVar[str]
@@ -37,8 +38,9 @@ class Criterion:
         """The truncations that must have been fitted."""
         return (ALL,)
 
+    @abstractmethod
     def scores(self, fits: Fits) -> Scores:
-        raise NotImplementedError
+        """The score of every model for every learner."""
 
     def __repr__(self) -> str:
         values = ", ".join(f"{k}={_text(v)}" for k, v in vars(self).items())
@@ -58,9 +60,9 @@ def _text(value: float) -> str:
 class PerParameter(Criterion):
     """The log-likelihood of all trials minus a price for each parameter."""
 
+    @abstractmethod
     def price(self, n: NDArray[np.float64]) -> NDArray[np.float64]:
         """Nats per parameter for a learner with n trials."""
-        raise NotImplementedError
 
     def scores(self, fits: Fits) -> Scores:
         n = fits.study.n_scored
