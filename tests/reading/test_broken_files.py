@@ -131,7 +131,7 @@ def test_many_problems_of_a_kind_are_cut_but_counted() -> None:
         (
             "a\0.csv",
             None,
-            "found a file that cannot be read (embedded null byte); "
+            "found a file that cannot be read (a null character in its name); "
             "allowed: a file that may be read",
         ),
         (

@@ -171,5 +171,7 @@ def _unreadable(path: Path, error: Exception) -> Problem:
     if isinstance(error, FileNotFoundError):
         return Problem(str(path), None, None, "no such file", "a file or a folder that exists")
     reason = getattr(error, "strerror", None) or str(error)
+    if isinstance(error, ValueError) and "\0" in str(path):  # Python's words for it vary
+        reason = "a null character in its name"
     found = f"a file that cannot be read ({reason})"
     return Problem(str(path), None, None, found, "a file that may be read")
