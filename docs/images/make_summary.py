@@ -1,19 +1,22 @@
-"""Draw docs/images/summary.svg: what ``howlearn demo`` prints. Run from the project's root."""
+"""Draw docs/images/summary.svg: what ``howlearn demo`` prints."""
 
 from __future__ import annotations
 
+import contextlib
 import re
 import tempfile
 from pathlib import Path
 
 from howlearn.cli import demo, show
 
+PICTURE = Path(__file__).resolve().with_name("summary.svg")
+
 if __name__ == "__main__":
     show.console.record = True
-    show.console.width = 100
-    with tempfile.TemporaryDirectory() as folder:
-        demo.demo(Path(folder) / "demo", learners=10, seed=1, fresh=False)
-        text = show.console.export_svg(title="howlearn demo").replace(f"{folder}/", "")
+    show.console.width = 115
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        demo.demo(Path("demo"), learners=10, seed=1, fresh=False)
+        text = show.console.export_svg(title="howlearn demo")
     # A picture needs nothing from the network: the reader's own monospaced font will do.
     text = re.sub(r"@font-face \{.*?\}\s*", "", text, flags=re.S)
-    Path("docs/images/summary.svg").write_text(text, encoding="utf-8")
+    PICTURE.write_text(text, encoding="utf-8")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from howlearn import tables
 from howlearn.criteria import DEFAULT, Criterion, Scores, criterion_named
 from howlearn.errors import HowlearnError
-from howlearn.fitting import Fits, fit
+from howlearn.fitting import Fits, ModelFits, fit
 from howlearn.fitting.run import Progress
 from howlearn.fitting.truncation import Truncation
 from howlearn.model import Model
@@ -168,8 +168,6 @@ def ranking(score: NDArray[np.float64], n_parameters: NDArray[np.int64]) -> NDAr
 
 def _fair(fits: Fits) -> Fits:
     """A coin that is not even fitted: every action equally probable, no parameter."""
-    from howlearn.fitting.fits import ModelFits
-
     log_k = np.log(len(fits.study.actions))
     empty = np.zeros((*fits.sizes.shape, 0))
     left = fits.study.n_scored[:, None] - fits.sizes
