@@ -112,7 +112,7 @@ def summary(
     listing.add_section()
     meaning = {
         "clear": f"clear (ahead by {within:g} nats or more)",
-        "undecided": f"undecided (others within {within:g} nats)",
+        "undecided": f"undecided (others or a coin within {within:g})",
         "no better than a coin": "no better than a coin",
         "the only candidate": "the only candidate",
     }
