@@ -21,7 +21,7 @@ from howlearn.rule import Parameter
 if TYPE_CHECKING:
     from howlearn.engine.units import Passes
 
-NODES = 256  # where slopes are taken; more would find more, without end
+STEP = 0.02  # in u, between slopes; smaller would find more, without end
 ROUNDS = 20  # each leaves a seventh of the bracket
 EXACT = 1e-9  # nats that a bracket may still hide
 SHIFT, LOSS = 1e-3, 1.0  # unstable: a rate 0.1% off loses a nat on both sides
@@ -31,9 +31,11 @@ def find_spikes(
     passes: Passes, shape: Sequence[int], curves: NDArray[np.int64], parameter: Parameter
 ) -> tuple[NDArray[np.int64], Floats, Floats, Floats]:
     """Curve, u, value and total of a top in every interval of nodes that must contain one."""
-    nodes = np.linspace(0.0, parameter.end, NODES)
-    slope = np.empty((len(curves), NODES))
-    for first in range(0, NODES, LANES):
+    # The same nodes whatever the bound, so that a wider one finds again what a narrower one found.
+    nodes = np.arange(0.0, parameter.end, STEP)
+    nodes = np.append(nodes, np.full(LANES - len(nodes) % LANES, parameter.end))
+    slope = np.empty((len(curves), len(nodes)))
+    for first in range(0, len(nodes), LANES):
         lanes = slice(first, first + LANES)
         points = np.tile(nodes[lanes], (len(curves), 1))
         slope[:, lanes] = _probe(passes, shape, curves, points, parameter)[1]

@@ -15,6 +15,7 @@ from howlearn.rule import Parameter
 if TYPE_CHECKING:
     from howlearn.engine.units import Passes
 
+STEP = 0.04  # in u, between rates on the grid
 ROWS = 12  # values of the second parameter on the grid, twice as many where losses make it rough
 STARTS = 8  # tops that are refined, at most
 CLOSE = 4.0  # nats below the best node; lower tops are not refined
@@ -34,10 +35,13 @@ def fit_surface(
     """The global maximum over two parameters of each unit's likelihood up to each mark."""
     first, second = parameters
     ends = np.array([first.end, second.end])
-    rows = 2 * ROWS if passes.spiky else ROWS
-    grid = _grid(passes, first, second, 4 * RATES, rows)  # [curve, row, rate]
+    # The same nodes whatever the bound, so that a wider one finds again what a narrower one found.
+    rates = np.arange(0.0, first.end, STEP)
+    rates = np.append(rates, np.full(RATES - len(rates) % RATES, first.end))
+    rows = np.linspace(0.0, second.end, 2 * ROWS if passes.spiky else ROWS)
+    grid = np.stack([passes.curves(first.at(rates), value) for value in second.at(rows)], axis=1)
     flat = grid.max(axis=(1, 2)) - grid.min(axis=(1, 2)) < FLAT
-    curves, starts = _tops(grid, ends)
+    curves, starts = _tops(grid, rates, rows)
     keep = ~flat[curves] & (seen.reshape(-1)[curves] > 0)
     curves, starts = curves[keep], starts[keep]
     search = _Search(passes, seen.shape, curves, parameters, ends)
@@ -66,29 +70,21 @@ def fit_surface(
     )
 
 
-def _grid(passes: Passes, first: Parameter, second: Parameter, rates: int, rows: int) -> Floats:
-    """Log-likelihoods [curve, row, rate] on a grid of both parameters."""
-    nodes = first.at(np.linspace(0.0, first.end, rates))
-    values = second.at(np.linspace(0.0, second.end, rows))
-    return np.stack([passes.curves(nodes, float(value)) for value in values], axis=1)
-
-
-def _tops(grid: Floats, ends: Floats) -> tuple[NDArray[np.int64], Floats]:
-    """The highest local maxima of every curve's grid: (curve, point) pairs."""
-    _, rows, rates = grid.shape
+def _tops(grid: Floats, rates: Floats, rows: Floats) -> tuple[NDArray[np.int64], Floats]:
+    """The highest local maxima of every curve's grid [curve, row, rate]: (curve, point) pairs."""
     padded = np.pad(grid, ((0, 0), (1, 1), (1, 1)), constant_values=-np.inf)
     top = np.ones(grid.shape, bool)
     for i in range(3):
         for j in range(3):
-            top &= grid >= padded[:, i : i + rows, j : j + rates]
+            top &= grid >= padded[:, i : i + len(rows), j : j + len(rates)]
+    top[:, :, 1:] &= np.diff(rates) > 0  # the end stands there several times
     top[:, 1:, 0] = False  # at rate 0 the second parameter says nothing: one of them is enough
     top &= grid > grid.max(axis=(1, 2), keepdims=True) - CLOSE
     heights = np.where(top, grid, -np.inf).reshape(len(grid), -1)
     order = np.argsort(-heights, axis=1, kind="stable")[:, :STARTS]
     curve, rank = np.nonzero(np.isfinite(np.take_along_axis(heights, order, axis=1)))
-    row, rate = np.divmod(order[curve, rank], rates)
-    points = np.stack([rate / (rates - 1) * ends[0], row / (rows - 1) * ends[1]], axis=1)
-    return curve, points
+    row, rate = np.divmod(order[curve, rank], len(rates))
+    return curve, np.stack([rates[rate], rows[row]], axis=1)
 
 
 def _statuses(x: Floats, ends: Floats) -> NDArray[np.int8]:
