@@ -7,7 +7,7 @@ import pytest
 
 from howlearn.fitting import fit
 from howlearn.fitting.fits import STATUS_WORDS
-from howlearn.rule import Rule
+from howlearn.rule import Form, Rule
 from howlearn.rules import Exp3, Exp3IX, GradientBandit
 from howlearn.study import Study
 from studies import model_of
@@ -61,10 +61,14 @@ def test_a_narrow_top_of_exp3_in_gain_form_is_found(bound: float) -> None:
     assert status == "ok"
 
 
+@pytest.mark.parametrize("form", ["gain", "loss"])
 @pytest.mark.parametrize("rule", [GradientBandit, Exp3, Exp3IX])
-def test_a_wider_bound_never_fits_worse_in_gain_form(rule: type[Rule]) -> None:
-    study = study_of_text(*GAIN)
-    values = [fitted(study, rule("gain", bound))[0] for bound in (0.5, 1.0, 2.0, 5.0, 20.0)]
+@pytest.mark.parametrize("record", [GAIN, LOSS], ids=["one", "other"])
+def test_a_wider_bound_never_fits_worse(
+    rule: type[Rule], form: Form, record: tuple[str, str]
+) -> None:
+    study = study_of_text(*record)
+    values = [fitted(study, rule(form, bound))[0] for bound in (0.5, 1.0, 2.0, 5.0, 20.0)]
     assert np.all(np.diff(values) > -1e-9)
 
 
