@@ -108,3 +108,9 @@ def test_any_text_is_understood_or_refused(text: str) -> None:
 def test_deep_nesting_is_refused() -> None:
     with pytest.raises(HowlearnError):
         parse("not " * 5000 + "practice", "--where", LABELS.columns)
+
+
+def test_an_empty_text_is_a_missing_value():
+    frame = pl.DataFrame({"grp": ["a", None]})
+    assert parse("grp == ''", "--where", ["grp"]).holds(frame).tolist() == [False, True]
+    assert parse("grp != ''", "--where", ["grp"]).holds(frame).tolist() == [True, False]

@@ -372,7 +372,7 @@ def test_nothing_is_nan(seed, lengths, n_actions, rewards, flags, rule, form, ma
         ([], [1.0], "there is no candidate model"),
         ([Coin(), Coin()], [1.0], "two candidates have the same name: Coin"),
         (["ByShape"], [1.0], "'ByShape' is not a model that can be fitted"),
-        ([model_of([["x"]], GradientBandit())], [1.0], "m has no cell for context y and 1 other"),
+        ([model_of([["x"]], GradientBandit())], [1.0], "m has no cell for context y and 1 more"),
         ([Coin()], [1.5], "a share of the trials lies above 0 and at most at 1, not at 1.5"),
         ([Coin()], [0.0], "a share of the trials lies above 0 and at most at 1, not at 0"),
         ([Coin()], [0], "a number of trials is at least 1, not 0"),

@@ -80,3 +80,7 @@ def test_every_way_keeps_each_context_exactly_once(values, data):
     for cell in partition.cells:
         assert len({tuple(features[c][n] for n in names) for c in cell}) == 1
     assert all((c,) in partition.cells for c in exceptions)
+
+
+def test_numbers_are_names_as_in_data():
+    assert Partition([[1, 2.0], ["3.0"]]).cells == (("1", "2"), ("3",))

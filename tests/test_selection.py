@@ -256,3 +256,9 @@ def test_two_splits_of_one_kind_are_two_criteria():
     assert (
         selection.learners["eta_x+y"].null_count() + selection.learners["eta_x"].null_count() == 1
     )
+
+
+@pytest.mark.parametrize("within", [-1.0, float("nan")])
+def test_a_distance_that_is_none(shaped, within):
+    with pytest.raises(HowlearnError, match="within is a number of nats from 0 on"):
+        select(shaped, Task.load("five-four").models, within=within)

@@ -206,6 +206,8 @@ def _literal(value: object) -> _Value:
             return _Value("number", number=pl.lit(float(value)))
         except OverflowError:
             raise _Refused("a number is too large") from None
+    if isinstance(value, str) and not value.strip():
+        return _Value("missing")  # an empty cell is a missing one
     if isinstance(value, str):
         return _Value("text", text=pl.lit(value.strip()))
     raise _Refused(f"{value!r} is neither a number nor text")

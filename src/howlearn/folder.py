@@ -16,6 +16,9 @@ from howlearn.errors import HowlearnError
 Format = Literal["csv", "parquet"]
 MANIFEST = "manifest.json"
 PARTS = "parts"
+TABLES = ("scores", "estimates", "selection", "learners", "predictions")
+RESULTS = {f"{table}.{ending}" for table in TABLES for ending in ("csv", "parquet")}
+LONGEST = 100  # characters of a value that a message shows
 
 
 class RunFolder:
@@ -26,9 +29,8 @@ class RunFolder:
         self.parts = path / PARTS
         if path.exists() and not path.is_dir():
             raise HowlearnError(f"{path} is a file; --out needs the name of a folder")
-        if fresh:
-            self.clear()
-        self._check(json.loads(json.dumps(manifest)))
+        if path.exists() and any(path.iterdir()):
+            self._take_over(json.loads(json.dumps(manifest)), fresh)
         self.parts.mkdir(parents=True, exist_ok=True)
         write_whole(
             path / MANIFEST,
@@ -37,10 +39,8 @@ class RunFolder:
             ),
         )
 
-    def _check(self, manifest: dict[str, Any]) -> None:
-        """A folder with anything else in it is left alone."""
-        if not self.path.exists() or not any(self.path.iterdir()):
-            return
+    def _take_over(self, manifest: dict[str, Any], fresh: bool) -> None:
+        """Go on with an earlier run or replace it; a folder of anything else is left alone."""
         try:
             found = json.loads((self.path / MANIFEST).read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -48,28 +48,28 @@ class RunFolder:
                 f"{self.path} holds files that are not results of howlearn; name another folder "
                 "with --out"
             ) from None
-        if found != manifest:
+        if fresh:
+            self._clear()
+        elif found != manifest:
             differences = "\n".join(f"  {line}" for line in _differences(found, manifest))
             raise HowlearnError(
                 f"{self.path} holds the results of another run:\n{differences}\n"
                 "name another folder with --out, or replace those results with --fresh"
             )
 
-    def clear(self) -> None:
+    def _clear(self) -> None:
         """Remove an earlier run's results, and nothing else."""
-        if not (self.path / MANIFEST).exists():
-            return
         shutil.rmtree(self.parts, ignore_errors=True)
         for file in self.path.iterdir():
-            if file.suffix in (".csv", ".parquet") or file.name == MANIFEST:
+            if file.name == MANIFEST or file.name in RESULTS:
                 file.unlink()
 
     def part(self, table: str, number: int) -> Path:
         return self.parts / f"{number:06d}.{table}.parquet"
 
     def has(self, tables: list[str], number: int) -> bool:
-        """Whether a chunk of learners is finished."""
-        return all(self.part(table, number).exists() for table in tables)
+        """Whether a chunk of learners is finished; a part that cannot be read is not."""
+        return all(_readable(self.part(table, number)) for table in tables)
 
     def write(self, number: int, tables: Mapping[str, pl.DataFrame]) -> None:
         """Keep the tables of a chunk of learners."""
@@ -86,6 +86,14 @@ class RunFolder:
         path = self.path / f"{table}.{format}"
         write_whole(path, frame.sink_csv if format == "csv" else frame.sink_parquet)
         return path
+
+
+def _readable(path: Path) -> bool:
+    try:
+        pl.read_parquet_schema(path)
+    except (OSError, pl.exceptions.PolarsError):
+        return False
+    return True
 
 
 def write_whole(path: Path, write: Callable[[Path], Any]) -> None:
@@ -107,4 +115,9 @@ def _differences(found: Any, wanted: Any, place: str = "") -> list[str]:
         return lines
     if found == wanted:
         return []
-    return [f"{place}: {json.dumps(found)} there, {json.dumps(wanted)} now"]
+    return [f"{place}: {_short(found)} there, {_short(wanted)} now"]
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

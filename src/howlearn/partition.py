@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from howlearn.errors import HowlearnError
+from howlearn.label import canonical
 
 Cell = tuple[str, ...]
 
@@ -31,7 +32,9 @@ class Partition:
     cells: tuple[Cell, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "cells", tuple(tuple(cell) for cell in self.cells))
+        object.__setattr__(
+            self, "cells", tuple(tuple(canonical(c) for c in cell) for cell in self.cells)
+        )
         if not self.cells or not all(self.cells):
             raise HowlearnError("a partition needs at least one cell, and no cell may be empty")
         contexts = self.contexts

@@ -22,7 +22,7 @@ from howlearn.selection import WITHIN, Selection, check_criteria, select
 from howlearn.study import Study
 
 CHUNK = 5_000  # learners whose tables are held in memory at once
-WORK = 3 * 10**8  # curves × trials in a part, about
+WORK = 10**8  # curves × trials in a part, about
 TABLES = ["scores", "estimates", "selection", "learners"]
 
 

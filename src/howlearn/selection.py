@@ -17,7 +17,7 @@ from howlearn.fitting import Fits, ModelFits, fit
 from howlearn.fitting.run import Progress
 from howlearn.fitting.truncation import Truncation
 from howlearn.model import Model
-from howlearn.models import Coin
+from howlearn.models import Coin, PartitionModel
 from howlearn.models.candidates import candidates
 from howlearn.study import Study
 
@@ -113,6 +113,8 @@ def select(
     """
     if models is None:
         models = candidates(study.contexts, study.features)
+    elif isinstance(models, PartitionModel | Coin):
+        models = [models]
     criteria = check_criteria(criteria)
     truncations: list[Truncation] = []
     for truncation in (t for criterion in criteria for t in criterion.truncations):
@@ -140,6 +142,8 @@ def check_criteria(criteria: Sequence[Criterion | str]) -> tuple[Criterion, ...]
 
 def choose(fits: Fits, criteria: Sequence[Criterion], within: float = WITHIN) -> Selection:
     """Select from fits that are already there."""
+    if not within >= 0:
+        raise HowlearnError(f"within is a number of nats from 0 on, not {within}")
     coin = fit(fits.study, [Coin()], fits.truncations, threads=1)
     fair = _fair(fits)
     return Selection(fits, tuple(_choice(c, fits, (coin, fair)) for c in criteria), within)

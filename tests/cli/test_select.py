@@ -265,3 +265,36 @@ def test_interrupted_and_started_again(trials: Path) -> None:
     assert process.returncode == 130
     assert "the same command started again goes on from there" in message
     assert sorted(path.name for path in Path("results").iterdir()) == ["manifest.json", "parts"]
+
+
+def test_fresh_replaces_results_and_keeps_everything_else(run: Run, trials: Path) -> None:
+    words = ("select", trials, "--task", "five-four", "--out", "results")
+    run(*words)
+    for mine in ("notes.txt", "mine.csv"):
+        Path("results", mine).write_text("precious")
+    assert run(*words).status == 0
+    assert run(*words, "--criterion", "bic", "--fresh").status == 0
+    assert files_of("results") == sorted([*FILES, "notes.txt", "mine.csv"])
+    assert pl.read_csv("results/scores.csv")["criterion"].unique().to_list() == ["bic"]
+
+
+@pytest.mark.parametrize("size", [0, 100])
+def test_a_damaged_part_is_computed_again(run: Run, trials: Path, size: int) -> None:
+    words = ("select", trials, "--task", "five-four", "--out", "results")
+    run(*words)
+    before = Path("results/scores.csv").read_bytes()
+    part = Path("results/parts/000000.scores.parquet")
+    part.write_bytes(part.read_bytes()[:size])
+    assert run(*words).status == 0
+    assert Path("results/scores.csv").read_bytes() == before
+
+
+def test_identical_candidates_are_named(run: Run) -> None:
+    run("simulate", "--out", "a.csv", "--learners", 1, "--trials", 60)
+    Path("my.toml").write_text(
+        'actions = ["A", "B"]\ncontexts = [1, 2, 7, 8, 11, 12, 13, 14, 15]\n'
+        '[[models]]\nname = "All"\npartition = "all"\n'
+        '[[models]]\nname = "Again"\ncells = [[1, 2, 7, 8, 11, 12, 13, 14, 15]]\n'
+    )
+    ran = run("select", "a.csv", "--task", "my.toml")
+    assert "All and Again are the same model" in ran.err

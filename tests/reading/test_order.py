@@ -74,3 +74,20 @@ def test_a_reset_before_a_trial_that_was_left_out_still_counts() -> None:
 def test_several_reset_columns() -> None:
     data = frame(day=[1, 1, 1, 2, 2], block=[1, 1, 2, 2, 2])
     assert read(data, reset_by=["day", "block"]).reset.tolist() == [True, False, True, True, False]
+
+
+def test_rows_without_a_condition_are_not_taken_for_duplicates():
+    """Found by a user: such rows were pooled with another learner's, and called doubled."""
+    frame = pl.DataFrame(
+        {
+            "subject": [2, 3, 2, 1, 3, 1],
+            "trial": [38.0, 57.5, 0.5, 57.5, 1.0, 2.0],
+            "stimulus": list("abdbab"),
+            "choice": list("XXYXYX"),
+            "reward": [1, 0, 1, 1, 0, 1],
+            "condition": ["B", None, "A", None, "A", "B"],
+        }
+    )
+    with pytest.raises(DataError) as error:
+        read(frame, by="condition")
+    assert not any("a second time" in problem.found for problem in error.value.problems)

@@ -234,6 +234,7 @@ def select(
         study = read([str(file) for file in files], task=chosen_task, **reading)
     candidates = _candidates(study, chosen_task, chosen_rule, model, add_model, one_rate)
     show.reading(study)
+    show.same_models(candidates)
     manifest = manifest_of(
         files,
         study,

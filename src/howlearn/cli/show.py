@@ -88,6 +88,16 @@ def reading(study: Study) -> None:
         aside.print(f"[yellow]note:[/] {note}", soft_wrap=True)
 
 
+def same_models(models: Sequence[Model]) -> None:
+    """Say which candidates are one and the same."""
+    seen: dict[object, str] = {}
+    for model in models:
+        units = frozenset(getattr(model, "units", [model.name]))
+        if units in seen:
+            aside.print(f"[yellow]note:[/] {seen[units]} and {model.name} are the same model")
+        seen.setdefault(units, model.name)
+
+
 def summary(
     result: Summary,
     criteria: Sequence[Criterion],

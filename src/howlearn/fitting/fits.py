@@ -101,6 +101,8 @@ class Fits:
         """Log-probability of every action at every trial of a learner: [trial, action]."""
         from howlearn.fitting.replay import log_probabilities
 
+        if model not in self.of:
+            raise HowlearnError(f"no model {model!r} was fitted; there are {', '.join(self.of)}")
         part = self.of[model]
         theta = part.theta[learner, self.at(truncation)]
         return log_probabilities(self.study, learner, part.model, theta)

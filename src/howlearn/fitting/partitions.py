@@ -124,7 +124,7 @@ def _check_covers(model: PartitionModel, contexts: Sequence[str]) -> None:
     if left_out:
         raise HowlearnError(
             f"model {model.name} has no cell for context {left_out[0]}"
-            + (f" and {len(left_out) - 1} others" if len(left_out) > 1 else "")
+            + (f" and {len(left_out) - 1} more" if len(left_out) > 1 else "")
         )
 
 

@@ -20,6 +20,8 @@ def sizes_of(n_scored: NDArray[np.int64], truncations: Sequence[Truncation]) -> 
     >>> sizes_of(np.array([10, 101]), [0.5, 20, 1.0]).tolist()
     [[5, 10, 10], [50, 20, 101]]
     """
+    if not truncations:
+        raise HowlearnError("at least one truncation is needed, such as 1.0 for all trials")
     columns = []
     for truncation in truncations:
         if isinstance(truncation, float):

@@ -45,6 +45,13 @@ class PartitionModel:
     rates: Rates = "per-cell"
 
     def __post_init__(self) -> None:
+        if not isinstance(self.partition, Partition):
+            raise HowlearnError(f"model {self.name} needs a Partition, not {self.partition!r}")
+        rules = (self.rules,) if isinstance(self.rules, Rule) else self.rules
+        if isinstance(rules, str) or not all(isinstance(rule, Rule) for rule in rules):
+            raise HowlearnError(
+                f"model {self.name} needs rules such as GradientBandit(), not {self.rules!r}"
+            )
         if self.rates not in ("per-cell", "shared"):
             raise HowlearnError(
                 f"model {self.name}: rates are per-cell or shared, not {self.rates!r}"

@@ -64,7 +64,8 @@ def assemble(pile: Pile, books: Books, problems: Problems) -> Ordered:
     keys, codes = _sequences(books)
     rank = pile.take("sequence")
     if codes != sorted(codes):
-        recode_in_place(rank, np.argsort(codes).astype(np.int32))
+        # A row without a learner or condition has the code −1, and keeps it.
+        recode_in_place(rank, np.append(np.argsort(codes), -1).astype(np.int32))
     trial, segment = pile.take("trial"), pile.take("segment")
     rows = pile.rows(problems.ledger.rows)
     order, doubled = _order(rank, trial, segment)

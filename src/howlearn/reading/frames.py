@@ -24,6 +24,8 @@ class Frame:
 
     def __init__(self, source: Any) -> None:
         try:
+            if hasattr(source, "reset_index") and any(n is not None for n in source.index.names):
+                source = source.reset_index()  # in pandas a named index is a column too
             self._frame = nw.from_native(source, eager_only=True)
             names = [str(name) for name in self._frame.columns]
         except (TypeError, ValueError, NarwhalsError):

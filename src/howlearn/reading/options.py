@@ -40,6 +40,12 @@ class ReadOptions:
     min_trials: int | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.recode, Mapping):  # {"reward": {-1: 0}}, as one would write in Python
+            texts = (
+                f"{name}:{','.join(f'{old}={new}' for old, new in values.items())}"
+                for name, values in self.recode.items()
+            )
+            object.__setattr__(self, "recode", tuple(texts))
         for option in fields(self):
             value = getattr(self, option.name)
             if option.default == ():  # one name may be given without a list around it
