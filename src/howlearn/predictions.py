@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from howlearn.fitting.truncation import ALL
 from howlearn.selection import Selection
 from howlearn.study import Source, Study
 
@@ -15,44 +14,34 @@ def predictions(selection: Selection, study: Study, first: int) -> pl.DataFrame:
 
     ``selection`` is of the learners from ``first`` on of ``study``.
     """
-    fits = selection.fits
-    truncation = ALL if ALL in fits.truncations else fits.truncations[-1]
-    names = [*fits.of]
-    frames = []
-    for i in range(len(fits.study)):
-        trials = fits.study[i]
-        model = names[selection.choices[0].selected[i]]
-        log_p = fits.probabilities(i, model, truncation)
-        start = int(study.starts[first + i])
-        frames.append(
-            pl.DataFrame(
-                {
-                    "_row": source_of(study).row[start : start + len(trials)],
-                    "_learner": np.full(len(trials), i),
-                    "context": np.array(study.contexts, object)[trials.context],
-                    "action": np.array(study.actions, object)[trials.action],
-                    "scored": trials.scored,
-                    "learned": trials.learned,
-                    "model": model,
-                    **{f"p({a})": np.exp(log_p[:, k]) for k, a in enumerate(study.actions)},
-                    "log_probability": log_p[np.arange(len(trials)), trials.action],
-                },
-                schema_overrides={"context": pl.String, "action": pl.String},
-            )
-        )
-    frame = pl.concat(frames)
-    labels = fits.study.labels[frame["_learner"]]
-    return (
-        frame.select("_row")
-        .hstack(labels.get_columns())
-        .hstack(frame.drop("_row", "_learner").get_columns())
+    fits, part = selection.fits, selection.fits.study
+    names = np.array([*fits.of], object)[selection.choices[0].selected]
+    log_p = np.concatenate(
+        [fits.probabilities(i, name, fits.fullest) for i, name in enumerate(names)]
     )
+    learner = np.repeat(np.arange(len(part)), np.diff(part.starts))
+    start = int(study.starts[first])
+    rows = source_of(study).row[start : start + len(learner)]
+    columns = {
+        "context": pl.Series(part.contexts, dtype=pl.String).gather(part.context),
+        "action": pl.Series(part.actions, dtype=pl.String).gather(part.action),
+        "scored": part.scored,
+        "learned": part.learned,
+        "model": pl.Series(names, dtype=pl.String).gather(learner),
+        **{f"p({a})": np.exp(log_p[:, k]) for k, a in enumerate(part.actions)},
+        "log_probability": log_p[np.arange(len(log_p)), part.action],
+    }
+    labels = part.labels[learner].get_columns()
+    return pl.DataFrame({"_row": rows}).hstack(labels).hstack(pl.DataFrame(columns).get_columns())
 
 
 def with_every_row(frame: pl.DataFrame, study: Study) -> pl.DataFrame:
     """One row per row of the input, in its order; empty where the trial was left out."""
     source = source_of(study)
-    rows = np.concatenate([np.arange(count) + 2 for count in source.file_rows])
+    first = source.first_rows or (2,) * len(source.files)
+    rows = np.concatenate(
+        [np.arange(n) + row for n, row in zip(source.file_rows, first, strict=True)]
+    )
     file = np.repeat(np.arange(len(source.files)), source.file_rows)
     every = pl.DataFrame(
         {

@@ -15,7 +15,7 @@ from howlearn.engine.layout import Statuses
 from howlearn.fitting.fits import STATUS_WORDS
 from howlearn.fitting.run import Progress, check
 from howlearn.fitting.truncation import ALL
-from howlearn.folder import Format, RunFolder
+from howlearn.folder import TABLES, Format, RunFolder
 from howlearn.model import Model
 from howlearn.predictions import predictions, with_every_row
 from howlearn.selection import WITHIN, Selection, check_criteria, select
@@ -23,7 +23,6 @@ from howlearn.study import Study
 
 CHUNK = 5_000  # learners whose tables are held in memory at once
 WORK = 10**8  # curves × trials in a part, about
-TABLES = ["scores", "estimates", "selection", "learners"]
 
 
 @dataclass
@@ -55,7 +54,8 @@ def select_into(
     # A part should not take long, so that little is lost when a run is stopped.
     size = int(min(CHUNK, max(50, WORK // max(1, plan.n_units * len(study.context) // len(study)))))
     run = RunFolder(folder, manifest, fresh)
-    names = [*TABLES, "statuses", *(["predictions"] if with_predictions else [])]
+    always = [table for table in TABLES if table != "predictions"]
+    names = [*always, "statuses", *(["predictions"] if with_predictions else [])]
     for number, start in enumerate(range(0, len(study), size)):
         stop = min(start + size, len(study))
         if not run.has(names, number):
@@ -66,14 +66,14 @@ def select_into(
 
             chunk = study.part(start, stop)
             selection = select(chunk, models, criteria, within, threads, report)
-            parts = {name: getattr(selection, name) for name in TABLES}
+            parts = {name: getattr(selection, name) for name in always}
             parts["statuses"] = _statuses(selection)
             if with_predictions:
                 parts["predictions"] = predictions(selection, study, start)
             run.write(number, parts)
         if progress:
             progress(stop, len(study))
-    for name in TABLES:
+    for name in always:
         run.assemble(name, format)
     if with_predictions:
         frame = with_every_row(run.read("predictions").collect(), study)
@@ -101,12 +101,12 @@ def summary(selection: pl.LazyFrame, statuses: pl.LazyFrame, n_criteria: int) ->
 def _statuses(selection: Selection) -> pl.DataFrame:
     """How the fits ended that the first criterion selects, counted over their parameters."""
     fits = selection.fits
-    j = fits.at(ALL) if ALL in fits.truncations else len(fits.truncations) - 1
+    j = fits.at(fits.fullest)
     counts: Counter[int] = Counter()
     for k, part in enumerate(fits.of.values()):
         mine = selection.choices[0].selected == k
         counts.update(part.status[mine, j].reshape(-1).tolist())
-    if fits.truncations[j] == ALL:
+    if fits.fullest == ALL:
         counts[Statuses.UNSEEN] = 0  # never shown to the learner: nothing to attend to
     return pl.DataFrame(
         {

@@ -38,7 +38,8 @@ def simulate(
     model = task.model(model) if isinstance(model, str) else model
     trials = task.trials if trials is None else trials
     _check(learners, trials, seed)
-    _check_covers(model, task)
+    if isinstance(model, PartitionModel):
+        model.check_covers(task.contexts)
     theta = parameter_vector(model, parameters, task.actions)
     schedule = task.schedule()
     phase = np.searchsorted(schedule.from_trial, np.arange(trials), side="right") - 1
@@ -125,13 +126,6 @@ def _check(learners: int, trials: int, seed: int) -> None:
         raise HowlearnError(f"a seed is a whole number from 0 on, not {seed}")
 
 
-def _check_covers(model: Model, task: Task) -> None:
-    if isinstance(model, PartitionModel):
-        left_out = [c for c in task.contexts if c not in model.partition.contexts]
-        if left_out:
-            raise HowlearnError(f"model {model.name} has no cell for context {left_out[0]}")
-
-
 def _presentation(task: Task, trials: int, random: np.random.Generator) -> NDArray[np.int64]:
     """The contexts of one learner, in the task's order."""
     n = len(task.contexts)
@@ -165,10 +159,7 @@ def _play(
     assert isinstance(model, PartitionModel)
     code = {name: i for i, name in enumerate(task.contexts)}
     low, high = task.reward_range
-    first = 0
-    for unit in model.units:
-        mine = theta[first : first + len(unit.rule.parameters)]
-        first += len(mine)
+    for unit, mine in model.by_unit(theta):
         cell_of = np.full(len(code), -1)
         for k, cell in enumerate(unit.cells):
             cell_of[[code[c] for c in cell if c in code]] = k

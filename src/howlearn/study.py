@@ -69,6 +69,7 @@ class Source:
     files: tuple[str, ...]
     file_rows: tuple[int, ...]  # data rows of each file
     rows: NDArray[np.integer] | None = None  # of each trial; None: every row is a trial, in order
+    first_rows: tuple[int, ...] = ()  # of each file's data, as a spreadsheet counts; else 2
 
     @property
     def row(self) -> NDArray[np.integer]:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from howlearn.engine.layout import Statuses
 from howlearn.fitting.fits import STATUS_WORDS, Fits
-from howlearn.fitting.truncation import ALL
 
 if TYPE_CHECKING:
     from howlearn.selection import Choice, Selection
@@ -136,7 +135,7 @@ def learners(selection: Selection) -> pl.DataFrame:
         columns[f"model_{key}"] = _named(fits, choice.selected)
         columns[f"margin_{key}"] = margins(choice)
         columns[f"verdict_{key}"] = verdicts(selection, choice)
-    j = fits.at(ALL) if ALL in fits.truncations else len(fits.truncations) - 1
+    j = fits.at(fits.fullest)
     wide: dict[str, NDArray[np.float64]] = {}
     for k, part in enumerate(fits.of.values()):
         mine = selection.choices[0].selected == k

@@ -298,3 +298,10 @@ def test_identical_candidates_are_named(run: Run) -> None:
     )
     ran = run("select", "a.csv", "--task", "my.toml")
     assert "All and Again are the same model" in ran.err
+
+
+def test_prediction_rows_are_those_of_messages(run: Run, trials: Path) -> None:
+    """Blank lines before the header count, as they do in a spreadsheet."""
+    Path("blank.csv").write_text("\n\n" + Path("trials.csv").read_text())
+    assert run("select", "blank.csv", "--task", "five-four", "--predictions").status == 0
+    assert pl.read_csv("results/predictions.csv")["row"][0] == 4

@@ -13,7 +13,7 @@ from howlearn.reading import read
 from howlearn.task import Task
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
-pytestmark = pytest.mark.skipif(not DATA.exists(), reason=f"the shared data are not at {DATA}")
+pytestmark = pytest.mark.usefixtures("shared_data")  # skips where they are absent
 
 
 def test_aubert_is_refused_by_default() -> None:

@@ -110,8 +110,9 @@ def summary(
     """Shares of each model, agreement, verdicts, and the fits that need attention."""
     from howlearn.fitting import STATUSES
 
-    unit = "learners" if len(set(study.learners)) == len(study) else "learner × condition sequences"
-    title = f"Models selected for {result.n_learners:,} {unit}"
+    whole = len(set(study.learners)) == len(study)
+    unit = _many(result.n_learners, "learner" if whole else "learner × condition sequence")
+    title = f"Models selected for {unit}"
     listing = listing_of(title, "model", *(repr(c) for c in criteria))
     for model in candidates:
         cells = []
@@ -132,10 +133,7 @@ def summary(
             listing.add_row(f"[dim]{label}[/]", *(f"[dim]{count:,}[/]" for count in counts))
     console.print(listing)
     if len(criteria) > 1:
-        console.print(
-            f"All criteria select the same model for {result.agreeing:,} of "
-            f"{result.n_learners:,} {unit}."
-        )
+        console.print(f"All criteria select the same model for {result.agreeing:,} of {unit}.")
     if default_criteria:
         console.print("No --criterion was given, so these were used:")
     for criterion in criteria:

@@ -1,4 +1,4 @@
-"""The exact fit of units: one pass on a grid, one pass that certifies, a few that refine."""
+"""The exact fit of units: one pass on a grid, two that certify, a few that refine."""
 
 from __future__ import annotations
 
@@ -38,20 +38,15 @@ class Passes:
         largest = float(np.max(block.feedback, initial=0.0))
         step = 2.0 * rule.parameters[0].upper * largest
         smooth = type(rule).update is GradientBandit.update
-        pair = (
-            smooth
-            and block.n_actions == 2
-            and step <= PAIR_LIMIT
-            and float(np.min(block.feedback, initial=0.0)) >= 0.0
-        )
-        every = 16
-        if pair:  # a probability is at least about exp(−step)/(1 + step·n)
-            longest = int(np.max(np.diff(block.offsets), initial=1))
-            every = int(min(16, max(1, 600 // (step + np.log1p(step * longest) + 1))))
         # With gains the Gradient Bandit's likelihood is smooth in log η. Of other rules less is
         # known, and losses drive preferences apart instead of together (see `spikes`).
         spiky = bool(np.min(block.feedback, initial=0.0) < 0.0)
         close, blocks = (0.05, 1) if smooth and not spiky else (3.0, 16)
+        pair = smooth and not spiky and block.n_actions == 2 and step <= PAIR_LIMIT
+        every = 16
+        if pair:  # a probability is at least about exp(−step)/(1 + step·n)
+            longest = int(np.max(np.diff(block.offsets), initial=1))
+            every = int(min(16, max(1, 600 // (step + np.log1p(step * longest) + 1))))
         return cls(block, units, rule, compiled.passes(rule, pair), every, close, blocks, spiky)
 
     def curves(self, nodes: Floats, *others: float) -> Floats:

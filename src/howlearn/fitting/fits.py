@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from howlearn.engine.layout import Statuses
 from howlearn.errors import HowlearnError
-from howlearn.fitting.truncation import Truncation
+from howlearn.fitting.truncation import ALL, Truncation
 from howlearn.model import Model
 from howlearn.study import Study
 
@@ -84,6 +84,11 @@ class Fits:
             f"nothing was fitted at truncation {truncation!r}; there are "
             f"{', '.join(map(repr, self.truncations))}: add it to fit(…, truncations=…)"
         )
+
+    @property
+    def fullest(self) -> Truncation:
+        """The truncation that sees most: all trials, where they were fitted."""
+        return ALL if ALL in self.truncations else self.truncations[-1]
 
     def log_likelihood(self, truncation: Truncation) -> NDArray[np.float64]:
         """Of the trials fitted: [learner, model]."""

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from howlearn.engine.layout import LEARNED, RESET, SCORED, Block, Statuses, UnitFits, Units, lay_out
 from howlearn.engine.units import evaluate, fit_units, replay_unit
-from howlearn.errors import HowlearnError
 from howlearn.fitting.fits import ModelFits
 from howlearn.models.partition_model import PartitionModel, Unit
 from howlearn.rule import Rule
@@ -41,7 +40,7 @@ class Plan:
         code = {context: i for i, context in enumerate(contexts)}
         units: dict[Rule, dict[Unit, int]] = {}
         for model in models:
-            _check_covers(model, contexts)
+            model.check_covers(contexts)
             for unit in model.units:
                 same_rule = units.setdefault(unit.rule, {})
                 same_rule.setdefault(unit, len(same_rule))
@@ -116,16 +115,6 @@ def block_of(study: Study, rule: Rule, marks: NDArray[np.int64]) -> Block:
         marks,
         len(study.actions),
     )
-
-
-def _check_covers(model: PartitionModel, contexts: Sequence[str]) -> None:
-    covered = set(model.partition.contexts)
-    left_out = [c for c in contexts if c not in covered]
-    if left_out:
-        raise HowlearnError(
-            f"model {model.name} has no cell for context {left_out[0]}"
-            + (f" and {len(left_out) - 1} more" if len(left_out) > 1 else "")
-        )
 
 
 @dataclass(frozen=True)

@@ -25,10 +25,7 @@ def log_probabilities(
     if not isinstance(model, PartitionModel):
         raise HowlearnError(f"model {model.name} cannot be replayed")
     plan = Plan.of([model], study.contexts)
-    first = 0
-    for unit in model.units:
-        mine = theta[first : first + len(unit.rule.parameters)]
-        first += len(mine)
+    for unit, mine in model.by_unit(theta):
         block = block_of(study, unit.rule, np.zeros((1, 0), np.int64))
         at = plan.units[unit.rule][unit]
         # A trial belongs to one unit; the others leave 0 there.

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from howlearn.errors import HowlearnError
 from howlearn.partition import Cell, Partition, cell_name
@@ -80,6 +84,19 @@ class PartitionModel:
     def parameters(self) -> tuple[tuple[Unit, Parameter], ...]:
         """Every parameter with the unit it belongs to, in the order of the cells."""
         return tuple((unit, p) for unit in self.units for p in unit.rule.parameters)
+
+    def by_unit(self, theta: NDArray[np.float64]) -> list[tuple[Unit, NDArray[np.float64]]]:
+        """Every unit with its own part of a vector of all parameters."""
+        edges = np.cumsum([0, *(len(unit.rule.parameters) for unit in self.units)])
+        return [(u, theta[edges[i] : edges[i + 1]]) for i, u in enumerate(self.units)]
+
+    def check_covers(self, contexts: Sequence[str]) -> None:
+        """Refuse contexts for which the model has no cell."""
+        covered = set(self.partition.contexts)
+        left_out = [context for context in contexts if context not in covered]
+        if left_out:
+            more = f" and {len(left_out) - 1} more" if len(left_out) > 1 else ""
+            raise HowlearnError(f"model {self.name} has no cell for context {left_out[0]}{more}")
 
     def n_parameters(self, n_actions: int) -> int:
         return len(self.parameters)

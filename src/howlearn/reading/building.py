@@ -44,7 +44,9 @@ def build_study(ordered: Ordered, reader: TrialReader, problems: Problems) -> St
         counts={name: n for name, n in reader.counts.items() if n or name.startswith("recoded")},
         notes=_notes(reader),
         roles=plan.roles.found,
-        source=Source(tuple(ledger.names), ledger.file_rows(), ordered.rows),
+        source=Source(
+            tuple(ledger.names), ledger.file_rows(), ordered.rows, tuple(ledger.first_rows)
+        ),
     )
 
 
