@@ -10,7 +10,8 @@ import pytest
 from howlearn.errors import HowlearnError
 from howlearn.models import Coin
 from howlearn.rules import Exp3IX, GradientBandit
-from howlearn.simulation import parameter_vector, simulate
+from howlearn.simulation import simulate
+from howlearn.simulation.values import parameter_values
 from howlearn.task import Task
 from howlearn.task.schedule import Reversal, Reward
 from studies import model_of
@@ -96,14 +97,14 @@ def test_stopping_after_correct_answers_in_a_row():
 
 def test_values_of_cells_are_in_the_order_of_the_cells():
     model = TASK.model("ByShapeExc")
-    vector = parameter_vector(model, {"eta": [0.1, 0.2, 0.3, 0.4]}, TASK.actions)
-    assert vector.tolist() == [0.1, 0.2, 0.3, 0.4]
+    vector = parameter_values(model, {"eta": [0.1, 0.2, 0.3, 0.4]}, TASK.actions)
+    assert vector == [0.1, 0.2, 0.3, 0.4]
     assert [unit.name for unit, _ in model.parameters] == ["1+2+7", "11+12+14+15", "8", "13"]
     shared = TASK.model("ByShapeExc (one rate)")
-    assert parameter_vector(shared, {"eta": [0.1]}, TASK.actions).tolist() == [0.1]
+    assert parameter_values(shared, {"eta": [0.1]}, TASK.actions) == [0.1]
     two = model_of([["x"], ["y"]], Exp3IX())
-    vector = parameter_vector(two, {"gamma": 0.5, "eta": [0.1, 0.2]}, ["A", "B"])
-    assert vector.tolist() == [0.1, 0.5, 0.2, 0.5]
+    vector = parameter_values(two, {"gamma": 0.5, "eta": [0.1, 0.2]}, ["A", "B"])
+    assert vector == [0.1, 0.5, 0.2, 0.5]
 
 
 def test_a_cell_with_rate_0_never_learns():

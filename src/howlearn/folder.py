@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,20 +24,22 @@ LONGEST = 100  # characters of a value that a message shows
 class RunFolder:
     """The folder of one run; started again with the same manifest, it keeps the finished parts."""
 
-    def __init__(self, path: Path, manifest: Mapping[str, Any], fresh: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path,
+        manifest: Mapping[str, Any],
+        fresh: bool = False,
+        outputs: Collection[str] = RESULTS,
+    ) -> None:
         self.path = path
+        self.outputs = outputs  # the files that a run leaves, besides its parts and manifest
         self.parts = path / PARTS
         if path.exists() and not path.is_dir():
             raise HowlearnError(f"{path} is a file; --out needs the name of a folder")
         if path.exists() and any(path.iterdir()):
             self._take_over(json.loads(json.dumps(manifest)), fresh)
         self.parts.mkdir(parents=True, exist_ok=True)
-        write_whole(
-            path / MANIFEST,
-            lambda file: file.write_text(
-                json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
-            ),
-        )
+        write_json(path / MANIFEST, manifest)
 
     def _take_over(self, manifest: dict[str, Any], fresh: bool) -> None:
         """Go on with an earlier run or replace it; a folder of anything else is left alone."""
@@ -48,6 +50,11 @@ class RunFolder:
                 f"{self.path} holds files that are not results of howlearn; name another folder "
                 "with --out"
             ) from None
+        by = found.get("command") if isinstance(found, dict) else None
+        if by not in (None, manifest.get("command")):
+            raise HowlearnError(
+                f"{self.path} holds the results of howlearn {by}; name another folder with --out"
+            )
         if fresh:
             self._clear()
         elif found != manifest:
@@ -61,7 +68,7 @@ class RunFolder:
         """Remove an earlier run's results, and nothing else."""
         shutil.rmtree(self.parts, ignore_errors=True)
         for file in self.path.iterdir():
-            if file.name == MANIFEST or file.name in RESULTS:
+            if file.name == MANIFEST or file.name in self.outputs:
                 file.unlink()
 
     def part(self, table: str, number: int) -> Path:
@@ -86,6 +93,12 @@ class RunFolder:
         path = self.path / f"{table}.{format}"
         write_whole(path, frame.sink_csv if format == "csv" else frame.sink_parquet)
         return path
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a JSON file, whole or not at all."""
+    text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
 
 
 def _readable(path: Path) -> bool:

@@ -21,12 +21,8 @@ def manifest_of(
     """Everything that decides the results of a run."""
     names = study.source.files if study.source else tuple(str(file) for file in files)
     return {
-        "howlearn": __version__,
-        "versions": {
-            "python": platform.python_version(),
-            **{name: version(name) for name in ("numpy", "numba", "polars")},
-        },
-        "input": {name: _hash(Path(name)) for name in names},
+        **made_by("select"),
+        "input": {name: hash_of(Path(name)) for name in names},
         "options": dict(options),
         "columns": dict(study.roles),
         "rows": dict(study.counts),
@@ -35,6 +31,18 @@ def manifest_of(
         "sequences": len(study),
         "trials": len(study.context),
         "models": [describe(model) for model in models],
+    }
+
+
+def made_by(command: str) -> dict[str, Any]:
+    """Which command made the results, and with what."""
+    return {
+        "command": command,
+        "howlearn": __version__,
+        "versions": {
+            "python": platform.python_version(),
+            **{name: version(name) for name in ("numpy", "numba", "polars")},
+        },
     }
 
 
@@ -57,6 +65,7 @@ def describe(model: Model) -> dict[str, Any]:
     }
 
 
-def _hash(path: Path) -> str:
+def hash_of(path: Path) -> str:
+    """Of a file's content."""
     with path.open("rb") as file:
         return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()

@@ -170,6 +170,26 @@ class Study:
             source=None,
         )
 
+    def take(self, sequences: NDArray[np.integer]) -> Study:
+        """These sequences, in this order; one may be there more than once."""
+        lengths = np.diff(self.starts)[sequences]
+        ends = np.cumsum(lengths)
+        trials = np.arange(ends[-1] if len(ends) else 0)
+        trials = trials + np.repeat(self.starts[sequences] - (ends - lengths), lengths)
+        return replace(
+            self,
+            learners=tuple(self.learners[i] for i in sequences),
+            starts=np.concatenate(([0], ends)).astype(np.int64),
+            context=self.context[trials],
+            action=self.action[trials],
+            reward=self.reward[trials],
+            scored=self.scored[trials],
+            learned=self.learned[trials],
+            reset=self.reset[trials],
+            about=self.about[sequences] if self.about.width else self.about,
+            source=None,
+        )
+
     @property
     def n_scored(self) -> NDArray[np.int64]:
         """Scored trials of every sequence: the n of every criterion."""

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from howlearn._version import __version__
+from howlearn.cli.calibrate import calibrate
 from howlearn.cli.demo import demo
 from howlearn.cli.models import models
 from howlearn.cli.select import select
@@ -29,7 +30,7 @@ app = typer.Typer(
     rich_markup_mode=None if _quick else "rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (select, simulate, models, demo):
+for command in (select, calibrate, simulate, models, demo):
     app.command()(command)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-DATA, MODELS, OUTPUT = "The data", "The models", "The results"
+DATA, DESIGN, MODELS, OUTPUT = "The data", "The design", "The models", "The results"
 
 
 class RuleName(StrEnum):
@@ -31,6 +31,14 @@ class FormatName(StrEnum):
 
     csv = "csv"
     parquet = "parquet"
+
+
+class OrderName(StrEnum):
+    """In which order contexts are shown."""
+
+    periodic = "periodic"
+    blocks = "blocks"
+    independent = "independent"
 
 
 TaskOption = Annotated[
@@ -62,6 +70,57 @@ MaxRate = Annotated[
         help="The largest learning rate, up to 20. It is a convention that matters: a wide bound "
         "favours finer partitions.",
         rich_help_panel=MODELS,
+    ),
+]
+ModelNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model",
+        metavar="NAME",
+        help="A candidate, in place of the task's; may be repeated. 'NAME (one rate)' has one "
+        "rate for all cells, Coin does not learn.",
+        rich_help_panel=MODELS,
+    ),
+]
+AddModel = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--add-model",
+        metavar="NAME",
+        help="A further candidate; may be repeated.",
+        rich_help_panel=MODELS,
+    ),
+]
+OneRate = Annotated[
+    bool,
+    typer.Option(
+        "--one-rate",
+        help="Add the 'NAME (one rate)' version of every candidate.",
+        rich_help_panel=MODELS,
+    ),
+]
+Order = Annotated[
+    OrderName | None,
+    typer.Option(
+        "--order",
+        help="How contexts are shown, in place of the task's order: one after the other over and "
+        "over, in a new random permutation each round, or drawn independently.",
+        rich_help_panel=DESIGN,
+    ),
+]
+Seed = Annotated[
+    int,
+    typer.Option(min=0, help="The same seed gives the same learners.", rich_help_panel=DESIGN),
+]
+SettingsByModel = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="[MODEL:]NAME=VALUE[,VALUE…]",
+        help="A parameter of the simulated learners: eta=0.03 for all cells, eta=0.003,0.01 one "
+        "per cell in the order of `howlearn models`, eta=0.01:0.1 drawn for each learner and cell "
+        "from a range; with ByShape:eta=… for one model. By default eta=0.03.",
+        rich_help_panel=DESIGN,
     ),
 ]
 Fresh = Annotated[

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -11,11 +11,14 @@ from howlearn.cli.options import (
     DATA,
     MODELS,
     OUTPUT,
+    AddModel,
     Form,
     FormatName,
     FormName,
     Fresh,
     MaxRate,
+    ModelNames,
+    OneRate,
     OutFolder,
     Rule,
     RuleName,
@@ -23,11 +26,6 @@ from howlearn.cli.options import (
     Threads,
     commas,
 )
-
-if TYPE_CHECKING:
-    from howlearn.model import Model
-    from howlearn.study import Study
-    from howlearn.task import Task
 
 
 def _column(*names: str, help: str) -> Any:
@@ -62,33 +60,19 @@ def select(
             rich_help_panel=MODELS,
         ),
     ] = None,
-    model: Annotated[
-        list[str] | None,
+    calibration: Annotated[
+        Path | None,
         typer.Option(
-            "--model",
-            metavar="NAME",
-            help="A candidate, in place of the task's; may be repeated. 'NAME (one rate)' has one "
-            "rate for all cells, Coin does not learn.",
+            "--calibration",
+            metavar="FOLDER",
+            help="Take the constants of penalized and holdout from a calibration "
+            "(howlearn calibrate); aic, or what --criterion names, is used besides.",
             rich_help_panel=MODELS,
         ),
     ] = None,
-    add_model: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--add-model",
-            metavar="NAME",
-            help="A further candidate; may be repeated.",
-            rich_help_panel=MODELS,
-        ),
-    ] = None,
-    one_rate: Annotated[
-        bool,
-        typer.Option(
-            "--one-rate",
-            help="Add the 'NAME (one rate)' version of every candidate.",
-            rich_help_panel=MODELS,
-        ),
-    ] = False,
+    model: ModelNames = None,
+    add_model: AddModel = None,
+    one_rate: OneRate = False,
     rule: Rule = RuleName.gradient,
     form: Form = FormName.gain,
     max_rate: MaxRate = 1.0,
@@ -199,18 +183,20 @@ def select(
     not learning at all, comes within 2 nats; see --within. EXPR compares columns with numbers and
     quoted text: "rt > 0.2 and phase in ['learn', 'test']", "choice != missing".
     """
+    from howlearn.calibration.advice import advised, doubts
     from howlearn.cli import show
-    from howlearn.criteria import DEFAULT, criterion_named
+    from howlearn.criteria import AIC, DEFAULT, criterion_named
+    from howlearn.inputs import load
     from howlearn.manifest import manifest_of
-    from howlearn.reading import read
     from howlearn.results import select_into
-    from howlearn.rules import rule_named
-    from howlearn.task import Task
 
-    criteria = tuple(criterion_named(text) for text in criterion or []) or DEFAULT
-    chosen_rule = rule_named(rule.value, form.value, max_rate)
-    chosen_task = Task.load(task).with_rule(chosen_rule) if task else None
-    reading = {
+    criteria = tuple(criterion_named(text) for text in criterion or [])
+    advice = advised(calibration) if calibration else None
+    if advice:
+        criteria = tuple(dict.fromkeys((*advice.criteria, *(criteria or (AIC(),)))))
+    criteria = criteria or DEFAULT
+    options = {
+        "task": task,
         "learner": learner,
         "context": commas(context),
         "action": action,
@@ -229,21 +215,25 @@ def select(
         "missing": tuple((missing or "").split(",")) if missing is not None else (),
         "reward_range": commas(reward_range) or None,
         "min_trials": min_trials,
+        "criteria": [repr(c) for c in criteria],
+        "within": within,
+        "rule": rule.value,
+        "form": form.value,
+        "max_rate": max_rate,
+        "format": format.value,
+        "model": model or [],
+        "add_model": add_model or [],
+        "one_rate": one_rate,
+        "predictions": predictions,
     }
     with show.progress_bar("reading"):
-        study = read([str(file) for file in files], task=chosen_task, **reading)
-    candidates = _candidates(study, chosen_task, chosen_rule, model, add_model, one_rate)
+        inputs = load([str(file) for file in files], options)
+    study, candidates = inputs.study, inputs.candidates
     show.reading(study)
     show.same_models(candidates)
-    manifest = manifest_of(
-        files,
-        study,
-        candidates,
-        {"task": task, **reading, "criteria": [repr(c) for c in criteria], "within": within,
-         "rule": rule.value, "form": form.value, "max_rate": max_rate, "format": format.value,
-         "model": model or [], "add_model": add_model or [], "one_rate": one_rate,
-         "predictions": predictions},
-    )  # fmt: skip
+    for note in doubts(advice, study, candidates) if advice else ():
+        show.note(note)
+    manifest = manifest_of(files, study, candidates, options)
     with show.progress_bar("fitting") as progress:
         summary = select_into(
             out,
@@ -258,25 +248,4 @@ def select(
             workers,
             progress,
         )
-    show.summary(summary, criteria, candidates, study, out, within, not criterion)
-
-
-def _candidates(
-    study: Study,
-    task: Task | None,
-    rule: Any,
-    names: list[str] | None,
-    added: list[str] | None,
-    one_rate: bool,
-) -> list[Model]:
-    """The task's models or those built from the data, then what was asked for."""
-    from howlearn.models.candidates import candidates, model_named, one_rate_versions
-
-    base = task.models if task else candidates(study.contexts, study.features, rule)
-    whose = f"task {task.name}" if task else "the study"
-    chosen: list[Model] = (
-        [model_named(base, name, whose) for name in names] if names else list(base)
-    )
-    if one_rate:
-        chosen += one_rate_versions([m for m in base if m in chosen])
-    return chosen + [model_named(base, name, whose) for name in added or []]
+    show.summary(summary, criteria, candidates, study, out, within, not (criterion or calibration))

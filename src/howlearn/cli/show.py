@@ -83,9 +83,14 @@ def reading(study: Study) -> None:
     )
     renamed = [column for column in study.about.columns if column not in study.labels.columns]
     for column in renamed:
-        aside.print(f"[yellow]note:[/] the column {column} is called input_{column} in the results")
-    for note in study.notes:
-        aside.print(f"[yellow]note:[/] {note}", soft_wrap=True)
+        note(f"the column {column} is called input_{column} in the results")
+    for sentence in study.notes:
+        note(sentence)
+
+
+def note(sentence: str) -> None:
+    """Something that the user should know."""
+    aside.print(f"[yellow]note:[/] {sentence}", soft_wrap=True)
 
 
 def same_models(models: Sequence[Model]) -> None:
@@ -94,7 +99,7 @@ def same_models(models: Sequence[Model]) -> None:
     for model in models:
         units = frozenset(getattr(model, "units", [model.name]))
         if units in seen:
-            aside.print(f"[yellow]note:[/] {seen[units]} and {model.name} are the same model")
+            note(f"{seen[units]} and {model.name} are the same model")
         seen.setdefault(units, model.name)
 
 

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from howlearn.cli.options import (
+    DESIGN,
     MODELS,
     Form,
     FormName,
     Fresh,
     MaxRate,
+    Order,
     Rule,
     RuleName,
+    Seed,
     TaskOption,
 )
 
 
 def simulate(
     out: Annotated[Path, typer.Option("--out", "-o", help="The file: .csv, .tsv or .parquet.")],
-    task: TaskOption = "five-four",
+    task: TaskOption = None,
     model: Annotated[
         str, typer.Option("--model", help="The model they follow.", rich_help_panel=MODELS)
     ] = "OneForAll",
@@ -31,70 +33,79 @@ def simulate(
         typer.Option(
             "--set",
             metavar="NAME=VALUE[,VALUE…]",
-            help="A parameter: one value for all cells, or one per cell in the order of "
-            "`howlearn models`. By default eta=0.03.",
+            help="A parameter: one value for all cells, one per cell in the order of "
+            "`howlearn models`, or a range LO:HI that each learner and cell draws from. By "
+            "default eta=0.03.",
             rich_help_panel=MODELS,
         ),
     ] = None,
-    learners: Annotated[int, typer.Option(min=1, help="How many learners.")] = 10,
-    trials: Annotated[
-        int | None, typer.Option(min=1, help="Trials of each; by default as the task says.")
+    learners: Annotated[
+        int | None,
+        typer.Option(min=1, help="How many learners; 10 by default.", rich_help_panel=DESIGN),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same learners.")] = 0,
+    trials: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Trials of each; by default as the task says.", rich_help_panel=DESIGN
+        ),
+    ] = None,
+    order: Order = None,
+    like: Annotated[
+        Path | None,
+        typer.Option(
+            "--like",
+            metavar="RESULTS",
+            help="A folder of howlearn select: show each learner what one of its learners was "
+            "shown; without --set at that learner's estimates.",
+            rich_help_panel=DESIGN,
+        ),
+    ] = None,
+    as_published: Annotated[
+        bool,
+        typer.Option(
+            "--as-published",
+            help="Repeat the mistake of the paper's generator: the first reward of every cell is "
+            "wrong (an item's number, or another action's reward).",
+            rich_help_panel=DESIGN,
+        ),
+    ] = False,
+    seed: Seed = 0,
     rule: Rule = RuleName.gradient,
     form: Form = FormName.gain,
     max_rate: MaxRate = 1.0,
     fresh: Fresh = False,
 ) -> None:
     """Simulate learners who follow a model in a task."""
-    from howlearn.cli.show import console, progress_bar
-    from howlearn.rules import rule_named
+    from howlearn.calibration.design import doubles
+    from howlearn.cli.parse import parse_settings
+    from howlearn.cli.show import console, note, progress_bar
+    from howlearn.inputs import recorded, task_with
     from howlearn.simulation import simulate as play
-    from howlearn.task import Task
+    from howlearn.simulation.values import defaults
     from howlearn.writing import write_study
 
-    chosen = Task.load(task or "five-four").with_rule(rule_named(rule.value, form.value, max_rate))
-    values = parse_settings(settings) or defaults(chosen.model(model), chosen.actions)
+    values = parse_settings(settings)
     with progress_bar("simulating") as progress:
-        study = play(chosen, model, values, learners, trials, seed, progress)
+        if like:
+            inputs = recorded(like)
+            study, notes = doubles(
+                inputs, model, values, learners, trials, seed, as_published, progress
+            )
+            for sentence in notes:
+                note(sentence)
+        else:
+            chosen = task_with(task, rule.value, form.value, max_rate, order and order.value)
+            values = values or defaults(chosen.model(model), chosen.actions)
+            study = play(
+                chosen, model, values, learners, trials, seed, progress, as_published=as_published
+            )
     write_study(study, out, fresh)
+    options = f" --task {task or 'five-four'}" if not like else ""
+    if as_published:
+        options += f" --reward-range {study.reward_range[0]:g},{study.reward_range[1]:g}"
     console.print(
         f"{len(study)} learners, {len(study.context)} trials → {out}\n"
-        f"Next: howlearn select {out} --task {task} --out results",
+        f"Next: howlearn select {out}{options} --out results",
         highlight=False,
         soft_wrap=True,
     )
-
-
-def defaults(model: object, actions: Sequence[str]) -> dict[str, list[float]]:
-    """Values for a model whose parameters were not set; a coin is then fair."""
-    from howlearn.models import PartitionModel
-
-    if not isinstance(model, PartitionModel):
-        return {f"p({action})": [1.0 / len(actions)] for action in actions[:-1]}
-    values: dict[str, list[float]] = {}
-    for _, parameter in model.parameters:
-        values.setdefault(parameter.name, []).append(parameter.default)
-    return values
-
-
-def parse_settings(settings: list[str] | None) -> dict[str, list[float]]:
-    """Parameters from ``eta=0.03`` or ``eta=0.003,0.010``.
-
-    >>> parse_settings(["eta=0.03,0.1", "gamma=0.2"])
-    {'eta': [0.03, 0.1], 'gamma': [0.2]}
-    """
-    from howlearn.errors import HowlearnError
-
-    values: dict[str, list[float]] = {}
-    for text in settings or []:
-        name, equals, numbers = text.rpartition("=")
-        try:
-            if not equals or name.strip() in values:
-                raise ValueError
-            values[name.strip()] = [float(number) for number in numbers.split(",")]
-        except ValueError:
-            raise HowlearnError(
-                f"--set {text!r}: write each parameter once, as eta=0.03 or eta=0.003,0.010"
-            ) from None
-    return values

@@ -4,13 +4,28 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from howlearn.fitting import Fits
 from howlearn.fitting.truncation import ALL, Truncation
+
+
+class Likelihoods(Protocol):
+    """What a criterion looks at: ``Fits``, or what a calibration keeps of them."""
+
+    @property
+    def n_scored(self) -> NDArray[np.int64]: ...
+
+    @property
+    def n_parameters(self) -> NDArray[np.int64]: ...
+
+    def n_fitted(self, truncation: Truncation) -> NDArray[np.int64]: ...
+
+    def log_likelihood(self, truncation: Truncation) -> NDArray[np.float64]: ...
+
+    def rest(self, truncation: Truncation) -> NDArray[np.float64]: ...
 
 
 @dataclass(frozen=True)
@@ -39,7 +54,7 @@ class Criterion(ABC):
         return (ALL,)
 
     @abstractmethod
-    def scores(self, fits: Fits) -> Scores:
+    def scores(self, fits: Likelihoods) -> Scores:
         """The score of every model for every learner."""
 
     def __repr__(self) -> str:
@@ -64,7 +79,7 @@ class PerParameter(Criterion):
     def price(self, n: NDArray[np.float64]) -> NDArray[np.float64]:
         """Nats per parameter for a learner with n trials."""
 
-    def scores(self, fits: Fits) -> Scores:
-        n = fits.study.n_scored
+    def scores(self, fits: Likelihoods) -> Scores:
+        n = fits.n_scored
         penalty = self.price(n.astype(float))[:, None] * fits.n_parameters
         return Scores(n, fits.log_likelihood(ALL), penalty)

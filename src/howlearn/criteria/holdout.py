@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from howlearn.criteria.criterion import Criterion, Scores
+from howlearn.criteria.criterion import Criterion, Likelihoods, Scores
 from howlearn.errors import HowlearnError
-from howlearn.fitting import Fits
 from howlearn.fitting.truncation import Truncation
 
 
@@ -34,8 +33,8 @@ class HoldOut(Criterion):
     def truncations(self) -> tuple[Truncation, ...]:
         return (float(self.split),)
 
-    def scores(self, fits: Fits) -> Scores:
+    def scores(self, fits: Likelihoods) -> Scores:
         split = float(self.split)
         rest = fits.rest(split)
-        left = fits.study.n_scored - fits.sizes[:, fits.at(split)]
+        left = fits.n_scored - fits.n_fitted(split)
         return Scores(left, rest, np.zeros_like(rest))

@@ -71,6 +71,11 @@ class Fits:
         return tuple(part.model for part in self.of.values())
 
     @property
+    def n_scored(self) -> NDArray[np.int64]:
+        """Scored trials of every learner: the n of every criterion."""
+        return self.study.n_scored
+
+    @property
     def n_parameters(self) -> NDArray[np.int64]:
         """D of every model for every learner; a cell that was never shown to it is not counted."""
         return np.stack([part.n_parameters for part in self.of.values()], axis=1)
@@ -84,6 +89,10 @@ class Fits:
             f"nothing was fitted at truncation {truncation!r}; there are "
             f"{', '.join(map(repr, self.truncations))}: add it to fit(…, truncations=…)"
         )
+
+    def n_fitted(self, truncation: Truncation) -> NDArray[np.int64]:
+        """Scored trials that were fitted, of every learner."""
+        return self.sizes[:, self.at(truncation)]
 
     @property
     def fullest(self) -> Truncation:

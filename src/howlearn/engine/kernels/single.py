@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from howlearn.engine.kernels.example import update_with
-from howlearn.engine.kernels.numeric import CACHED, FLAGS, LEARNED, RESET
+from howlearn.engine.kernels.numeric import CACHED, FLAGS, LEARNED, RESET, SCORED
 
 
 @njit(**FLAGS)
@@ -49,40 +49,48 @@ def replay(context, action, feedback, flags, cell_of, theta, out):
 def play(
     context,
     draws,
-    phase,
-    probability,
-    reward,
-    otherwise,
+    gains,
+    first_gains,
     gain_scale,
     gain_shift,
     cell_of,
     theta,
+    flags,
     actions,
     rewards,
 ):
-    """Draw actions and rewards where the context has a cell.
+    """Draw actions, where the context has a cell, and pay what they earn.
 
-    draws[trial] holds two uniform numbers, for the action and for the reward; the feedback that
-    the rule sees is gain_shift + gain_scale · reward.
+    gains[trial, action] is what each action would earn; first_gains, unless it is empty, stands in
+    at the first trial of every cell. A trial that is not scored keeps the action and the reward
+    that are there: it was instructed. The feedback that the rule sees is gain_shift + gain_scale ·
+    reward; a trial that does not teach has none.
     """
-    n_actions = probability.shape[2]
+    n_actions = gains.shape[1]
     h = np.zeros((len(theta), n_actions))
+    visited = np.zeros(len(theta), np.bool_)
     log_p = np.empty(n_actions)
     for t in range(len(context)):
+        if flags[t] & RESET:
+            h[:] = 0.0
         cell = cell_of[context[t]]
         if cell < 0:
             continue
         log_policy(h[cell], log_p)
-        action = n_actions - 1
-        cumulated = 0.0
-        for a in range(n_actions - 1):
-            cumulated += math.exp(log_p[a])
-            if draws[t, 0] < cumulated:
-                action = a
-                break
-        where = (phase[t], context[t], action)
-        paid = draws[t, 1] < probability[where]
-        gain = reward[where] if paid else otherwise[where]
-        actions[t] = action
-        rewards[t] = gain
-        learn(h[cell], log_p, action, gain_shift + gain_scale * gain, theta[cell])
+        if flags[t] & SCORED:
+            action = n_actions - 1
+            cumulated = 0.0
+            for a in range(n_actions - 1):
+                cumulated += math.exp(log_p[a])
+                if draws[t] < cumulated:
+                    action = a
+                    break
+            actions[t] = action
+            rewards[t] = gains[t, action]
+            if len(first_gains) and not visited[cell]:
+                rewards[t] = first_gains[t, action]
+        visited[cell] = True
+        if flags[t] & LEARNED:
+            learn(h[cell], log_p, actions[t], gain_shift + gain_scale * rewards[t], theta[cell])
+        else:
+            rewards[t] = math.nan

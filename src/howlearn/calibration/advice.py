@@ -1,0 +1,66 @@
+"""The constants that a calibration recommends, for ``howlearn select --calibration``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from howlearn.criteria import Criterion, criterion_named
+from howlearn.errors import HowlearnError
+from howlearn.model import Model
+from howlearn.study import Study
+
+RECOMMENDATION = "recommendation.json"
+FAR = 2.0  # a calibration for half or twice as many trials is worth a note
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What a calibration recommends, and for what."""
+
+    folder: Path
+    criteria: tuple[Criterion, ...]
+    models: tuple[str, ...]
+    median_trials: float
+
+
+def advised(folder: Path) -> Advice:
+    """Read the recommendation that ``howlearn calibrate`` left in a folder."""
+    file = folder / RECOMMENDATION if folder.is_dir() else folder
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+        return Advice(
+            folder,
+            tuple(criterion_named(text) for text in found["criteria"]),
+            tuple(map(str, found["models"])),
+            float(found["median_trials"]),
+        )
+    except OSError:
+        raise HowlearnError(
+            f"there is no {file}: make a calibration with howlearn calibrate, or let one that was "
+            "interrupted go on by starting it again"
+        ) from None
+    except (ValueError, KeyError, TypeError, AttributeError, HowlearnError):
+        raise HowlearnError(f"{file} is not a recommendation of howlearn calibrate") from None
+
+
+def doubts(advice: Advice, study: Study, candidates: Sequence[Model]) -> list[str]:
+    """Ways in which a calibration is not for this study."""
+    sentences = []
+    names = tuple(model.name for model in candidates)
+    if set(names) != set(advice.models):
+        sentences.append(
+            f"the calibration in {advice.folder} is for other candidates "
+            f"({', '.join(advice.models)}); its constants may not suit these"
+        )
+    n = float(np.median(study.n_scored))
+    if not 1 / FAR < n / advice.median_trials < FAR:
+        sentences.append(
+            f"the calibration in {advice.folder} is for {advice.median_trials:g} trials, these "
+            f"learners have {n:g} (median); its constants may not suit them"
+        )
+    return sentences

@@ -1,0 +1,125 @@
+"""``calibrate``: the paper's procedure for any design."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from howlearn.calibration.contests import (
+    CALIBRATION,
+    FRESH,
+    SPLITS,
+    Memory,
+    Progress,
+    Store,
+    contests,
+)
+from howlearn.calibration.design import ENOUGH, Design, LikeDesign, TaskDesign
+from howlearn.calibration.errors import GOALS, Goal
+from howlearn.calibration.heuristics import slope_table
+from howlearn.calibration.result import Calibration, constants_for
+from howlearn.criteria import Penalized
+from howlearn.errors import HowlearnError
+from howlearn.model import Model
+from howlearn.models.candidates import candidates
+from howlearn.simulation import Parameters
+from howlearn.study import Study
+from howlearn.task import Task
+
+
+def calibrate(
+    task: Task | str | None = None,
+    models: Sequence[Model] | None = None,
+    parameters: Parameters | Mapping[str, Parameters] | None = None,
+    learners: int | None = None,
+    trials: int | None = None,
+    seed: int = 0,
+    *,
+    like: Study | None = None,
+    constants: Sequence[float] | None = None,
+    splits: Sequence[float] = SPLITS,
+    goal: Goal = "maximum",
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Calibration:
+    """Simulate learners of every model, fit every candidate to each, and find good constants.
+
+    ``parameters`` are common ones, ``{"eta": 0.03}``, or by model, ``{"ByShape": {"eta": 0.1}}``; a
+    ``Range`` lets every learner and cell draw its own. With ``like`` the learners are doubles of
+    recorded ones: the same contexts and number of trials, every model at the estimates for that
+    learner. ``goal`` says what a good constant makes small: the largest error over the models, as
+    the paper chose, or the average one.
+
+    >>> import howlearn as hl
+    >>> result = hl.calibrate("shepard-1", parameters={"eta": 0.1}, learners=20, trials=60)
+    >>> result.errors.columns[:5]
+    ['criterion', 'setting', 'true_model', 'error', 'standard_error']
+    """
+    task = Task.load(task) if isinstance(task, str) else task
+    if like is not None:
+        if parameters or trials is not None:
+            raise HowlearnError("doubles of recorded learners have their parameters and trials")
+        own = models or (task.models if task else candidates(like.contexts, like.features))
+        design: Design = LikeDesign(like, own, task, learners, seed, threads)
+    elif task is not None:
+        own = models or task.models
+        by_model = by_model_name(parameters or {})
+        design = TaskDesign(task, tuple(own), by_model, learners or ENOUGH, trials, seed)
+    else:
+        raise HowlearnError("a calibration needs a task, or a recorded study to imitate")
+    return calibrate_design(
+        design, own, constants, splits, goal, threads=threads, progress=progress
+    )
+
+
+def by_model_name(parameters: Parameters | Mapping[str, Parameters]) -> dict[str, Parameters]:
+    """Parameters by the model's name; common ones stand under "".
+
+    >>> by_model_name({"eta": 0.03, "ByShape": {"eta": 0.1}})
+    {'': {'eta': 0.03}, 'ByShape': {'eta': 0.1}}
+    """
+    common: dict[str, object] = {}
+    found: dict[str, Parameters] = {}
+    for name, value in parameters.items():
+        if isinstance(value, Mapping):
+            found[name] = value
+        else:
+            common[name] = value
+    return {"": common, **found} if common else found  # pyright: ignore[reportReturnType]
+
+
+def calibrate_design(
+    design: Design,
+    models: Sequence[Model],
+    constants: Sequence[float] | None = None,
+    splits: Sequence[float] = SPLITS,
+    goal: Goal = "maximum",
+    store: Store | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Calibration:
+    """Calibrate on a design; parts that the store has already are not computed again."""
+    if goal not in GOALS:
+        raise HowlearnError(f"the goal is {' or '.join(GOALS)}, not {goal}")
+    for c in constants or ():
+        Penalized(c)  # refuses what cannot be
+    if design.learners < 2:
+        raise HowlearnError("an error rate needs at least two learners of every model")
+    found, estimates = contests(
+        design,
+        models,
+        splits,
+        (CALIBRATION, FRESH),
+        store if store is not None else Memory(),
+        threads,
+        progress,
+    )
+    contest = found[CALIBRATION]
+    chosen = tuple(sorted({*constants})) if constants else constants_for(contest.n_scored)
+    slope = slope_table(
+        contest.all_trials,
+        contest.n_parameters,
+        contest.n_scored,
+        contest.models,
+        [f"{contest.truths[k]} {i + 1}" for i, k in enumerate(contest.true)],
+    )
+    return Calibration(contest, found[FRESH], estimates, chosen, goal, slope)

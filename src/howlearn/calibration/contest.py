@@ -1,0 +1,115 @@
+"""The candidates' likelihoods for learners whose true model is known: all that errors need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from howlearn.criteria import Criterion
+from howlearn.errors import HowlearnError
+from howlearn.fitting import Fits
+from howlearn.fitting.truncation import ALL, Truncation
+from howlearn.selection import ranking
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Contest:
+    """Candidates fitted to simulated learners; the axes are learner, (split), model."""
+
+    truths: tuple[str, ...]
+    models: tuple[str, ...]
+    splits: tuple[float, ...]
+    true: NDArray[np.int64]  # of each learner: which of the truths made it
+    n_scored: NDArray[np.int64]
+    n_parameters: NDArray[np.int64]
+    all_trials: Floats  # log-likelihoods at the estimates from all trials
+    later_trials: Floats  # of the trials after each split, at the estimates from those before
+    trained: NDArray[np.int64]  # trials before each split: [learner, split]
+
+    def __len__(self) -> int:
+        return len(self.true)
+
+    def log_likelihood(self, truncation: Truncation) -> Floats:
+        if truncation != ALL:
+            raise HowlearnError(f"the likelihood of the first {truncation!r} was not kept")
+        return self.all_trials
+
+    def rest(self, truncation: Truncation) -> Floats:
+        return self.later_trials[:, self._at(truncation)]
+
+    def n_fitted(self, truncation: Truncation) -> NDArray[np.int64]:
+        return self.trained[:, self._at(truncation)]
+
+    def _at(self, truncation: Truncation) -> int:
+        if truncation not in self.splits:
+            raise HowlearnError(
+                f"nothing was fitted at split {truncation!r}; there are "
+                f"{', '.join(f'{split:g}' for split in self.splits)}"
+            )
+        return self.splits.index(float(truncation))
+
+    def selected(self, criterion: Criterion) -> NDArray[np.int64]:
+        """The model that a criterion selects for each learner."""
+        return ranking(criterion.scores(self).score, self.n_parameters)[:, 0]
+
+    @property
+    def own(self) -> NDArray[np.int64]:
+        """Of each learner: the true model among the candidates, −1 if it is none of them."""
+        places = [self.models.index(t) if t in self.models else -1 for t in self.truths]
+        return np.array(places)[self.true]
+
+    def frame(self) -> pl.DataFrame:
+        """One row per learner, to be kept in a file."""
+        n_models, n_splits = len(self.models), len(self.splits)
+        return pl.DataFrame(
+            {
+                "true": self.true,
+                "n_scored": self.n_scored,
+                "n_parameters": self.n_parameters,
+                "all_trials": self.all_trials,
+                "later_trials": self.later_trials.reshape(-1, n_splits * n_models),
+                "trained": self.trained,
+            }
+        )
+
+
+def contest_of(fits: Fits, truths: Sequence[str], true: NDArray[np.int64]) -> Contest:
+    """What is kept of fits at ``ALL`` and at splits."""
+    splits = tuple(float(t) for t in fits.truncations if t != ALL)
+    later = [fits.rest(split) for split in splits]
+    return Contest(
+        tuple(truths),
+        tuple(fits.of),
+        splits,
+        true,
+        fits.n_scored,
+        fits.n_parameters,
+        fits.log_likelihood(ALL),
+        np.stack(later, axis=1) if later else np.empty((len(true), 0, len(fits.of))),
+        np.stack([fits.n_fitted(split) for split in splits], axis=1)
+        if splits
+        else np.empty((len(true), 0), np.int64),
+    )
+
+
+def contest_from(
+    frame: pl.DataFrame, truths: Sequence[str], models: Sequence[str], splits: Sequence[float]
+) -> Contest:
+    """A contest from the rows of its ``frame``."""
+    return Contest(
+        tuple(truths),
+        tuple(models),
+        tuple(splits),
+        frame["true"].to_numpy(),
+        frame["n_scored"].to_numpy(),
+        frame["n_parameters"].to_numpy(),
+        frame["all_trials"].to_numpy(),
+        frame["later_trials"].to_numpy().reshape(-1, len(splits), len(models)),
+        frame["trained"].to_numpy().reshape(-1, len(splits)),
+    )

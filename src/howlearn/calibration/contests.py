@@ -1,0 +1,127 @@
+"""Simulate learners of every model and fit every candidate, part by part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import polars as pl
+
+from howlearn.calibration.contest import Contest, contest_from, contest_of
+from howlearn.calibration.design import Design
+from howlearn.calibration.recovery import estimates_of
+from howlearn.errors import HowlearnError
+from howlearn.fitting import Fits, fit
+from howlearn.fitting.truncation import ALL
+from howlearn.model import Model
+
+PART = 500  # learners in a part: little is lost when a run is stopped
+CALIBRATION, FRESH = 0, 1  # streams of random numbers: who chooses the constants, who tests them
+SPLITS = tuple(round(0.1 * k, 1) for k in range(1, 10))
+
+Progress = Callable[[int, int], None]  # learners done, learners in all
+
+
+class Store(Protocol):
+    """Where finished parts are kept."""
+
+    def has(self, tables: list[str], number: int) -> bool: ...
+
+    def write(self, number: int, tables: Mapping[str, pl.DataFrame]) -> None: ...
+
+    def read(self, table: str) -> pl.LazyFrame: ...
+
+
+class Memory:
+    """Parts that nobody keeps after the run."""
+
+    def __init__(self) -> None:
+        self.tables: dict[str, dict[int, pl.DataFrame]] = {}
+
+    def has(self, tables: list[str], number: int) -> bool:
+        return all(number in self.tables.get(table, {}) for table in tables)
+
+    def write(self, number: int, tables: Mapping[str, pl.DataFrame]) -> None:
+        for name, frame in tables.items():
+            self.tables.setdefault(name, {})[number] = frame
+
+    def read(self, table: str) -> pl.LazyFrame:
+        parts = self.tables[table]
+        return pl.concat([parts[number] for number in sorted(parts)]).lazy()
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some learners of one true model, of one stream of random numbers."""
+
+    number: int
+    stream: int
+    truth: int
+    start: int
+    stop: int
+
+
+def parts_of(design: Design, streams: Sequence[int]) -> Iterator[Part]:
+    """All learners of a design in parts, always cut in the same way."""
+    number = 0
+    for stream in streams:
+        for truth in range(len(design.truths)):
+            for start in range(0, design.learners, PART):
+                stop = min(start + PART, design.learners)
+                yield Part(number, stream, truth, start, stop)
+                number += 1
+
+
+def contests(
+    design: Design,
+    models: Sequence[Model],
+    splits: Sequence[float],
+    streams: Sequence[int],
+    store: Store,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    label: str = "",
+) -> tuple[dict[int, Contest], pl.DataFrame]:
+    """A contest per stream, and the estimates of the first one; finished parts are not repeated.
+
+    ``label`` keeps the parts of several designs apart in one store.
+    """
+    if len({*splits}) != len(splits) or not all(0 < split < 1 for split in splits):
+        raise HowlearnError(f"splits lie between 0 and 1, each given once, not {list(splits)}")
+    truncations = [*sorted(map(float, splits)), ALL]
+    names = [model.name for model in design.truths]
+    total = len(streams) * len(design.truths) * design.learners
+    done = 0
+    contest_table, estimates_table = f"contest{label}", f"estimates{label}"
+    for part in parts_of(design, streams):
+        if not store.has([contest_table, estimates_table], part.number):
+            study, theta = design.simulate(part.truth, part.stream, part.start, part.stop)
+            fits = fit(study, models, truncations, threads)
+            true = np.full(len(study), part.truth, np.int64)
+            stream = pl.lit(part.stream, pl.Int64).alias("stream")
+            contest = contest_of(fits, names, true).frame().with_columns(stream)
+            estimates = _estimates(fits, names[part.truth], theta).with_columns(stream)
+            store.write(part.number, {contest_table: contest, estimates_table: estimates})
+        done += part.stop - part.start
+        if progress:
+            progress(done, total)
+    frame = store.read(contest_table).collect()
+    found = {
+        stream: contest_from(
+            frame.filter(stream=stream), names, [m.name for m in models], truncations[:-1]
+        )
+        for stream in streams
+    }
+    estimates = store.read(estimates_table).filter(pl.col("stream") == streams[0]).collect()
+    return found, estimates.drop("stream")
+
+
+def _estimates(fits: Fits, model: str, theta: np.ndarray) -> pl.DataFrame:
+    """Of the true model; empty if it is not a candidate."""
+    if model in fits.of:
+        return estimates_of(fits, model, theta)
+    first = next(iter(fits.of))
+    nobody = np.zeros_like(fits.of[first].theta[:, 0])
+    return estimates_of(fits, first, nobody).clear()

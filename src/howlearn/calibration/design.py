@@ -1,0 +1,224 @@
+"""Who is simulated: learners of a task with given parameters, or doubles of recorded learners."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howlearn.errors import HowlearnError
+from howlearn.fitting import fit
+from howlearn.inputs import Inputs
+from howlearn.model import Model
+from howlearn.simulation import Parameters, Range, simulate
+from howlearn.simulation.rewards import RecordedRewards
+from howlearn.simulation.values import Value, defaults, drawn, owners, parameter_values
+from howlearn.study import Study
+from howlearn.task import Task
+
+Floats = NDArray[np.float64]
+ENOUGH = 200  # learners per model, unless another number is asked for
+MANY = 2_000  # recorded learners who get a double each; of more, so many are picked evenly
+
+
+class Design(Protocol):
+    """A way of making learners whose true model is known."""
+
+    @property
+    def truths(self) -> tuple[Model, ...]: ...
+
+    @property
+    def actions(self) -> tuple[str, ...]: ...
+
+    @property
+    def learners(self) -> int:
+        """Of each true model."""
+        ...
+
+    def simulate(self, truth: int, stream: int, start: int, stop: int) -> tuple[Study, Floats]:
+        """Learners start to stop of a true model, with their parameters [learner, parameter]."""
+        ...
+
+    def described(self) -> dict[str, Any]:
+        """For the manifest: everything that decides who is simulated."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class TaskDesign:
+    """Learners of a task; ``parameters`` by the name of the model, or under "" for all others."""
+
+    task: Task
+    truths: tuple[Model, ...]
+    parameters: Mapping[str, Parameters]
+    learners: int = ENOUGH
+    trials: int | None = None
+    seed: int = 0
+    as_published: bool = False
+
+    def __post_init__(self) -> None:
+        known = {"", *(model.name for model in self.truths)}
+        for name in self.parameters:
+            if name not in known:
+                raise HowlearnError(
+                    f"parameters are given for model {name}, which is not simulated; simulated "
+                    f"are {', '.join(model.name for model in self.truths)}"
+                )
+        for truth in range(len(self.truths)):
+            self.values(truth)
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        return self.task.actions
+
+    def values(self, truth: int) -> list[Value]:
+        """What is given for a true model: for all of its parameters, a value or a range."""
+        model = self.truths[truth]
+        mine = {owner.name for owner in owners(model, self.actions)}
+        common = {k: v for k, v in self.parameters.get("", {}).items() if k in mine}
+        own = self.parameters.get(model.name, {})
+        return parameter_values(
+            model, {**defaults(model, self.actions), **common, **own}, self.actions
+        )
+
+    def simulate(self, truth: int, stream: int, start: int, stop: int) -> tuple[Study, Floats]:
+        seeds = (self.seed, truth, stream)
+        theta = drawn(self.values(truth), range(start, stop), seeds)
+        study = simulate(
+            self.task,
+            self.truths[truth],
+            theta,
+            trials=self.trials,
+            seed=seeds,
+            first=start,
+            as_published=self.as_published,
+        )
+        return study, theta
+
+    def described(self) -> dict[str, Any]:
+        return {
+            "task": self.task.name,
+            "trials": self.trials or self.task.trials,
+            "order": self.task.order,
+            "learners_per_model": self.learners,
+            "seed": self.seed,
+            "as_published": self.as_published,
+            "parameters": {
+                model.name: [_text(value) for value in self.values(truth)]
+                for truth, model in enumerate(self.truths)
+            },
+        }
+
+
+def _text(value: Value) -> str:
+    return f"{value.lower:g}:{value.upper:g}" if isinstance(value, Range) else f"{value:g}"
+
+
+class LikeDesign:
+    """Doubles: each recorded learner's contexts and n, every model at that learner's estimates."""
+
+    def __init__(
+        self,
+        study: Study,
+        truths: Sequence[Model],
+        task: Task | None = None,
+        learners: int | None = None,
+        seed: int = 0,
+        threads: int | None = None,
+    ) -> None:
+        self.truths = tuple(truths)
+        self.actions = study.actions
+        self.task, self.seed = task, seed
+        self.recorded = len(study)
+        if learners is None:
+            whole = -(-ENOUGH // len(study)) * len(study)
+            learners = whole if len(study) <= MANY else MANY
+        self.learners = learners
+        # Cycle through few, pick evenly among many.
+        who = np.arange(learners) % len(study)
+        if learners < len(study):
+            who = np.arange(learners) * len(study) // learners
+        self.who = who
+        self.study = study.take(np.unique(who))
+        self.place = np.searchsorted(np.unique(who), who)
+        self.fits = fit(self.study, self.truths, threads=threads)
+
+    def simulate(self, truth: int, stream: int, start: int, stop: int) -> tuple[Study, Floats]:
+        model = self.truths[truth]
+        place = self.place[start:stop]
+        theta = self.fits.of[model.name].theta[place, 0]
+        study = simulate(
+            self.task,
+            model,
+            theta,
+            seed=(self.seed, truth, stream),
+            first=start,
+            like=self.study.take(place),
+        )
+        return study, theta
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user should know about the rewards."""
+        if self.task is not None and self.task.rewards:
+            return ()
+        rewards = RecordedRewards(self.study)
+        for trials in self.study:
+            rewards.complete(trials)
+        note = (
+            "no task file says what the actions earn, so rewards are drawn from what each learner "
+            "was paid for the same action in the same context, as if they never changed"
+        )
+        if rewards.implied:
+            note += (
+                f"; for {rewards.implied:,} actions that a learner never tried in a context, "
+                "right or wrong follows from the others"
+            )
+        if rewards.borrowed:
+            note += f"; for {rewards.borrowed:,} it is what other learners or contexts were paid"
+        return (note,)
+
+    def described(self) -> dict[str, Any]:
+        return {
+            "like": {"sequences": self.recorded, "trials": int(self.study.starts[-1])},
+            "task": self.task.name if self.task else None,
+            "learners_per_model": self.learners,
+            "seed": self.seed,
+        }
+
+
+def doubles(
+    inputs: Inputs,
+    model: str,
+    parameters: Parameters,
+    learners: int | None = None,
+    trials: int | None = None,
+    seed: int = 0,
+    as_published: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[Study, tuple[str, ...]]:
+    """Doubles who follow one model, at given parameters or else at each learner's estimates."""
+    known = {candidate.name: candidate for candidate in inputs.candidates}
+    if model not in known:
+        raise HowlearnError(
+            f"the results have no model {model!r}; their models are {', '.join(known)}"
+        )
+    n = learners or len(inputs.study)
+    design = LikeDesign(inputs.study, [known[model]], inputs.task, n, seed)
+    place = design.place
+    theta = design.fits.of[model].theta[place, 0]
+    study = simulate(
+        inputs.task,
+        known[model],
+        parameters or theta,
+        None if not parameters else n,
+        trials,
+        seed,
+        progress,
+        like=design.study.take(place),
+        as_published=as_published,
+    )
+    return study, design.notes

@@ -1,0 +1,33 @@
+"""A calibration as a folder: parts that survive an interruption, then tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from howlearn.calibration.advice import RECOMMENDATION
+from howlearn.calibration.result import Calibration
+from howlearn.folder import write_json, write_whole
+
+TABLES = ("errors", "settings", "confusion", "recovery", "slope")
+CHARTS = ("errors-penalized", "errors-holdout", "confusion", "recovery")
+OUTPUTS = {
+    RECOMMENDATION,
+    *(f"{table}.csv" for table in TABLES),
+    *(f"{chart}.{ending}" for chart in CHARTS for ending in ("svg", "png")),
+}
+
+
+def write_tables(folder: Path, tables: Mapping[str, pl.DataFrame]) -> None:
+    """Each table whole or not at all."""
+    for name, frame in tables.items():
+        write_whole(folder / f"{name}.csv", frame.write_csv)
+
+
+def write_calibration(folder: Path, calibration: Calibration, about: Mapping[str, Any]) -> None:
+    """The tables, and last the recommendation: where it is, everything is."""
+    write_tables(folder, {table: getattr(calibration, table) for table in TABLES})
+    write_json(folder / RECOMMENDATION, {**calibration.recommendation, **about})

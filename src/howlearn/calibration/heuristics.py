@@ -1,0 +1,61 @@
+"""Dimension jump and slope heuristic over the candidates, for each learner and for all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from howlearn.calibration.slope import dimension_jump, pooled_jump, slope_heuristic
+
+Floats = NDArray[np.float64]
+MOST = 500  # learners who are looked at one by one
+SCHEMA = {
+    "method": pl.String,
+    "learner": pl.String,  # empty: all learners together
+    "applies": pl.Boolean,
+    "kappa": pl.Float64,
+    "c": pl.Float64,
+    "selected_model": pl.String,
+    "reason": pl.String,
+}
+
+
+def slope_table(
+    log_likelihood: Floats,
+    n_parameters: NDArray[np.int64],
+    n_trials: NDArray[np.int64],
+    models: Sequence[str],
+    learners: Sequence[str],
+) -> pl.DataFrame:
+    """What both methods say; without a constant where they do not apply."""
+    rows = []
+    pooled = pooled_jump(log_likelihood, n_parameters, n_trials)
+    middle = float(np.median(n_trials))
+    rows.append(_row("dimension jump", None, pooled, None, middle))
+    mean_d = n_parameters.mean(axis=0)
+    contrast = -log_likelihood.mean(axis=0)
+    slope = slope_heuristic(mean_d, mean_d, contrast)
+    rows.append(_row("slope heuristic", None, slope, _name(models, slope.selected), middle))
+    for i in range(min(len(n_trials), MOST)):
+        d, n = n_parameters[i].astype(float), int(n_trials[i])
+        # −ℓ/n against D/n: the slope is in nats per parameter.
+        jump = dimension_jump(d / n, d, -log_likelihood[i] / n, n)
+        rows.append(_row("dimension jump", learners[i], jump, _name(models, jump.selected), n))
+        slope = slope_heuristic(d / n, d, -log_likelihood[i] / n)
+        rows.append(_row("slope heuristic", learners[i], slope, _name(models, slope.selected), n))
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+
+def _row(
+    method: str, learner: str | None, found: object, model: str | None, n: float
+) -> tuple[object, ...]:
+    kappa, applies, reason = (getattr(found, name) for name in ("kappa", "applies", "reason"))
+    c = None if kappa is None else kappa / max(np.log(n) ** 2, 1e-300)
+    return method, learner, applies, kappa, c, model, reason
+
+
+def _name(models: Sequence[str], place: int | None) -> str | None:
+    return None if place is None else models[place]

@@ -1,0 +1,107 @@
+"""What users write in options: parameters, ranges of numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from howlearn.errors import HowlearnError
+
+if TYPE_CHECKING:
+    from howlearn.simulation.values import Value
+
+STEPS = 7  # values in a range that does not say its step
+
+
+def parse_settings(settings: list[str] | None) -> dict[str, list[Value]]:
+    """Parameters from ``eta=0.03``, ``eta=0.003,0.010`` or ``eta=0.01:0.1``.
+
+    >>> parse_settings(["eta=0.03,0.1", "gamma=0.2"])
+    {'eta': [0.03, 0.1], 'gamma': [0.2]}
+    """
+    found = parse_settings_by_model(settings)
+    if set(found) - {""}:
+        raise HowlearnError(
+            f"--set {settings!r}: there is one model only, so a parameter is set by eta=0.03"
+        )
+    return found.get("", {})
+
+
+def parse_settings_by_model(settings: list[str] | None) -> dict[str, dict[str, list[Value]]]:
+    """Parameters by model, from ``ByShape:eta=0.03``; those without a model stand under "".
+
+    >>> parse_settings_by_model(["eta=0.03", "ByShape:eta=0.01:0.1"])
+    {'': {'eta': [0.03]}, 'ByShape': {'eta': [Range(lower=0.01, upper=0.1)]}}
+    """
+    found: dict[str, dict[str, list[Value]]] = {}
+    for text in settings or []:
+        left, equals, numbers = text.rpartition("=")
+        model, _, name = (part.strip() for part in left.rpartition(":"))
+        mine = found.setdefault(model, {})
+        try:
+            if not equals or not name or name in mine:
+                raise ValueError
+            mine[name] = [_value(number) for number in numbers.split(",")]
+        except ValueError:
+            raise HowlearnError(
+                f"--set {text!r}: write each parameter once, as eta=0.03, eta=0.003,0.010 (one per "
+                "cell), eta=0.01:0.1 (a range), or for one model ByShape:eta=0.03"
+            ) from None
+    return found
+
+
+def _value(text: str) -> Value:
+    from howlearn.simulation.values import Range
+
+    lower, colon, upper = text.partition(":")
+    return Range(float(lower), float(upper)) if colon else float(text)
+
+
+def parse_numbers(text: str, option: str) -> tuple[float, ...]:
+    """Numbers from ``0.1,0.2``, ``60:600`` (several, evenly on the log scale), ``60:600:60``.
+
+    >>> parse_numbers("60:600:180", "--trials"), parse_numbers("0.2,0.5", "--splits")
+    ((60.0, 240.0, 420.0, 600.0), (0.2, 0.5))
+    >>> parse_numbers("60:600", "--trials")
+    (60.0, 88.0, 130.0, 190.0, 280.0, 410.0, 600.0)
+    """
+    try:
+        values = [value for part in text.split(",") for value in _several(part)]
+        if not values:
+            raise ValueError
+    except ValueError:
+        raise HowlearnError(
+            f"{option} {text!r}: write numbers as 100,200,400, a range as 60:600, or a range with "
+            "a step as 60:600:60"
+        ) from None
+    return tuple(sorted(set(values)))
+
+
+def _several(part: str) -> list[float]:
+    ends = [float(number) for number in part.split(":")]
+    if len(ends) == 1:
+        return ends
+    low, high, *step = ends
+    if not 0 < low <= high < float("inf") or len(step) > 1 or any(s <= 0 for s in step):
+        raise ValueError
+    if step:
+        n = int((high - low) / step[0] + 1e-9) + 1
+        if n > 10_000:
+            raise ValueError
+        return [float(f"{low + k * step[0]:.12g}") for k in range(n)]
+    if low == high:
+        return [low]
+    ratio = (high / low) ** (1 / (STEPS - 1))
+    inner = [float(f"{low * ratio**k:.2g}") for k in range(1, STEPS - 1)]
+    return [low, *(value for value in inner if low < value < high), high]
+
+
+def parse_counts(text: str, option: str) -> tuple[int, ...]:
+    """Whole numbers from 1 on, as ``parse_numbers`` takes them.
+
+    >>> parse_counts("20:200", "--learners")
+    (20, 29, 43, 63, 93, 140, 200)
+    """
+    values = parse_numbers(text, option)
+    if any(value < 1 or value != int(value) for value in values):
+        raise HowlearnError(f"{option} {text!r}: whole numbers from 1 on are needed")
+    return tuple(int(value) for value in values)

@@ -1,0 +1,124 @@
+"""What ``howlearn calibrate`` prints: the constants, their errors, and what to beware of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from howlearn.cli.show import console, listing_of
+
+if TYPE_CHECKING:
+    import polars as pl
+    from rich.table import Table
+
+    from howlearn.calibration.errors import Goal
+    from howlearn.calibration.result import Calibration
+
+GOAL = {"maximum": "smallest largest error", "average": "smallest mean error"}
+
+
+def summary(result: Calibration, out: Path, task: str | None) -> None:
+    """Constants and errors as a table, then sentences, then where the files are."""
+    console.print(_table(result))
+    for sentence in sentences(result):
+        console.print(sentence, soft_wrap=True)
+    charts(result, out)
+    console.print(f"Tables: {out}/", soft_wrap=True)
+    of_task = f" --task {task}" if task else ""
+    console.print(f"Next: howlearn select trials.csv{of_task} --calibration {out}", soft_wrap=True)
+
+
+def _table(result: Calibration) -> Table:
+    found = result.recommendation
+    title = f"Errors for fresh learners, {found['learners_per_model']:,} per model"
+    listing = listing_of(title, "criterion", "chosen for", "mean error", "largest error")
+    for curve in result.tuned:
+        for goal, title in GOAL.items():
+            chosen = found[curve.name][goal]
+            name = chosen["criterion"]
+            if "kappa" in chosen:
+                name += f"\n[dim]{chosen['kappa']:.3g} nats per parameter[/]"
+            mark = " ←" if goal == result.goal else ""
+            listing.add_row(name, title + mark, *_errors(chosen["fresh"]))
+    for name, price in (("aic", "1 nat"), ("bic", "½ log(n) nats")):
+        as_c = f"c={found[name]['c']:.3g} at {found['median_trials']:g} trials"
+        listing.add_row(f"{name}\n[dim]{price} per parameter[/]", as_c, *_errors(found[name]))
+    return listing
+
+
+def _errors(fresh: dict[str, float | str]) -> tuple[str, str]:
+    return (
+        f"{fresh['mean_error']:.1%} ± {fresh['mean_standard_error']:.1%}",
+        f"{fresh['max_error']:.1%} ± {fresh['max_standard_error']:.1%}\n"
+        f"[dim]{fresh['worst_model']}[/]",
+    )
+
+
+def sentences(result: Calibration) -> list[str]:
+    """What the table does not say."""
+    found = []
+    goal: Goal = result.goal
+    for curve in result.tuned:
+        chosen = result.recommendation[curve.name][goal]
+        as_good = chosen["not_distinguishable"]
+        found.append(
+            f"{chosen['criterion']} has the {GOAL[goal]}; settings that cannot be told from it "
+            f"with so many learners: {_spans(as_good, curve.settings.tolist())}."
+        )
+        if chosen["never_selected"]:
+            found.append(
+                f"[yellow]Beware:[/] under {chosen['criterion']} no learner at all is given "
+                f"{', '.join(chosen['never_selected'])}."
+            )
+    flagged = result.settings.drop_nulls("never_selected")
+    for name, rows in _by_criterion(flagged):
+        worst = rows["never_selected"][0]
+        found.append(
+            f"Flagged in settings.csv: {len(rows)} of the settings of {name} never select some "
+            f"candidate (at {rows['setting'][0]:g}: {worst})."
+            if rows["setting"][0] is not None
+            else f"Flagged in settings.csv: {name} never selects {worst}."
+        )
+    for row in result.pooled_slope.iter_rows(named=True):
+        given = (
+            f"κ = {row['kappa']:.3g} nats (c = {row['c']:.3g})" if row["applies"] else "no constant"
+        )
+        found.append(f"{row['method'].capitalize()}: {given}. {row['reason']}")
+    return found
+
+
+def _by_criterion(frame: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
+    return [(str(key[0]), rows) for key, rows in frame.group_by("criterion", maintain_order=True)]
+
+
+def _spans(chosen: list[float], grid: list[float]) -> str:
+    """Neighbours on the grid as ranges.
+
+    >>> _spans([0.1, 0.2, 0.5], [0.1, 0.2, 0.3, 0.5])
+    '0.1 to 0.2, 0.5'
+    """
+    spans: list[list[float]] = []
+    last = -2
+    for value in chosen:
+        place = grid.index(value)
+        if place == last + 1 and spans:
+            spans[-1].append(value)
+        else:
+            spans.append([value])
+        last = place
+    return ", ".join(
+        f"{span[0]:g}" if len(span) == 1 else f"{span[0]:g} to {span[-1]:g}" for span in spans
+    )
+
+
+def charts(result: Calibration, out: Path) -> None:
+    """Draw what was found, if the extra is there; otherwise say how to get it."""
+    from howlearn.report import save
+
+    if not save.available():
+        console.print(save.MISSING)
+        return
+    from howlearn.report.charts import of_calibration
+
+    for stem, chart in of_calibration(result).items():
+        save.save(chart, out / stem)

@@ -1,0 +1,106 @@
+"""What a run works on, from its options: the task, the study, the candidates.
+
+The options of ``select`` stand in the manifest of its results, so that a later command can take up
+the same study.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, cast
+
+from howlearn.errors import HowlearnError
+from howlearn.folder import MANIFEST
+from howlearn.manifest import describe, hash_of
+from howlearn.model import Model
+from howlearn.models.candidates import candidates, model_named, one_rate_versions
+from howlearn.reading import ReadOptions, read
+from howlearn.rule import Form
+from howlearn.rules import rule_named
+from howlearn.study import Study
+from howlearn.task import Task
+from howlearn.task.file import Order
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """A study with the task it belongs to and the models that compete."""
+
+    task: Task | None
+    study: Study
+    candidates: tuple[Model, ...]
+
+
+def load(files: Sequence[str], options: Mapping[str, Any]) -> Inputs:
+    """Read the files and build the candidates as the options say."""
+    rule = rule_named(options["rule"], options["form"], options["max_rate"])
+    task = Task.load(options["task"]).with_rule(rule) if options["task"] else None
+    reading = {field.name: options[field.name] for field in fields(ReadOptions)}
+    study = read(list(files), task=task, **reading)
+    base = task.models if task else candidates(study.contexts, study.features, rule)
+    whose = f"task {task.name}" if task else "the study"
+    return Inputs(task, study, chosen_models(base, options, whose))
+
+
+def task_with(
+    name: str | None, rule: str, form: Form, max_rate: float, order: str | None = None
+) -> Task:
+    """A task as the options of a simulation describe it; by default the paper's."""
+    task = Task.load(name or "five-four").with_rule(rule_named(rule, form, max_rate))
+    return replace(task, order=cast(Order, order)) if order else task
+
+
+def chosen_models(base: Sequence[Any], options: Mapping[str, Any], whose: str) -> tuple[Model, ...]:
+    """The candidates, or those that were named, and what was asked for besides."""
+    names = options["model"]
+    chosen: list[Model] = (
+        [model_named(base, name, whose) for name in names] if names else list(base)
+    )
+    if options["one_rate"]:
+        chosen += one_rate_versions([m for m in base if m in chosen])
+    return (*chosen, *(model_named(base, name, whose) for name in options["add_model"]))
+
+
+def recorded(results: Path) -> Inputs:
+    """The study and the candidates of the results that ``howlearn select`` left in a folder."""
+    manifest = _manifest(results)
+    files = [_found(name, known, results) for name, known in manifest["input"].items()]
+    inputs = load(files, manifest["options"])
+    if [describe(model) for model in inputs.candidates] != manifest["models"]:
+        raise HowlearnError(
+            f"the models of {results} cannot be built again: the task file has changed since; "
+            "run howlearn select anew"
+        )
+    return inputs
+
+
+def _manifest(results: Path) -> dict[str, Any]:
+    file = results / MANIFEST
+    try:
+        manifest = json.loads(file.read_text(encoding="utf-8"))
+        if manifest["command"] != "select":
+            raise KeyError
+        return {key: manifest[key] for key in ("input", "options", "models")}
+    except (OSError, ValueError, KeyError, TypeError):
+        raise HowlearnError(
+            f"{results} holds no results of howlearn select (its {MANIFEST} is missing, damaged, "
+            "or of another version)"
+        ) from None
+
+
+def _found(name: str, known: str, results: Path) -> str:
+    """A file of the study, where it was or beside the results, unchanged."""
+    for path in (Path(name), results.parent / name, results / name):
+        if path.is_file():
+            if hash_of(path) != known:
+                raise HowlearnError(
+                    f"{path} has changed since {results} was made; run howlearn select anew"
+                )
+            return str(path)
+    raise HowlearnError(
+        f"{results} was made from {name}, which is not there; start the command in the folder "
+        "where howlearn select was started"
+    )

@@ -1,0 +1,1 @@
+"""The numerical study of Aubert et al. (2025), reproduced and corrected."""

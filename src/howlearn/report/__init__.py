@@ -1,0 +1,1 @@
+"""Charts and pages: what the tables say, drawn. Needs the extra `report`."""

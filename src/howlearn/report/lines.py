@@ -1,0 +1,172 @@
+"""Lines with bands, rules and labels at their ends, in one panel or several: what curves share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from howlearn.report.scale import Scale, data_ticks, dodged, log_ticks, spanning
+from howlearn.report.style import colours, data, in_panels, labels, readable
+
+LINE_HEIGHT = 13  # pixels between two labels at the ends of lines
+SPARSE = 25  # settings that are marked by points besides the line
+MARKS = {
+    "panel": pl.String,
+    "kind": pl.String,
+    "series": pl.String,
+    "colour": pl.String,
+    "dashed": pl.Boolean,
+    "text": pl.String,
+    "x": pl.Float64,
+    "x2": pl.Float64,
+    "y": pl.Float64,
+    "y2": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+}
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A scale with its title and, where they are not left to Vega, its ticks and their texts."""
+
+    scale: Scale
+    title: str
+    ticks: Sequence[float] = ()
+    texts: Sequence[str | list[str]] = ()
+    format: str | None = None
+
+    def of(self, channel: type[alt.X] | type[alt.Y], field: str) -> Any:
+        """The axis as the encoding of a field."""
+        horizontal = channel is alt.X
+        options: dict[str, Any] = {"title": self.title, "grid": not horizontal}
+        if self.ticks:
+            options["values"] = [*self.ticks]
+        if self.texts:
+            places, texts = json.dumps([*self.ticks]), json.dumps([*self.texts])
+            options["labelExpr"] = f"{texts}[indexof({places}, datum.value)]"
+        if self.format is not None:
+            options["format"] = self.format
+        if horizontal:
+            options |= {"labelFlush": False, "labelOverlap": not self.ticks}
+        else:
+            options |= {"domain": False, "ticks": False, "labelPadding": 6}
+        if not self.ticks:  # Vega would thin out given ticks to this number as well
+            options["tickCount"] = max(2, int(self.scale.size / 50))
+        scale: dict[str, Any] = {"type": self.scale.kind, "nice": False}
+        scale["domain"] = [self.scale.low, self.scale.high]
+        if self.scale.kind == "symlog":
+            scale["constant"] = self.scale.constant
+        return channel(field, scale=alt.Scale(**scale), axis=alt.Axis(**options))
+
+
+def counts(values: Sequence[float], title: str, size: float, margin: float = 0) -> Axis:
+    """An axis for numbers of trials or learners: logarithmic where they span much."""
+    wide = min(values) > 0 and max(values) >= 8 * min(values)
+    scale = spanning(values, size - 2 * margin, "log" if wide else "linear")
+    scale = replace(scale, low=scale.value(-margin), high=scale.value(size - margin), size=size)
+    distinct = sorted(set(values))
+    ticks = data_ticks(scale, distinct)
+    if len(ticks) < len(distinct) and len(distinct) > 12:
+        ticks = log_ticks(scale) if wide else []
+    return Axis(scale, title, ticks, [f"{tick:,.10g}" for tick in ticks])
+
+
+def share_axis(title: str, size: float) -> Axis:
+    """An axis from 0 to 100%."""
+    return Axis(Scale("linear", 0, 1, size), title, format=".0%")
+
+
+def rows(kind: str, values: Sequence[dict[str, Any]]) -> pl.DataFrame:
+    """Marks of one kind: curve, bar, rule, or text to the left, centre or right of its place."""
+    frame = pl.DataFrame([*values], schema=MARKS)
+    return frame.with_columns(pl.lit(kind).alias("kind"))
+
+
+def banded(
+    frame: pl.DataFrame, names: Sequence[str], x: str, y: str, series: str = "true_model"
+) -> pl.DataFrame:
+    """One line per name, with a band of a standard error on both sides."""
+    colour, written = colours(names), labels(names)
+    name, error = pl.col(series).cast(pl.String), pl.col("standard_error").cast(pl.Float64)
+    value = pl.col(y).cast(pl.Float64)
+    return frame.select(
+        kind=pl.lit("curve"),
+        panel=pl.lit(""),
+        series=name,
+        text=name.replace_strict(written, return_dtype=pl.String),
+        colour=name.replace_strict(colour, return_dtype=pl.String),
+        dashed=pl.lit(False),
+        x=pl.col(x).cast(pl.Float64),
+        y=value,
+        low=(value - error).clip(0, 1),
+        high=(value + error).clip(0, 1),
+    )
+
+
+def end_labels(curves: pl.DataFrame, x: Axis, y: Axis, panel: str) -> list[pl.DataFrame]:
+    """A label to the right of each line's end, moved apart, and a thread from one to the other."""
+    ends = curves.filter(pl.col("panel") == panel, pl.col("y").is_finite())
+    ends = ends.sort("x", maintain_order=True).group_by("series", maintain_order=True).last()
+    heights = [y.scale.pixel(value) for value in ends["y"]]
+    places = dodged(heights, LINE_HEIGHT, 0, y.scale.size)
+    threads, texts = [], []
+    for end, place in zip(ends.to_dicts(), places, strict=True):
+        common = {"panel": panel, "series": end["series"], "colour": end["colour"]}
+        left, right = x.scale.value(x.scale.size + 4), x.scale.value(x.scale.size + 14)
+        height = y.scale.value(place)
+        threads.append(common | {"x": left, "x2": right, "y": end["y"], "y2": height})
+        text_at = {"x": x.scale.value(x.scale.size + 17), "y": height, "text": end["text"]}
+        texts.append(common | text_at | {"colour": readable(end["colour"])})
+    return [rows("thread", threads), rows("left", texts)]
+
+
+def drawing(
+    marks: Sequence[pl.DataFrame], x: Axis, y: Axis, panels: Sequence[str] = (), columns: int = 3
+) -> alt.LayerChart | alt.FacetChart:
+    """All marks in one chart, or in a panel for each name."""
+    frame = pl.concat(marks, how="diagonal_relaxed")
+    present = set(frame["kind"])
+    curves = frame.filter(pl.col("kind") == "curve")
+    dense = curves.group_by("panel", "series").len().filter(pl.col("len") > SPARSE)
+    layers = [chart for kind, chart in _layers(x, y, points=dense.is_empty()) if kind in present]
+    chart = alt.layer(*layers, data=data(frame))
+    chart = chart.properties(width=x.scale.size, height=y.scale.size)
+    return in_panels(chart, panels, columns) if panels else chart
+
+
+def _layers(x: Axis, y: Axis, points: bool) -> list[tuple[str, alt.Chart]]:
+    """What is drawn for each kind of mark, the lowest layer first."""
+    right, up, low = x.of(alt.X, "x:Q"), y.of(alt.Y, "y:Q"), y.of(alt.Y, "low:Q")
+    colour = alt.Color("colour:N", scale=None)
+    dash, dots = (
+        alt.condition("datum.dashed", alt.value(pattern), alt.value([1, 0]))
+        for pattern in ([6, 4], [2, 2])
+    )
+
+    def only(kind: str) -> alt.Chart:
+        chart = alt.Chart().transform_filter(f"datum.kind == '{kind}'")
+        return chart.encode(x=right, color=colour, detail="series:N")
+
+    between = {"x2": "x2:Q", "y": up, "y2": "y2:Q"}
+    spread = {"y": low, "y2": "high:Q"}
+    layers = [
+        ("rule", only("rule").mark_rule(strokeWidth=1).encode(**between, strokeDash=dots)),
+        ("curve", only("curve").mark_area(fillOpacity=0.13).encode(**spread)),
+        ("bar", only("bar").mark_rule(strokeWidth=1, strokeOpacity=0.6).encode(**spread)),
+        ("curve", only("curve").mark_line(strokeWidth=2).encode(y=up, strokeDash=dash)),
+        ("thread", only("thread").mark_rule(strokeWidth=0.7, strokeOpacity=0.7).encode(**between)),
+    ]
+    if points:
+        layers.append(
+            ("curve", only("curve").mark_point(filled=True, size=22, opacity=1).encode(y=up))
+        )
+    for align in ("left", "center", "right"):
+        text = only(align).mark_text(align=align, baseline="middle", fontSize=11)
+        layers.append((align, text.encode(y=up, text="text:N")))
+    return layers

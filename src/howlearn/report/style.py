@@ -1,0 +1,206 @@
+"""How every chart looks: colours, names, titles, and the data inside it."""
+
+from __future__ import annotations
+
+import textwrap
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
+
+import altair as alt
+import polars as pl
+
+Chart: TypeAlias = (
+    alt.Chart
+    | alt.LayerChart
+    | alt.FacetChart
+    | alt.HConcatChart
+    | alt.VConcatChart
+    | alt.ConcatChart
+)
+
+# Okabe and Ito's colours, which colour-blind people tell apart; black is kept for means, and
+# yellow, hard to see on paper, comes last.
+PALETTE = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#D55E00",
+    "#CC79A7",
+    "#56B4E9",
+    "#7F7F7F",
+    "#F0E442",
+)
+FEW = len(PALETTE)  # models that share one panel, each with a colour and a label of its own
+INK, GREY, FAINT = "#222222", "#666666", "#DDDDDD"
+BLUE = PALETTE[0]
+FONT = "Liberation Sans, Arial, Helvetica, sans-serif"  # the first ships with vl-convert
+LONGEST = 40  # characters of a name that a chart shows
+
+CONFIG: dict[str, Any] = {
+    "background": "white",
+    "font": FONT,
+    "padding": 10,
+    "view": {"stroke": None},
+    "mark": {"aria": False},
+    "axis": {
+        "aria": False,
+        "domainColor": GREY,
+        "tickColor": GREY,
+        "gridColor": "#EEEEEE",
+        "labelColor": INK,
+        "titleColor": INK,
+        "labelFontSize": 11,
+        "labelPadding": 4,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "titlePadding": 8,
+        "labelLimit": 0,
+        "titleLimit": 0,
+    },
+    "legend": {
+        "aria": False,
+        "labelColor": INK,
+        "titleColor": INK,
+        "labelFontSize": 11,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "labelLimit": 0,
+        "titleLimit": 0,
+        "symbolLimit": 0,
+    },
+    "header": {"labelColor": INK, "labelFontSize": 12, "labelFontWeight": "bold", "labelLimit": 0},
+    "title": {
+        "aria": False,
+        "anchor": "start",
+        "color": INK,
+        "fontSize": 15,
+        "fontWeight": "bold",
+        "subtitleColor": GREY,
+        "subtitleFontSize": 12,
+        "subtitlePadding": 5,
+        "offset": 12,
+        "limit": 0,
+    },
+}
+
+
+def colours(models: Sequence[str]) -> dict[str, str]:
+    """A colour for every model, by its place among the candidates: hues first, then shades.
+
+    >>> colours(["OneForAll", "ByShape"])
+    {'OneForAll': '#0072B2', 'ByShape': '#E69F00'}
+    """
+    shades = ((255, 0.0), (255, 0.5), (0, 0.4), (255, 0.75))
+    found = {}
+    for place, model in enumerate(models):
+        towards, share = shades[place // len(PALETTE) % len(shades)]
+        found[model] = mixed(PALETTE[place % len(PALETTE)], (towards,) * 3, share)
+    return found
+
+
+def mixed(colour: str, other: tuple[int, ...], share: float) -> str:
+    """A colour moved by a share of the way towards another.
+
+    >>> mixed("#0072B2", (255, 255, 255), 0.5)
+    '#80B8D8'
+    """
+    pairs = zip(parts(colour), other, strict=True)
+    return "#" + "".join(f"{round(a + (b - a) * share):02X}" for a, b in pairs)
+
+
+def ink_on(colour: str) -> str:
+    """Black or white, whichever is easier to read on a colour."""
+    return INK if _brightness(colour) > 140 else "#FFFFFF"
+
+
+def readable(colour: str) -> str:
+    """A colour dark enough for text on white."""
+    while _brightness(colour) > 130:
+        colour = mixed(colour, (0, 0, 0), 0.1)
+    return colour
+
+
+def _brightness(colour: str) -> float:
+    red, green, blue = parts(colour)
+    return 0.299 * red + 0.587 * green + 0.114 * blue
+
+
+def parts(colour: str) -> tuple[int, int, int]:
+    """Red, green and blue, 0 to 255."""
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
+
+
+def in_order(models: Sequence[str], *columns: pl.Series) -> list[str]:
+    """The candidates in their order, then any other names that the data hold."""
+    seen = dict.fromkeys(models)
+    for column in columns:
+        seen.update(dict.fromkeys(column.drop_nulls().cast(pl.String).to_list()))
+    return [*seen]
+
+
+def labels(names: Iterable[str], longest: int = LONGEST) -> dict[str, str]:
+    """Names as charts write them: on one line, of bearable length, no two alike.
+
+    >>> labels(["By\\nShape", "1+2+7+8+11+12", "1+2+7+9+11+12"], longest=10)
+    {'By\\nShape': 'By Shape', '1+2+7+8+11+12': '1+2+…11+12', '1+2+7+9+11+12': '1+2+…11+12 (2)'}
+    """
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in names:
+        short = _shortened("".join(c if c.isprintable() else " " for c in name), longest)
+        label, number = short, 1
+        while label in taken:
+            number += 1
+            label = f"{short} ({number})"
+        taken.add(label)
+        found[name] = label
+    return found
+
+
+def _shortened(name: str, longest: int) -> str:
+    """Without its middle: long names tend to differ at their ends."""
+    half = longest // 2
+    return name if len(name) <= longest else f"{name[: half - 1]}…{name[-half:]}"
+
+
+def text_width(text: str, size: float = 11) -> float:
+    """About how many pixels a text takes, erring on the wide side."""
+    wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
+    return size * (0.56 * (len(text) - wide) + wide)
+
+
+def data(frame: pl.DataFrame) -> alt.InlineData:
+    """A frame inside a chart; as text, since altair checks values one by one, for a second."""
+    floats = frame.select(pl.selectors.float()).columns
+    finite = [pl.when(pl.col(name).is_finite()).then(pl.col(name)).alias(name) for name in floats]
+    values = frame.with_columns(finite).write_json()
+    return alt.InlineData(values=values, format=alt.JsonDataFormat(type="json"))
+
+
+def in_panels(chart: Any, panels: Sequence[str], most: int) -> alt.FacetChart:
+    """A panel for each value of the field `panel`, in rows that are full if that can be."""
+    even = (n for n in range(most, most // 2, -1) if len(panels) % n == 0)
+    columns = min(most, len(panels)) if len(panels) <= most else next(even, most)
+    header = alt.Header(labelAnchor="start", labelPadding=6)
+    facet = alt.Facet("panel:N", sort=[*panels], title=None, header=header)
+    space = alt.RowColnumber(row=24, column=28)
+    faceted = chart.facet(facet=facet, columns=columns, align="each", spacing=space)
+    if len(panels) % columns == 0:
+        return faceted
+    # A shared axis would stand under the gaps of the last row, far from the panels above.
+    return faceted.resolve_axis(x="independent")
+
+
+def finished(chart: Any, question: str, note: str = "", width: float = 400) -> Any:
+    """The chart under its question and a note on how to read it, in the common style."""
+    lines = textwrap.wrap(note, max(64, int(width / 5.6)))
+    title = alt.TitleParams(question, subtitle=lines or alt.Undefined)
+    return chart.properties(title=title, description=question, config=CONFIG)
+
+
+def nothing(question: str) -> Chart:
+    """What stands in the place of a chart without data."""
+    text = alt.Chart(data(pl.DataFrame({"text": ["no data"]}))).mark_text(fontSize=12, color=GREY)
+    chart = text.encode(text="text:N").properties(width=200, height=60)
+    return finished(chart, question)

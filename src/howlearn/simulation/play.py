@@ -1,0 +1,250 @@
+"""``simulate``: learners who follow a model in a task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howlearn.engine import compile as compiled
+from howlearn.engine.layout import LEARNED, RESET, SCORED
+from howlearn.errors import HowlearnError
+from howlearn.model import Model
+from howlearn.models import Coin, PartitionModel
+from howlearn.rule import Rule
+from howlearn.simulation import sequences
+from howlearn.simulation.rewards import RecordedRewards, Rewards, TaskRewards, item_numbers
+from howlearn.simulation.values import Parameters, drawn, parameter_values
+from howlearn.study import Study
+from howlearn.task import Task
+
+Floats = NDArray[np.float64]
+
+
+def simulate(
+    task: Task | str | None,
+    model: str | Model,
+    parameters: Parameters | Floats,
+    learners: int | None = None,
+    trials: int | None = None,
+    seed: int | Sequence[int] = 0,
+    progress: Callable[[int, int], None] | None = None,
+    *,
+    like: Study | None = None,
+    as_published: bool = False,
+    first: int = 0,
+) -> Study:
+    """Learners who follow ``model`` in ``task``; learner i depends on (seed, i) alone.
+
+    A parameter is one value, one per cell, or a ``Range`` from which each learner draws; an array
+    gives every learner's own. With ``like`` the learners are shown what those of a recorded study
+    were shown, over and over if there are more; the task's rewards and stopping rule apply anew,
+    and without a task rewards are drawn from the records. ``as_published`` repeats the mistake of
+    the paper's generator: the first reward of every cell is wrong. ``first`` is the number of the
+    first learner.
+
+    >>> from howlearn import Task
+    >>> study = simulate(Task.load("five-four"), "ByShape", {"eta": 0.03}, learners=3, trials=50)
+    >>> len(study), study.n_scored.tolist()
+    (3, [50, 50, 50])
+    """
+    stage = _stage(task, model, trials, like, as_published)
+    given = parameters if isinstance(parameters, np.ndarray) else None
+    if learners is None:
+        learners = len(given) if given is not None else len(like) if like else 10
+    seeds = (seed,) if isinstance(seed, int) else tuple(seed)
+    _check(learners, stage.trials, seeds, given)
+    numbers = range(first, first + learners)
+    if not isinstance(parameters, np.ndarray):
+        given = drawn(parameter_values(stage.model, parameters, stage.actions), numbers, seeds)
+    assert given is not None
+    played = []
+    for k, i in enumerate(numbers):
+        played.append(_learner(stage, k, given[k], np.random.default_rng([*seeds, i])))
+        if progress:
+            progress(k + 1, learners)
+    return _study(stage, played, first)
+
+
+@dataclass(frozen=True, eq=False)
+class _Stage:
+    """Everything that is the same for all learners."""
+
+    model: Model
+    actions: tuple[str, ...]
+    contexts: tuple[str, ...]
+    reward_range: tuple[float, float]
+    features: Mapping[str, Mapping[str, str]]
+    trials: int  # where no study says how many
+    task: Task | None
+    like: Study | None
+    rewards: Rewards
+    codes: NDArray[np.int64]  # of the recorded contexts
+    cells: list[tuple[Rule, NDArray[np.int64], NDArray[np.int64]]]  # see _cells
+    as_published: bool
+
+    def sequence(self, learner: int, random: np.random.Generator) -> sequences.Sequence:
+        if self.like is not None:
+            return sequences.as_recorded(self.like, learner % len(self.like), self.codes)
+        assert self.task is not None
+        return sequences.by_task(self.task, self.trials, random)
+
+
+def _stage(
+    task: Task | str | None,
+    model: str | Model,
+    trials: int | None,
+    like: Study | None,
+    as_published: bool,
+) -> _Stage:
+    task = Task.load(task) if isinstance(task, str) else task
+    told = task is not None and (bool(task.rewards) or like is None)
+    world = task if told and task is not None else like
+    if world is None:
+        raise HowlearnError("a simulation needs a task, or a recorded study to imitate")
+    if isinstance(model, str):
+        if task is None:
+            raise HowlearnError("without a task a model is given itself, not by its name")
+        model = task.model(model)
+    if isinstance(model, PartitionModel):
+        model.check_covers(world.contexts)
+    if as_published and not told:
+        raise HowlearnError("the mistake in the paper's generator can be made in a task only")
+    if like is not None and trials is not None:
+        raise HowlearnError("learners who imitate a study have as many trials as were recorded")
+    if told:
+        assert task is not None
+        rewards: Rewards = TaskRewards(task)
+        codes = sequences.codes_in(task, like) if like is not None else np.arange(0)
+    else:
+        assert like is not None
+        rewards, codes = RecordedRewards(like), np.arange(len(like.contexts))
+    low, high = world.reward_range
+    if as_published and isinstance(world, Task):
+        high = max(high, float(item_numbers(world).max()))
+    return _Stage(
+        model,
+        world.actions,
+        world.contexts,
+        (low, high),
+        world.features,
+        trials if trials is not None else task.trials if task else 1,
+        task,
+        like,
+        rewards,
+        codes,
+        _cells(model, world.contexts),
+        as_published,
+    )
+
+
+def _check(learners: int, trials: int, seeds: Sequence[int], given: Floats | None) -> None:
+    if learners < 1 or trials < 1:
+        raise HowlearnError("a simulation needs at least one learner and one trial")
+    if given is not None and len(given) != learners:
+        raise HowlearnError(f"there are parameters for {len(given)} learners, not for {learners}")
+    for seed in seeds:
+        if seed < 0:
+            raise HowlearnError(f"a seed is a whole number from 0 on, not {seed}")
+
+
+def _cells(
+    model: Model, contexts: Sequence[str]
+) -> list[tuple[Rule, NDArray[np.int64], NDArray[np.int64]]]:
+    """By rule: the cell of every context (−1: another rule's), and each cell's parameters."""
+    if not isinstance(model, PartitionModel):
+        return []
+    code = {name: i for i, name in enumerate(contexts)}
+    found: dict[Rule, tuple[NDArray[np.int64], list[NDArray[np.int64]]]] = {}
+    numbers = np.arange(len(model.parameters), dtype=float)
+    for unit, mine in model.by_unit(numbers):
+        cell_of, places = found.setdefault(unit.rule, (np.full(len(code), -1), []))
+        for cell in unit.cells:
+            cell_of[[code[c] for c in cell if c in code]] = len(places)
+            places.append(mine.astype(np.int64))
+    return [(rule, cell_of, np.array(places)) for rule, (cell_of, places) in found.items()]
+
+
+def _learner(
+    stage: _Stage, learner: int, theta: Floats, random: np.random.Generator
+) -> sequences.Sequence:
+    """One learner's choices and rewards, up to where the task's stopping rule ends them."""
+    shown = stage.sequence(learner, random)
+    draws = random.random((len(shown), 2))
+    recorded = learner % len(stage.like) if stage.like is not None else learner
+    gains = stage.rewards.gains(recorded, shown, draws[:, 1])
+    if isinstance(stage.model, Coin):
+        _toss(theta, draws[:, 0], gains, shown)
+    else:
+        _choose(stage, theta, draws[:, 0], gains, shown)
+    if stage.task is None or stage.task.stop is None:
+        return shown
+    end = _stop(stage.rewards.correct(shown, shown.action), shown.flags, stage.task.stop)
+    return sequences.Sequence(
+        shown.context[:end], shown.flags[:end], shown.action[:end], shown.reward[:end]
+    )
+
+
+def _toss(theta: Floats, draws: Floats, gains: Floats, shown: sequences.Sequence) -> None:
+    free = (shown.flags & SCORED) > 0
+    tossed = np.searchsorted(np.cumsum(theta), draws, side="right")
+    shown.action[free] = tossed[free]
+    shown.reward[free] = gains[free, tossed[free]]
+    shown.reward[(shown.flags & LEARNED) == 0] = np.nan
+
+
+def _choose(
+    stage: _Stage, theta: Floats, draws: Floats, gains: Floats, shown: sequences.Sequence
+) -> None:
+    first_gains = np.empty((0, gains.shape[1]))
+    if stage.as_published and isinstance(stage.rewards, TaskRewards) and stage.task:
+        first_gains = stage.rewards.first_gains(stage.task, shown)
+    low, high = stage.reward_range
+    for rule, cell_of, places in stage.cells:
+        gain = rule.form == "gain"
+        compiled.single(rule).play(
+            shown.context,
+            draws,
+            gains,
+            first_gains,
+            1.0 if gain else 1.0 / (high - low),
+            0.0 if gain else -high / (high - low),
+            cell_of,
+            theta[places],
+            shown.flags,
+            shown.action,
+            shown.reward,
+        )
+
+
+def _stop(correct: NDArray[np.bool_], flags: NDArray[np.uint8], in_a_row: int) -> int:
+    """How many trials there are until ``in_a_row`` correct ones in a row.
+
+    >>> _stop(np.array([True, False, True, True, True]), np.zeros(5, np.uint8), 2)
+    4
+    """
+    mistakes = np.where(correct, -1, np.arange(len(correct)))
+    starts = np.where(flags & RESET, np.arange(len(correct)) - 1, -1)  # a row does not span them
+    run = np.arange(len(correct)) - np.maximum.accumulate(np.maximum(mistakes, starts))
+    reached = np.flatnonzero(run >= in_a_row)
+    return int(reached[0]) + 1 if len(reached) else len(correct)
+
+
+def _study(stage: _Stage, played: Sequence[sequences.Sequence], first: int) -> Study:
+    flags = np.concatenate([each.flags for each in played])
+    return Study(
+        learners=tuple(str(first + i + 1) for i in range(len(played))),
+        starts=np.cumsum([0, *(len(each) for each in played)], dtype=np.int64),
+        contexts=stage.contexts,
+        actions=stage.actions,
+        context=np.concatenate([each.context for each in played]).astype(np.int32),
+        action=np.concatenate([each.action for each in played]),
+        reward=np.concatenate([each.reward for each in played]),
+        scored=(flags & SCORED) > 0,
+        learned=(flags & LEARNED) > 0,
+        reset=(flags & RESET) > 0,
+        reward_range=stage.reward_range,
+        features=stage.features,
+    )

@@ -1,0 +1,167 @@
+"""What every action would earn at every trial: by the task, or as a study's records suggest."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howlearn.simulation.sequences import Sequence
+from howlearn.study import Study, Trials
+from howlearn.task import Task
+
+Floats = NDArray[np.float64]
+
+
+class Rewards(Protocol):
+    """Where the rewards of simulated learners come from."""
+
+    def gains(self, learner: int, sequence: Sequence, u: Floats) -> Floats:
+        """What each action would earn: [trial, action]; u[trial] is uniform."""
+        ...
+
+    def correct(self, sequence: Sequence, actions: NDArray[np.int16]) -> NDArray[np.bool_]:
+        """Which choices a stopping rule counts as correct."""
+        ...
+
+
+class TaskRewards:
+    """The rewards that a task file states, reversals included."""
+
+    def __init__(self, task: Task) -> None:
+        self.schedule = task.schedule()
+
+    def gains(self, learner: int, sequence: Sequence, u: Floats) -> Floats:
+        at = (self._phase(sequence), sequence.context)
+        paid = u[:, None] < self.schedule.probability[at]
+        return np.where(paid, self.schedule.reward[at], self.schedule.otherwise[at])
+
+    def correct(self, sequence: Sequence, actions: NDArray[np.int16]) -> NDArray[np.bool_]:
+        return self.schedule.best[self._phase(sequence), sequence.context, actions]
+
+    def _phase(self, sequence: Sequence) -> NDArray[np.int64]:
+        trial = np.arange(len(sequence))
+        return np.searchsorted(self.schedule.from_trial, trial, side="right") - 1
+
+    def first_gains(self, task: Task, sequence: Sequence) -> Floats:
+        """The authors' generator at the first trial of a cell looks one column too far left.
+
+        Their table has the item's number, then the reward of each action. So the first action earns
+        the item's number (15 for item 15), any other action what the one before it should earn.
+        """
+        at = (self._phase(sequence), sequence.context)
+        number = item_numbers(task)[sequence.context]
+        return np.column_stack([number, self.schedule.reward[at][:, :-1]])
+
+
+def item_numbers(task: Task) -> Floats:
+    """The contexts' names as numbers, or their places from 1 on.
+
+    >>> item_numbers(Task.load("five-four")).tolist()
+    [1.0, 2.0, 7.0, 8.0, 11.0, 12.0, 13.0, 14.0, 15.0]
+    """
+    try:
+        numbers = np.array([float(name) for name in task.contexts])
+    except ValueError:
+        numbers = np.full(1, np.nan)
+    return numbers if np.isfinite(numbers).all() else np.arange(1.0, len(task.contexts) + 1)
+
+
+class RecordedRewards:
+    """Rewards drawn from what a learner was paid for the same action in the same context.
+
+    An action that the learner never tried there earns what the records imply, if feedback says
+    right or wrong and one action is right; otherwise what other learners were paid for it, or what
+    the action was paid in other contexts. Rewards are taken to be the same throughout.
+    """
+
+    def __init__(self, study: Study) -> None:
+        self.study = study
+        self.shape = (len(study.contexts), len(study.actions))
+        paid = study.learned & np.isfinite(study.reward)
+        learner = np.repeat(np.arange(len(study)), np.diff(study.starts))[paid]
+        pair = (study.context.astype(np.int64) * self.shape[1] + study.action)[paid]
+        reward = study.reward[paid]
+        self.pooled = _Records(pair, reward, int(np.prod(self.shape)))
+        self.of_action = _Records(pair % self.shape[1], reward, self.shape[1])
+        self.everything = np.sort(reward) if len(reward) else np.zeros(1)
+        self.values = _right_or_wrong(learner, pair, reward, self.shape)
+        self.implied = self.borrowed = 0  # pairs of a learner, context and action
+
+    def gains(self, learner: int, sequence: Sequence, u: Floats) -> Floats:
+        pays = self.complete(self.study[learner])
+        gains = np.empty((len(sequence), self.shape[1]))
+        for context, rows in _rows_by_value(sequence.context):
+            for action in range(self.shape[1]):
+                known = pays[context * self.shape[1] + action]
+                gains[rows, action] = known[(u[rows] * len(known)).astype(np.int64)]
+        return gains
+
+    def complete(self, trials: Trials) -> dict[int, Floats]:
+        """What a learner can be paid, for every pair of a context it met and an action."""
+        paid = trials.learned & np.isfinite(trials.reward)
+        pair = (trials.context.astype(np.int64) * self.shape[1] + trials.action)[paid]
+        own = _Records(pair, trials.reward[paid], int(np.prod(self.shape)))
+        pays: dict[int, Floats] = {}
+        for context in np.unique(trials.context).tolist():
+            pairs = range(context * self.shape[1], (context + 1) * self.shape[1])
+            for pair in pairs:
+                pays[pair] = own.of(pair)
+            untried = [pair for pair in pairs if not len(pays[pair])]
+            if untried:
+                tried = np.concatenate([pays[pair] for pair in pairs])
+                pays.update({pair: self._untried(pair, tried, len(untried)) for pair in untried})
+        return pays
+
+    def _untried(self, pair: int, tried: Floats, n_untried: int) -> Floats:
+        if self.values is not None:
+            wrong, right = self.values
+            if right in tried:
+                self.implied += 1
+                return np.array([wrong])
+            if n_untried == 1:
+                self.implied += 1
+                return np.array([right])
+        self.borrowed += 1
+        for known in (self.pooled.of(pair), self.of_action.of(pair % self.shape[1])):
+            if len(known):
+                return known
+        return self.everything
+
+    def correct(self, sequence: Sequence, actions: NDArray[np.int16]) -> NDArray[np.bool_]:
+        return np.zeros(len(actions), bool)  # nobody said what is correct: no stopping rule
+
+
+class _Records:
+    """Rewards sorted by a code."""
+
+    def __init__(self, code: NDArray[np.integer], reward: Floats, n_codes: int) -> None:
+        order = np.argsort(code, kind="stable")
+        self.reward = reward[order]
+        self.starts = np.searchsorted(code[order], np.arange(n_codes + 1))
+
+    def of(self, code: int) -> Floats:
+        return self.reward[self.starts[code] : self.starts[code + 1]]
+
+
+def _right_or_wrong(
+    learner: NDArray[np.int64], pair: NDArray[np.int64], reward: Floats, shape: tuple[int, int]
+) -> tuple[float, float] | None:
+    """The two rewards for wrong and right, if that is what the feedback says; else nothing."""
+    values = np.unique(reward)
+    if len(values) != 2:
+        return None
+    right = reward == values[1]
+    own_pair = learner * (shape[0] * shape[1]) + pair
+    sometimes_right, sometimes_wrong = np.unique(own_pair[right]), np.unique(own_pair[~right])
+    if len(np.intersect1d(sometimes_right, sometimes_wrong)):
+        return None
+    contexts = sometimes_right // shape[1]
+    return (values[0], values[1]) if len(np.unique(contexts)) == len(contexts) else None
+
+
+def _rows_by_value(values: NDArray[np.int64]) -> list[tuple[int, NDArray[np.int64]]]:
+    order = np.argsort(values, kind="stable")
+    found, starts = np.unique(values[order], return_index=True)
+    return list(zip(found.tolist(), np.split(order, starts[1:]), strict=True))

@@ -1,0 +1,136 @@
+"""The parameters of simulated learners: given for all, per cell, or drawn from a range."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howlearn.errors import HowlearnError
+from howlearn.model import Model
+from howlearn.models import Coin, PartitionModel
+
+STREAM = 1  # of random numbers for parameters, apart from that for choices
+
+
+@dataclass(frozen=True)
+class Range:
+    """Each learner and cell draws a value of its own, evenly on the log scale (if lower > 0).
+
+    >>> Range(0.01, 0.1).at(np.array([0.0, 0.5, 1.0])).round(4).tolist()
+    [0.01, 0.0316, 0.1]
+    """
+
+    lower: float
+    upper: float
+
+    def __post_init__(self) -> None:
+        if not self.lower <= self.upper:
+            raise HowlearnError(
+                f"a range goes from its lower to its upper end, as 0.01:0.1, not "
+                f"{self.lower:g}:{self.upper:g}"
+            )
+
+    def at(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The value at a share u of the way."""
+        if self.lower > 0:
+            return self.lower * (self.upper / self.lower) ** u
+        return self.lower + (self.upper - self.lower) * u
+
+
+Value = float | Range
+Parameters = Mapping[str, Value | Sequence[Value]]  # one value for all cells, or one per cell
+
+
+@dataclass(frozen=True)
+class _Owner:
+    """One parameter of a model: whose it is, and what it may be."""
+
+    cell: str
+    name: str
+    lower: float
+    upper: float
+    default: float
+
+
+def owners(model: Model, actions: Sequence[str]) -> list[_Owner]:
+    """The parameters of a model, in its own order."""
+    if isinstance(model, Coin):
+        return [_Owner("all", f"p({a})", 0.0, 1.0, 1.0 / len(actions)) for a in actions[:-1]]
+    if isinstance(model, PartitionModel):
+        return [
+            _Owner(unit.name, p.name, p.lower, p.upper, p.default) for unit, p in model.parameters
+        ]
+    raise HowlearnError(f"model {model.name} cannot be simulated")
+
+
+def defaults(model: Model, actions: Sequence[str]) -> dict[str, list[Value]]:
+    """Values for a model whose parameters were not given; a coin is then fair."""
+    values: dict[str, list[Value]] = {}
+    for owner in owners(model, actions):
+        values.setdefault(owner.name, []).append(owner.default)
+    return values
+
+
+def parameter_values(model: Model, parameters: Parameters, actions: Sequence[str]) -> list[Value]:
+    """One value or range per parameter, in the model's own order, checked against the bounds."""
+    mine = owners(model, actions)
+    names = list(dict.fromkeys(owner.name for owner in mine))
+    for name in [*parameters, *names]:
+        if name not in names or name not in parameters:
+            raise HowlearnError(
+                f"model {model.name} needs a value for {', '.join(names)}; "
+                f"given: {', '.join(parameters) or 'none'}"
+            )
+    found: dict[int, Value] = {}
+    for name in names:
+        places = [k for k, owner in enumerate(mine) if owner.name == name]
+        values = _one_each(parameters[name], [mine[k] for k in places], model.name)
+        for k, value in zip(places, values, strict=True):
+            _check_bounds(value, mine[k])
+            found[k] = value
+    ordered = [found[k] for k in range(len(mine))]
+    if isinstance(model, Coin) and sum(_ends(value)[1] for value in ordered) > 1:
+        raise HowlearnError("the probabilities of a coin add up to at most 1")
+    return ordered
+
+
+def _one_each(given: Value | Sequence[Value], mine: Sequence[_Owner], model: str) -> list[Value]:
+    values: list[Value] = [*given] if isinstance(given, Sequence) else [given]
+    if len(values) == 1:
+        values *= len(mine)
+    if len(values) != len(mine):
+        cells = ", ".join(owner.cell for owner in mine)
+        several = f", or {len(mine)}, one per cell ({cells})" if len(mine) > 1 else ""
+        raise HowlearnError(
+            f"{mine[0].name} of model {model} needs one value{several}; given: {len(values)}"
+        )
+    return values
+
+
+def _ends(value: Value) -> tuple[float, float]:
+    return (value.lower, value.upper) if isinstance(value, Range) else (value, value)
+
+
+def _check_bounds(value: Value, owner: _Owner) -> None:
+    for end in _ends(value):
+        if not owner.lower <= end <= owner.upper:
+            raise HowlearnError(
+                f"{owner.name} of cell {owner.cell} must lie between {owner.lower:g} and "
+                f"{owner.upper:g}, not at {end:g}"
+            )
+
+
+def drawn(values: Sequence[Value], learners: range, seeds: Sequence[int]) -> NDArray[np.float64]:
+    """The parameters of some learners, [learner, parameter]; learner i's depend on (seeds, i)."""
+    theta = np.empty((len(learners), len(values)))
+    for k, value in enumerate(values):
+        theta[:, k] = value.lower if isinstance(value, Range) else value
+    ranges = [(k, value) for k, value in enumerate(values) if isinstance(value, Range)]
+    for row, i in enumerate(learners if ranges else ()):
+        u = np.random.default_rng([*seeds, i, STREAM]).random(len(values))
+        for k, value in ranges:
+            theta[row, k] = value.at(u[k])
+    return theta
