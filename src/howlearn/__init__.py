@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from howlearn._version import __version__
 
 if TYPE_CHECKING:
+    from howlearn.calibration import Calibration, Plan, calibrate, plan
     from howlearn.criteria import AIC, BIC, HoldOut, Penalized
     from howlearn.errors import DataError, HowlearnError
     from howlearn.fitting import Fits, fit
@@ -20,12 +21,13 @@ if TYPE_CHECKING:
     from howlearn.reading import read
     from howlearn.rules import Exp3, Exp3IX, GradientBandit
     from howlearn.selection import Selection, select
-    from howlearn.simulation import simulate
+    from howlearn.simulation import Range, simulate
     from howlearn.study import Study, Trials
     from howlearn.task import Task
 
 _HOMES = {
     "howlearn.models.candidates": ("candidates",),
+    "howlearn.calibration": ("Calibration", "Plan", "calibrate", "plan"),
     "howlearn.criteria": ("AIC", "BIC", "HoldOut", "Penalized"),
     "howlearn.errors": ("DataError", "HowlearnError"),
     "howlearn.fitting": ("Fits", "fit"),
@@ -34,7 +36,7 @@ _HOMES = {
     "howlearn.reading": ("read",),
     "howlearn.rules": ("Exp3", "Exp3IX", "GradientBandit"),
     "howlearn.selection": ("Selection", "select"),
-    "howlearn.simulation": ("simulate",),
+    "howlearn.simulation": ("Range", "simulate"),
     "howlearn.study": ("Study", "Trials"),
     "howlearn.task": ("Task",),
 }
@@ -43,6 +45,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "AIC",
     "BIC",
+    "Calibration",
     "Coin",
     "DataError",
     "Exp3",
@@ -54,13 +57,17 @@ __all__ = [
     "Partition",
     "PartitionModel",
     "Penalized",
+    "Plan",
+    "Range",
     "Selection",
     "Study",
     "Task",
     "Trials",
     "__version__",
+    "calibrate",
     "candidates",
     "fit",
+    "plan",
     "read",
     "select",
     "simulate",

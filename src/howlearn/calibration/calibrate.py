@@ -13,7 +13,7 @@ from howlearn.calibration.contests import (
     Store,
     contests,
 )
-from howlearn.calibration.design import ENOUGH, Design, LikeDesign, TaskDesign
+from howlearn.calibration.design import ENOUGH, Design, LikeDesign, TaskDesign, by_model_name
 from howlearn.calibration.errors import GOALS, Goal
 from howlearn.calibration.heuristics import slope_table
 from howlearn.calibration.result import Calibration, constants_for
@@ -69,22 +69,6 @@ def calibrate(
     return calibrate_design(
         design, own, constants, splits, goal, threads=threads, progress=progress
     )
-
-
-def by_model_name(parameters: Parameters | Mapping[str, Parameters]) -> dict[str, Parameters]:
-    """Parameters by the model's name; common ones stand under "".
-
-    >>> by_model_name({"eta": 0.03, "ByShape": {"eta": 0.1}})
-    {'': {'eta': 0.03}, 'ByShape': {'eta': 0.1}}
-    """
-    common: dict[str, object] = {}
-    found: dict[str, Parameters] = {}
-    for name, value in parameters.items():
-        if isinstance(value, Mapping):
-            found[name] = value
-        else:
-            common[name] = value
-    return {"": common, **found} if common else found  # pyright: ignore[reportReturnType]
 
 
 def calibrate_design(

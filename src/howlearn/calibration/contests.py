@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 import polars as pl
 
+from howlearn.calibration.clock import Clock
 from howlearn.calibration.contest import Contest, contest_from, contest_of
 from howlearn.calibration.design import Design
 from howlearn.calibration.recovery import estimates_of
@@ -83,6 +84,7 @@ def contests(
     threads: int | None = None,
     progress: Progress | None = None,
     label: str = "",
+    clock: Clock | None = None,
 ) -> tuple[dict[int, Contest], pl.DataFrame]:
     """A contest per stream, and the estimates of the first one; finished parts are not repeated.
 
@@ -94,15 +96,18 @@ def contests(
     names = [model.name for model in design.truths]
     total = len(streams) * len(design.truths) * design.learners
     done = 0
+    clock = clock or Clock()
     contest_table, estimates_table = f"contest{label}", f"estimates{label}"
     for part in parts_of(design, streams):
         if not store.has([contest_table, estimates_table], part.number):
-            study, theta = design.simulate(part.truth, part.stream, part.start, part.stop)
-            fits = fit(study, models, truncations, threads)
+            with clock(f"simulation{label and ', '}{label}"):
+                study, theta = design.simulate(part.truth, part.stream, part.start, part.stop)
+            with clock(f"estimation{label and ', '}{label}"):
+                fits = fit(study, models, truncations, threads)
             true = np.full(len(study), part.truth, np.int64)
             stream = pl.lit(part.stream, pl.Int64).alias("stream")
             contest = contest_of(fits, names, true).frame().with_columns(stream)
-            estimates = _estimates(fits, names[part.truth], theta).with_columns(stream)
+            estimates = _estimates(fits, names[part.truth], theta, part.start).with_columns(stream)
             store.write(part.number, {contest_table: contest, estimates_table: estimates})
         done += part.stop - part.start
         if progress:
@@ -118,10 +123,10 @@ def contests(
     return found, estimates.drop("stream")
 
 
-def _estimates(fits: Fits, model: str, theta: np.ndarray) -> pl.DataFrame:
+def _estimates(fits: Fits, model: str, theta: np.ndarray, first: int) -> pl.DataFrame:
     """Of the true model; empty if it is not a candidate."""
     if model in fits.of:
-        return estimates_of(fits, model, theta)
-    first = next(iter(fits.of))
-    nobody = np.zeros_like(fits.of[first].theta[:, 0])
-    return estimates_of(fits, first, nobody).clear()
+        return estimates_of(fits, model, theta, first)
+    any_model = next(iter(fits.of))
+    nobody = np.zeros_like(fits.of[any_model].theta[:, 0])
+    return estimates_of(fits, any_model, nobody).clear()

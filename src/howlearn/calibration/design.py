@@ -113,6 +113,22 @@ class TaskDesign:
         }
 
 
+def by_model_name(parameters: Parameters | Mapping[str, Parameters]) -> dict[str, Parameters]:
+    """Parameters by the model's name; common ones stand under "".
+
+    >>> by_model_name({"eta": 0.03, "ByShape": {"eta": 0.1}})
+    {'': {'eta': 0.03}, 'ByShape': {'eta': 0.1}}
+    """
+    common: dict[str, object] = {}
+    found: dict[str, Parameters] = {}
+    for name, value in parameters.items():
+        if isinstance(value, Mapping):
+            found[name] = value
+        else:
+            common[name] = value
+    return {"": common, **found} if common else found  # pyright: ignore[reportReturnType]
+
+
 def _text(value: Value) -> str:
     return f"{value.lower:g}:{value.upper:g}" if isinstance(value, Range) else f"{value:g}"
 

@@ -29,7 +29,7 @@ def standard_error(wrong: Floats | NDArray[np.int64], n: NDArray[np.int64] | int
     """Of a share wrong/n; where none or all are wrong, as if half a learner were or were not.
 
     >>> standard_error(np.array([0, 30]), 100).round(4).tolist()
-    [0.007, 0.0458]
+    [0.0071, 0.0458]
     """
     count = np.clip(wrong, 0.5, np.maximum(n - 0.5, 0.5))
     share = count / n

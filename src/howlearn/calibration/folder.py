@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from howlearn.calibration.advice import RECOMMENDATION
+from howlearn.calibration.plan import Plan
 from howlearn.calibration.result import Calibration
 from howlearn.folder import write_json, write_whole
 
@@ -18,6 +19,12 @@ OUTPUTS = {
     RECOMMENDATION,
     *(f"{table}.csv" for table in TABLES),
     *(f"{chart}.{ending}" for chart in CHARTS for ending in ("svg", "png")),
+}
+PLAN_TABLES = {"plan": "recovered", "pairs": "pairs", "shares": "shares"}
+PLAN_OUTPUTS = {
+    "plan.txt",
+    *(f"{table}.csv" for table in PLAN_TABLES),
+    *(f"{chart}.{ending}" for chart in ("plan", "shares") for ending in ("svg", "png")),
 }
 
 
@@ -31,3 +38,10 @@ def write_calibration(folder: Path, calibration: Calibration, about: Mapping[str
     """The tables, and last the recommendation: where it is, everything is."""
     write_tables(folder, {table: getattr(calibration, table) for table in TABLES})
     write_json(folder / RECOMMENDATION, {**calibration.recommendation, **about})
+
+
+def write_plan(folder: Path, plan: Plan) -> None:
+    """The tables, and the answers in words."""
+    write_tables(folder, {name: getattr(plan, table) for name, table in PLAN_TABLES.items()})
+    text = "\n".join(plan.sentences) + "\n"
+    write_whole(folder / "plan.txt", lambda file: file.write_text(text, encoding="utf-8"))

@@ -10,8 +10,13 @@ from howlearn.engine.layout import Statuses
 from howlearn.fitting import Fits
 
 
-def estimates_of(fits: Fits, model: str, theta: NDArray[np.float64]) -> pl.DataFrame:
-    """The true model's estimates beside the truth, one row per learner, split and parameter."""
+def estimates_of(
+    fits: Fits, model: str, theta: NDArray[np.float64], first: int = 0
+) -> pl.DataFrame:
+    """The true model's estimates beside the truth, one row per learner, split and parameter.
+
+    Learners are numbered from ``first`` on.
+    """
     part = fits.of[model]
     n_learners, n_splits, n_parameters = part.theta.shape
     rows = n_learners * n_splits
@@ -23,6 +28,7 @@ def estimates_of(fits: Fits, model: str, theta: NDArray[np.float64]) -> pl.DataF
     return pl.DataFrame(
         {
             "true_model": [model] * (rows * n_parameters),
+            "learner": np.repeat(np.arange(n_learners) + first, n_splits * n_parameters),
             "cell": tiled(part.cells),
             "parameter": tiled(part.parameters),
             "split": np.repeat(np.tile(splits, n_learners), n_parameters),

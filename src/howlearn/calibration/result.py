@@ -154,7 +154,7 @@ def constants_for(n_scored: NDArray[np.int64]) -> tuple[float, ...]:
     """Constants c from a weak to a strong penalty at the median number of trials.
 
     >>> constants_for(np.array([500]))[::20]
-    (0.000518, 0.00454, 0.0398)
+    (0.000518, 0.00453, 0.0396)
     """
     log_n = max(float(np.log(np.median(n_scored))), np.log(2.0))
     kappas = np.geomspace(SMALLEST, LARGEST, STEPS)

@@ -11,6 +11,8 @@ from howlearn._version import __version__
 from howlearn.cli.calibrate import calibrate
 from howlearn.cli.demo import demo
 from howlearn.cli.models import models
+from howlearn.cli.plan import plan
+from howlearn.cli.reproduce import reproduce
 from howlearn.cli.select import select
 from howlearn.cli.simulate import simulate
 
@@ -30,7 +32,7 @@ app = typer.Typer(
     rich_markup_mode=None if _quick else "rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (select, calibrate, simulate, models, demo):
+for command in (select, calibrate, plan, simulate, models, demo, reproduce):
     app.command()(command)
 
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from howlearn.calibration.advice import Advice
+    from howlearn.criteria import Criterion
 
 DATA, DESIGN, MODELS, OUTPUT = "The data", "The design", "The models", "The results"
 
@@ -140,6 +144,21 @@ OutFolder = Annotated[
     Path,
     typer.Option("--out", "-o", help="The folder for the results.", rich_help_panel=OUTPUT),
 ]
+
+
+def chosen_criteria(
+    named: list[str] | None, calibration: Path | None
+) -> tuple[tuple[Criterion, ...], Advice | None]:
+    """The criteria that were named, those of a calibration (and AIC), or the default ones."""
+    from howlearn.criteria import AIC, DEFAULT, criterion_named
+
+    criteria = tuple(criterion_named(text) for text in named or [])
+    if calibration is None:
+        return criteria or DEFAULT, None
+    from howlearn.calibration.advice import advised
+
+    advice = advised(calibration)
+    return tuple(dict.fromkeys((*advice.criteria, *(criteria or (AIC(),))))), advice
 
 
 def commas(text: str | None) -> tuple[str, ...]:

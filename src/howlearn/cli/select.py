@@ -24,6 +24,7 @@ from howlearn.cli.options import (
     RuleName,
     TaskOption,
     Threads,
+    chosen_criteria,
     commas,
 )
 
@@ -183,18 +184,13 @@ def select(
     not learning at all, comes within 2 nats; see --within. EXPR compares columns with numbers and
     quoted text: "rt > 0.2 and phase in ['learn', 'test']", "choice != missing".
     """
-    from howlearn.calibration.advice import advised, doubts
+    from howlearn.calibration.advice import doubts
     from howlearn.cli import show
-    from howlearn.criteria import AIC, DEFAULT, criterion_named
     from howlearn.inputs import load
     from howlearn.manifest import manifest_of
     from howlearn.results import select_into
 
-    criteria = tuple(criterion_named(text) for text in criterion or [])
-    advice = advised(calibration) if calibration else None
-    if advice:
-        criteria = tuple(dict.fromkeys((*advice.criteria, *(criteria or (AIC(),)))))
-    criteria = criteria or DEFAULT
+    criteria, advice = chosen_criteria(criterion, calibration)
     options = {
         "task": task,
         "learner": learner,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from rich.table import Table
 if TYPE_CHECKING:
     from howlearn.criteria import Criterion
     from howlearn.model import Model
+    from howlearn.report.style import Chart
     from howlearn.results import Summary
     from howlearn.study import Study
 
@@ -153,6 +154,18 @@ def summary(
                 soft_wrap=True,
             )
     console.print(f"Tables and manifest: {out}/", soft_wrap=True)
+
+
+def save_charts(charts: Callable[[], Mapping[str, Chart]], folder: Path) -> None:
+    """Draw, if the extra is there; otherwise say in one line how to get it."""
+    from howlearn.report import save
+
+    if not save.available():
+        console.print(save.MISSING)
+        return
+    with progress_bar("drawing"):
+        for stem, chart in charts().items():
+            save.save(chart, folder / stem)
 
 
 def show_recovery(path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from howlearn.cli.show import console, listing_of
+from howlearn.cli.show import console, listing_of, save_charts
 
 if TYPE_CHECKING:
     import polars as pl
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from howlearn.calibration.errors import Goal
     from howlearn.calibration.result import Calibration
+    from howlearn.report.style import Chart
 
 GOAL = {"maximum": "smallest largest error", "average": "smallest mean error"}
 
@@ -22,7 +23,13 @@ def summary(result: Calibration, out: Path, task: str | None) -> None:
     console.print(_table(result))
     for sentence in sentences(result):
         console.print(sentence, soft_wrap=True)
-    charts(result, out)
+
+    def charts() -> dict[str, Chart]:
+        from howlearn.report.charts import of_calibration
+
+        return of_calibration(result)
+
+    save_charts(charts, out)
     console.print(f"Tables: {out}/", soft_wrap=True)
     of_task = f" --task {task}" if task else ""
     console.print(f"Next: howlearn select trials.csv{of_task} --calibration {out}", soft_wrap=True)
@@ -109,16 +116,3 @@ def _spans(chosen: list[float], grid: list[float]) -> str:
     return ", ".join(
         f"{span[0]:g}" if len(span) == 1 else f"{span[0]:g} to {span[-1]:g}" for span in spans
     )
-
-
-def charts(result: Calibration, out: Path) -> None:
-    """Draw what was found, if the extra is there; otherwise say how to get it."""
-    from howlearn.report import save
-
-    if not save.available():
-        console.print(save.MISSING)
-        return
-    from howlearn.report.charts import of_calibration
-
-    for stem, chart in of_calibration(result).items():
-        save.save(chart, out / stem)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,6 +93,22 @@ class Fits:
     def n_fitted(self, truncation: Truncation) -> NDArray[np.int64]:
         """Scored trials that were fitted, of every learner."""
         return self.sizes[:, self.at(truncation)]
+
+    def part(self, start: int, stop: int) -> Fits:
+        """The fits of sequences start to stop."""
+        mine = slice(start, stop)
+        of = {
+            name: replace(
+                part,
+                theta=part.theta[mine],
+                status=part.status[mine],
+                log_likelihood=part.log_likelihood[mine],
+                rest=part.rest[mine],
+                n_parameters=part.n_parameters[mine],
+            )
+            for name, part in self.of.items()
+        }
+        return Fits(self.study.part(start, stop), self.truncations, self.sizes[mine], of)
 
     @property
     def fullest(self) -> Truncation:

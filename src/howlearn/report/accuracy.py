@@ -21,10 +21,12 @@ from howlearn.report.style import (
     in_panels,
     labels,
     nothing,
+    number,
 )
 
 RECOVERY = "How well are the parameters recovered?"
 BOXES = "How fast does the estimation error shrink?"
+SPREAD = ("relative_error", "lower_quartile", "upper_quartile")
 SMALLEST = 1e-3  # errors below are drawn here: log scales have no 0
 NAMED = 12  # cells of one model that are told apart
 APART = 5  # pixels between the cells' bars at one number of trials
@@ -33,13 +35,14 @@ WIDTH, HEIGHT = 230, 180
 
 def recovery(frame: pl.DataFrame) -> Chart:
     """Median relative errors with their quartiles, a panel per model, a line per cell."""
-    frame = frame.filter(pl.col("relative_error").is_finite(), pl.col("trials_fitted") > 0)
     if frame.is_empty():
         return nothing(RECOVERY)
-    values = frame.select("relative_error", "lower_quartile", "upper_quartile")
-    y = _error_axis(values, "relative error", HEIGHT)
-    trials = frame["trials_fitted"].cast(pl.Float64)
-    x = lines.counts(trials.to_list(), "trials fitted", WIDTH, margin=12)
+    frame = frame.with_columns(number(name) for name in ("trials_fitted", *SPREAD))
+    frame = frame.filter(pl.col("trials_fitted") > 0)
+    if frame["relative_error"].count() == 0:
+        return nothing(RECOVERY)
+    y = _error_axis(frame.select(SPREAD), "relative error", HEIGHT)
+    x = lines.counts(frame["trials_fitted"].to_list(), "trials fitted", WIDTH, margin=12)
     several = frame["parameter"].n_unique() > 1
     panel = pl.col("true_model").cast(pl.String)
     if several:
@@ -62,17 +65,15 @@ def _cells(frame: pl.DataFrame, panel: str, x: Axis, y: Axis) -> pl.DataFrame:
     """The lines of one panel, moved sideways a little so that their bars can be seen."""
     cells = in_order([], frame["cell"])
     few = len(cells) <= NAMED
-    colour, written = (
-        colours(cells) if few else dict.fromkeys(cells, BLUE),
-        labels(cells, longest=16),
-    )
+    colour = colours(cells) if few else dict.fromkeys(cells, BLUE)
+    written = labels(cells, longest=16)
     apart = APART if len(cells) <= 4 else APART * 4 / len(cells)
     rows = []
     for row in frame.to_dicts():
         cell = str(row["cell"])
         aside = (cells.index(cell) - (len(cells) - 1) / 2) * apart
-        at = x.scale.value(x.scale.pixel(float(row["trials_fitted"])) + aside)
-        spread = [row["relative_error"], row["lower_quartile"], row["upper_quartile"]]
+        at = x.scale.value(x.scale.pixel(row["trials_fitted"]) + aside)
+        spread = (row[name] for name in SPREAD)
         middle, low, high = (None if v is None else _inside(v, y.scale) for v in spread)
         place = {"panel": panel, "series": cell, "text": written[cell], "colour": colour[cell]}
         rows.append(place | {"x": at, "y": middle, "low": low, "high": high})
@@ -85,8 +86,7 @@ def _inside(value: float, scale: Scale) -> float:
 
 def _error_axis(values: pl.DataFrame, title: str, height: float) -> Axis:
     """Logarithmic; for errors with a sign, logarithmic on both sides of 0."""
-    every = values.cast(pl.Float64).unpivot()["value"]
-    every = every.filter(every.is_finite())
+    every = values.select(number(name) for name in values.columns).unpivot()["value"].drop_nulls()
     low, high = float(every.min()), float(every.max())  # type: ignore[arg-type]
     if low < 0:
         ends = (min(low * 1.1, -1.0), max(high * 1.1, 1.0))
@@ -106,16 +106,20 @@ def _signed(low: float, high: float) -> list[float]:
     return [-s for s in reversed(sizes) if -s >= low] + [0.0] + [s for s in sizes if s <= high]
 
 
+def _level(y: Axis) -> float:
+    return 0.0 if y.scale.kind == "symlog" else 1.0
+
+
 def _reference(x: Axis, y: Axis, panels: Sequence[str]) -> pl.DataFrame:
     """A rule at an error as large as the parameter itself, or at none where errors have signs."""
-    level = 0.0 if y.scale.kind == "symlog" else 1.0
+    level = _level(y)
     ends = {"x": x.scale.low, "x2": x.scale.high, "y": level, "y2": level, "colour": "#999999"}
     return lines.rows("rule", [{"panel": panel, **ends} for panel in panels])
 
 
 def boxes(frame: pl.DataFrame) -> Chart:
     """Box plots of the estimation error, a panel per model."""
-    frame = frame.filter(pl.col("median").is_finite())
+    frame = frame.filter(number("median").is_not_null())
     if frame.is_empty():
         return nothing(BOXES)
     spread = ["lower", "lower_quartile", "median", "upper_quartile", "upper"]
@@ -123,17 +127,17 @@ def boxes(frame: pl.DataFrame) -> Chart:
     low, high = y_axis.scale.low, y_axis.scale.high
     written = labels(in_order([], frame["model"]))
     name = pl.col("model").cast(pl.String).replace_strict(written, return_dtype=pl.String)
-    bounded = pl.col(spread).cast(pl.Float64).clip(low, high)
-    frame = frame.select("trials_fitted", bounded, panel=name, one=pl.lit(min(1.0, high)))
+    bounded = [number(field).clip(low, high) for field in spread]
+    frame = frame.select("trials_fitted", *bounded, panel=name, level=pl.lit(_level(y_axis)))
     settings = frame["trials_fitted"].n_unique()
     width = max(WIDTH, min(640, 26 * settings))
     bar = min(14, 0.7 * width / settings)
     x = alt.X("trials_fitted:O", title="trials fitted")
-    x = x.axis(labelAngle=0, labelOverlap="greedy", ticks=False)
+    x = x.axis(labelAngle=0, labelOverlap="greedy", labelSeparation=8, ticks=False)
     base = alt.Chart().encode(x=x)
-    up = {field: y_axis.of(alt.Y, f"{field}:Q") for field in [*spread, "one"]}
+    up = {field: y_axis.of(alt.Y, f"{field}:Q") for field in [*spread, "level"]}
     chart = alt.layer(
-        base.mark_rule(color="#BBBBBB").encode(up["one"], x=alt.value(0), x2=alt.value(width)),
+        base.mark_rule(color="#BBBBBB").encode(up["level"], x=alt.value(0), x2=alt.value(width)),
         base.mark_rule(color=INK).encode(up["lower"], y2="upper:Q"),
         base.mark_bar(size=bar, fill="#B3D4E8", stroke=INK, strokeWidth=0.8).encode(
             up["lower_quartile"], y2="upper_quartile:Q"

@@ -60,7 +60,7 @@ def confusion_bars(frame: pl.DataFrame, models: Sequence[str]) -> Chart:
         data=data(_pieces(frame, across, down, written, colour)),
     )
     chart = chart.properties(width=width, height=HEIGHT)
-    note = "Share of the learners of each true model; numbers as in the list of models."
+    note = "Share of the learners of each true model; numbers as in the legend."
     return finished(chart, QUESTION, note, width + 160)
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from howlearn.report import figures
 
 if TYPE_CHECKING:
+    from howlearn.calibration.plan import Plan
     from howlearn.calibration.result import Calibration
     from howlearn.report.style import Chart
 
@@ -17,8 +20,8 @@ def of_calibration(result: Calibration) -> dict[str, Chart]:
     charts: dict[str, Chart] = {}
     for curve in result.tuned:
         chosen = {
-            f"smallest {word} error": float(curve.settings[curve.best(goal)])
-            for goal, word in (("maximum", "largest"), ("average", "mean"))
+            "smallest largest error": float(curve.settings[curve.best("maximum")]),
+            "smallest mean error": float(curve.settings[curve.best("average")]),
         }
         charts[f"errors-{curve.name}"] = figures.error_curves(
             curve.frame(),
@@ -36,3 +39,14 @@ def of_calibration(result: Calibration) -> dict[str, Chart]:
     )
     charts["recovery"] = figures.recovery(result.recovery)
     return charts
+
+
+def of_plan(result: Plan) -> dict[str, Chart]:
+    """Recovery by number of trials, and the intervals of the shares by number of learners."""
+    widest = result.shares.group_by("trials", "learners", "criterion", maintain_order=True).agg(
+        pl.col("half_width").max()
+    )
+    return {
+        "plan": figures.plan(result.recovered, result.target, result.models),
+        "shares": figures.share_intervals(widest),
+    }

@@ -20,6 +20,7 @@ from howlearn.report.style import (
     labels,
     mixed,
     nothing,
+    number,
     parts,
 )
 
@@ -88,9 +89,8 @@ def _fill(share: float | None) -> str:
 
 def with_names(frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
     """Names as text, rows without one left out, shares that are no numbers as missing."""
-    share = pl.col("share").cast(pl.Float64)
-    share = pl.when(share.is_finite()).then(share).alias("share")
-    return frame.with_columns(pl.col(columns).cast(pl.String), share).drop_nulls(columns)
+    names = pl.col(columns).cast(pl.String)
+    return frame.with_columns(names, number("share")).drop_nulls(columns)
 
 
 def selected_and_true(frame: pl.DataFrame, models: Sequence[str]) -> tuple[list[str], list[str]]:

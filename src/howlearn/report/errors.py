@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -21,11 +21,20 @@ from howlearn.report.style import (
     in_order,
     labels,
     nothing,
+    number,
     text_width,
 )
 
+NOTE = "Lines: share of the learners of each true model who are given another one, ±1 SE."
 MEAN = "mean over models"
 ROW = 14  # pixels between two rows of labels above a chart
+
+
+class _Upright(NamedTuple):
+    """What is marked at a setting; what was not chosen here, like AIC, is dotted."""
+
+    text: str
+    dotted: bool
 
 
 def error_curves(
@@ -39,43 +48,59 @@ def error_curves(
     """Errors of a criterion against its setting: c for "penalized", the split for "holdout"."""
     penalized = criterion == "penalized"
     question = f"Which {'c' if penalized else 'split'} makes the fewest errors?"
-    errors = _of(errors, criterion).filter(pl.col("error").is_finite())
-    settings = _of(settings, criterion)
-    if errors.is_empty():
+    errors, settings = _of(errors, criterion), _of(settings, criterion)
+    errors = errors.drop_nulls("true_model")
+    if errors["error"].count() == 0:
         return nothing(question)
-    names = in_order(models, errors["true_model"])
-    used = [name for name in names if name in set(errors["true_model"].cast(pl.String))]
-    panelled = len(used) > FEW
     zero = _place_of_zero(errors["setting"]) if penalized else 0.0
-    verticals = _verticals({**(marks if penalized else {}), **chosen}, zero)
     errors, settings = _moved(errors, zero), _moved(settings, zero)
-    if panelled:
-        errors, settings = _thinned(errors), _thinned(settings)
-    width, height = (150, 90) if panelled else (440, 300)
+    verticals = _verticals(marks if penalized else {}, chosen, zero)
+    names = in_order(models, errors["true_model"])
+    if errors["true_model"].n_unique() > FEW:
+        return _many(errors, settings, verticals, penalized, zero, names, question)
+    width, height = 440, 300
     x = _setting_axis(errors, settings, [*verticals], width, penalized, zero)
-    y = lines.share_axis("errors" if panelled else "learners given another model", height)
+    y = lines.share_axis("learners given another model", height)
     curves = lines.banded(errors, names, "setting", "error")
-    mean = _mean(settings)
-    note = "Lines: share of the learners of each true model who are given another one, ±1 SE."
-    if panelled:
-        note = f"{note} Dashed: the mean over all models. {_from_left(verticals)}"
-        panels = [label for name, label in labels(names).items() if name in used]
-        curves = curves.with_columns(panel=pl.col("text"), colour=pl.lit(BLUE))
-        rules = [_rule(*mark, y, 0, panel) for panel in panels for mark in verticals.items()]
-        means = [mean.with_columns(panel=pl.lit(panel)) for panel in panels]
-        parts = [lines.rows("rule", rules), *means, curves]
-        return finished(lines.drawing(parts, x, y, panels, columns=5), question, note, 800)
-    both = pl.concat([mean, curves], how="diagonal_relaxed")
-    parts = [*_flags(verticals, x, y), both, *lines.end_labels(both, x, y, "")]
+    curves = pl.concat([_mean(settings), curves], how="diagonal_relaxed")
+    parts = [*_flags(verticals, x, y), curves, *lines.end_labels(curves, x, y, "")]
     if penalized:
         parts.append(_row_heads(x, y))
-    return finished(lines.drawing(parts, x, y), question, note, width + 120)
+    return finished(lines.drawing(parts, x, y), question, NOTE, width + 120)
+
+
+def _many(
+    errors: pl.DataFrame,
+    settings: pl.DataFrame,
+    verticals: Mapping[float, _Upright],
+    penalized: bool,
+    zero: float,
+    names: Sequence[str],
+    question: str,
+) -> Chart:
+    """A small panel for each model, since so many lines in one could not be told apart."""
+    errors, settings = _thinned(errors), _thinned(settings)
+    x = _setting_axis(errors, settings, [*verticals], 150, penalized, zero)
+    y = lines.share_axis("errors", 90)
+    used = set(errors["true_model"].cast(pl.String))
+    panels = [label for name, label in labels(names).items() if name in used]
+    curves = lines.banded(errors, names, "setting", "error")
+    curves = curves.with_columns(panel=pl.col("text"), colour=pl.lit(BLUE))
+    rules = [_rule(*mark, y, 0, panel) for panel in panels for mark in verticals.items()]
+    mean = _mean(settings)
+    means = [mean.with_columns(panel=pl.lit(panel)) for panel in panels]
+    chart = lines.drawing([lines.rows("rule", rules), *means, curves], x, y, panels, columns=5)
+    note = f"{NOTE} Dashed: the mean over all models. {_from_left(verticals)}"
+    return finished(chart, question, note, 800)
 
 
 def _of(frame: pl.DataFrame, criterion: str) -> pl.DataFrame:
-    if "criterion" not in frame.columns:
-        return frame
-    return frame.filter(pl.col("criterion").cast(pl.String) == criterion)
+    """The rows of one criterion, with numbers that are numbers or missing."""
+    if "criterion" in frame.columns:
+        frame = frame.filter(pl.col("criterion").cast(pl.String) == criterion)
+    names = ("setting", "error", "standard_error", "mean_error", "kappa")
+    numbers = [number(name) for name in names if name in frame.columns]
+    return frame.with_columns(numbers).drop_nulls("setting")
 
 
 def _place_of_zero(values: pl.Series) -> float:
@@ -87,7 +112,7 @@ def _place_of_zero(values: pl.Series) -> float:
 
 
 def _moved(frame: pl.DataFrame, zero: float) -> pl.DataFrame:
-    value = pl.col("setting").cast(pl.Float64)
+    value = pl.col("setting")
     return frame.with_columns(setting=pl.when(value <= 0).then(zero).otherwise(value))
 
 
@@ -98,18 +123,23 @@ def _thinned(frame: pl.DataFrame, most: int = 50) -> pl.DataFrame:
     return frame.filter(pl.col("setting").is_in([*kept, *every.tail(1)]))
 
 
-def _verticals(marks: Mapping[str, float | None], zero: float) -> dict[float, str]:
+def _verticals(
+    marks: Mapping[str, float | None], chosen: Mapping[str, float | None], zero: float
+) -> dict[float, _Upright]:
     """The settings to mark, from left to right, with what each of them is."""
     found: dict[float, list[str]] = {}
-    for text, setting in marks.items():
+    for text, setting in [*marks.items(), *chosen.items()]:
         if setting is not None and math.isfinite(setting) and (setting > 0 or zero > 0):
             found.setdefault(setting, []).append(text)
-    texts = {at: f"{', '.join(names)}: {at:.3g}" for at, names in found.items()}
-    return {at or zero: texts[at] for at in sorted(texts)}
+    return {
+        at or zero: _Upright(f"{', '.join(names)}: {at:.3g}", at not in chosen.values())
+        for at, names in sorted(found.items())
+    }
 
 
-def _from_left(verticals: Mapping[float, str]) -> str:
-    return f"Grey lines, from the left: {'; '.join(verticals.values())}." if verticals else ""
+def _from_left(verticals: Mapping[float, _Upright]) -> str:
+    texts = "; ".join(upright.text for upright in verticals.values())
+    return f"Grey lines, from the left: {texts}." if texts else ""
 
 
 def _setting_axis(
@@ -145,8 +175,7 @@ def _nats_per_c(settings: pl.DataFrame) -> float | None:
     """log²(n), as the table has it."""
     if "kappa" not in settings.columns:
         return None
-    kappa = pl.col("kappa").cast(pl.Float64)
-    ratio = settings.filter(kappa > 0, kappa.is_finite()).select(kappa / pl.col("setting"))
+    ratio = settings.filter(pl.col("kappa") > 0).select(pl.col("kappa") / pl.col("setting"))
     return None if ratio.is_empty() else ratio.to_series().median()  # type: ignore[return-value]
 
 
@@ -159,24 +188,26 @@ def _mean(settings: pl.DataFrame) -> pl.DataFrame:
     return lines.rows("curve", [fixed | {"x": x, "y": y} for x, y in points])
 
 
-def _rule(at: float, text: str, y: Axis, above: float = 0, panel: str = "") -> dict[str, Any]:
-    """An upright rule that ends some pixels above the chart; dotted for AIC and BIC."""
+def _rule(
+    at: float, upright: _Upright, y: Axis, above: float = 0, panel: str = ""
+) -> dict[str, Any]:
+    """An upright rule that ends some pixels above the chart."""
     top = y.scale.value(y.scale.size + above)
     place = {"panel": panel, "x": at, "x2": at, "y": y.scale.low, "y2": top}
-    return place | {"colour": GREY, "dashed": text.startswith(("AIC", "BIC"))}
+    return place | {"colour": GREY, "dashed": upright.dotted}
 
 
-def _flags(verticals: Mapping[float, str], x: Axis, y: Axis) -> list[pl.DataFrame]:
+def _flags(verticals: Mapping[float, _Upright], x: Axis, y: Axis) -> list[pl.DataFrame]:
     """Upright rules with their texts above the chart, each to the right of its rule."""
-    widths = [text_width(text) for text in verticals.values()]
+    widths = [text_width(upright.text) for upright in verticals.values()]
     levels = flag_rows([x.scale.pixel(at) for at in verticals], widths)
     rules, texts = [], []
-    for (at, text), level in zip(verticals.items(), levels, strict=True):
+    for (at, upright), level in zip(verticals.items(), levels, strict=True):
         height = 18 + ROW * level
-        rules.append(_rule(at, text, y, height))
+        rules.append(_rule(at, upright, y, height))
         place = {"x": x.scale.value(x.scale.pixel(at) + 4)}
         place["y"] = y.scale.value(y.scale.size + height - 6)
-        texts.append({"panel": "", "text": text, "colour": INK} | place)
+        texts.append({"panel": "", "text": upright.text, "colour": INK} | place)
     return [lines.rows("rule", rules), lines.rows("left", texts)]
 
 

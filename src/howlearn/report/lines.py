@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,7 +12,7 @@ import altair as alt
 import polars as pl
 
 from howlearn.report.scale import Scale, data_ticks, dodged, log_ticks, spanning
-from howlearn.report.style import colours, data, in_panels, labels, readable
+from howlearn.report.style import colours, data, in_panels, labels, number, readable
 
 LINE_HEIGHT = 13  # pixels between two labels at the ends of lines
 SPARSE = 25  # settings that are marked by points besides the line
@@ -93,8 +94,7 @@ def banded(
 ) -> pl.DataFrame:
     """One line per name, with a band of a standard error on both sides."""
     colour, written = colours(names), labels(names)
-    name, error = pl.col(series).cast(pl.String), pl.col("standard_error").cast(pl.Float64)
-    value = pl.col(y).cast(pl.Float64)
+    name, value, error = pl.col(series).cast(pl.String), number(y), number("standard_error")
     return frame.select(
         kind=pl.lit("curve"),
         panel=pl.lit(""),
@@ -102,7 +102,7 @@ def banded(
         text=name.replace_strict(written, return_dtype=pl.String),
         colour=name.replace_strict(colour, return_dtype=pl.String),
         dashed=pl.lit(False),
-        x=pl.col(x).cast(pl.Float64),
+        x=number(x),
         y=value,
         low=(value - error).clip(0, 1),
         high=(value + error).clip(0, 1),
@@ -110,17 +110,23 @@ def banded(
 
 
 def end_labels(curves: pl.DataFrame, x: Axis, y: Axis, panel: str) -> list[pl.DataFrame]:
-    """A label to the right of each line's end, moved apart, and a thread from one to the other."""
+    """A label to the right of each line's end, moved apart, and a thread from one to the other.
+
+    Where there is no room for all, every other or every third line has one.
+    """
     ends = curves.filter(pl.col("panel") == panel, pl.col("y").is_finite())
     ends = ends.sort("x", maintain_order=True).group_by("series", maintain_order=True).last()
+    ends = ends.reverse().sort("y", maintain_order=True)  # of equals the first stands on top
+    ends = ends.gather_every(math.ceil(len(ends) * LINE_HEIGHT / (y.scale.size + LINE_HEIGHT)) or 1)
     heights = [y.scale.pixel(value) for value in ends["y"]]
     places = dodged(heights, LINE_HEIGHT, 0, y.scale.size)
     threads, texts = [], []
     for end, place in zip(ends.to_dicts(), places, strict=True):
         common = {"panel": panel, "series": end["series"], "colour": end["colour"]}
-        left, right = x.scale.value(x.scale.size + 4), x.scale.value(x.scale.size + 14)
+        left, right = (x.scale.pixel(end["x"]) + 4, x.scale.size + 14)
         height = y.scale.value(place)
-        threads.append(common | {"x": left, "x2": right, "y": end["y"], "y2": height})
+        across = {"x": x.scale.value(left), "x2": x.scale.value(right)}
+        threads.append(common | across | {"y": end["y"], "y2": height})
         text_at = {"x": x.scale.value(x.scale.size + 17), "y": height, "text": end["text"]}
         texts.append(common | text_at | {"colour": readable(end["colour"])})
     return [rows("thread", threads), rows("left", texts)]
@@ -142,19 +148,21 @@ def drawing(
 
 def _layers(x: Axis, y: Axis, points: bool) -> list[tuple[str, alt.Chart]]:
     """What is drawn for each kind of mark, the lowest layer first."""
+    # Channels are objects, not strings, which altair takes ten times as long to understand.
     right, up, low = x.of(alt.X, "x:Q"), y.of(alt.Y, "y:Q"), y.of(alt.Y, "low:Q")
     colour = alt.Color("colour:N", scale=None)
     dash, dots = (
-        alt.condition("datum.dashed", alt.value(pattern), alt.value([1, 0]))
+        alt.StrokeDashValue([1, 0], condition={"test": "datum.dashed", "value": pattern})
         for pattern in ([6, 4], [2, 2])
     )
+    series, text_of = alt.Detail("series:N"), alt.Text("text:N")
 
     def only(kind: str) -> alt.Chart:
         chart = alt.Chart().transform_filter(f"datum.kind == '{kind}'")
-        return chart.encode(x=right, color=colour, detail="series:N")
+        return chart.encode(x=right, color=colour, detail=series)
 
-    between = {"x2": "x2:Q", "y": up, "y2": "y2:Q"}
-    spread = {"y": low, "y2": "high:Q"}
+    between = {"x2": alt.X2("x2:Q"), "y": up, "y2": alt.Y2("y2:Q")}
+    spread = {"y": low, "y2": alt.Y2("high:Q")}
     layers = [
         ("rule", only("rule").mark_rule(strokeWidth=1).encode(**between, strokeDash=dots)),
         ("curve", only("curve").mark_area(fillOpacity=0.13).encode(**spread)),
@@ -168,5 +176,5 @@ def _layers(x: Axis, y: Axis, points: bool) -> list[tuple[str, alt.Chart]]:
         )
     for align in ("left", "center", "right"):
         text = only(align).mark_text(align=align, baseline="middle", fontSize=11)
-        layers.append((align, text.encode(y=up, text="text:N")))
+        layers.append((align, text.encode(y=up, text=text_of)))
     return layers

@@ -9,14 +9,24 @@ import polars as pl
 from howlearn.report import lines
 from howlearn.report.lines import Axis
 from howlearn.report.scale import Scale, even_ticks
-from howlearn.report.style import FEW, GREY, Chart, finished, in_order, labels, mixed, nothing
+from howlearn.report.style import (
+    FEW,
+    GREY,
+    Chart,
+    finished,
+    in_order,
+    labels,
+    mixed,
+    nothing,
+    number,
+)
 
 
 def plan(frame: pl.DataFrame, target: float | None, models: Sequence[str]) -> Chart:
     """The share of learners whose model is recovered, against their number of trials."""
     question = "How many trials are needed to recover the true model?"
-    frame = frame.filter(pl.col("recovered").is_finite(), pl.col("trials").is_not_null())
-    if frame.is_empty():
+    frame = frame.with_columns(number("recovered")).drop_nulls(["trials", "true_model"])
+    if frame["recovered"].count() == 0:
         return nothing(question)
     names = in_order(models, frame["true_model"])
     used = [name for name in names if name in set(frame["true_model"].cast(pl.String))]
@@ -47,7 +57,7 @@ def plan(frame: pl.DataFrame, target: float | None, models: Sequence[str]) -> Ch
 def share_intervals(frame: pl.DataFrame) -> Chart:
     """Half the width of the shares' 95% intervals, against the number of learners."""
     question = "How wide would the 95% intervals of the shares be?"
-    frame = frame.filter(pl.col("half_width").is_finite(), pl.col("learners").is_not_null())
+    frame = frame.filter(number("half_width").is_not_null()).drop_nulls(["learners", "trials"])
     if frame.is_empty():
         return nothing(question)
     criteria = labels(in_order([], frame["criterion"]))

@@ -61,7 +61,7 @@ def spanning(values: Sequence[float], size: float, kind: Literal["linear", "log"
 def dodged(places: Sequence[float], gap: float, low: float, high: float) -> list[float]:
     """Places moved as little as possible to lie a gap apart, inside bounds if there is room.
 
-    >>> dodged([10, 12, 50], 10, 0, 100)
+    >>> dodged([10.0, 12.0, 50.0], 10, 0, 100)
     [6.0, 16.0, 50.0]
     """
     order = sorted(range(len(places)), key=lambda i: places[i])

@@ -164,6 +164,12 @@ def _shortened(name: str, longest: int) -> str:
     return name if len(name) <= longest else f"{name[: half - 1]}…{name[-half:]}"
 
 
+def number(column: str) -> pl.Expr:
+    """A column as numbers, whatever an empty or integer one was; what is not finite is missing."""
+    value = pl.col(column).cast(pl.Float64)
+    return pl.when(value.is_finite()).then(value).alias(column)
+
+
 def text_width(text: str, size: float = 11) -> float:
     """About how many pixels a text takes, erring on the wide side."""
     wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
@@ -173,8 +179,7 @@ def text_width(text: str, size: float = 11) -> float:
 def data(frame: pl.DataFrame) -> alt.InlineData:
     """A frame inside a chart; as text, since altair checks values one by one, for a second."""
     floats = frame.select(pl.selectors.float()).columns
-    finite = [pl.when(pl.col(name).is_finite()).then(pl.col(name)).alias(name) for name in floats]
-    values = frame.with_columns(finite).write_json()
+    values = frame.with_columns(number(name) for name in floats).write_json()
     return alt.InlineData(values=values, format=alt.JsonDataFormat(type="json"))
 
 
@@ -184,7 +189,7 @@ def in_panels(chart: Any, panels: Sequence[str], most: int) -> alt.FacetChart:
     columns = min(most, len(panels)) if len(panels) <= most else next(even, most)
     header = alt.Header(labelAnchor="start", labelPadding=6)
     facet = alt.Facet("panel:N", sort=[*panels], title=None, header=header)
-    space = alt.RowColnumber(row=24, column=28)
+    space = alt.RowColnumber(row=24, column=36)
     faceted = chart.facet(facet=facet, columns=columns, align="each", spacing=space)
     if len(panels) % columns == 0:
         return faceted
@@ -194,7 +199,7 @@ def in_panels(chart: Any, panels: Sequence[str], most: int) -> alt.FacetChart:
 
 def finished(chart: Any, question: str, note: str = "", width: float = 400) -> Any:
     """The chart under its question and a note on how to read it, in the common style."""
-    lines = textwrap.wrap(note, max(64, int(width / 5.6)))
+    lines = textwrap.wrap(note, max(72, int(width / 5.6)))
     title = alt.TitleParams(question, subtitle=lines or alt.Undefined)
     return chart.properties(title=title, description=question, config=CONFIG)
 

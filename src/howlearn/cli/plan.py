@@ -1,0 +1,161 @@
+"""``howlearn plan``: how many trials and learners, before the experiment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from howlearn.cli.options import (
+    DESIGN,
+    MODELS,
+    AddModel,
+    Form,
+    FormName,
+    Fresh,
+    MaxRate,
+    ModelNames,
+    OneRate,
+    Order,
+    OutFolder,
+    Rule,
+    RuleName,
+    Seed,
+    SettingsByModel,
+    TaskOption,
+    Threads,
+    chosen_criteria,
+)
+
+if TYPE_CHECKING:
+    from howlearn.calibration.plan import Plan
+    from howlearn.report.style import Chart
+
+
+def plan(
+    task: TaskOption = None,
+    trials: Annotated[
+        str,
+        typer.Option(
+            metavar="N,N… | LO:HI | LO:HI:STEP",
+            help="Numbers of trials per learner to compare.",
+            rich_help_panel=DESIGN,
+        ),
+    ] = "60:600",
+    learners: Annotated[
+        str,
+        typer.Option(
+            metavar="N,N… | LO:HI | LO:HI:STEP",
+            help="Numbers of learners in the experiment to compare.",
+            rich_help_panel=DESIGN,
+        ),
+    ] = "20:200",
+    order: Order = None,
+    settings: SettingsByModel = None,
+    simulated: Annotated[
+        int,
+        typer.Option(
+            min=2,
+            help="Simulated learners per model and number of trials.",
+            rich_help_panel=DESIGN,
+        ),
+    ] = 200,
+    target: Annotated[
+        float,
+        typer.Option(
+            help="The share of its learners for whom every model should be recovered.",
+            rich_help_panel=DESIGN,
+        ),
+    ] = 0.8,
+    seed: Seed = 0,
+    criterion: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--criterion",
+            metavar="CRITERION",
+            help="May be repeated: 'penalized(c=0.012)', 'holdout(split=0.5)', aic, bic. By "
+            "default the first three.",
+            rich_help_panel=MODELS,
+        ),
+    ] = None,
+    calibration: Annotated[
+        Path | None,
+        typer.Option(
+            "--calibration",
+            metavar="FOLDER",
+            help="Take the constants from a calibration instead.",
+            rich_help_panel=MODELS,
+        ),
+    ] = None,
+    model: ModelNames = None,
+    add_model: AddModel = None,
+    one_rate: OneRate = False,
+    rule: Rule = RuleName.gradient,
+    form: Form = FormName.gain,
+    max_rate: MaxRate = 1.0,
+    out: OutFolder = Path("plan"),
+    fresh: Fresh = False,
+    workers: Threads = None,
+) -> None:
+    """Before the experiment: how many trials and learners are needed?
+
+    Simulates learners of every candidate model in your task and tells how often each would be
+    recovered, which models cannot be told apart, and how wide the intervals of the models' shares
+    would be.
+    """
+    from howlearn.calibration.design import TaskDesign
+    from howlearn.calibration.folder import PLAN_OUTPUTS, write_plan
+    from howlearn.calibration.plan import plan_design
+    from howlearn.cli import show
+    from howlearn.cli.parse import parse_counts, parse_settings_by_model
+    from howlearn.folder import RunFolder
+    from howlearn.inputs import chosen_models, task_with
+    from howlearn.manifest import describe, made_by
+
+    criteria, _ = chosen_criteria(criterion, calibration)
+    chosen = task_with(task, rule.value, form.value, max_rate, order and order.value)
+    asked = {"model": model or [], "add_model": add_model or [], "one_rate": one_rate}
+    models = chosen_models(chosen.models, asked, f"task {chosen.name}")
+    show.same_models(models)
+    numbers = parse_counts(trials, "--trials")
+    people = parse_counts(learners, "--learners")
+    by_model = parse_settings_by_model(settings)
+    design = TaskDesign(chosen, models, by_model, simulated, numbers[-1], seed)
+    manifest = {
+        **made_by("plan"),
+        "design": design.described(),
+        "models": [describe(m) for m in models],
+        "trials": list(numbers),
+        "criteria": [repr(c) for c in criteria],
+    }
+    store = RunFolder(out, manifest, fresh, PLAN_OUTPUTS)
+    with show.progress_bar("simulating and fitting") as progress:
+        result = plan_design(
+            design, models, numbers, people, criteria, target, store, workers, progress
+        )
+    write_plan(out, result)
+    _show(result, out)
+
+
+def _show(result: Plan, out: Path) -> None:
+    from howlearn.cli.show import console, listing_of, save_charts
+
+    for criterion in result.criteria:
+        title = f"Learners whose model is recovered by {criterion!r}"
+        listing = listing_of(title, "true model", *(f"{n:,}" for n in result.trials))
+        mine = result.recovered.filter(criterion=repr(criterion))
+        for truth in result.models:
+            row = mine.filter(true_model=truth)["recovered"]
+            listing.add_row(truth, *(f"{share:.0%}" for share in row))
+        console.print(listing)
+    for sentence in result.sentences:
+        console.print(sentence, soft_wrap=True)
+
+    def charts() -> dict[str, Chart]:
+        from howlearn.report.charts import of_plan
+
+        return of_plan(result)
+
+    save_charts(charts, out)
+    console.print(f"Tables: {out}/", soft_wrap=True)

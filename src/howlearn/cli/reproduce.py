@@ -1,0 +1,94 @@
+"""``howlearn reproduce``: the paper's numerical study, reproduced and corrected."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from howlearn.cli.options import Fresh, OutFolder, Seed, Threads
+
+if TYPE_CHECKING:
+    from howlearn.paper.reproduce import Reproduction
+
+
+def reproduce(
+    out: OutFolder = Path("reproduction"),
+    archive: Annotated[
+        Path | None,
+        typer.Option(
+            "--archive",
+            metavar="PATH",
+            help="The authors' supplement, unpacked: everything is computed from it as well. "
+            "Their RData files need pip install 'howlearn[r]'.",
+        ),
+    ] = None,
+    learners: Annotated[
+        int,
+        typer.Option(min=2, help="Simulated learners per model for the figures; the paper has 100"),
+    ] = 100,
+    seed: Seed = 0,
+    fresh: Fresh = False,
+    workers: Threads = None,
+) -> None:
+    """Reproduce the numerical study of Aubert et al. (2025), and correct it.
+
+    Writes reproduction.csv (every number of Figures 2a to 3d and of the appendix: published, from
+    the archive, corrected), claims.csv (what is left of the paper's claims, with Monte-Carlo
+    errors from at least 1,000 learners per model), and reproduction.html.
+    """
+    from howlearn.cli import show
+    from howlearn.folder import RunFolder, write_whole
+    from howlearn.manifest import made_by
+    from howlearn.paper.folder import OUTPUTS, archive_described, write_reproduction
+    from howlearn.paper.reproduce import reproduce as run
+    from howlearn.paper.versions import design
+    from howlearn.report import save
+
+    manifest = {
+        **made_by("reproduce"),
+        "design": design(learners, seed).described(),
+        "archive": archive_described(archive),
+    }
+    store = RunFolder(out, manifest, fresh, OUTPUTS)
+    with show.progress_bar("simulating and fitting") as progress:
+        result = run(learners, archive, seed, store, workers, progress)
+    for sentence in result.archive.notes if result.archive else ():
+        show.note(sentence)
+    with result.clock("tables"):
+        write_reproduction(out, result)
+    if save.available():
+        with show.progress_bar("drawing"), result.clock("charts and page"):
+            from howlearn.paper.page import page
+
+            options = f" --archive {archive}" if archive else ""
+            options += f" --learners {learners}" if learners != 100 else ""
+            options += f" --seed {seed}" if seed else ""
+            text = page(result, f"howlearn reproduce --out {out}{options}")
+            path = out / "reproduction.html"
+            write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
+    else:
+        show.console.print(save.MISSING)
+    _show(result, out)
+
+
+def _show(result: Reproduction, out: Path) -> None:
+    from howlearn.cli.show import console, listing_of
+    from howlearn.paper.published import HOURS
+
+    title = f"The paper's claims ({result.claim_learners:,} learners per model, ± standard error)"
+    listing = listing_of(title, "claim", "published", "with the fault", "corrected")
+    for claim in result.claims:
+        verdict = f"\n[bold]{claim.verdict}[/]" if claim.verdict else ""
+        listing.add_row(
+            claim.statement,
+            f"{claim.published:g}",
+            str(claim.with_fault),
+            f"{claim.corrected}{verdict}",
+        )
+    console.print(listing)
+    total = sum(result.clock.seconds.values())
+    times = ", ".join(f"{what} {took:.2f} s" for what, took in result.clock.seconds.items())
+    console.print(f"Time: {total:.1f} s ({times}); the paper: about {HOURS} hours.", soft_wrap=True)
+    console.print(f"Tables and page: {out}/", soft_wrap=True)

@@ -1,0 +1,164 @@
+"""What the paper says of its simulations, and what is left of it on correct data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from howlearn.calibration.errors import Curve, Goal, curve
+from howlearn.criteria import HoldOut, Penalized
+from howlearn.paper.published import CHOSEN_C, CHOSEN_N, CONSTANTS, TRIALS
+from howlearn.paper.versions import Version
+
+PENALIZED, HOLDOUT = Penalized(CHOSEN_C), HoldOut(CHOSEN_N / TRIALS)
+CLEARLY = 2.0  # standard errors
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A number with its Monte-Carlo standard error, or a setting with those as good as it."""
+
+    value: float
+    standard_error: float | None = None
+    as_good: tuple[float, float] | None = None
+
+    def __str__(self) -> str:
+        if self.standard_error is not None:
+            return f"{self.value:.3f} ± {self.standard_error:.3f}"
+        if self.as_good is not None:
+            low, high = self.as_good
+            return f"{self.value:g} (not distinguishable: {low:g} to {high:g})"
+        return f"{self.value:g}"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement: the paper's number, the same with the paper's fault, and on correct data."""
+
+    statement: str
+    published: float
+    with_fault: Measured
+    corrected: Measured
+    at_least: float | None = None  # what the paper says the number exceeds
+    at_most: float | None = None
+
+    @property
+    def verdict(self) -> str:
+        """Whether the paper's words hold on correct data."""
+        error = self.corrected.standard_error
+        limit = self.at_least if self.at_least is not None else self.at_most
+        if limit is None or error is None:
+            return ""
+        ahead = self.corrected.value - limit
+        if self.at_most is not None:
+            ahead = -ahead
+        words = f"{'more' if self.at_least is not None else 'less'} than {limit:.0%}"
+        if ahead > CLEARLY * error:
+            return f"holds ({words})"
+        if ahead < -CLEARLY * error:
+            return f"does not hold ({words})"
+        return f"cannot be decided ({words})"
+
+
+def claims(with_fault: Version, corrected: Version) -> list[Claim]:
+    """All of them, from as many learners as the versions have."""
+
+    def claim(
+        statement: str,
+        published: float,
+        measure: Callable[[Version], Measured],
+        at_least: float | None = None,
+        at_most: float | None = None,
+    ) -> Claim:
+        both = measure(with_fault), measure(corrected)
+        return Claim(statement, published, *both, at_least, at_most)
+
+    one, exceptions = "OnePerItem", ["ByShapeExc", "ByPatternExc"]
+    penalized, holdout = "penalised likelihood (c=0.012)", "hold-out (N=250)"
+    others = "largest error for the other five models"
+    mean = "mean error over the six models"
+    return [
+        claim(f"{penalized} recovers {one}", 0.68,
+              lambda v: _share(v, PENALIZED, [one], one), at_least=0.6),
+        claim(f"{holdout} recovers {one}", 0.18, lambda v: _share(v, HOLDOUT, [one], one)),
+        claim(f"{others}, {penalized}", 0.34,
+              lambda v: _largest_but(v, PENALIZED, one), at_most=0.35),
+        claim(f"{others}, {holdout}", 0.31,
+              lambda v: _largest_but(v, HOLDOUT, one), at_most=0.35),
+        claim(f"{one} is selected for learners of the two models with exceptions, {penalized}",
+              0.305, lambda v: _share(v, PENALIZED, exceptions, one)),
+        claim(f"{mean}, {penalized}", 0.193, lambda v: _mean(v, PENALIZED)),
+        claim(f"{mean}, {holdout}", 0.258, lambda v: _mean(v, HOLDOUT)),
+        claim("largest error at the c that makes it smallest", 0.35,
+              lambda v: _smallest(v.penalized)),
+        claim("c with the smallest largest error", 0.013, lambda v: _best(v.penalized, "maximum")),
+        claim("c with the smallest mean error", 0.023, lambda v: _best(v.penalized, "average")),
+        claim("c with the smallest mean error after smoothing (LOESS)", 0.053,
+              lambda v: Measured(CONSTANTS[int(np.argmin(v.smooth.mean(axis=0)))])),
+        claim("N/n with the smallest largest error", 0.5, lambda v: _best(v.holdout, "maximum")),
+        claim("N/n with the smallest mean error", 0.4, lambda v: _best(v.holdout, "average")),
+    ]  # fmt: skip
+
+
+def frame(found: list[Claim], learners: int, seed: int) -> pl.DataFrame:
+    """One row per claim."""
+
+    def columns(name: str, measured: list[Measured]) -> dict[str, list[float | str | None]]:
+        return {
+            name: [m.value for m in measured],
+            f"{name}_standard_error": [m.standard_error for m in measured],
+            f"{name}_as_good": [
+                f"{m.as_good[0]:g} to {m.as_good[1]:g}" if m.as_good else None for m in measured
+            ],
+        }
+
+    return pl.DataFrame(
+        {
+            "claim": [claim.statement for claim in found],
+            "published": [claim.published for claim in found],
+            **columns("with_fault", [claim.with_fault for claim in found]),
+            **columns("corrected", [claim.corrected for claim in found]),
+            "verdict": [claim.verdict or None for claim in found],
+            "learners_per_model": learners,
+            "seed": seed,
+        }
+    )
+
+
+def _share(
+    version: Version, criterion: Penalized | HoldOut, truths: list[str], selected: str
+) -> Measured:
+    """How often a model is selected for learners of some true models, each counting the same."""
+    rows = version.matrix(criterion).filter(
+        pl.col("true_model").is_in(truths), pl.col("selected_model") == selected
+    )
+    error = float(np.sqrt(np.sum(rows["standard_error"].to_numpy() ** 2)) / len(truths))
+    return Measured(float(rows["share"].to_numpy().mean()), error)
+
+
+def _largest_but(version: Version, criterion: Penalized | HoldOut, but: str) -> Measured:
+    found = curve(version.contest, [criterion])
+    others = [k for k, name in enumerate(found.truths) if name != but]
+    worst = max(others, key=lambda k: found.error[k, 0])
+    return Measured(float(found.error[worst, 0]), float(found.standard_error[worst, 0]))
+
+
+def _mean(version: Version, criterion: Penalized | HoldOut) -> Measured:
+    found = curve(version.contest, [criterion])
+    return Measured(float(found.over_models("average")[0]), float(found.spread("average")[0]))
+
+
+def _smallest(found: Curve) -> Measured:
+    best = found.best("maximum")
+    return Measured(float(found.over_models("maximum")[best]), float(found.spread("maximum")[best]))
+
+
+def _best(found: Curve, goal: Goal) -> Measured:
+    as_good = found.settings[found.as_good(goal)]
+    return Measured(
+        float(found.settings[found.best(goal)]),
+        as_good=(float(as_good.min()), float(as_good.max())),
+    )

@@ -1,0 +1,124 @@
+"""Where exact fits lead to another selection than the authors' stored fits, and why."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from howlearn.criteria import AIC, Criterion, HoldOut, Penalized
+from howlearn.paper.archive import Archive
+from howlearn.paper.published import AVERAGE_C, CHOSEN_C, HORIZONS, MODELS, TRIALS
+from howlearn.paper.stored import LearnerFits, StoredFits
+from howlearn.paper.versions import Version
+from howlearn.selection import TIE
+
+Floats = NDArray[np.float64]
+BETTER = 1e-6  # nats by which an optimum must be higher to count as another one
+SCHEMA = {
+    "true_model": pl.String,
+    "file": pl.String,
+    "criterion": pl.String,
+    "selected_by_stored_fits": pl.String,
+    "selected_by_exact_fits": pl.String,
+    "higher_by": pl.Float64,
+    "reason": pl.String,
+}
+
+
+def differences(archive: Archive, version: Version) -> pl.DataFrame:
+    """Learners for whom the selections differ: one row per learner and criterion."""
+    rows = []
+    for truth, name in enumerate(MODELS):
+        if archive.stored is None:
+            break
+        stored = archive.stored.of[name]
+        place = {file: i for i, file in enumerate(archive.files[name])}
+        mine = np.flatnonzero(version.contest.true == truth)[[place[f] for f in stored.files]]
+        for criterion in criteria():
+            rows += _of_criterion(archive.stored, stored, name, criterion, version, mine)
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+
+def criteria() -> list[Criterion]:
+    """Those of the paper's figures."""
+    by_split = [HoldOut(n / TRIALS) for n in HORIZONS]
+    return [*by_split, Penalized(CHOSEN_C), Penalized(AVERAGE_C), AIC()]
+
+
+def stored_scores(stored: StoredFits, of: LearnerFits, criterion: Criterion) -> Floats:
+    """The authors' criterion on their fits, larger is better: [learner, model]."""
+    if isinstance(criterion, HoldOut):
+        return -of.rest[:, :, stored.truncations.index(round(criterion.split * TRIALS))]
+    price = float(criterion.price(np.array([float(TRIALS)]))[0])  # pyright: ignore[reportAttributeAccessIssue]
+    sizes = np.array([of.estimates[model].shape[2] for model in stored.models])
+    return -of.fitted[:, :, stored.truncations.index(TRIALS)] - price * sizes
+
+
+def by_the_published_rule(score: Floats, models: tuple[str, ...]) -> list[str]:
+    """The best model of every learner; of equal ones the first in the authors' list."""
+    order = [models.index(name) for name in MODELS]
+    return [MODELS[k] for k in np.argmax(score[:, order], axis=1)]
+
+
+def _of_criterion(
+    stored: StoredFits,
+    of: LearnerFits,
+    truth: str,
+    criterion: Criterion,
+    version: Version,
+    mine: NDArray[np.int64],
+) -> list[tuple[object, ...]]:
+    contest = version.contest
+    theirs = by_the_published_rule(stored_scores(stored, of, criterion), stored.models)
+    ours = [contest.models[k] for k in contest.selected(criterion)[mine]]
+    score = criterion.scores(contest).score[mine]
+    n = round(criterion.split * TRIALS) if isinstance(criterion, HoldOut) else TRIALS
+    exact = version.fitted(n)[mine]
+    gaps = exact + of.fitted[:, :, stored.truncations.index(n)]
+    rows = []
+    for i, file in enumerate(of.files):
+        if theirs[i] != ours[i]:
+            gap = float(gaps[i].max())
+            tied = np.sum(score[i] >= score[i].max() - TIE) > 1
+            rows.append(
+                (truth, file, repr(criterion), theirs[i], ours[i], gap, _reason(gap, bool(tied)))
+            )
+    return rows
+
+
+def _reason(gap: float, tied: bool) -> str:
+    if gap > BETTER:
+        return "the exact optimum is higher than the stored one"
+    if tied:
+        return "the models are tied, and the one with fewest parameters is taken"
+    return "the trials fitted do not determine some rates, and the stored ones were drawn at random"
+
+
+def wrong_first_rewards(archive: Archive) -> dict[str, float]:
+    """What the generator's fault did to the archive's learners, counted."""
+    from howlearn.task import Task
+
+    task = Task.load("five-four")
+    schedule = task.schedule()
+    first = wrong = outside = others_wrong = 0
+    for name, study in archive.learners.items():
+        model = task.model(name)
+        cells = {c: k for k, cell in enumerate(model.partition.cells) for c in cell}  # pyright: ignore[reportAttributeAccessIssue]
+        cell_of = np.array([cells[context] for context in study.contexts])
+        code = np.array([task.contexts.index(context) for context in study.contexts])
+        right = schedule.reward[0, code[study.context], study.action]
+        for i in range(len(study)):
+            part = slice(int(study.starts[i]), int(study.starts[i + 1]))
+            _, places = np.unique(cell_of[study.context[part]], return_index=True)
+            off = study.reward[part] != right[part]
+            first += len(places)
+            wrong += int(off[places].sum())
+            outside += int((study.reward[part][places] > 1).sum())
+            others_wrong += int(off.sum() - off[places].sum())
+    return {
+        "first rewards of a cell": first,
+        "of them wrong": wrong,
+        "of them above 1": outside,
+        "other wrong rewards": others_wrong,
+    }

@@ -1,0 +1,34 @@
+"""A reproduction as a folder."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import polars as pl
+
+from howlearn.calibration.folder import write_tables
+from howlearn.manifest import hash_of
+from howlearn.paper.reproduce import Reproduction
+
+OUTPUTS = {"reproduction.csv", "claims.csv", "differences.csv", "reproduction.html"}
+
+
+def write_reproduction(folder: Path, result: Reproduction) -> None:
+    """The tables; that of differing selections only where there are stored fits."""
+    tables: dict[str, pl.DataFrame] = {"claims": result.claims_table}
+    if result.differences is not None:
+        tables["differences"] = result.differences
+    tables["reproduction"] = result.table
+    write_tables(folder, tables)
+
+
+def archive_described(path: Path | None) -> dict[str, object] | None:
+    """For the manifest: how many files, and a hash of all of them."""
+    if path is None:
+        return None
+    digest = hashlib.sha256()
+    files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else []
+    for file in files:
+        digest.update(f"{file.relative_to(path)} {hash_of(file)}\n".encode())
+    return {"path": str(path), "files": len(files), "hash": f"sha256:{digest.hexdigest()}"}

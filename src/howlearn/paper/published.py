@@ -1,0 +1,110 @@
+"""The paper's numbers, as figures show them or as they follow from the authors' stored fits.
+
+Aubert et al. (2025), Figures 2 and 3 and the appendix. Where a figure shows a curve only, the
+values are those that the authors' stored fits give by the authors' rule.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+# In the authors' order, which is also that of the rows and columns below.
+MODELS = ("OnePerItem", "OneForAll", "ByShape", "ByPattern", "ByShapeExc", "ByPatternExc")
+TRIALS = 500
+HORIZONS = (20, 50, 100, 150, 200, 250)  # N: trials before the hold-out's split
+CONSTANTS = tuple(round(0.001 + 0.002 * k, 3) for k in range(100))
+RATE = 0.03
+RAMP = tuple(round(0.003 + 0.007 * k, 3) for k in range(9))  # of OnePerItem, in item order
+CHOSEN_C, CHOSEN_N = 0.012, 250
+AVERAGE_C = 0.053  # said to make the average error smallest
+HOURS = 6  # "approximately 6 hours"
+
+
+class Key(NamedTuple):
+    """What a number is of."""
+
+    figure: str
+    quantity: str
+    setting: str = ""
+    true_model: str = ""
+    selected_model: str = ""
+
+
+RELATIVE = "median relative error of the estimates"
+ERROR, MEAN_ERROR = "share of wrong selections", "mean share of wrong selections"
+SMOOTH = " (LOESS)"
+SELECTED = "share selected"
+BAR = "share of participants"
+WHERE_MAX, WHERE_MEAN = (
+    "setting with the smallest largest error",
+    "setting with the smallest mean error",
+)
+
+_MEDIANS = {
+    "OneForAll": (1, 1, 1, 1, 0.79, 0.61, 0.38),
+    "OnePerItem": (26.2, 12.2, 5.3, 2.9, 2.1, 1.47, 0.78),
+}
+_HOLDOUT_ERRORS = {
+    20: (1, 0.27, 0.36, 0.29, 0.94, 0.93),
+    50: (0.98, 0.32, 0.16, 0.20, 0.61, 0.66),
+    100: (1, 0.30, 0.06, 0.10, 0.38, 0.45),
+    150: (0.90, 0.28, 0.05, 0.03, 0.26, 0.32),
+    200: (0.87, 0.25, 0.02, 0.04, 0.17, 0.17),
+    250: (0.82, 0.31, 0.03, 0, 0.18, 0.21),
+}
+_HOLDOUT = (
+    (0.18, 0.04, 0.05, 0.02, 0.43, 0.28),
+    (0.03, 0.69, 0.11, 0.08, 0.04, 0.05),
+    (0, 0, 0.97, 0, 0.03, 0),
+    (0, 0, 0, 1, 0, 0),
+    (0.03, 0, 0, 0, 0.82, 0.15),
+    (0.08, 0, 0, 0.01, 0.12, 0.79),
+)
+_PENALIZED = (
+    (0.68, 0, 0.03, 0, 0.16, 0.13),
+    (0.01, 0.83, 0.05, 0.04, 0.03, 0.04),
+    (0, 0, 0.99, 0, 0.01, 0),
+    (0, 0, 0, 1, 0, 0),
+    (0.32, 0, 0, 0, 0.66, 0.02),
+    (0.29, 0, 0, 0, 0.03, 0.68),
+)
+_AVERAGE_DIAGONAL = (0.02, 0.97, 1, 1, 0.96, 0.93)
+_AIC_DIAGONAL = (0.28, 0.94, 0.99, 1, 0.91, 0.84)
+# Heights of the bars of 3c and 3d, in which a participant counts as often as its number says.
+_BARS = {
+    "3c": (0.321, 0.055, 0.052, 0.053, 0.168, 0.350),
+    "3d": (0.680, 0.037, 0.023, 0.020, 0.080, 0.158),
+}
+
+
+def published() -> dict[Key, float]:
+    """Every number, by what it is of."""
+    found: dict[Key, float] = {}
+    for model, medians in _MEDIANS.items():
+        for n, value in zip((*HORIZONS, TRIALS), medians, strict=True):
+            found[Key("2a", RELATIVE, f"N={n}", model)] = value
+    for n, errors in _HOLDOUT_ERRORS.items():
+        for model, value in zip(MODELS, errors, strict=True):
+            found[Key("2b", ERROR, f"N={n}", model)] = value
+        found[Key("2b", MEAN_ERROR, f"N={n}")] = round(sum(errors) / 6, 3)
+    found[Key("2b", WHERE_MAX)] = 250
+    found[Key("2b", WHERE_MEAN)] = 200
+    found[Key("2c", WHERE_MAX)] = 0.013
+    found[Key("2c", WHERE_MEAN)] = 0.023
+    found[Key("2c", WHERE_MAX + SMOOTH)] = 0.013
+    found[Key("2c", WHERE_MEAN + SMOOTH)] = 0.053
+    for figure, setting, rows in (
+        ("3a", f"N={CHOSEN_N}", _HOLDOUT),
+        ("3b", f"c={CHOSEN_C}", _PENALIZED),
+    ):
+        for true, row in zip(MODELS, rows, strict=True):
+            for selected, value in zip(MODELS, row, strict=True):
+                found[Key(figure, SELECTED, setting, true, selected)] = value
+    for setting, diagonal in ((f"c={AVERAGE_C}", _AVERAGE_DIAGONAL), ("aic", _AIC_DIAGONAL)):
+        for model, value in zip(MODELS, diagonal, strict=True):
+            found[Key("appendix", SELECTED, setting, model, model)] = value
+    for figure, bars in _BARS.items():
+        setting = "holdout(split=0.5)" if figure == "3c" else f"c={CHOSEN_C}"
+        for model, value in zip(MODELS, bars, strict=True):
+            found[Key(figure, BAR, setting, "", model)] = value
+    return found

@@ -1,0 +1,203 @@
+"""The numerical study on one set of learners: the archive's, or simulated ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from howlearn.calibration.clock import Clock
+from howlearn.calibration.contest import Contest, contest_of
+from howlearn.calibration.contests import Progress, Store, contests
+from howlearn.calibration.design import TaskDesign
+from howlearn.calibration.errors import Curve, confusion, curve
+from howlearn.calibration.recovery import estimates_of
+from howlearn.criteria import AIC, Criterion, HoldOut, Penalized
+from howlearn.fitting import Fits, fit
+from howlearn.fitting.truncation import ALL
+from howlearn.paper.archive import Archive
+from howlearn.paper.loess import loess
+from howlearn.paper.published import (
+    AVERAGE_C,
+    CHOSEN_C,
+    CHOSEN_N,
+    CONSTANTS,
+    ERROR,
+    HORIZONS,
+    MEAN_ERROR,
+    MODELS,
+    RAMP,
+    RATE,
+    RELATIVE,
+    SELECTED,
+    SMOOTH,
+    TRIALS,
+    WHERE_MAX,
+    WHERE_MEAN,
+    Key,
+)
+from howlearn.study import joined
+from howlearn.task import Task
+
+Floats = NDArray[np.float64]
+SPLITS = tuple(n / TRIALS for n in HORIZONS)
+RECOVERED = ("OneForAll", "OnePerItem")  # the two models of Figure 2a
+
+
+@dataclass(frozen=True, eq=False)
+class Version:
+    """Everything that the figures need of one set of learners."""
+
+    contest: Contest
+    holdout: Curve
+    penalized: Curve
+    relative_errors: pl.DataFrame  # one row per learner: model, trials_fitted, relative_error
+    fits: Fits | None = None  # of the archive's learners, to be held against the stored ones
+
+    def fitted(self, n: int) -> Floats:
+        """Log-likelihoods of the first n trials, at the estimates from them: [learner, model]."""
+        assert self.fits is not None
+        return self.fits.log_likelihood(n / TRIALS)
+
+    @property
+    def smooth(self) -> Floats:
+        """The error curves of the penalised criterion as the authors smoothed them."""
+        index = np.arange(1.0, len(self.penalized.settings) + 1)
+        return np.asarray(loess(index, self.penalized.error.T)).T
+
+    def matrix(self, criterion: Criterion) -> pl.DataFrame:
+        """Which models are selected for the learners of each."""
+        return confusion(self.contest, criterion)
+
+    def boxes(self) -> pl.DataFrame:
+        """Figure 2a: quartiles over the learners, and whiskers as R draws them."""
+        rows = []
+        groups = self.relative_errors.partition_by("model", "trials_fitted", maintain_order=True)
+        for group in groups:
+            error = group["relative_error"].to_numpy()
+            low, middle, high = np.quantile(error, [0.25, 0.5, 0.75])
+            reach = 1.5 * (high - low)
+            inside = error[(error >= low - reach) & (error <= high + reach)]
+            rows.append(
+                (group["model"][0], group["trials_fitted"][0], inside.min(), low, middle, high,
+                 inside.max())
+            )  # fmt: skip
+        names = "model trials_fitted lower lower_quartile median upper_quartile upper".split()
+        return pl.DataFrame(rows, schema=names, orient="row")
+
+
+def design(learners: int, seed: int, as_published: bool = False) -> TaskDesign:
+    """The paper's synthetic learners."""
+    task = Task.load("five-four")
+    truths = tuple(task.model(name) for name in MODELS)
+    parameters = {"": {"eta": RATE}, "OnePerItem": {"eta": RAMP}}
+    return TaskDesign(task, truths, parameters, learners, TRIALS, seed, as_published)
+
+
+def simulated(
+    of: TaskDesign,
+    store: Store,
+    label: str,
+    clock: Clock,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Version:
+    """The study on simulated learners."""
+    models = of.task.models
+    found, estimates = contests(
+        of, models, SPLITS, (0,), store, threads, progress, label=label, clock=clock
+    )
+    with clock("selections and errors"):
+        return _version(found[0], estimates)
+
+
+def from_archive(archive: Archive, clock: Clock, threads: int | None = None) -> Version:
+    """The study on the learners of the authors' archive, rewards as recorded."""
+    paper = design(2, 0)
+    study = joined([(name, archive.learners[name]) for name in MODELS], "true_model")
+    true = np.repeat(np.arange(len(MODELS)), [len(archive.learners[name]) for name in MODELS])
+    with clock("estimation, archive"):
+        fits = fit(study, paper.task.models, [*SPLITS, ALL], threads)
+    with clock("selections and errors"):
+        frames = []
+        for k, name in enumerate(MODELS):
+            mine = np.flatnonzero(true == k)
+            values = np.array([float(v) for v in paper.values(k)])  # pyright: ignore[reportArgumentType]
+            own = fits.part(int(mine[0]), int(mine[-1]) + 1)
+            frames.append(estimates_of(own, name, np.tile(values, (len(mine), 1))))
+        version = _version(contest_of(fits, MODELS, true), pl.concat(frames))
+        return replace(version, fits=fits)
+
+
+def _version(contest: Contest, estimates: pl.DataFrame) -> Version:
+    return Version(
+        contest,
+        curve(contest, [HoldOut(split) for split in SPLITS]),
+        curve(contest, [Penalized(c) for c in CONSTANTS]),
+        _relative_errors(estimates.filter(pl.col("true_model").is_in(RECOVERED))),
+    )
+
+
+def _relative_errors(estimates: pl.DataFrame) -> pl.DataFrame:
+    """The mean over cells of |η̂ − η| / η, for every learner and truncation."""
+    error = (pl.col("estimate") - pl.col("true_value")).abs() / pl.col("true_value")
+    return (
+        estimates.with_columns(error.alias("relative_error"))
+        .group_by("true_model", "trials_fitted", "learner", maintain_order=True)
+        .agg(pl.col("relative_error").mean())
+        .rename({"true_model": "model"})
+        .sort("model", "trials_fitted", "learner")
+    )
+
+
+def values(version: Version) -> dict[Key, float]:
+    """Every number of the figures, by what it is of."""
+    found: dict[Key, float] = {}
+    for row in version.boxes().iter_rows(named=True):
+        key = Key("2a", RELATIVE, f"N={row['trials_fitted']}", row["model"])
+        found[key] = row["median"]
+    found |= _curve_values("2b", version.holdout, [f"N={n}" for n in HORIZONS])
+    found |= _best_values("2b", version.holdout.error, HORIZONS)
+    constants = [f"c={c:g}" for c in CONSTANTS]
+    found |= _curve_values("2c", version.penalized, constants)
+    found |= _best_values("2c", version.penalized.error, CONSTANTS)
+    smooth = version.smooth
+    for k, model in enumerate(version.contest.truths):
+        for setting, value in zip(constants, smooth[k], strict=True):
+            found[Key("2c", ERROR + SMOOTH, setting, model)] = float(value)
+    for setting, value in zip(constants, smooth.mean(axis=0), strict=True):
+        found[Key("2c", MEAN_ERROR + SMOOTH, setting)] = float(value)
+    found |= _best_values("2c", smooth, CONSTANTS, SMOOTH)
+    raw_best = CONSTANTS[version.penalized.best("average")]
+    for figure, setting, criterion in (
+        ("3a", f"N={CHOSEN_N}", HoldOut(CHOSEN_N / TRIALS)),
+        ("3b", f"c={CHOSEN_C}", Penalized(CHOSEN_C)),
+        ("appendix", f"c={AVERAGE_C}", Penalized(AVERAGE_C)),
+        ("appendix", "aic", AIC()),
+        ("appendix", "c with the smallest mean error", Penalized(raw_best)),
+    ):
+        for row in version.matrix(criterion).iter_rows(named=True):
+            key = Key(figure, SELECTED, setting, row["true_model"], row["selected_model"])
+            found[key] = row["share"]
+    return found
+
+
+def _curve_values(figure: str, of: Curve, settings: list[str]) -> dict[Key, float]:
+    found: dict[Key, float] = {}
+    for j, setting in enumerate(settings):
+        for k, model in enumerate(of.truths):
+            found[Key(figure, ERROR, setting, model)] = float(of.error[k, j])
+        found[Key(figure, MEAN_ERROR, setting)] = float(of.error[:, j].mean())
+    return found
+
+
+def _best_values(
+    figure: str, error: Floats, settings: tuple[float, ...], how: str = ""
+) -> dict[Key, float]:
+    """The first of the settings with the smallest error, as the authors take it."""
+    return {
+        Key(figure, WHERE_MAX + how): float(settings[int(np.argmin(error.max(axis=0)))]),
+        Key(figure, WHERE_MEAN + how): float(settings[int(np.argmin(error.mean(axis=0)))]),
+    }
