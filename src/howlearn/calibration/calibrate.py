@@ -15,7 +15,7 @@ from howlearn.calibration.contests import (
 )
 from howlearn.calibration.design import ENOUGH, Design, LikeDesign, TaskDesign, by_model_name
 from howlearn.calibration.errors import GOALS, Goal
-from howlearn.calibration.heuristics import slope_table
+from howlearn.calibration.heuristics import slope_of
 from howlearn.calibration.result import Calibration, constants_for
 from howlearn.criteria import Penalized
 from howlearn.errors import HowlearnError
@@ -99,11 +99,5 @@ def calibrate_design(
     )
     contest = found[CALIBRATION]
     chosen = tuple(sorted({*constants})) if constants else constants_for(contest.n_scored)
-    slope = slope_table(
-        contest.all_trials,
-        contest.n_parameters,
-        contest.n_scored,
-        contest.models,
-        [f"{contest.truths[k]} {i + 1}" for i, k in enumerate(contest.true)],
-    )
+    slope = slope_of(design.fits) if design.fits else slope_of(contest)
     return Calibration(contest, found[FRESH], estimates, chosen, goal, slope)

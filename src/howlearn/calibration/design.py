@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.errors import HowlearnError
-from howlearn.fitting import fit
+from howlearn.fitting import Fits, fit
 from howlearn.inputs import Inputs
 from howlearn.model import Model
 from howlearn.simulation import Parameters, Range, simulate
@@ -36,6 +36,16 @@ class Design(Protocol):
     @property
     def learners(self) -> int:
         """Of each true model."""
+        ...
+
+    @property
+    def fits(self) -> Fits | None:
+        """Of recorded learners, where there are any."""
+        ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences that the user should read."""
         ...
 
     def simulate(self, truth: int, stream: int, start: int, stop: int) -> tuple[Study, Floats]:
@@ -73,6 +83,14 @@ class TaskDesign:
     @property
     def actions(self) -> tuple[str, ...]:
         return self.task.actions
+
+    @property
+    def fits(self) -> None:
+        return None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return ()
 
     def values(self, truth: int) -> list[Value]:
         """What is given for a true model: for all of its parameters, a value or a range."""

@@ -8,7 +8,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from howlearn.calibration.contest import Contest
 from howlearn.calibration.slope import dimension_jump, pooled_jump, slope_heuristic
+from howlearn.fitting import Fits
+from howlearn.fitting.truncation import ALL
 
 Floats = NDArray[np.float64]
 MOST = 500  # learners who are looked at one by one
@@ -21,6 +24,18 @@ SCHEMA = {
     "selected_model": pl.String,
     "reason": pl.String,
 }
+
+
+def slope_of(learners: Fits | Contest) -> pl.DataFrame:
+    """What both methods say of recorded learners, or of simulated ones."""
+    if isinstance(learners, Contest):
+        names = [f"{learners.truths[k]} {i + 1}" for i, k in enumerate(learners.true)]
+        models = learners.models
+    else:
+        names, models = list(learners.study.learners), tuple(learners.of)
+    return slope_table(
+        learners.log_likelihood(ALL), learners.n_parameters, learners.n_scored, models, names
+    )
 
 
 def slope_table(

@@ -133,7 +133,7 @@ def calibrate(
     with show.progress_bar("preparing"):
         design, models = _doubles(like, given, workers) if like else _of_task(given)
     show.same_models(models)
-    for sentence in getattr(design, "notes", ()):
+    for sentence in design.notes:
         show.note(sentence)
     manifest = {
         **made_by("calibrate"),
@@ -147,7 +147,12 @@ def calibrate(
             design, models, chosen_constants, chosen_splits, goal.value, store, workers, progress
         )
     write_calibration(out, result, {"design": design.described()})
-    show_calibration.summary(result, out, task)
+    following = (
+        f"the howlearn select of {like} once more, with --calibration {out} and another --out"
+        if like
+        else f"howlearn select trials.csv --task {task or 'five-four'} --calibration {out}"
+    )
+    show_calibration.summary(result, out, following)
 
 
 def _of_task(given: dict[str, Any]) -> tuple[Design, tuple[Model, ...]]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 GOAL = {"maximum": "smallest largest error", "average": "smallest mean error"}
 
 
-def summary(result: Calibration, out: Path, task: str | None) -> None:
+def summary(result: Calibration, out: Path, following: str) -> None:
     """Constants and errors as a table, then sentences, then where the files are."""
     console.print(_table(result))
     for sentence in sentences(result):
@@ -31,8 +31,7 @@ def summary(result: Calibration, out: Path, task: str | None) -> None:
 
     save_charts(charts, out)
     console.print(f"Tables: {out}/", soft_wrap=True)
-    of_task = f" --task {task}" if task else ""
-    console.print(f"Next: howlearn select trials.csv{of_task} --calibration {out}", soft_wrap=True)
+    console.print(f"Next: {following}", soft_wrap=True)
 
 
 def _table(result: Calibration) -> Table:
