@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from howlearn.errors import HowlearnError
+from howlearn.fitting.replay import log_probabilities
 from howlearn.models import Coin
-from howlearn.rules import Exp3IX, GradientBandit
+from howlearn.rules import Exp3IX, GradientBandit, rule_named
 from howlearn.simulation import simulate
 from howlearn.simulation.values import parameter_values
 from howlearn.task import Task
@@ -90,6 +91,41 @@ def test_stopping_after_correct_answers_in_a_row():
         runs = [correct[t - 6 : t].all() for t in range(6, len(correct) + 1)]
         assert not any(runs[:-1])
         assert len(correct) == 300 or runs[-1]
+
+
+@pytest.mark.parametrize("form", ["gain", "loss"])
+@pytest.mark.parametrize("rule", ["gradient", "exp3", "exp3-ix"])
+def test_nobody_does_what_a_replay_holds_impossible(rule, form):
+    """The largest rate, where a rounded feedback would turn a rare choice into an impossible one.
+
+    A choice has a probability under e^-20 in 7,500 trials once in 10,000 seeds at most.
+    """
+    paid = {c: {a: Reward(0.5, 5.0, -5.0) for a in "ABC"} for c in "xy"}
+    task = Task("wild", ("x", "y"), ("A", "B", "C"), (), rewards=paid, reward_range=(-5.0, 5.0))
+    model = model_of([["x"], ["y"]], rule_named(rule, form, 20.0))
+    theta = np.tile([20.0, 0.0] if rule == "exp3-ix" else [20.0], (15, 2))
+    study = simulate(task, model, theta, trials=500, seed=1)
+    every = [log_probabilities(study, i, model, theta[i]) for i in range(15)]
+    own = np.concatenate(every)[np.arange(7500), study.action]
+    assert own.min() > -20
+
+
+@pytest.mark.parametrize("order", ["periodic", "blocks", "independent"])
+@pytest.mark.parametrize("stop", [None, 1, 3])
+def test_one_context_and_one_trial(order, stop):
+    paid = {"x": {"A": Reward(0.5, -1.0, -2.0), "B": Reward(1.0, -1.0)}}
+    reversals = (Reversal(2, swap=("A", "B"), contexts=("x",)),)
+    task = Task("tiny", ("x",), ("A", "B"), (), rewards=paid, reward_range=(-2.0, 0.0))
+    task = replace(task, order=order, stop=stop, reversals=reversals)
+    for form in ("gain", "loss"):
+        model = model_of([["x"]], GradientBandit(form))
+        one = simulate(task, model, {"eta": 1.0}, learners=4, trials=1)
+        assert one.n_scored.tolist() == [1] * 4
+        several = simulate(task, model, {"eta": 1.0}, learners=4, trials=30)
+        assert several.n_scored.max() <= 30
+        assert set(np.unique(several.reward)) <= {-1.0, -2.0}
+        later = np.setdiff1d(np.arange(len(several.reward)), several.starts[:-1])
+        assert set(several.reward[later][several.action[later] == 0]) <= {-1.0}  # A has B's
 
 
 # Parameters

@@ -24,6 +24,9 @@ from howlearn.study import Study
 from howlearn.task import Task
 from howlearn.task.file import Order
 
+# What load needs besides the options of reading.
+OPTIONS = {"task", "rule", "form", "max_rate", "model", "add_model", "one_rate"}
+
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
@@ -81,10 +84,11 @@ def _manifest(results: Path) -> dict[str, Any]:
     file = results / MANIFEST
     try:
         manifest = json.loads(file.read_text(encoding="utf-8"))
-        if manifest["command"] != "select":
+        known = {field.name for field in fields(ReadOptions)} | OPTIONS
+        if manifest["command"] != "select" or not known <= manifest["options"].keys():
             raise KeyError
         return {key: manifest[key] for key in ("input", "options", "models")}
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise HowlearnError(
             f"{results} holds no results of howlearn select (its {MANIFEST} is missing, damaged, "
             "or of another version)"
@@ -93,13 +97,14 @@ def _manifest(results: Path) -> dict[str, Any]:
 
 def _found(name: str, known: str, results: Path) -> str:
     """A file of the study, where it was or beside the results, unchanged."""
-    for path in (Path(name), results.parent / name, results / name):
-        if path.is_file():
-            if hash_of(path) != known:
-                raise HowlearnError(
-                    f"{path} has changed since {results} was made; run howlearn select anew"
-                )
+    there = [p for p in (Path(name), results.parent / name, results / name) if p.is_file()]
+    for path in there:
+        if hash_of(path) == known:
             return str(path)
+    if there:
+        raise HowlearnError(
+            f"{there[0]} has changed since {results} was made; run howlearn select anew"
+        )
     raise HowlearnError(
         f"{results} was made from {name}, which is not there; start the command in the folder "
         "where howlearn select was started"

@@ -156,37 +156,35 @@ class Study:
     def part(self, start: int, stop: int) -> Study:
         """Sequences start to stop, without copying their trials."""
         trials = slice(int(self.starts[start]), int(self.starts[stop]))
-        return replace(
-            self,
-            learners=self.learners[start:stop],
-            starts=self.starts[start : stop + 1] - self.starts[start],
-            context=self.context[trials],
-            action=self.action[trials],
-            reward=self.reward[trials],
-            scored=self.scored[trials],
-            learned=self.learned[trials],
-            reset=self.reset[trials],
-            about=self.about[start:stop],
-            source=None,
-        )
+        starts = self.starts[start : stop + 1] - self.starts[start]
+        return self._picked(trials, self.learners[start:stop], starts, self.about[start:stop])
 
     def take(self, sequences: NDArray[np.integer]) -> Study:
         """These sequences, in this order; one may be there more than once."""
         lengths = np.diff(self.starts)[sequences]
-        ends = np.cumsum(lengths)
-        trials = np.arange(ends[-1] if len(ends) else 0)
-        trials = trials + np.repeat(self.starts[sequences] - (ends - lengths), lengths)
+        starts = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+        trials = np.arange(starts[-1]) + np.repeat(self.starts[sequences] - starts[:-1], lengths)
+        about = self.about[sequences] if self.about.width else self.about
+        return self._picked(trials, tuple(self.learners[i] for i in sequences), starts, about)
+
+    def _picked(
+        self,
+        trials: slice | NDArray[np.int64],
+        learners: tuple[str, ...],
+        starts: NDArray[np.int64],
+        about: pl.DataFrame,
+    ) -> Study:
         return replace(
             self,
-            learners=tuple(self.learners[i] for i in sequences),
-            starts=np.concatenate(([0], ends)).astype(np.int64),
+            learners=learners,
+            starts=starts,
             context=self.context[trials],
             action=self.action[trials],
             reward=self.reward[trials],
             scored=self.scored[trials],
             learned=self.learned[trials],
             reset=self.reset[trials],
-            about=self.about[sequences] if self.about.width else self.about,
+            about=about,
             source=None,
         )
 

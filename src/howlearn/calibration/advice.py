@@ -33,12 +33,15 @@ def advised(folder: Path) -> Advice:
     file = folder / RECOMMENDATION if folder.is_dir() else folder
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
-        return Advice(
+        advice = Advice(
             folder,
             tuple(criterion_named(text) for text in found["criteria"]),
             tuple(map(str, found["models"])),
             float(found["median_trials"]),
         )
+        if not (advice.criteria and advice.median_trials >= 1):
+            raise ValueError
+        return advice
     except OSError:
         raise HowlearnError(
             f"there is no {file}: make a calibration with howlearn calibrate, or let one that was "

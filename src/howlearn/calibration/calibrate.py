@@ -11,6 +11,7 @@ from howlearn.calibration.contests import (
     Memory,
     Progress,
     Store,
+    check_splits,
     contests,
 )
 from howlearn.calibration.design import ENOUGH, Design, LikeDesign, TaskDesign, by_model_name
@@ -63,7 +64,8 @@ def calibrate(
     elif task is not None:
         own = models or task.models
         by_model = by_model_name(parameters or {})
-        design = TaskDesign(task, tuple(own), by_model, learners or ENOUGH, trials, seed)
+        many = ENOUGH if learners is None else learners
+        design = TaskDesign(task, tuple(own), by_model, many, trials, seed)
     else:
         raise HowlearnError("a calibration needs a task, or a recorded study to imitate")
     return calibrate_design(
@@ -82,12 +84,7 @@ def calibrate_design(
     progress: Progress | None = None,
 ) -> Calibration:
     """Calibrate on a design; parts that the store has already are not computed again."""
-    if goal not in GOALS:
-        raise HowlearnError(f"the goal is {' or '.join(GOALS)}, not {goal}")
-    for c in constants or ():
-        Penalized(c)  # refuses what cannot be
-    if design.learners < 2:
-        raise HowlearnError("an error rate needs at least two learners of every model")
+    check_calibration(design, constants, splits, goal)
     found, estimates = contests(
         design,
         models,
@@ -98,6 +95,22 @@ def calibrate_design(
         progress,
     )
     contest = found[CALIBRATION]
-    chosen = tuple(sorted({*constants})) if constants else constants_for(contest.n_scored)
+    given = constants is not None
+    chosen = tuple(sorted({*map(float, constants)})) if given else constants_for(contest.n_scored)
     slope = slope_of(design.fits) if design.fits else slope_of(contest)
     return Calibration(contest, found[FRESH], estimates, chosen, goal, slope)
+
+
+def check_calibration(
+    design: Design, constants: Sequence[float] | None, splits: Sequence[float], goal: str
+) -> None:
+    """Refuse what cannot be, before any work is done or any folder made."""
+    if goal not in GOALS:
+        raise HowlearnError(f"the goal is {' or '.join(GOALS)}, not {goal}")
+    if constants is not None and not len(constants):
+        raise HowlearnError("there is no constant to try")
+    for c in constants if constants is not None else ():
+        Penalized(c)  # refuses what cannot be
+    check_splits(splits)
+    if design.learners < 2:
+        raise HowlearnError("an error rate needs at least two learners of every model")

@@ -66,17 +66,16 @@ class Contest:
 
     def frame(self) -> pl.DataFrame:
         """One row per learner, to be kept in a file."""
-        n_models, n_splits = len(self.models), len(self.splits)
-        return pl.DataFrame(
-            {
-                "true": self.true,
-                "n_scored": self.n_scored,
-                "n_parameters": self.n_parameters,
-                "all_trials": self.all_trials,
-                "later_trials": self.later_trials.reshape(-1, n_splits * n_models),
-                "trained": self.trained,
-            }
-        )
+        columns = {
+            "true": self.true,
+            "n_scored": self.n_scored,
+            "n_parameters": self.n_parameters,
+            "all_trials": self.all_trials,
+        }
+        if self.splits:
+            columns["later_trials"] = self.later_trials.reshape(len(self), -1)
+            columns["trained"] = self.trained
+        return pl.DataFrame(columns)
 
 
 def contest_of(fits: Fits, truths: Sequence[str], true: NDArray[np.int64]) -> Contest:
@@ -102,6 +101,11 @@ def contest_from(
     frame: pl.DataFrame, truths: Sequence[str], models: Sequence[str], splits: Sequence[float]
 ) -> Contest:
     """A contest from the rows of its ``frame``."""
+    n = len(frame)
+    later, trained = np.empty((n, 0, len(models))), np.empty((n, 0), np.int64)
+    if splits:
+        later = frame["later_trials"].to_numpy().reshape(n, len(splits), len(models))
+        trained = frame["trained"].to_numpy()
     return Contest(
         tuple(truths),
         tuple(models),
@@ -110,6 +114,6 @@ def contest_from(
         frame["n_scored"].to_numpy(),
         frame["n_parameters"].to_numpy(),
         frame["all_trials"].to_numpy(),
-        frame["later_trials"].to_numpy().reshape(-1, len(splits), len(models)),
-        frame["trained"].to_numpy().reshape(-1, len(splits)),
+        later,
+        trained,
     )

@@ -75,6 +75,12 @@ def parts_of(design: Design, streams: Sequence[int]) -> Iterator[Part]:
                 number += 1
 
 
+def check_splits(splits: Sequence[float]) -> None:
+    """Refuse what is not a share of the trials."""
+    if len({*splits}) != len(splits) or not all(0 < split < 1 for split in splits):
+        raise HowlearnError(f"splits lie between 0 and 1, each given once, not {list(splits)}")
+
+
 def contests(
     design: Design,
     models: Sequence[Model],
@@ -90,8 +96,7 @@ def contests(
 
     ``label`` keeps the parts of several designs apart in one store.
     """
-    if len({*splits}) != len(splits) or not all(0 < split < 1 for split in splits):
-        raise HowlearnError(f"splits lie between 0 and 1, each given once, not {list(splits)}")
+    check_splits(splits)
     truncations = [*sorted(map(float, splits)), ALL]
     names = [model.name for model in design.truths]
     total = len(streams) * len(design.truths) * design.learners

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,6 +19,7 @@ from howlearn.simulation.rewards import RecordedRewards
 from howlearn.simulation.values import Value, defaults, drawn, owners, parameter_values
 from howlearn.study import Study
 from howlearn.task import Task
+from howlearn.task.schedule import Reward
 
 Floats = NDArray[np.float64]
 ENOUGH = 200  # learners per model, unless another number is asked for
@@ -77,8 +79,20 @@ class TaskDesign:
                     f"parameters are given for model {name}, which is not simulated; simulated "
                     f"are {', '.join(model.name for model in self.truths)}"
                 )
+        names = [model.name for model in self.truths]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise HowlearnError(f"two candidates have the same name: {', '.join(twice)}")
+        theirs = {owner.name for model in self.truths for owner in owners(model, self.actions)}
+        for name in self.parameters.get("", {}):
+            if name not in theirs:
+                raise HowlearnError(
+                    f"no simulated model has a parameter {name}; there is "
+                    f"{', '.join(sorted(theirs))}"
+                )
         for truth in range(len(self.truths)):
             self.values(truth)
+        self.task.schedule()  # refuses a task that does not say what its actions earn
 
     @property
     def actions(self) -> tuple[str, ...]:
@@ -118,7 +132,7 @@ class TaskDesign:
 
     def described(self) -> dict[str, Any]:
         return {
-            "task": self.task.name,
+            **_described(self.task),
             "trials": self.trials or self.task.trials,
             "order": self.task.order,
             "learners_per_model": self.learners,
@@ -148,7 +162,35 @@ def by_model_name(parameters: Parameters | Mapping[str, Parameters]) -> dict[str
 
 
 def _text(value: Value) -> str:
-    return f"{value.lower:g}:{value.upper:g}" if isinstance(value, Range) else f"{value:g}"
+    ends = (value.lower, value.upper) if isinstance(value, Range) else (value,)
+    return ":".join(repr(float(end)) for end in ends)
+
+
+def _described(task: Task) -> dict[str, Any]:
+    """A task as far as it decides what simulated learners do: its file may change."""
+    return {
+        "task": task.name,
+        "actions": list(task.actions),
+        "reward_range": list(task.reward_range),
+        "rewards": {
+            context: {action: _paid(reward) for action, reward in rewards.items()}
+            for context, rewards in task.rewards.items()
+        },
+        "reversals": [asdict(reversal) for reversal in task.reversals],
+        "stop": task.stop,
+    }
+
+
+def _paid(reward: Reward) -> str:
+    """In words.
+
+    >>> _paid(Reward(probability=0.8)), _paid(Reward())
+    ('1.0 with probability 0.8, else 0.0', '1.0')
+    """
+    text = f"{float(reward.reward)!r}"
+    if reward.probability == 1:
+        return text
+    return f"{text} with probability {reward.probability!r}, else {float(reward.otherwise)!r}"
 
 
 class LikeDesign:
@@ -170,6 +212,8 @@ class LikeDesign:
         if learners is None:
             whole = -(-ENOUGH // len(study)) * len(study)
             learners = whole if len(study) <= MANY else MANY
+        if learners < 1:
+            raise HowlearnError(f"at least one double is needed, not {learners}")
         self.learners = learners
         # Cycle through few, pick evenly among many.
         who = np.arange(learners) % len(study)
@@ -217,11 +261,24 @@ class LikeDesign:
 
     def described(self) -> dict[str, Any]:
         return {
-            "like": {"sequences": self.recorded, "trials": int(self.study.starts[-1])},
-            "task": self.task.name if self.task else None,
+            "like": {
+                "sequences": self.recorded,
+                "trials": int(self.study.starts[-1]),
+                "imitated": _hash_of(self.study),
+            },
+            **(_described(self.task) if self.task else {"task": None}),
             "learners_per_model": self.learners,
             "seed": self.seed,
         }
+
+
+def _hash_of(study: Study) -> str:
+    """Of all trials: two studies of one size are still two studies."""
+    digest = hashlib.sha256(repr((study.contexts, study.actions, study.reward_range)).encode())
+    for column in (study.starts, study.context, study.action, study.reward):
+        digest.update(np.ascontiguousarray(column).tobytes())
+    digest.update(np.packbits([study.scored, study.learned, study.reset]).tobytes())
+    return f"sha256:{digest.hexdigest()}"
 
 
 def doubles(

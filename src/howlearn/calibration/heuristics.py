@@ -68,7 +68,7 @@ def _row(
     method: str, learner: str | None, found: object, model: str | None, n: float
 ) -> tuple[object, ...]:
     kappa, applies, reason = (getattr(found, name) for name in ("kappa", "applies", "reason"))
-    c = None if kappa is None else kappa / max(np.log(n) ** 2, 1e-300)
+    c = None if kappa is None or n <= 1 else kappa / np.log(n) ** 2
     return method, learner, applies, kappa, c, model, reason
 
 

@@ -139,18 +139,21 @@ class Plan:
 
     def _confused(self, criterion: Criterion) -> list[str]:
         """Which two models cannot be told apart, and up to how many trials."""
+        if len(self.models) < 2:
+            return []
         pairs = self.pairs.filter(pl.col("criterion") == repr(criterion))
         confused = pairs.filter(pl.col("error") >= CONFUSED)
         found = []
         for (a, b), rows in confused.group_by("model", "other_model", maintain_order=True):
             longest = rows["trials"].max()
             error = rows.filter(trials=longest).row(0, named=True)["error"]
-            found.append((longest, f"{a} and {b} (up to {longest:,} trials, error {error:.0%})"))
+            text = f"{a} and {b} (up to {longest:,} trials, error {error:.0%})"
+            found.append((longest, error, text))
         if not found:
             return [f"{criterion!r}: every two models can be told apart with each number tried."]
-        found.sort(key=lambda pair: -pair[0])
+        found.sort(key=lambda pair: (-pair[0], -pair[1]))
         more = f", and {len(found) - 4} more pairs" if len(found) > 4 else ""
-        texts = "; ".join(text for _, text in found[:4])
+        texts = "; ".join(text for *_, text in found[:4])
         return [f"{criterion!r}: models that cannot be told apart: {texts}{more}."]
 
     def _width(self, criterion: Criterion) -> list[str]:
@@ -221,18 +224,14 @@ def plan_design(
 
     ``design.learners`` are simulated per model; ``learners`` are those of the planned experiment.
     """
-    chosen = check_criteria(criteria)
-    if not 0 < target < 1:
-        raise HowlearnError(f"the target is a share between 0 and 1, not {target:g}")
-    if not trials or min(trials) < 2:
-        raise HowlearnError("a plan needs numbers of trials from 2 on")
-    if not learners or min(learners) < 1:
-        raise HowlearnError("a plan needs numbers of learners from 1 on")
+    chosen = check_plan(design, trials, learners, criteria, target)
+    numbers = tuple(sorted({*map(int, trials)}))
+    people = tuple(sorted({*map(int, learners)}))
     store = store if store is not None else Memory()
     splits = sorted({float(t) for c in chosen for t in c.truncations if t != ALL})
-    total = len(trials) * len(design.truths) * design.learners
+    total = len(numbers) * len(design.truths) * design.learners
     found = []
-    for k, n in enumerate(sorted(trials)):
+    for k, n in enumerate(numbers):
 
         def report(done: int, each: int, k: int = k) -> None:
             if progress:
@@ -241,7 +240,27 @@ def plan_design(
         at_n = replace(design, trials=n)
         contest, _ = contests(at_n, models, splits, (0,), store, threads, report, label=str(n))
         found.append(contest[0])
-    return Plan(tuple(sorted(trials)), tuple(sorted(learners)), chosen, tuple(found), target)
+    return Plan(numbers, people, chosen, tuple(found), target)
+
+
+def check_plan(
+    design: TaskDesign,
+    trials: Sequence[int],
+    learners: Sequence[int],
+    criteria: Sequence[Criterion | str],
+    target: float,
+) -> tuple[Criterion, ...]:
+    """The criteria; refuses what cannot be, before any work is done or any folder made."""
+    chosen = check_criteria(criteria)
+    if not 0 < target < 1:
+        raise HowlearnError(f"the target is a share between 0 and 1, not {target:g}")
+    if not len(trials) or min(trials) < 2:
+        raise HowlearnError("a plan needs numbers of trials from 2 on")
+    if not len(learners) or min(learners) < 1:
+        raise HowlearnError("a plan needs numbers of learners from 1 on")
+    if design.learners < 1:
+        raise HowlearnError("a plan needs at least one simulated learner of every model")
+    return chosen
 
 
 def _pair_error(contest: Contest, score: Floats, pair: tuple[int, int]) -> tuple[float, float]:

@@ -55,8 +55,8 @@ class Calibration:
 
     @property
     def tuned(self) -> tuple[Curve, ...]:
-        """The curves with a constant to choose."""
-        return tuple(curve for curve in self.curves if len(curve.settings) > 1)
+        """The curves with a constant to choose, if only among one."""
+        return tuple(curve for curve in self.curves if not np.isnan(curve.settings).any())
 
     @property
     def criteria(self) -> tuple[Criterion, ...]:
@@ -92,10 +92,12 @@ class Calibration:
 
     @cached_property
     def marks(self) -> dict[str, float]:
-        """AIC and BIC as constants c, at the median number of trials."""
+        """AIC and BIC as constants c, at the median number of trials; none with one trial."""
         n = float(np.median(self.contest.n_scored))
+        if n <= 1:
+            return {}
         return {
-            criterion.name.upper(): kappa_of(criterion, n) / max(np.log(n) ** 2, 1e-300)
+            criterion.name.upper(): float(kappa_of(criterion, n) / np.log(n) ** 2)
             for criterion in (AIC(), BIC())
         }
 
@@ -113,7 +115,7 @@ class Calibration:
             found[tuned.name] = {goal: self._chosen(tuned, goal) for goal in GOALS}
         for fixed in (AIC(), BIC()):
             found[fixed.name] = {
-                "c": self.marks[fixed.name.upper()],
+                "c": self.marks.get(fixed.name.upper()),
                 **self._fresh_errors(fixed),
             }
         if len(self.slope):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from inspect import cleandoc
 from typing import Annotated
 
 import typer
@@ -19,6 +20,13 @@ from howlearn.cli.simulate import simulate
 # Colours and panels cost a tenth of a second; the list of commands does without.
 _quick = len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help")
 
+
+def _paragraphs(text: str | None) -> str:
+    """Lines joined where only the source breaks them; the help breaks them where it must."""
+    paragraphs = cleandoc(text or "").split("\n\n")
+    return "\n\n".join(" ".join(paragraph.splitlines()) for paragraph in paragraphs)
+
+
 app = typer.Typer(
     name="howlearn",
     help="Find the model that best explains how an individual learns, from trial-by-trial choices "
@@ -33,7 +41,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (select, calibrate, plan, simulate, models, demo, reproduce):
-    app.command()(command)
+    app.command(help=_paragraphs(command.__doc__))(command)
 
 
 def _version(wanted: bool) -> None:

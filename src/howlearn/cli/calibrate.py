@@ -115,7 +115,7 @@ def calibrate(
 
     howlearn select trials.csv --task five-four --calibration calibration
     """
-    from howlearn.calibration.calibrate import calibrate_design
+    from howlearn.calibration.calibrate import calibrate_design, check_calibration
     from howlearn.calibration.folder import OUTPUTS, write_calibration
     from howlearn.cli import show, show_calibration
     from howlearn.cli.parse import parse_numbers
@@ -132,6 +132,7 @@ def calibrate(
     }  # fmt: skip
     with show.progress_bar("preparing"):
         design, models = _doubles(like, given, workers) if like else _of_task(given)
+    check_calibration(design, chosen_constants, chosen_splits, goal.value)
     show.same_models(models)
     for sentence in design.notes:
         show.note(sentence)
@@ -181,9 +182,14 @@ def _doubles(
     from howlearn.inputs import recorded
     from howlearn.task import Task
 
-    fixed = ("trials", "order", "settings", "model", "add_model", "one_rate")
+    fixed = {
+        "trials": None, "order": None, "settings": None, "model": [], "add_model": [],
+        "one_rate": False, "rule": RuleName.gradient, "form": FormName.gain, "max_rate": 1.0,
+    }  # fmt: skip
     extra = [
-        f"--{name.replace('_', '-').replace('settings', 'set')}" for name in fixed if given[name]
+        f"--{name.replace('_', '-').replace('settings', 'set')}"
+        for name, default in fixed.items()
+        if given[name] != default
     ]
     if extra:
         raise HowlearnError(

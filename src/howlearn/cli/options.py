@@ -76,6 +76,26 @@ MaxRate = Annotated[
         rich_help_panel=MODELS,
     ),
 ]
+Criteria = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--criterion",
+        metavar="CRITERION",
+        help="May be repeated: 'penalized(c=0.012)', 'holdout(split=0.5)', aic, bic. By default "
+        "the first three.",
+        rich_help_panel=MODELS,
+    ),
+]
+CalibrationFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--calibration",
+        metavar="FOLDER",
+        help="Take the constants of penalized and holdout from a calibration (howlearn "
+        "calibrate); aic, or what --criterion names, is used besides.",
+        rich_help_panel=MODELS,
+    ),
+]
 ModelNames = Annotated[
     list[str] | None,
     typer.Option(

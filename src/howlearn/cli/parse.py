@@ -41,6 +41,8 @@ def parse_settings_by_model(settings: list[str] | None) -> dict[str, dict[str, l
             if not equals or not name or name in mine:
                 raise ValueError
             mine[name] = [_value(number) for number in numbers.split(",")]
+        except HowlearnError as error:
+            raise HowlearnError(f"--set {text!r}: {error}") from None
         except ValueError:
             raise HowlearnError(
                 f"--set {text!r}: write each parameter once, as eta=0.03, eta=0.003,0.010 (one per "
@@ -102,6 +104,6 @@ def parse_counts(text: str, option: str) -> tuple[int, ...]:
     (20, 29, 43, 63, 93, 140, 200)
     """
     values = parse_numbers(text, option)
-    if any(value < 1 or value != int(value) for value in values):
+    if not all(value >= 1 and value.is_integer() for value in values):
         raise HowlearnError(f"{option} {text!r}: whole numbers from 1 on are needed")
     return tuple(int(value) for value in values)

@@ -106,7 +106,7 @@ def plan(
     """
     from howlearn.calibration.design import TaskDesign
     from howlearn.calibration.folder import PLAN_OUTPUTS, write_plan
-    from howlearn.calibration.plan import plan_design
+    from howlearn.calibration.plan import check_plan, plan_design
     from howlearn.cli import show
     from howlearn.cli.parse import parse_counts, parse_settings_by_model
     from howlearn.folder import RunFolder
@@ -122,6 +122,7 @@ def plan(
     people = parse_counts(learners, "--learners")
     by_model = parse_settings_by_model(settings)
     design = TaskDesign(chosen, models, by_model, simulated, numbers[-1], seed)
+    check_plan(design, numbers, people, criteria, target)
     manifest = {
         **made_by("plan"),
         "design": design.described(),
@@ -139,6 +140,8 @@ def plan(
 
 
 def _show(result: Plan, out: Path) -> None:
+    from rich.markup import escape
+
     from howlearn.cli.show import console, listing_of, save_charts
 
     for criterion in result.criteria:
@@ -147,10 +150,10 @@ def _show(result: Plan, out: Path) -> None:
         mine = result.recovered.filter(criterion=repr(criterion))
         for truth in result.models:
             row = mine.filter(true_model=truth)["recovered"]
-            listing.add_row(truth, *(f"{share:.0%}" for share in row))
+            listing.add_row(escape(truth), *(f"{share:.0%}" for share in row))
         console.print(listing)
     for sentence in result.sentences:
-        console.print(sentence, soft_wrap=True)
+        console.print(escape(sentence), soft_wrap=True)
 
     def charts() -> dict[str, Chart]:
         from howlearn.report.charts import of_plan
@@ -158,4 +161,4 @@ def _show(result: Plan, out: Path) -> None:
         return of_plan(result)
 
     save_charts(charts, out)
-    console.print(f"Tables: {out}/", soft_wrap=True)
+    console.print(escape(f"Tables: {out}/"), soft_wrap=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -38,38 +39,45 @@ def reproduce(
     the archive, corrected), claims.csv (what is left of the paper's claims, with Monte-Carlo
     errors from at least 1,000 learners per model), and reproduction.html.
     """
+    from howlearn.calibration.clock import Clock
     from howlearn.cli import show
     from howlearn.folder import RunFolder, write_whole
     from howlearn.manifest import made_by
+    from howlearn.paper.archive import read_archive
     from howlearn.paper.folder import OUTPUTS, archive_described, write_reproduction
     from howlearn.paper.reproduce import reproduce as run
     from howlearn.paper.versions import design
     from howlearn.report import save
 
+    clock, given = Clock(), None
+    if archive is not None:
+        with clock("reading the archive"):  # first, so that a bad one leaves no folder
+            given = read_archive(archive)
     manifest = {
         **made_by("reproduce"),
         "design": design(learners, seed).described(),
-        "archive": archive_described(archive),
+        "archive": archive_described(archive, out),
     }
     store = RunFolder(out, manifest, fresh, OUTPUTS)
     with show.progress_bar("simulating and fitting") as progress:
-        result = run(learners, archive, seed, store, workers, progress)
+        result = run(learners, given, seed, store, workers, progress, clock)
     for sentence in result.archive.notes if result.archive else ():
         show.note(sentence)
     with result.clock("tables"):
         write_reproduction(out, result)
     if save.available():
-        with show.progress_bar("drawing"), result.clock("charts and page"):
+        with show.progress_bar("drawing"):
             from howlearn.paper.page import page
 
-            options = f" --archive {archive}" if archive else ""
-            options += f" --learners {learners}" if learners != 100 else ""
-            options += f" --seed {seed}" if seed else ""
-            text = page(result, f"howlearn reproduce --out {out}{options}")
+            words = ["howlearn", "reproduce", "--out", str(out)]
+            words += ["--archive", str(archive)] if archive else []
+            words += ["--learners", str(learners)] if learners != 100 else []
+            words += ["--seed", str(seed)] if seed else []
+            text = page(result, shlex.join(words))
             path = out / "reproduction.html"
             write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
     else:
-        show.console.print(save.MISSING)
+        show.console.print(save.MISSING, markup=False)
     _show(result, out)
 
 
@@ -91,4 +99,5 @@ def _show(result: Reproduction, out: Path) -> None:
     total = sum(result.clock.seconds.values())
     times = ", ".join(f"{what} {took:.2f} s" for what, took in result.clock.seconds.items())
     console.print(f"Time: {total:.1f} s ({times}); the paper: about {HOURS} hours.", soft_wrap=True)
-    console.print(f"Tables and page: {out}/", soft_wrap=True)
+    what = "Tables and page" if (out / "reproduction.html").exists() else "Tables"
+    console.print(f"{what}: {out}/", soft_wrap=True, markup=False)

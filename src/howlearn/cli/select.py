@@ -12,6 +12,8 @@ from howlearn.cli.options import (
     MODELS,
     OUTPUT,
     AddModel,
+    CalibrationFolder,
+    Criteria,
     Form,
     FormatName,
     FormName,
@@ -51,26 +53,8 @@ def select(
         ),
     ],
     task: TaskOption = None,
-    criterion: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--criterion",
-            metavar="CRITERION",
-            help="May be repeated: 'penalized(c=0.012)', 'holdout(split=0.5)', aic, bic. By "
-            "default the first three.",
-            rich_help_panel=MODELS,
-        ),
-    ] = None,
-    calibration: Annotated[
-        Path | None,
-        typer.Option(
-            "--calibration",
-            metavar="FOLDER",
-            help="Take the constants of penalized and holdout from a calibration "
-            "(howlearn calibrate); aic, or what --criterion names, is used besides.",
-            rich_help_panel=MODELS,
-        ),
-    ] = None,
+    criterion: Criteria = None,
+    calibration: CalibrationFolder = None,
     model: ModelNames = None,
     add_model: AddModel = None,
     one_rate: OneRate = False,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -91,7 +92,7 @@ def reading(study: Study) -> None:
 
 def note(sentence: str) -> None:
     """Something that the user should know."""
-    aside.print(f"[yellow]note:[/] {sentence}", soft_wrap=True)
+    aside.print(f"[yellow]note:[/] {escape(sentence)}", soft_wrap=True)
 
 
 def same_models(models: Sequence[Model]) -> None:
@@ -161,7 +162,7 @@ def save_charts(charts: Callable[[], Mapping[str, Chart]], folder: Path) -> None
     from howlearn.report import save
 
     if not save.available():
-        console.print(save.MISSING)
+        console.print(save.MISSING, markup=False)
         return
     with progress_bar("drawing"):
         for stem, chart in charts().items():

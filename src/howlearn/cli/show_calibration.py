@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rich.markup import escape
+
 from howlearn.cli.show import console, listing_of, save_charts
 
 if TYPE_CHECKING:
@@ -30,8 +32,7 @@ def summary(result: Calibration, out: Path, following: str) -> None:
         return of_calibration(result)
 
     save_charts(charts, out)
-    console.print(f"Tables: {out}/", soft_wrap=True)
-    console.print(f"Next: {following}", soft_wrap=True)
+    console.print(escape(f"Tables: {out}/\nNext: {following}"), soft_wrap=True)
 
 
 def _table(result: Calibration) -> Table:
@@ -47,7 +48,8 @@ def _table(result: Calibration) -> Table:
             mark = " ←" if goal == result.goal else ""
             listing.add_row(name, title + mark, *_errors(chosen["fresh"]))
     for name, price in (("aic", "1 nat"), ("bic", "½ log(n) nats")):
-        as_c = f"c={found[name]['c']:.3g} at {found['median_trials']:g} trials"
+        c = found[name]["c"]
+        as_c = "" if c is None else f"c={c:.3g} at {found['median_trials']:g} trials"
         listing.add_row(f"{name}\n[dim]{price} per parameter[/]", as_c, *_errors(found[name]))
     return listing
 
@@ -56,7 +58,7 @@ def _errors(fresh: dict[str, float | str]) -> tuple[str, str]:
     return (
         f"{fresh['mean_error']:.1%} ± {fresh['mean_standard_error']:.1%}",
         f"{fresh['max_error']:.1%} ± {fresh['max_standard_error']:.1%}\n"
-        f"[dim]{fresh['worst_model']}[/]",
+        f"[dim]{escape(str(fresh['worst_model']))}[/]",
     )
 
 
@@ -74,11 +76,11 @@ def sentences(result: Calibration) -> list[str]:
         if chosen["never_selected"]:
             found.append(
                 f"[yellow]Beware:[/] under {chosen['criterion']} no learner at all is given "
-                f"{', '.join(chosen['never_selected'])}."
+                f"{escape(', '.join(chosen['never_selected']))}."
             )
     flagged = result.settings.drop_nulls("never_selected")
     for name, rows in _by_criterion(flagged):
-        worst = rows["never_selected"][0]
+        worst = escape(rows["never_selected"][0])
         found.append(
             f"Flagged in settings.csv: {len(rows)} of the settings of {name} never select some "
             f"candidate (at {rows['setting'][0]:g}: {worst})."

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,6 +22,13 @@ from howlearn.cli.options import (
     Seed,
     TaskOption,
 )
+
+if TYPE_CHECKING:
+    from howlearn.study import Study
+    from howlearn.task import Task
+
+# Options whose meaning lies in the results where there is --like, with their defaults.
+PLAIN = {"task": None, "order": None, "rule": "gradient", "form": "gain", "max_rate": 1.0}
 
 
 def simulate(
@@ -84,28 +93,71 @@ def simulate(
     from howlearn.simulation.values import defaults
     from howlearn.writing import write_study
 
+    design = {
+        "task": task,
+        "order": order and order.value,
+        "rule": rule.value,
+        "form": form.value,
+        "max_rate": max_rate,
+    }
     values = parse_settings(settings)
     with progress_bar("simulating") as progress:
         if like:
+            _refuse_beside_like(design)
             inputs = recorded(like)
             study, notes = doubles(
                 inputs, model, values, learners, trials, seed, as_published, progress
             )
             for sentence in notes:
                 note(sentence)
+            design, chosen = _options_of(like), inputs.task
         else:
             chosen = task_with(task, rule.value, form.value, max_rate, order and order.value)
             values = values or defaults(chosen.model(model), chosen.actions)
             study = play(
                 chosen, model, values, learners, trials, seed, progress, as_published=as_published
             )
+            design["task"] = task or "five-four"
     write_study(study, out, fresh)
-    options = f" --task {task or 'five-four'}" if not like else ""
-    if as_published:
-        options += f" --reward-range {study.reward_range[0]:g},{study.reward_range[1]:g}"
     console.print(
         f"{len(study)} learners, {len(study.context)} trials → {out}\n"
-        f"Next: howlearn select {out}{options} --out results",
+        f"Next: {_select(out, design, study, chosen)}",
         highlight=False,
         soft_wrap=True,
+        markup=False,
     )
+
+
+def _refuse_beside_like(design: Mapping[str, Any]) -> None:
+    from howlearn.errors import HowlearnError
+
+    for name, value in design.items():
+        if value != PLAIN[name]:
+            raise HowlearnError(
+                f"--{name.replace('_', '-')} stands beside --like, which takes the task, the order "
+                "and the rules of the results; leave one of the two out"
+            )
+
+
+def _options_of(results: Path) -> dict[str, Any]:
+    """The options with which ``howlearn select`` made the results."""
+    import json
+
+    from howlearn.folder import MANIFEST
+
+    options = json.loads((results / MANIFEST).read_text(encoding="utf-8"))["options"]
+    return {name: options.get(name) for name in PLAIN}
+
+
+def _select(out: Path, design: Mapping[str, Any], study: Study, task: Task | None) -> str:
+    """The command that selects among the models of those who were simulated."""
+    words = ["howlearn", "select", str(out)]
+    for name in ("task", "rule", "form", "max_rate"):
+        if design[name] != PLAIN[name]:
+            words += [f"--{name.replace('_', '-')}", f"{design[name]}"]
+    if study.reward_range != (task.reward_range if task else (0.0, 1.0)):
+        low, high = study.reward_range
+        words += ["--reward-range", f"{low:.12g},{high:.12g}"]
+    if study.n_scored.min() < 2:  # who stopped at once
+        words += ["--min-trials", "2"]
+    return shlex.join([*words, "--out", "results"])

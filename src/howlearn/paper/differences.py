@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -15,6 +17,9 @@ from howlearn.selection import TIE
 
 Floats = NDArray[np.float64]
 BETTER = 1e-6  # nats by which an optimum must be higher to count as another one
+TIED = "the two models are tied; the one with fewer parameters, or else the first, is taken"
+HIGHER = "the exact optimum is higher than the stored one"
+UNDETERMINED = "the trials fitted do not determine some rates, and the stored ones are random"
 SCHEMA = {
     "true_model": pl.String,
     "file": pl.String,
@@ -26,8 +31,14 @@ SCHEMA = {
 }
 
 
-def differences(archive: Archive, version: Version) -> pl.DataFrame:
-    """Learners for whom the selections differ: one row per learner and criterion."""
+def differences(
+    archive: Archive, version: Version, by: Sequence[Criterion] | None = None
+) -> pl.DataFrame:
+    """Learners for whom the selections differ: one row per learner and criterion.
+
+    ``higher_by`` is the larger gain of the exact over the stored optimum, in nats, of the two
+    models selected.
+    """
     rows = []
     for truth, name in enumerate(MODELS):
         if archive.stored is None:
@@ -35,7 +46,7 @@ def differences(archive: Archive, version: Version) -> pl.DataFrame:
         stored = archive.stored.of[name]
         place = {file: i for i, file in enumerate(archive.files[name])}
         mine = np.flatnonzero(version.contest.true == truth)[[place[f] for f in stored.files]]
-        for criterion in criteria():
+        for criterion in by or criteria():
             rows += _of_criterion(archive.stored, stored, name, criterion, version, mine)
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
@@ -74,25 +85,25 @@ def _of_criterion(
     ours = [contest.models[k] for k in contest.selected(criterion)[mine]]
     score = criterion.scores(contest).score[mine]
     n = round(criterion.split * TRIALS) if isinstance(criterion, HoldOut) else TRIALS
-    exact = version.fitted(n)[mine]
-    gaps = exact + of.fitted[:, :, stored.truncations.index(n)]
+    gaps = version.fitted(n)[mine] + of.fitted[:, :, stored.truncations.index(n)]
+    undetermined = version.undetermined(n)[mine]
     rows = []
     for i, file in enumerate(of.files):
         if theirs[i] != ours[i]:
-            gap = float(gaps[i].max())
-            tied = np.sum(score[i] >= score[i].max() - TIE) > 1
-            rows.append(
-                (truth, file, repr(criterion), theirs[i], ours[i], gap, _reason(gap, bool(tied)))
-            )
+            two = [contest.models.index(name) for name in (theirs[i], ours[i])]
+            gap = float(gaps[i, two].max())
+            tied = bool(np.ptp(score[i, two]) <= TIE)
+            reason = _reason(gap, tied, bool(undetermined[i, two].any()))
+            rows.append((truth, file, repr(criterion), theirs[i], ours[i], gap, reason))
     return rows
 
 
-def _reason(gap: float, tied: bool) -> str:
-    if gap > BETTER:
-        return "the exact optimum is higher than the stored one"
+def _reason(gap: float, tied: bool, undetermined: bool) -> str:
+    """A tie explains all; otherwise whatever applies to one of the two models."""
     if tied:
-        return "the models are tied, and the one with fewest parameters is taken"
-    return "the trials fitted do not determine some rates, and the stored ones were drawn at random"
+        return TIED
+    applies = [HIGHER] * (gap > BETTER) + [UNDETERMINED] * undetermined
+    return "; ".join(applies)
 
 
 def wrong_first_rewards(archive: Archive) -> dict[str, float]:

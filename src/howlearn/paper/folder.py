@@ -23,12 +23,15 @@ def write_reproduction(folder: Path, result: Reproduction) -> None:
     write_tables(folder, tables)
 
 
-def archive_described(path: Path | None) -> dict[str, object] | None:
-    """For the manifest: how many files, and a hash of all of them."""
+def archive_described(path: Path | None, out: Path) -> dict[str, object] | None:
+    """For the manifest: how many files, and a hash of all of them but those of the run itself."""
     if path is None:
         return None
     digest = hashlib.sha256()
-    files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else []
+    own = out.resolve()
+    files = sorted(
+        file for file in path.rglob("*") if file.is_file() and own not in file.resolve().parents
+    )
     for file in files:
         digest.update(f"{file.relative_to(path)} {hash_of(file)}\n".encode())
     return {"path": str(path), "files": len(files), "hash": f"sha256:{digest.hexdigest()}"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -58,7 +59,7 @@ class Reproduction:
     def claims_table(self) -> pl.DataFrame:
         return frame(self.claims, self.claim_learners, self.seed)
 
-    @property
+    @cached_property
     def differences(self) -> pl.DataFrame | None:
         """Archive learners whose selection is another one than by the authors' stored fits."""
         if self.archive is None or self.from_archive is None or self.archive.stored is None:
@@ -112,24 +113,26 @@ def _place(key: Key) -> tuple[object, ...]:
 
 def reproduce(
     learners: int = LEARNERS,
-    archive: str | Path | None = None,
+    archive: Archive | str | Path | None = None,
     seed: int = 0,
     store: Store | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
+    clock: Clock | None = None,
 ) -> Reproduction:
     """Run the whole numerical section on correct data, and on the archive where one is given.
 
     Claims rest on at least 1,000 learners per model, with and without the generator's fault.
     """
-    clock = Clock()
+    clock = clock or Clock()
     store = store if store is not None else Memory()
-    found = None
-    if archive is not None:
+    if archive is None or isinstance(archive, Archive):
+        found = archive
+    else:
         with clock("reading the archive"):
             found = read_archive(archive)
     many = max(learners, CLAIM_LEARNERS)
-    total = len(MODELS) * (learners + 2 * many)
+    total = len(MODELS) * (2 * many + (learners if many > learners else 0))
     done = 0
 
     def run(n: int, as_published: bool, label: str) -> Version:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -15,6 +16,7 @@ from howlearn.calibration.design import TaskDesign
 from howlearn.calibration.errors import Curve, confusion, curve
 from howlearn.calibration.recovery import estimates_of
 from howlearn.criteria import AIC, Criterion, HoldOut, Penalized
+from howlearn.engine.layout import Statuses
 from howlearn.fitting import Fits, fit
 from howlearn.fitting.truncation import ALL
 from howlearn.paper.archive import Archive
@@ -61,7 +63,14 @@ class Version:
         assert self.fits is not None
         return self.fits.log_likelihood(n / TRIALS)
 
-    @property
+    def undetermined(self, n: int) -> NDArray[np.bool_]:
+        """Whether the first n trials leave some rate of a model open: [learner, model]."""
+        assert self.fits is not None
+        j = self.fits.at(n / TRIALS)
+        parts = [part.status[:, j] >= Statuses.FLAT for part in self.fits.of.values()]
+        return np.stack([part.any(axis=1) for part in parts], axis=1)
+
+    @cached_property
     def smooth(self) -> Floats:
         """The error curves of the penalised criterion as the authors smoothed them."""
         index = np.arange(1.0, len(self.penalized.settings) + 1)
@@ -170,7 +179,7 @@ def values(version: Version) -> dict[Key, float]:
     for setting, value in zip(constants, smooth.mean(axis=0), strict=True):
         found[Key("2c", MEAN_ERROR + SMOOTH, setting)] = float(value)
     found |= _best_values("2c", smooth, CONSTANTS, SMOOTH)
-    raw_best = CONSTANTS[version.penalized.best("average")]
+    raw_best = CONSTANTS[int(np.argmin(version.penalized.error.mean(axis=0)))]
     for figure, setting, criterion in (
         ("3a", f"N={CHOSEN_N}", HoldOut(CHOSEN_N / TRIALS)),
         ("3b", f"c={CHOSEN_C}", Penalized(CHOSEN_C)),

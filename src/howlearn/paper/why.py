@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 
+from howlearn.paper.differences import BETTER, TIED, UNDETERMINED
 from howlearn.paper.published import CHOSEN_C, CONSTANTS, MODELS
 from howlearn.paper.reproduce import Reproduction
 
@@ -51,9 +53,12 @@ def _smoothing(result: Reproduction) -> str:
         "give 0.53 and 0.04). On correct data, with the learners of this page: unsmoothed "
         f"c = {CONSTANTS[int(np.argmin(raw))]:g} (mean error {raw.min():.3f}), smoothed "
         f"c = {CONSTANTS[int(np.argmin(smooth))]:g} (unsmoothed mean error there "
-        f"{raw[int(np.argmin(smooth))]:.3f}). The smoothed curves run from {low:.3f} to "
-        f"{high:.3f}, so that they are no shares."
+        f"{raw[int(np.argmin(smooth))]:.3f})."
     )
+    if low < 0 or high > 1:
+        text += (
+            f" The smoothed curves run from {low:.3f} to {high:.3f}, so that they are no shares."
+        )
     best = next(c for c in result.claims if c.statement == "c with the smallest mean error")
     return f"{text} From {result.claim_learners:,} learners per model: {best.corrected}."
 
@@ -92,11 +97,21 @@ def _optima(result: Reproduction) -> str:
         )
     if found.is_empty():
         return "Exact optima change no selection that the stored fits make."
-    higher = found.filter(found["reason"].str.contains("higher"))
     counts = found.group_by("criterion", maintain_order=True).len().iter_rows()
     listed = ", ".join(f"{name}: {count}" for name, count in counts)
-    return (
+    tied = found.filter(pl.col("reason") == TIED)
+    random = found.filter(pl.col("reason").str.contains(UNDETERMINED, literal=True))
+    text = (
         f"Exact fits select another model than the authors' stored ones in {len(found):,} cases "
-        f"({listed}); in {len(higher):,} of them the exact optimum of some model is higher, by up "
-        f"to {higher['higher_by'].max():.3g} nats. All are listed in differences.csv."
+        f"({listed}). In {len(tied):,} of them the two models are tied under exact fits, and in "
+        f"{len(random):,} the fitted trials leave some rate open, for which the authors' "
+        "optimiser drew a random one. "
     )
+    higher = found.filter(found["higher_by"] > BETTER)
+    if len(higher):
+        text += (
+            f"In {len(higher):,} of all the exact optimum of one of the two models is higher than "
+            f"the stored one, by {higher['higher_by'].median():.2g} nats in the middle and up to "
+            f"{higher['higher_by'].max():.3g}. "
+        )
+    return text + "All are listed in differences.csv."

@@ -16,7 +16,7 @@ from howlearn.models import Coin, PartitionModel
 from howlearn.rule import Rule
 from howlearn.simulation import sequences
 from howlearn.simulation.rewards import RecordedRewards, Rewards, TaskRewards, item_numbers
-from howlearn.simulation.values import Parameters, drawn, parameter_values
+from howlearn.simulation.values import Parameters, checked, drawn, parameter_values
 from howlearn.study import Study
 from howlearn.task import Task
 
@@ -51,11 +51,13 @@ def simulate(
     (3, [50, 50, 50])
     """
     stage = _stage(task, model, trials, like, as_published)
-    given = parameters if isinstance(parameters, np.ndarray) else None
+    given = None
+    if isinstance(parameters, np.ndarray):
+        given = checked(stage.model, parameters, stage.actions)
     if learners is None:
-        learners = len(given) if given is not None else len(like) if like else 10
-    seeds = (seed,) if isinstance(seed, int) else tuple(seed)
-    _check(learners, stage.trials, seeds, given)
+        learners = len(given) if given is not None else len(like) if like is not None else 10
+    seeds = (int(seed),) if isinstance(seed, int | np.integer) else tuple(seed)
+    _check(learners, stage.trials, seeds, first, given)
     numbers = range(first, first + learners)
     if not isinstance(parameters, np.ndarray):
         given = drawn(parameter_values(stage.model, parameters, stage.actions), numbers, seeds)
@@ -112,6 +114,8 @@ def _stage(
         model.check_covers(world.contexts)
     if as_published and not told:
         raise HowlearnError("the mistake in the paper's generator can be made in a task only")
+    if like is not None and not len(like):
+        raise HowlearnError("the recorded study has no learners to imitate")
     if like is not None and trials is not None:
         raise HowlearnError("learners who imitate a study have as many trials as were recorded")
     if told:
@@ -121,14 +125,14 @@ def _stage(
     else:
         assert like is not None
         rewards, codes = RecordedRewards(like), np.arange(len(like.contexts))
-    low, high = world.reward_range
+    ends = [*world.reward_range, *(like.reward_range if like is not None else ())]
     if as_published and isinstance(world, Task):
-        high = max(high, float(item_numbers(world).max()))
+        ends += item_numbers(world).tolist()
     return _Stage(
         model,
         world.actions,
         world.contexts,
-        (low, high),
+        (float(min(ends)), float(max(ends))),
         world.features,
         trials if trials is not None else task.trials if task else 1,
         task,
@@ -140,7 +144,9 @@ def _stage(
     )
 
 
-def _check(learners: int, trials: int, seeds: Sequence[int], given: Floats | None) -> None:
+def _check(
+    learners: int, trials: int, seeds: Sequence[int], first: int, given: Floats | None
+) -> None:
     if learners < 1 or trials < 1:
         raise HowlearnError("a simulation needs at least one learner and one trial")
     if given is not None and len(given) != learners:
@@ -148,6 +154,8 @@ def _check(learners: int, trials: int, seeds: Sequence[int], given: Floats | Non
     for seed in seeds:
         if seed < 0:
             raise HowlearnError(f"a seed is a whole number from 0 on, not {seed}")
+    if first < 0:
+        raise HowlearnError(f"learners are numbered from 0 on, not from {first}")
 
 
 def _cells(
@@ -172,13 +180,13 @@ def _learner(
 ) -> sequences.Sequence:
     """One learner's choices and rewards, up to where the task's stopping rule ends them."""
     shown = stage.sequence(learner, random)
-    draws = random.random((len(shown), 2))
+    draws = np.ascontiguousarray(random.random((len(shown), 2)).T)  # one compiled layout for all
     recorded = learner % len(stage.like) if stage.like is not None else learner
-    gains = stage.rewards.gains(recorded, shown, draws[:, 1])
+    gains = stage.rewards.gains(recorded, shown, draws[1])
     if isinstance(stage.model, Coin):
-        _toss(theta, draws[:, 0], gains, shown)
+        _toss(theta, draws[0], gains, shown)
     else:
-        _choose(stage, theta, draws[:, 0], gains, shown)
+        _choose(stage, theta, draws[0], gains, shown)
     if stage.task is None or stage.task.stop is None:
         return shown
     end = _stop(stage.rewards.correct(shown, shown.action), shown.flags, stage.task.stop)
@@ -209,8 +217,8 @@ def _choose(
             draws,
             gains,
             first_gains,
-            1.0 if gain else 1.0 / (high - low),
-            0.0 if gain else -high / (high - low),
+            0.0 if gain else high,
+            1.0 if gain else high - low,
             cell_of,
             theta[places],
             shown.flags,

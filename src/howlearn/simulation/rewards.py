@@ -164,4 +164,5 @@ def _right_or_wrong(
 def _rows_by_value(values: NDArray[np.int64]) -> list[tuple[int, NDArray[np.int64]]]:
     order = np.argsort(values, kind="stable")
     found, starts = np.unique(values[order], return_index=True)
-    return list(zip(found.tolist(), np.split(order, starts[1:]), strict=True))
+    parts = np.split(order, starts)[1:]  # nothing lies before the first start
+    return list(zip(found.tolist(), parts, strict=True))

@@ -36,7 +36,8 @@ class Range:
     def at(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
         """The value at a share u of the way."""
         if self.lower > 0:
-            return self.lower * (self.upper / self.lower) ** u
+            value = self.lower * (self.upper / self.lower) ** u
+            return np.minimum(value, self.upper)  # rounding may go past it
         return self.lower + (self.upper - self.lower) * u
 
 
@@ -98,14 +99,15 @@ def parameter_values(model: Model, parameters: Parameters, actions: Sequence[str
 
 
 def _one_each(given: Value | Sequence[Value], mine: Sequence[_Owner], model: str) -> list[Value]:
-    values: list[Value] = [*given] if isinstance(given, Sequence) else [given]
+    several = isinstance(given, Sequence | np.ndarray)
+    values: list[Value] = [*given] if several else [given]
     if len(values) == 1:
         values *= len(mine)
     if len(values) != len(mine):
         cells = ", ".join(owner.cell for owner in mine)
-        several = f", or {len(mine)}, one per cell ({cells})" if len(mine) > 1 else ""
+        each = f", or {len(mine)}, one per cell ({cells})" if len(mine) > 1 else ""
         raise HowlearnError(
-            f"{mine[0].name} of model {model} needs one value{several}; given: {len(values)}"
+            f"{mine[0].name} of model {model} needs one value{each}; given: {len(values)}"
         )
     return values
 
@@ -121,6 +123,24 @@ def _check_bounds(value: Value, owner: _Owner) -> None:
                 f"{owner.name} of cell {owner.cell} must lie between {owner.lower:g} and "
                 f"{owner.upper:g}, not at {end:g}"
             )
+
+
+def checked(
+    model: Model, given: NDArray[np.float64], actions: Sequence[str]
+) -> NDArray[np.float64]:
+    """Parameters that are given as an array [learner, parameter], checked against the bounds."""
+    mine = owners(model, actions)
+    if given.ndim != 2 or given.shape[1] != len(mine):
+        raise HowlearnError(
+            f"model {model.name} has {len(mine)} parameters, so an array of [learner, parameter] "
+            f"has {len(mine)} columns; the one given has the shape {given.shape}"
+        )
+    for k, owner in enumerate(mine):
+        column = given[:, k]
+        outside = column[~((column >= owner.lower) & (column <= owner.upper))]
+        for value in outside[:1].tolist():
+            _check_bounds(value, owner)
+    return given.astype(np.float64)
 
 
 def drawn(values: Sequence[Value], learners: range, seeds: Sequence[int]) -> NDArray[np.float64]:

@@ -51,8 +51,8 @@ def play(
     draws,
     gains,
     first_gains,
-    gain_scale,
-    gain_shift,
+    origin,
+    width,
     cell_of,
     theta,
     flags,
@@ -63,8 +63,8 @@ def play(
 
     gains[trial, action] is what each action would earn; first_gains, unless it is empty, stands in
     at the first trial of every cell. A trial that is not scored keeps the action and the reward
-    that are there: it was instructed. The feedback that the rule sees is gain_shift + gain_scale ·
-    reward; a trial that does not teach has none.
+    that are there: it was instructed. The feedback that the rule sees is (reward − origin) / width,
+    rounded as in a fit, where no loss is exactly 0; a trial that does not teach has none.
     """
     n_actions = gains.shape[1]
     h = np.zeros((len(theta), n_actions))
@@ -91,6 +91,6 @@ def play(
                 rewards[t] = first_gains[t, action]
         visited[cell] = True
         if flags[t] & LEARNED:
-            learn(h[cell], log_p, actions[t], gain_shift + gain_scale * rewards[t], theta[cell])
+            learn(h[cell], log_p, actions[t], (rewards[t] - origin) / width, theta[cell])
         else:
             rewards[t] = math.nan

@@ -1,0 +1,172 @@
+"""What untried actions would have earned, from the records of a study without a task."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from howlearn.models import PartitionModel
+from howlearn.partition import Partition
+from howlearn.reading import read
+from howlearn.simulation import simulate
+from howlearn.simulation.rewards import RecordedRewards
+from howlearn.simulation.sequences import as_recorded
+from howlearn.study import Study
+from oracle import Trial
+from studies import study_of
+
+
+def records(*rows: tuple[str, str, float]) -> list[Trial]:
+    """(context, action, reward) of one learner."""
+    return [Trial(c, "ABC".index(a), r, reset=t == 0) for t, (c, a, r) in enumerate(rows)]
+
+
+def pays(study: Study, learner: int, context: str, action: str) -> list[float]:
+    pair = study.contexts.index(context) * len(study.actions) + study.actions.index(action)
+    return sorted(RecordedRewards(study).complete(study[learner])[pair].tolist())
+
+
+def test_own_records_come_first():
+    one = records(("x", "A", 0.2), ("x", "A", 0.4), ("x", "B", 0.9), ("y", "A", 0.7))
+    other = records(("x", "A", 0.5), ("x", "B", 0.1), ("y", "B", 0.3))
+    study = study_of(one, other)
+    assert pays(study, 0, "x", "A") == [0.2, 0.4]
+    assert pays(study, 0, "x", "B") == [0.9]
+    assert pays(study, 1, "x", "A") == [0.5]
+
+
+def test_then_those_of_other_learners_then_those_of_other_contexts():
+    one = records(("x", "A", 0.2), ("y", "A", 0.7), ("z", "A", 0.6))
+    other = records(("x", "A", 0.5), ("x", "B", 0.1), ("x", "B", 0.3))
+    study = study_of(one, other, n_actions=3)
+    assert pays(study, 0, "x", "B") == [0.1, 0.3]  # the other's, in the same context
+    assert pays(study, 0, "y", "B") == [0.1, 0.3]  # nobody tried it in y
+    assert pays(study, 0, "y", "C") == [0.1, 0.2, 0.3, 0.5, 0.6, 0.7]  # nobody ever tried it
+    rewards = RecordedRewards(study)
+    assert set(rewards.complete(study[1])) == {0, 1, 2}  # the contexts that it met, no others
+    rewards.complete(study[0])
+    assert (rewards.implied, rewards.borrowed) == (0, 1 + 2 + 2 + 2)
+
+
+def test_right_or_wrong_with_two_actions():
+    study = study_of(records(("x", "A", 1), ("y", "A", 0)), records(("x", "B", 1), ("y", "B", 1)))
+    assert pays(study, 0, "x", "B") == [0.0]
+    assert pays(study, 0, "y", "B") == [1.0]
+    assert pays(study, 1, "x", "A") == [0.0]  # although the other learner was right with it
+    rewards = RecordedRewards(study)
+    for trials in study:
+        rewards.complete(trials)
+    assert (rewards.implied, rewards.borrowed) == (4, 0)
+
+
+def test_right_or_wrong_with_three_actions():
+    one = records(("x", "A", -1), ("x", "B", -1), ("y", "C", 1), ("z", "A", -1))
+    other = records(("z", "B", 1), ("z", "A", -1))
+    study = study_of(one, other, n_actions=3, reward_range=(-1.0, 1.0))
+    assert pays(study, 0, "x", "C") == [1.0]  # the only one left
+    assert pays(study, 0, "y", "A") == pays(study, 0, "y", "B") == [-1.0]  # C is right
+    assert pays(study, 0, "z", "B") == [1.0]  # open, so the other's
+    assert pays(study, 0, "z", "C") == [1.0]  # open, nobody's: C's in other contexts
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [("x", "A", 1), ("x", "A", 0), ("y", "A", 0)],  # a matter of chance
+        [("x", "A", 1), ("x", "B", 1), ("y", "A", 0)],  # two right actions
+        [("x", "A", 1), ("y", "A", 0), ("y", "B", 0.5)],  # three values
+        [("x", "A", 1), ("y", "A", 1)],  # one value
+    ],
+)
+def test_other_feedback_implies_nothing(rows):
+    rewards = RecordedRewards(study_of(records(*rows), n_actions=3))
+    assert rewards.values is None
+    rewards.complete(rewards.study[0])
+    assert rewards.implied == 0
+    assert rewards.borrowed > 0
+
+
+def test_frequencies_are_kept():
+    """Over an even grid of uniform numbers the shares are exact."""
+    rows = [("x", "A", r) for r in (1, 1, 1, 0)] + [("x", "B", r) for r in (0, 0, 1, 0, 0.5)]
+    study = study_of(records(*(rows * 3)), records(*(rows * 3), *(rows * 4))[:60])
+    u = (np.arange(60) + 0.5) / 60  # 12 records of A, 15 of B
+    gains = RecordedRewards(study).gains(0, as_recorded(study, 1, np.arange(1)), u)
+    values, counts = np.unique(gains[:, 0], return_counts=True)
+    assert (values.tolist(), counts.tolist()) == ([0.0, 1.0], [15, 45])
+    values, counts = np.unique(gains[:, 1], return_counts=True)
+    assert (values.tolist(), counts.tolist()) == ([0.0, 0.5, 1.0], [36, 12, 12])
+
+
+def test_tests_and_what_was_shown_there_are_no_records():
+    rows = [
+        Trial("x", 0, 1.0, reset=True),
+        Trial("x", 0, 0.0, learned=False),
+        Trial("x", 1, 0.0, scored=False),  # instructed: its reward is a record
+        Trial("y", 0, float("nan"), learned=False),
+    ]
+    study = study_of(rows)
+    assert pays(study, 0, "x", "A") == [1.0]
+    assert pays(study, 0, "x", "B") == [0.0]
+    assert pays(study, 0, "y", "A") == [1.0]  # A's in the other context
+    assert pays(study, 0, "y", "B") == [0.0]
+
+
+# Real people
+
+
+def test_badham_learners_have_rules_of_their_own(shared_data: Path):
+    """The same eight objects in four tasks: each learner is paid by the rule of its own."""
+    path = shared_data / "badham2017" / "badham2017deficits.csv"
+    study = read(path, by="condition", context="object", recode="reward:-1=0,1=1")
+    model = PartitionModel("each", Partition.each(study.contexts))
+    doubles = simulate(None, model, {"eta": 0.5}, like=study, seed=1)
+    right = {
+        (str(learner), condition, name): choice
+        for learner, condition, name, choice in pl.read_csv(path)
+        .select("participant", "condition", "object", "correct_choice")
+        .unique()
+        .iter_rows()
+    }
+    assert len({(name, choice) for (_, _, name), choice in right.items()}) == 16  # both, everywhere
+    condition = study.about["condition"].to_list()
+    for i, trials in enumerate(doubles):
+        names = np.array(study.contexts)[trials.context]
+        chosen = np.array(study.actions)[trials.action]
+        truth = [right[study.learners[i], condition[i], name] for name in names]
+        np.testing.assert_array_equal(trials.reward, chosen == truth)
+    np.testing.assert_array_equal(doubles.starts, study.starts)
+    rewards = RecordedRewards(study)
+    for trials in study:
+        rewards.complete(trials)
+    assert rewards.implied > 100
+    assert rewards.borrowed == 0
+    assert len(np.unique(rewards.pooled.of(0))) == 2  # learners disagree about the first object
+
+
+def test_rlwm_has_three_actions_of_which_one_is_right(shared_data: Path):
+    study = read(
+        shared_data / "rlwm" / "Expe3.csv",
+        context=("block", "stimseq"),
+        missing="action:-1",
+        reset_by="block",
+    )
+    model = PartitionModel("each", Partition.each(study.contexts))
+    doubles = simulate(None, model, {"eta": 0.5}, like=study.part(0, 8), seed=1)
+    rewards = RecordedRewards(study.part(0, 8))
+    assert rewards.values == (0.0, 1.0)
+    for i, trials in enumerate(doubles):
+        paid = rewards.complete(study[i])
+        for context, action, reward in zip(
+            trials.context.tolist(), trials.action.tolist(), trials.reward.tolist(), strict=True
+        ):
+            assert reward in paid[context * 3 + action]
+        for context in np.unique(study[i].context).tolist():
+            own = (study[i].context == context) & (study[i].reward == 1.0)
+            if own.any():
+                action = study[i].action[own][0]
+                earned = [paid[context * 3 + a].max() for a in range(3)]
+                assert earned == [float(a == action) for a in range(3)]
