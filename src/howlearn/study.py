@@ -217,7 +217,17 @@ class Study:
         for name, flag in (("scored", self.scored), ("learned", self.learned)):
             if not flag.all():
                 columns[name] = flag
+        if self.block_column:
+            block = np.cumsum(self.reset)
+            columns[self.block_column] = block - block[self.starts[:-1]][sequence] + 1
         return self.labels[sequence].hstack(pl.DataFrame(columns).get_columns())
+
+    @property
+    def block_column(self) -> str | None:
+        """The column of ``frame`` that says where learning starts anew, if it ever does."""
+        if self.reset.sum() <= np.count_nonzero(np.diff(self.starts)):
+            return None
+        return "reset_block" if "block" in self.labels.columns else "block"
 
 
 def joined(studies: Sequence[tuple[str, Study]], name: str) -> Study:

@@ -104,7 +104,8 @@ class Task:
                 f'its file correct = "{first}", or '
                 f"rewards = {{{first} = 1, {second} = {{probability = 0.2}}, …}}"
             )
-        return build_schedule(self.rewards, self.reversals)
+        ordered = {c: {a: self.rewards[c][a] for a in self.actions} for c in self.contexts}
+        return build_schedule(ordered, self.reversals)
 
 
 def _text_of(path: Path) -> str:
