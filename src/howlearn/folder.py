@@ -39,6 +39,8 @@ class RunFolder:
         if path.exists() and any(path.iterdir()):
             self._take_over(json.loads(json.dumps(manifest)), fresh)
         self.parts.mkdir(parents=True, exist_ok=True)
+        for left_behind in self.parts.glob(".*.tmp"):  # by a run that was killed
+            left_behind.unlink(missing_ok=True)
         write_json(path / MANIFEST, manifest)
 
     def _take_over(self, manifest: dict[str, Any], fresh: bool) -> None:
@@ -85,7 +87,7 @@ class RunFolder:
 
     def read(self, table: str) -> pl.LazyFrame:
         """A table over all chunks."""
-        return pl.scan_parquet(sorted(self.parts.glob(f"*.{table}.parquet")))
+        return pl.scan_parquet(sorted(self.parts.glob(f"*.{table}.parquet")), glob=False)
 
     def assemble(self, table: str, format: Format, frame: pl.LazyFrame | None = None) -> Path:
         """Write a table from its parts."""

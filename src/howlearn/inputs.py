@@ -35,6 +35,7 @@ class Inputs:
     task: Task | None
     study: Study
     candidates: tuple[Model, ...]
+    options: Mapping[str, Any]  # with which they were asked for
 
 
 def load(files: Sequence[str], options: Mapping[str, Any]) -> Inputs:
@@ -45,7 +46,7 @@ def load(files: Sequence[str], options: Mapping[str, Any]) -> Inputs:
     study = read(list(files), task=task, **reading)
     base = task.models if task else candidates(study.contexts, study.features, rule)
     whose = f"task {task.name}" if task else "the study"
-    return Inputs(task, study, chosen_models(base, options, whose))
+    return Inputs(task, study, chosen_models(base, options, whose), options)
 
 
 def task_with(

@@ -92,8 +92,8 @@ def test_doubles_do_not_depend_on_how_they_are_cut(study: Study) -> None:
 def test_few_learners_are_imitated_over_and_over(study: Study) -> None:
     like = LikeDesign(study, MODELS, TASK)
     assert like.learners == 201  # the first multiple of 3 from 200 on
-    assert like.who[:5].tolist() == [0, 1, 2, 0, 1]
-    assert np.bincount(like.who).tolist() == [67, 67, 67]
+    assert like.place[:5].tolist() == [0, 1, 2, 0, 1]
+    assert np.bincount(like.place).tolist() == [67, 67, 67]
 
 
 def test_of_many_learners_some_are_picked_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,11 +101,10 @@ def test_of_many_learners_some_are_picked_evenly(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(design, "MANY", 4)
     like = LikeDesign(many, MODELS, TASK)
     assert like.learners == 4
-    assert like.who.tolist() == [0, 1, 3, 4]
     played, _ = like.simulate(0, 0, 0, 4)
     assert played.n_scored.tolist() == [20, 21, 23, 24]
     asked = LikeDesign(many, MODELS, TASK, learners=2)
-    assert asked.who.tolist() == [0, 3]
+    assert asked.simulate(0, 0, 0, 2)[0].n_scored.tolist() == [20, 23]
 
 
 def test_a_calibration_of_doubles_has_their_numbers_of_trials(study: Study) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import howlearn as hl
 from howlearn.calibration.contest import Contest
+from howlearn.calibration.design import APART
 from howlearn.calibration.errors import Curve, curve, standard_error
 from howlearn.calibration.result import Calibration, constants_for
 from howlearn.criteria import Criterion
@@ -49,7 +50,7 @@ def found() -> Calibration:
 def selected(stream: int, criterion: Criterion) -> Iterator[tuple[str, pl.Series]]:
     """The obvious way: simulate each model's learners, and let one criterion choose."""
     for truth, name in enumerate(NAMES):
-        seed = (SEED, truth, stream)
+        seed = (SEED, truth, stream, APART)
         study = hl.simulate(TASK, name, {"eta": 0.2}, LEARNERS, TRIALS, seed)
         yield name, hl.select(study, MODELS, [criterion]).selection["model"]
 

@@ -10,6 +10,7 @@ import pytest
 
 import howlearn as hl
 from howlearn.calibration.contest import Contest
+from howlearn.calibration.design import APART
 from howlearn.errors import HowlearnError
 from howlearn.report.charts import of_plan
 
@@ -29,7 +30,7 @@ def found() -> hl.Plan:
 
 def share(name: str, trials: int, models: Sequence[hl.PartitionModel], criterion: object) -> float:
     """Of one model's learners: how many are given it when these models compete."""
-    seed = (SEED, NAMES.index(name), 0)
+    seed = (SEED, NAMES.index(name), 0, APART)
     study = hl.simulate(TASK, name, {"eta": 0.3}, SIMULATED, trials, seed)
     chosen = hl.select(study, models, [criterion]).selection["model"]  # type: ignore[list-item]
     return float((chosen == name).mean() or 0)

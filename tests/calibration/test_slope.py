@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import howlearn as hl
-from howlearn.calibration.bisquare import bisquare_line
-from howlearn.calibration.slope import dimension_jump, pooled_jump, slope_heuristic
+from howlearn.calibration.slopes import dimension_jump, pooled_jump, slope_heuristic
+from howlearn.calibration.slopes.bisquare import bisquare_line
 from howlearn.errors import HowlearnError
 
 D15 = np.arange(1, 16)

@@ -11,6 +11,7 @@ import numpy as np
 
 from howlearn.criteria import Criterion, criterion_named
 from howlearn.errors import HowlearnError
+from howlearn.manifest import describe
 from howlearn.model import Model
 from howlearn.study import Study
 
@@ -26,6 +27,7 @@ class Advice:
     criteria: tuple[Criterion, ...]
     models: tuple[str, ...]
     median_trials: float
+    described: list[object] | None = None  # the models with their cells, rules and bounds
 
 
 def advised(folder: Path) -> Advice:
@@ -38,6 +40,7 @@ def advised(folder: Path) -> Advice:
             tuple(criterion_named(text) for text in found["criteria"]),
             tuple(map(str, found["models"])),
             float(found["median_trials"]),
+            found.get("candidates"),
         )
         if not (advice.criteria and advice.median_trials >= 1):
             raise ValueError
@@ -59,6 +62,13 @@ def doubts(advice: Advice, study: Study, candidates: Sequence[Model]) -> list[st
         sentences.append(
             f"the calibration in {advice.folder} is for other candidates "
             f"({', '.join(advice.models)}); its constants may not suit these"
+        )
+    elif advice.described and sorted(map(str, advice.described)) != sorted(
+        str(describe(model)) for model in candidates
+    ):
+        sentences.append(
+            f"the calibration in {advice.folder} is for candidates of the same names with other "
+            "cells, rules or bounds; its constants may not suit these"
         )
     n = float(np.median(study.n_scored))
     if not 1 / FAR < n / advice.median_trials < FAR:

@@ -16,8 +16,8 @@ from howlearn.calibration.contests import (
 )
 from howlearn.calibration.design import ENOUGH, Design, LikeDesign, TaskDesign, by_model_name
 from howlearn.calibration.errors import GOALS, Goal
-from howlearn.calibration.heuristics import slope_of
 from howlearn.calibration.result import Calibration, constants_for
+from howlearn.calibration.slopes.table import slope_of
 from howlearn.criteria import Penalized
 from howlearn.errors import HowlearnError
 from howlearn.model import Model

@@ -101,13 +101,14 @@ def contests(
     names = [model.name for model in design.truths]
     total = len(streams) * len(design.truths) * design.learners
     done = 0
-    clock = clock or Clock()
-    contest_table, estimates_table = f"contest{label}", f"estimates{label}"
+    clock, of = clock or Clock(), f", {label}" if label else ""
+    in_files = f"-{label}".replace(" ", "-") if label else ""
+    contest_table, estimates_table = f"contest{in_files}", f"estimates{in_files}"
     for part in parts_of(design, streams):
         if not store.has([contest_table, estimates_table], part.number):
-            with clock(f"simulation{label and ', '}{label}"):
+            with clock(f"simulation{of}"):
                 study, theta = design.simulate(part.truth, part.stream, part.start, part.stop)
-            with clock(f"estimation{label and ', '}{label}"):
+            with clock(f"estimation{of}"):
                 fits = fit(study, models, truncations, threads)
             true = np.full(len(study), part.truth, np.int64)
             stream = pl.lit(part.stream, pl.Int64).alias("stream")

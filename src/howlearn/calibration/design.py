@@ -23,6 +23,7 @@ from howlearn.task.schedule import Reward
 
 Floats = NDArray[np.float64]
 ENOUGH = 200  # learners per model, unless another number is asked for
+APART = 1  # ends the seed of a design, so that no learner is one of `howlearn simulate`
 MANY = 2_000  # recorded learners who get a double each; of more, so many are picked evenly
 
 
@@ -117,7 +118,7 @@ class TaskDesign:
         )
 
     def simulate(self, truth: int, stream: int, start: int, stop: int) -> tuple[Study, Floats]:
-        seeds = (self.seed, truth, stream)
+        seeds = (self.seed, truth, stream, APART)
         theta = drawn(self.values(truth), range(start, stop), seeds)
         study = simulate(
             self.task,
@@ -219,9 +220,8 @@ class LikeDesign:
         who = np.arange(learners) % len(study)
         if learners < len(study):
             who = np.arange(learners) * len(study) // learners
-        self.who = who
-        self.study = study.take(np.unique(who))
-        self.place = np.searchsorted(np.unique(who), who)
+        imitated, self.place = np.unique(who, return_inverse=True)
+        self.study = study.take(imitated)
         self.fits = fit(self.study, self.truths, threads=threads)
 
     def simulate(self, truth: int, stream: int, start: int, stop: int) -> tuple[Study, Floats]:
@@ -232,9 +232,10 @@ class LikeDesign:
             self.task,
             model,
             theta,
-            seed=(self.seed, truth, stream),
+            seed=(self.seed, truth, stream, APART),
             first=start,
-            like=self.study.take(place),
+            like=self.study,
+            who=place,
         )
         return study, theta
 
@@ -309,7 +310,8 @@ def doubles(
         trials,
         seed,
         progress,
-        like=design.study.take(place),
+        like=design.study,
+        who=place,
         as_published=as_published,
     )
     return study, design.notes

@@ -147,7 +147,8 @@ def calibrate(
         result = calibrate_design(
             design, models, chosen_constants, chosen_splits, goal.value, store, workers, progress
         )
-    write_calibration(out, result, {"design": design.described()})
+    about = {"candidates": manifest["models"], "design": manifest["design"]}
+    write_calibration(out, result, about)
     following = (
         f"the howlearn select of {like} once more, with --calibration {out} and another --out"
         if like

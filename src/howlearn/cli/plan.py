@@ -9,8 +9,9 @@ import typer
 
 from howlearn.cli.options import (
     DESIGN,
-    MODELS,
     AddModel,
+    CalibrationFolder,
+    Criteria,
     Form,
     FormName,
     Fresh,
@@ -69,25 +70,8 @@ def plan(
         ),
     ] = 0.8,
     seed: Seed = 0,
-    criterion: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--criterion",
-            metavar="CRITERION",
-            help="May be repeated: 'penalized(c=0.012)', 'holdout(split=0.5)', aic, bic. By "
-            "default the first three.",
-            rich_help_panel=MODELS,
-        ),
-    ] = None,
-    calibration: Annotated[
-        Path | None,
-        typer.Option(
-            "--calibration",
-            metavar="FOLDER",
-            help="Take the constants from a calibration instead.",
-            rich_help_panel=MODELS,
-        ),
-    ] = None,
+    criterion: Criteria = None,
+    calibration: CalibrationFolder = None,
     model: ModelNames = None,
     add_model: AddModel = None,
     one_rate: OneRate = False,

@@ -33,7 +33,7 @@ def reproduce(
     fresh: Fresh = False,
     workers: Threads = None,
 ) -> None:
-    """Reproduce the numerical study of Aubert et al. (2025), and correct it.
+    """Reproduce the paper's numerical study, and correct it.
 
     Writes reproduction.csv (every number of Figures 2a to 3d and of the appendix: published, from
     the archive, corrected), claims.csv (what is left of the paper's claims, with Monte-Carlo

@@ -110,7 +110,7 @@ def simulate(
             )
             for sentence in notes:
                 note(sentence)
-            design, chosen = _options_of(like), inputs.task
+            design, chosen = inputs.options, inputs.task
         else:
             chosen = task_with(task, rule.value, form.value, max_rate, order and order.value)
             values = values or defaults(chosen.model(model), chosen.actions)
@@ -139,16 +139,6 @@ def _refuse_beside_like(design: Mapping[str, Any]) -> None:
             )
 
 
-def _options_of(results: Path) -> dict[str, Any]:
-    """The options with which ``howlearn select`` made the results."""
-    import json
-
-    from howlearn.folder import MANIFEST
-
-    options = json.loads((results / MANIFEST).read_text(encoding="utf-8"))["options"]
-    return {name: options.get(name) for name in PLAIN}
-
-
 def _select(out: Path, design: Mapping[str, Any], study: Study, task: Task | None) -> str:
     """The command that selects among the models of those who were simulated."""
     words = ["howlearn", "select", str(out)]
@@ -158,6 +148,8 @@ def _select(out: Path, design: Mapping[str, Any], study: Study, task: Task | Non
     if study.reward_range != (task.reward_range if task else (0.0, 1.0)):
         low, high = study.reward_range
         words += ["--reward-range", f"{low:.12g},{high:.12g}"]
+    if study.block_column:
+        words += ["--reset-by", study.block_column]
     if study.n_scored.min() < 2:  # who stopped at once
         words += ["--min-trials", "2"]
     return shlex.join([*words, "--out", "results"])

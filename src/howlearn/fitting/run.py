@@ -19,6 +19,7 @@ from howlearn.study import Study
 
 BLOCK = 50  # learners handled together: enough work per call, little enough memory
 BLOCK_BYTES = 64e6  # of likelihoods on the grid
+_compiled: set[tuple[object, ...]] = set()  # kernels that were used in this process
 
 Progress = Callable[[int, int], None]  # learners done, learners in all
 
@@ -57,18 +58,21 @@ def fit(
             progress(done, len(study))
         return result
 
-    blocks = range(len(edges) - 1)
+    blocks = list(range(len(edges) - 1))
     workers = min(threads or os.cpu_count() or 1, len(blocks))
-    first = [work(0)]  # compiles, before threads would wait for each other
+    kernels = (*plan.units, len(study.actions) == 2)
+    # What is compiled on first use is compiled before threads would wait for each other.
+    first = [] if kernels in _compiled else [work(blocks.pop(0))]
+    _compiled.add(kernels)
     if workers > 1:
         with ThreadPoolExecutor(workers) as pool:
             try:
-                chunks = first + list(pool.map(work, blocks[1:]))
+                chunks = first + list(pool.map(work, blocks))
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)  # do not finish what nobody awaits
                 raise
     else:
-        chunks = first + [work(block) for block in blocks[1:]]
+        chunks = first + [work(block) for block in blocks]
     return joined(study, chunks)
 
 

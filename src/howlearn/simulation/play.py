@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +11,10 @@ from howlearn.engine import compile as compiled
 from howlearn.engine.layout import LEARNED, RESET, SCORED
 from howlearn.errors import HowlearnError
 from howlearn.model import Model
-from howlearn.models import Coin, PartitionModel
-from howlearn.rule import Rule
+from howlearn.models import Coin
 from howlearn.simulation import sequences
-from howlearn.simulation.rewards import RecordedRewards, Rewards, TaskRewards, item_numbers
+from howlearn.simulation.rewards import TaskRewards
+from howlearn.simulation.stage import Stage, stage_for
 from howlearn.simulation.values import Parameters, checked, drawn, parameter_values
 from howlearn.study import Study
 from howlearn.task import Task
@@ -33,6 +32,7 @@ def simulate(
     progress: Callable[[int, int], None] | None = None,
     *,
     like: Study | None = None,
+    who: NDArray[np.integer] | None = None,
     as_published: bool = False,
     first: int = 0,
 ) -> Study:
@@ -40,17 +40,17 @@ def simulate(
 
     A parameter is one value, one per cell, or a ``Range`` from which each learner draws; an array
     gives every learner's own. With ``like`` the learners are shown what those of a recorded study
-    were shown, over and over if there are more; the task's rewards and stopping rule apply anew,
-    and without a task rewards are drawn from the records. ``as_published`` repeats the mistake of
-    the paper's generator: the first reward of every cell is wrong. ``first`` is the number of the
-    first learner.
+    were shown, one after the other and over again, or those that ``who`` numbers; the task's
+    rewards and stopping rule apply anew, and without a task rewards are drawn from the records.
+    ``as_published`` repeats the mistake of the paper's generator: the first reward of every cell is
+    wrong. ``first`` is the number of the first learner.
 
     >>> from howlearn import Task
     >>> study = simulate(Task.load("five-four"), "ByShape", {"eta": 0.03}, learners=3, trials=50)
     >>> len(study), study.n_scored.tolist()
     (3, [50, 50, 50])
     """
-    stage = _stage(task, model, trials, like, as_published)
+    stage = stage_for(task, model, trials, like, as_published)
     given = None
     if isinstance(parameters, np.ndarray):
         given = checked(stage.model, parameters, stage.actions)
@@ -62,86 +62,15 @@ def simulate(
     if not isinstance(parameters, np.ndarray):
         given = drawn(parameter_values(stage.model, parameters, stage.actions), numbers, seeds)
     assert given is not None
+    if who is None:
+        who = np.arange(learners) % (len(like) if like is not None else learners)
     played = []
     for k, i in enumerate(numbers):
-        played.append(_learner(stage, k, given[k], np.random.default_rng([*seeds, i])))
+        random = np.random.default_rng([*seeds, i])
+        played.append(_learner(stage, int(who[k]), given[k], random))
         if progress:
             progress(k + 1, learners)
     return _study(stage, played, first)
-
-
-@dataclass(frozen=True, eq=False)
-class _Stage:
-    """Everything that is the same for all learners."""
-
-    model: Model
-    actions: tuple[str, ...]
-    contexts: tuple[str, ...]
-    reward_range: tuple[float, float]
-    features: Mapping[str, Mapping[str, str]]
-    trials: int  # where no study says how many
-    task: Task | None
-    like: Study | None
-    rewards: Rewards
-    codes: NDArray[np.int64]  # of the recorded contexts
-    cells: list[tuple[Rule, NDArray[np.int64], NDArray[np.int64]]]  # see _cells
-    as_published: bool
-
-    def sequence(self, learner: int, random: np.random.Generator) -> sequences.Sequence:
-        if self.like is not None:
-            return sequences.as_recorded(self.like, learner % len(self.like), self.codes)
-        assert self.task is not None
-        return sequences.by_task(self.task, self.trials, random)
-
-
-def _stage(
-    task: Task | str | None,
-    model: str | Model,
-    trials: int | None,
-    like: Study | None,
-    as_published: bool,
-) -> _Stage:
-    task = Task.load(task) if isinstance(task, str) else task
-    told = task is not None and (bool(task.rewards) or like is None)
-    world = task if told and task is not None else like
-    if world is None:
-        raise HowlearnError("a simulation needs a task, or a recorded study to imitate")
-    if isinstance(model, str):
-        if task is None:
-            raise HowlearnError("without a task a model is given itself, not by its name")
-        model = task.model(model)
-    if isinstance(model, PartitionModel):
-        model.check_covers(world.contexts)
-    if as_published and not told:
-        raise HowlearnError("the mistake in the paper's generator can be made in a task only")
-    if like is not None and not len(like):
-        raise HowlearnError("the recorded study has no learners to imitate")
-    if like is not None and trials is not None:
-        raise HowlearnError("learners who imitate a study have as many trials as were recorded")
-    if told:
-        assert task is not None
-        rewards: Rewards = TaskRewards(task)
-        codes = sequences.codes_in(task, like) if like is not None else np.arange(0)
-    else:
-        assert like is not None
-        rewards, codes = RecordedRewards(like), np.arange(len(like.contexts))
-    ends = [*world.reward_range, *(like.reward_range if like is not None else ())]
-    if as_published and isinstance(world, Task):
-        ends += item_numbers(world).tolist()
-    return _Stage(
-        model,
-        world.actions,
-        world.contexts,
-        (float(min(ends)), float(max(ends))),
-        world.features,
-        trials if trials is not None else task.trials if task else 1,
-        task,
-        like,
-        rewards,
-        codes,
-        _cells(model, world.contexts),
-        as_published,
-    )
 
 
 def _check(
@@ -158,30 +87,12 @@ def _check(
         raise HowlearnError(f"learners are numbered from 0 on, not from {first}")
 
 
-def _cells(
-    model: Model, contexts: Sequence[str]
-) -> list[tuple[Rule, NDArray[np.int64], NDArray[np.int64]]]:
-    """By rule: the cell of every context (−1: another rule's), and each cell's parameters."""
-    if not isinstance(model, PartitionModel):
-        return []
-    code = {name: i for i, name in enumerate(contexts)}
-    found: dict[Rule, tuple[NDArray[np.int64], list[NDArray[np.int64]]]] = {}
-    numbers = np.arange(len(model.parameters), dtype=float)
-    for unit, mine in model.by_unit(numbers):
-        cell_of, places = found.setdefault(unit.rule, (np.full(len(code), -1), []))
-        for cell in unit.cells:
-            cell_of[[code[c] for c in cell if c in code]] = len(places)
-            places.append(mine.astype(np.int64))
-    return [(rule, cell_of, np.array(places)) for rule, (cell_of, places) in found.items()]
-
-
 def _learner(
-    stage: _Stage, learner: int, theta: Floats, random: np.random.Generator
+    stage: Stage, recorded: int, theta: Floats, random: np.random.Generator
 ) -> sequences.Sequence:
     """One learner's choices and rewards, up to where the task's stopping rule ends them."""
-    shown = stage.sequence(learner, random)
+    shown = stage.sequence(recorded, random)
     draws = np.ascontiguousarray(random.random((len(shown), 2)).T)  # one compiled layout for all
-    recorded = learner % len(stage.like) if stage.like is not None else learner
     gains = stage.rewards.gains(recorded, shown, draws[1])
     if isinstance(stage.model, Coin):
         _toss(theta, draws[0], gains, shown)
@@ -204,11 +115,11 @@ def _toss(theta: Floats, draws: Floats, gains: Floats, shown: sequences.Sequence
 
 
 def _choose(
-    stage: _Stage, theta: Floats, draws: Floats, gains: Floats, shown: sequences.Sequence
+    stage: Stage, theta: Floats, draws: Floats, gains: Floats, shown: sequences.Sequence
 ) -> None:
     first_gains = np.empty((0, gains.shape[1]))
-    if stage.as_published and isinstance(stage.rewards, TaskRewards) and stage.task:
-        first_gains = stage.rewards.first_gains(stage.task, shown)
+    if stage.as_published and isinstance(stage.rewards, TaskRewards):
+        first_gains = stage.rewards.first_gains(shown)
     low, high = stage.reward_range
     for rule, cell_of, places in stage.cells:
         gain = rule.form == "gain"
@@ -240,7 +151,7 @@ def _stop(correct: NDArray[np.bool_], flags: NDArray[np.uint8], in_a_row: int) -
     return int(reached[0]) + 1 if len(reached) else len(correct)
 
 
-def _study(stage: _Stage, played: Sequence[sequences.Sequence], first: int) -> Study:
+def _study(stage: Stage, played: Sequence[sequences.Sequence], first: int) -> Study:
     flags = np.concatenate([each.flags for each in played])
     return Study(
         learners=tuple(str(first + i + 1) for i in range(len(played))),

@@ -31,9 +31,13 @@ class TaskRewards:
 
     def __init__(self, task: Task) -> None:
         self.schedule = task.schedule()
+        self.certain = bool(np.all(self.schedule.probability == 1))
+        self.numbers = item_numbers(task)
 
     def gains(self, learner: int, sequence: Sequence, u: Floats) -> Floats:
         at = (self._phase(sequence), sequence.context)
+        if self.certain:
+            return self.schedule.reward[at]
         paid = u[:, None] < self.schedule.probability[at]
         return np.where(paid, self.schedule.reward[at], self.schedule.otherwise[at])
 
@@ -41,17 +45,19 @@ class TaskRewards:
         return self.schedule.best[self._phase(sequence), sequence.context, actions]
 
     def _phase(self, sequence: Sequence) -> NDArray[np.int64]:
+        if len(self.schedule.from_trial) == 1:
+            return np.zeros(len(sequence), np.int64)
         trial = np.arange(len(sequence))
         return np.searchsorted(self.schedule.from_trial, trial, side="right") - 1
 
-    def first_gains(self, task: Task, sequence: Sequence) -> Floats:
+    def first_gains(self, sequence: Sequence) -> Floats:
         """The authors' generator at the first trial of a cell looks one column too far left.
 
         Their table has the item's number, then the reward of each action. So the first action earns
         the item's number (15 for item 15), any other action what the one before it should earn.
         """
         at = (self._phase(sequence), sequence.context)
-        number = item_numbers(task)[sequence.context]
+        number = self.numbers[sequence.context]
         return np.column_stack([number, self.schedule.reward[at][:, :-1]])
 
 

@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.calibration.contest import Contest
-from howlearn.calibration.slope import dimension_jump, pooled_jump, slope_heuristic
+from howlearn.calibration.slopes import dimension_jump, pooled_jump, slope_heuristic
 from howlearn.fitting import Fits
 from howlearn.fitting.truncation import ALL
 
@@ -29,7 +29,8 @@ SCHEMA = {
 def slope_of(learners: Fits | Contest) -> pl.DataFrame:
     """What both methods say of recorded learners, or of simulated ones."""
     if isinstance(learners, Contest):
-        names = [f"{learners.truths[k]} {i + 1}" for i, k in enumerate(learners.true)]
+        number = np.arange(len(learners)) - np.searchsorted(learners.true, learners.true) + 1
+        names = [f"{learners.truths[k]} {i}" for k, i in zip(learners.true, number, strict=True)]
         models = learners.models
     else:
         names, models = list(learners.study.learners), tuple(learners.of)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from howlearn.calibration.curve import SAFETY, TIE, Curve, curve_of, not_falling, too_few
+from howlearn.calibration.slopes.curve import SAFETY, TIE, Curve, curve_of, not_falling, too_few
 from howlearn.errors import HowlearnError
 
 DOMINANCE = 2.0  # times the second jump: where two are alike, noise says which is the larger

@@ -6,8 +6,8 @@ do not contain one another, such as the paper's six, it does not, and the method
 
 from __future__ import annotations
 
-from howlearn.calibration.ddse import Slope, slope_heuristic
-from howlearn.calibration.jump import Jump, dimension_jump
-from howlearn.calibration.pooled import PooledJump, pooled_jump
+from howlearn.calibration.slopes.ddse import Slope, slope_heuristic
+from howlearn.calibration.slopes.jump import Jump, dimension_jump
+from howlearn.calibration.slopes.pooled import PooledJump, pooled_jump
 
 __all__ = ["Jump", "PooledJump", "Slope", "dimension_jump", "pooled_jump", "slope_heuristic"]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from howlearn.calibration.curve import SAFETY, numbers, too_few
-from howlearn.calibration.jump import AGREEMENT, LARGE_PART, window
+from howlearn.calibration.slopes.curve import SAFETY, numbers, too_few
+from howlearn.calibration.slopes.jump import AGREEMENT, LARGE_PART, window
 from howlearn.errors import HowlearnError
 
 LOWEST, HIGHEST = 0.01, 100.0  # nats per parameter: far below Wilks' ½ and far above BIC

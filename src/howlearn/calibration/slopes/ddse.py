@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from howlearn.calibration.bisquare import bisquare_line
-from howlearn.calibration.curve import SAFETY, Curve, curve_of, not_falling, too_few
+from howlearn.calibration.slopes.bisquare import bisquare_line
+from howlearn.calibration.slopes.curve import SAFETY, Curve, curve_of, not_falling, too_few
 
 PLATEAU = 0.15  # of all regressions must select the same model: capushe's default
 POINTS = 5  # of the regression: through fewer almost anything looks straight

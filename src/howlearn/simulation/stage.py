@@ -1,0 +1,111 @@
+"""Where learners are simulated: everything that is the same for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howlearn.errors import HowlearnError
+from howlearn.model import Model
+from howlearn.models import PartitionModel
+from howlearn.rule import Rule
+from howlearn.simulation import sequences
+from howlearn.simulation.rewards import RecordedRewards, Rewards, TaskRewards, item_numbers
+from howlearn.study import Study
+from howlearn.task import Task
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """Everything that is the same for all learners."""
+
+    model: Model
+    actions: tuple[str, ...]
+    contexts: tuple[str, ...]
+    reward_range: tuple[float, float]
+    features: Mapping[str, Mapping[str, str]]
+    trials: int  # where no study says how many
+    task: Task | None
+    like: Study | None
+    rewards: Rewards
+    codes: NDArray[np.int64]  # of the recorded contexts
+    cells: list[tuple[Rule, NDArray[np.int64], NDArray[np.int64]]]  # see _cells
+    as_published: bool
+
+    def sequence(self, recorded: int, random: np.random.Generator) -> sequences.Sequence:
+        """What a learner is shown: what a recorded one was, or the task's order."""
+        if self.like is not None:
+            return sequences.as_recorded(self.like, recorded, self.codes)
+        assert self.task is not None
+        return sequences.by_task(self.task, self.trials, random)
+
+
+def stage_for(
+    task: Task | str | None,
+    model: str | Model,
+    trials: int | None,
+    like: Study | None,
+    as_published: bool,
+) -> Stage:
+    """Where learners are simulated, checked: in a task, or among the records of a study."""
+    task = Task.load(task) if isinstance(task, str) else task
+    told = task is not None and (bool(task.rewards) or like is None)
+    world = task if told and task is not None else like
+    if world is None:
+        raise HowlearnError("a simulation needs a task, or a recorded study to imitate")
+    if isinstance(model, str):
+        if task is None:
+            raise HowlearnError("without a task a model is given itself, not by its name")
+        model = task.model(model)
+    if isinstance(model, PartitionModel):
+        model.check_covers(world.contexts)
+    if as_published and not told:
+        raise HowlearnError("the mistake in the paper's generator can be made in a task only")
+    if like is not None and not len(like):
+        raise HowlearnError("the recorded study has no learners to imitate")
+    if like is not None and trials is not None:
+        raise HowlearnError("learners who imitate a study have as many trials as were recorded")
+    if told:
+        assert task is not None
+        rewards: Rewards = TaskRewards(task)
+        codes = sequences.codes_in(task, like) if like is not None else np.arange(0)
+    else:
+        assert like is not None
+        rewards, codes = RecordedRewards(like), np.arange(len(like.contexts))
+    ends = [*world.reward_range, *(like.reward_range if like is not None else ())]
+    if as_published and isinstance(world, Task):
+        ends += item_numbers(world).tolist()
+    return Stage(
+        model,
+        world.actions,
+        world.contexts,
+        (float(min(ends)), float(max(ends))),
+        world.features,
+        trials if trials is not None else task.trials if task else 1,
+        task,
+        like,
+        rewards,
+        codes,
+        _cells(model, world.contexts),
+        as_published,
+    )
+
+
+def _cells(
+    model: Model, contexts: Sequence[str]
+) -> list[tuple[Rule, NDArray[np.int64], NDArray[np.int64]]]:
+    """By rule: the cell of every context (−1: another rule's), and each cell's parameters."""
+    if not isinstance(model, PartitionModel):
+        return []
+    code = {name: i for i, name in enumerate(contexts)}
+    found: dict[Rule, tuple[NDArray[np.int64], list[NDArray[np.int64]]]] = {}
+    numbers = np.arange(len(model.parameters), dtype=float)
+    for unit, mine in model.by_unit(numbers):
+        cell_of, places = found.setdefault(unit.rule, (np.full(len(code), -1), []))
+        for cell in unit.cells:
+            cell_of[[code[c] for c in cell if c in code]] = len(places)
+            places.append(mine.astype(np.int64))
+    return [(rule, cell_of, np.array(places)) for rule, (cell_of, places) in found.items()]
