@@ -76,7 +76,7 @@ def test_a_calibration_is_a_folder_of_tables_and_charts(run: Run) -> None:
     assert found["design"]["task"] == "shepard-1"
     for text in (*found["criteria"], "Errors for fresh learners, 8 per model", "Tables: c/"):
         assert text in ran.out
-    assert "Next: howlearn select trials.csv --task shepard-1 --calibration c" in ran.out
+    assert "Next: howlearn select trials.csv --task shepard-1 --model" in ran.out
 
 
 @pytest.mark.usefixtures("no_charts")
@@ -390,7 +390,7 @@ def results(run: Run, trials: str) -> str:
 def test_doubles_of_the_learners_of_a_results_folder(run: Run, results: str) -> None:
     ran = run("calibrate", "--like", results, "--learners", 6, "--splits", "0.5", "--out", "c")
     assert ran.status == 0
-    assert "the howlearn select of r once more, with --calibration c and another --out" in ran.out
+    assert "--model OnePerItem --calibration c --out results2" in ran.out
     found = recommendation("c")
     assert found["models"] == list(MODELS[1::2])
     assert found["design"]["like"]["sequences"] == 3
@@ -501,4 +501,7 @@ def test_folders_that_are_not_results(run: Run, results: str) -> None:
 def test_doubles_have_what_their_learners_have(run: Run, results: str, words: tuple) -> None:
     ran = run("calibrate", "--like", results, *words, "--out", "c")
     assert ran.status == 2
-    assert f"{words[0]}: with --like the trials, parameters and models are those of r" in ran.err
+    assert (
+        f"{words[0]} beside --like: the task, the order, the trials, the parameters and the models are those of r"
+        in ran.err
+    )

@@ -249,7 +249,7 @@ def test_like_with_fewer_or_more_learners(
 def test_like_takes_the_design_of_the_results(run: Run, recorded: Path, words: list[str]) -> None:
     ran = run("simulate", "--like", recorded, *words, "--out", "b.csv")
     assert ran.status == 2
-    assert f"{words[0]} stands beside --like" in ran.err
+    assert f"{words[0]} beside --like" in ran.err
     assert not Path("b.csv").exists()
 
 

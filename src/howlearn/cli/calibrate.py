@@ -27,8 +27,12 @@ from howlearn.cli.options import (
     TaskOption,
     Threads,
 )
+from howlearn.cli.retype import MODELS as MODEL_OPTIONS
+from howlearn.cli.retype import given, refuse_beside_like, select_command
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from howlearn.calibration.design import Design
     from howlearn.model import Model
 
@@ -124,14 +128,14 @@ def calibrate(
 
     chosen_constants = parse_numbers(constants, "--constants") if constants else None
     chosen_splits = parse_numbers(splits, "--splits") if splits else ()
-    given = {
+    asked = {
         "task": task, "trials": trials, "learners": learners, "settings": settings, "seed": seed,
         "model": model or [], "add_model": add_model or [], "one_rate": one_rate,
         "rule": rule.value, "form": form.value, "max_rate": max_rate,
         "order": order.value if order else None,
     }  # fmt: skip
     with show.progress_bar("preparing"):
-        design, models = _doubles(like, given, workers) if like else _of_task(given)
+        design, models, following = _doubles(like, asked, workers) if like else _of_task(asked)
     check_calibration(design, chosen_constants, chosen_splits, goal.value)
     show.same_models(models)
     for sentence in design.notes:
@@ -149,56 +153,46 @@ def calibrate(
         )
     about = {"candidates": manifest["models"], "design": manifest["design"]}
     write_calibration(out, result, about)
-    following = (
-        f"the howlearn select of {like} once more, with --calibration {out} and another --out"
-        if like
-        else f"howlearn select trials.csv --task {task or 'five-four'} --calibration {out}"
-    )
-    show_calibration.summary(result, out, following)
+    next_out = "results2" if like else "results"
+    command = select_command(*following, "--calibration", str(out), "--out", next_out)
+    show_calibration.summary(result, out, command)
 
 
-def _of_task(given: dict[str, Any]) -> tuple[Design, tuple[Model, ...]]:
+# The design, the candidates, and the files and options of the howlearn select that comes next.
+Asked = tuple["Design", "tuple[Model, ...]", "tuple[Sequence[str], Mapping[str, Any]]"]
+
+
+def _of_task(asked: dict[str, Any]) -> Asked:
     from howlearn.calibration.design import ENOUGH, TaskDesign
     from howlearn.cli.parse import parse_settings_by_model
     from howlearn.inputs import chosen_models, task_with
 
-    task = task_with(*(given[name] for name in ("task", "rule", "form", "max_rate", "order")))
-    models = chosen_models(task.models, given, f"task {task.name}")
+    task = task_with(*(asked[name] for name in ("task", "rule", "form", "max_rate", "order")))
+    models = chosen_models(task.models, asked, f"task {task.name}")
     design = TaskDesign(
         task,
         models,
-        parse_settings_by_model(given["settings"]),
-        given["learners"] or ENOUGH,
-        given["trials"],
-        given["seed"],
+        parse_settings_by_model(asked["settings"]),
+        asked["learners"] or ENOUGH,
+        asked["trials"],
+        asked["seed"],
     )
-    return design, models
+    options = {"task": asked["task"] or task.name, **given(asked, MODEL_OPTIONS)}
+    return design, models, (["trials.csv"], options)
 
 
-def _doubles(
-    like: Path, given: dict[str, Any], threads: int | None
-) -> tuple[Design, tuple[Model, ...]]:
+def _doubles(like: Path, asked: dict[str, Any], threads: int | None) -> Asked:
     from howlearn.calibration.design import LikeDesign
-    from howlearn.errors import HowlearnError
     from howlearn.inputs import recorded
     from howlearn.task import Task
 
-    fixed = {
-        "trials": None, "order": None, "settings": None, "model": [], "add_model": [],
-        "one_rate": False, "rule": RuleName.gradient, "form": FormName.gain, "max_rate": 1.0,
-    }  # fmt: skip
-    extra = [
-        f"--{name.replace('_', '-').replace('settings', 'set')}"
-        for name, default in fixed.items()
-        if given[name] != default
-    ]
-    if extra:
-        raise HowlearnError(
-            f"{', '.join(extra)}: with --like the trials, parameters and models are those of {like}"
-        )
+    free = ("task", "learners", "seed")  # the task may say what actions earn
+    refuse_beside_like(asked, [name for name in asked if name not in free], like)
     inputs = recorded(like)
-    task = Task.load(given["task"]) if given["task"] else inputs.task
+    task = Task.load(asked["task"]) if asked["task"] else inputs.task
     design = LikeDesign(
-        inputs.study, inputs.candidates, task, given["learners"], given["seed"], threads
+        inputs.study, inputs.candidates, task, asked["learners"], asked["seed"], threads
     )
-    return design, inputs.candidates
+    files = inputs.study.source.files if inputs.study.source else ()
+    options = {name: value for name, value in inputs.options.items() if name != "criteria"}
+    return design, inputs.candidates, (files, options)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,13 +21,12 @@ from howlearn.cli.options import (
     Seed,
     TaskOption,
 )
+from howlearn.cli.retype import MODELS as MODEL_OPTIONS
+from howlearn.cli.retype import given, refuse_beside_like, select_command
 
 if TYPE_CHECKING:
     from howlearn.study import Study
     from howlearn.task import Task
-
-# Options whose meaning lies in the results where there is --like, with their defaults.
-PLAIN = {"task": None, "order": None, "rule": "gradient", "form": "gain", "max_rate": 1.0}
 
 
 def simulate(
@@ -103,7 +101,7 @@ def simulate(
     values = parse_settings(settings)
     with progress_bar("simulating") as progress:
         if like:
-            _refuse_beside_like(design)
+            refuse_beside_like(design, design, like)
             inputs = recorded(like)
             study, notes = doubles(
                 inputs, model, values, learners, trials, seed, as_published, progress
@@ -121,30 +119,16 @@ def simulate(
     write_study(study, out, fresh)
     console.print(
         f"{len(study)} learners, {len(study.context)} trials → {out}\n"
-        f"Next: {_select(out, design, study, chosen)}",
+        f"Next: {_next(out, design, study, chosen)}",
         highlight=False,
         soft_wrap=True,
         markup=False,
     )
 
 
-def _refuse_beside_like(design: Mapping[str, Any]) -> None:
-    from howlearn.errors import HowlearnError
-
-    for name, value in design.items():
-        if value != PLAIN[name]:
-            raise HowlearnError(
-                f"--{name.replace('_', '-')} stands beside --like, which takes the task, the order "
-                "and the rules of the results; leave one of the two out"
-            )
-
-
-def _select(out: Path, design: Mapping[str, Any], study: Study, task: Task | None) -> str:
+def _next(out: Path, options: Mapping[str, Any], study: Study, task: Task | None) -> str:
     """The command that selects among the models of those who were simulated."""
-    words = ["howlearn", "select", str(out)]
-    for name in ("task", "rule", "form", "max_rate"):
-        if design[name] != PLAIN[name]:
-            words += [f"--{name.replace('_', '-')}", f"{design[name]}"]
+    words = []
     if study.reward_range != (task.reward_range if task else (0.0, 1.0)):
         low, high = study.reward_range
         words += ["--reward-range", f"{low:.12g},{high:.12g}"]
@@ -152,4 +136,4 @@ def _select(out: Path, design: Mapping[str, Any], study: Study, task: Task | Non
         words += ["--reset-by", study.block_column]
     if study.n_scored.min() < 2:  # who stopped at once
         words += ["--min-trials", "2"]
-    return shlex.join([*words, "--out", "results"])
+    return select_command([str(out)], given(options, MODEL_OPTIONS), *words, "--out", "results")
