@@ -88,7 +88,7 @@ def test_constants_and_splits_may_be_arrays() -> None:
         ({"constants": [-1]}, "c must be a number from 0 on, not -1"),
         ({"constants": [float("nan")]}, "c must be a number from 0 on, not nan"),
         ({"constants": []}, "there is no constant to try"),
-        ({"splits": [0.5, 1.0]}, "splits lie between 0 and 1"),
+        ({"splits": [0.5, 1.0]}, "splits are larger than 0 and smaller than 1"),
         ({"splits": [0.5, 0.5]}, "each given once"),
         ({"goal": "least"}, "the goal is maximum or average, not least"),
         ({"learners": 1}, "at least two learners of every model"),

@@ -125,14 +125,25 @@ def test_doubles_without_models_compete_among_the_candidates(study: Study) -> No
 
 
 def test_where_no_rewards_are_stated_a_note_says_where_they_come_from(study: Study) -> None:
-    assert LikeDesign(study, MODELS, TASK, 3).notes == ()
+    assert LikeDesign(study, MODELS, TASK, 3).about_play == ()
     for task in (None, BLIND):
-        (note,) = LikeDesign(study, MODELS, task, 3).notes
+        (note,) = LikeDesign(study, MODELS, task, 3).about_play
         assert note.startswith("no task file says what the actions earn")
     # All 8 contexts, one action tried in each: for the other, right or wrong follows.
     one = study_with(8)
-    (note,) = LikeDesign(one, MODELS, None, 1).notes
-    assert "for 8 actions that a learner never tried in a context" in note
+    (note,) = LikeDesign(one, MODELS, None, 1).about_play
+    assert "for 8 actions that a learner never tried there" in note
+
+
+def test_notes_say_that_doubles_are_easy_and_who_does_not_learn() -> None:
+    idle = study_with(40, 40, eta=0.0)
+    easy, *others = LikeDesign(idle, MODELS, TASK, 4).notes
+    assert "easier to recognise here than among your learners" in easy
+    flat = hl.fit(idle, MODELS).of["OneForAll"].theta[:, 0, 0] == 0
+    assert flat.any()
+    assert f"OneForAll {2 * flat.sum()}" in others[0]
+    learned = study_with(200, eta=0.3)
+    assert len(LikeDesign(learned, MODELS[1:2], TASK, 2).notes) == 1
 
 
 def test_the_stopping_rule_ends_doubles() -> None:
@@ -184,7 +195,7 @@ def test_parameters_for_all_models_and_for_one() -> None:
         ({"theta": 0.1}, "no simulated model has a parameter theta; there is eta, p"),
         ({"Nobody": {"eta": 0.1}}, "parameters are given for model Nobody, which is not simulated"),
         ({"eta": 2.0}, "must lie between 0 and 1, not at 2"),
-        ({"OneForAll": {"gamma": 0.1}}, "model OneForAll needs a value for eta"),
+        ({"OneForAll": {"gamma": 0.1}}, "model OneForAll has no parameter gamma; it has eta"),
         ({"ByFeature1": {"eta": [0.1, 0.2, 0.3]}}, "needs one value, or 2, one per cell"),
     ],
 )

@@ -196,7 +196,7 @@ def test_a_number_of_trials_would_do() -> None:
     first, second, third = found.sentences
     assert first == (
         "aic: 200 trials would do: from there on every model is recovered for at least 80% of its "
-        "learners."
+        "learners (with 200 trials least often A, 80% ± 13%)."
     )
     assert second == "aic: every two models can be told apart with each number tried."
     # At 300 trials: shares .45 and .55; undone by 1/.9.
@@ -246,4 +246,4 @@ def test_of_many_confused_pairs_the_worst_come_first() -> None:
     better = [[12, 0, 0, 0], [0, 12, 0, 0], [0, 0, 6, 6], [0, 0, 6, 6]]
     text = plan_with(even, better).sentences[1]
     assert "apart: C and D (up to 200 trials, error 50%); A and C (up to 200 trials" in text
-    assert text.endswith(", and 2 more pairs.")
+    assert text.endswith(", and 2 more.")

@@ -56,7 +56,13 @@ def test_a_calibration_is_a_folder_of_tables_and_charts(run: Run) -> None:
     assert ran.status == 0
     charts = {
         f"{name}.{ending}"
-        for name in ("errors-penalized", "errors-holdout", "confusion", "recovery")
+        for name in (
+            "errors-penalized",
+            "errors-holdout",
+            "confusion-penalized",
+            "confusion-holdout",
+            "recovery",
+        )
         for ending in ("svg", "png")
     }
     assert files_of("c") == FILES | charts | {"manifest.json", "parts"}
@@ -190,7 +196,7 @@ def test_folders_of_other_commands_are_left_alone(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--splits", "0"), "splits lie between 0 and 1"),
+        (("--splits", "0"), "splits are larger than 0 and smaller than 1"),
         (("--splits", "a"), "--splits 'a': write numbers as"),
         (("--constants", "inf"), "c must be a number from 0 on, not inf"),
         (("--constants", "-1"), "c must be a number from 0 on, not -1"),
@@ -341,7 +347,7 @@ def test_select_notes_that_a_calibration_is_for_something_else(run: Run, trials:
     ran = run("select", trials, "--task", "shepard-1", "--calibration", "c", "--out", "r")
     assert ran.status == 0
     assert "is for other candidates (OneForAll, ByFeature1, OnePerItem)" in ran.err
-    assert "is for 400 trials, these learners have 40 (median)" in ran.err
+    assert "is for 400 trials, and here there are 40" in ran.err
 
 
 def test_select_says_what_is_wrong_with_a_calibration(run: Run, trials: str) -> None:

@@ -54,6 +54,7 @@ def test_what_it_writes_and_prints(run: Run, monkeypatch: pytest.MonkeyPatch) ->
     names = sorted(path.name for path in Path("out here").iterdir())
     assert names == [
         "claims.csv",
+        "findings.txt",
         "manifest.json",
         "parts",
         "reproduction.csv",

@@ -148,25 +148,23 @@ def test_badham_learners_have_rules_of_their_own(shared_data: Path):
 
 
 def test_rlwm_has_three_actions_of_which_one_is_right(shared_data: Path):
+    """Every block has new stimuli under old names: what is right holds until the next start."""
     study = read(
         shared_data / "rlwm" / "Expe3.csv",
-        context=("block", "stimseq"),
+        context="stimseq",
         missing="action:-1",
         reset_by="block",
-    )
+    ).part(0, 8)
     model = PartitionModel("each", Partition.each(study.contexts))
-    doubles = simulate(None, model, {"eta": 0.5}, like=study.part(0, 8), seed=1)
-    rewards = RecordedRewards(study.part(0, 8))
+    doubles = simulate(None, model, {"eta": 0.5}, like=study, seed=1)
+    rewards = RecordedRewards(study)
     assert rewards.values == (0.0, 1.0)
-    for i, trials in enumerate(doubles):
-        paid = rewards.complete(study[i])
-        for context, action, reward in zip(
-            trials.context.tolist(), trials.action.tolist(), trials.reward.tolist(), strict=True
-        ):
-            assert reward in paid[context * 3 + action]
-        for context in np.unique(study[i].context).tolist():
-            own = (study[i].context == context) & (study[i].reward == 1.0)
-            if own.any():
-                action = study[i].action[own][0]
-                earned = [paid[context * 3 + a].max() for a in range(3)]
-                assert earned == [float(a == action) for a in range(3)]
+    for recorded, double in zip(study, doubles, strict=True):
+        paid = rewards.complete(recorded)
+        situation = (np.cumsum(recorded.reset) - 1) * len(study.contexts) + recorded.context
+        pairs = situation * 3 + double.action
+        assert all(reward in paid[k] for k, reward in zip(pairs, double.reward, strict=True))
+        right = recorded.reward == 1.0
+        for at in np.unique(situation[right]).tolist():
+            (action,) = np.unique(recorded.action[right & (situation == at)])
+            assert [paid[at * 3 + a].max() for a in range(3)] == [a == action for a in range(3)]

@@ -7,13 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from howlearn.criteria import Criterion, criterion_named
 from howlearn.errors import HowlearnError
 from howlearn.manifest import describe
 from howlearn.model import Model
-from howlearn.study import Study
 
 RECOMMENDATION = "recommendation.json"
 FAR = 2.0  # a calibration for half or twice as many trials is worth a note
@@ -54,8 +51,8 @@ def advised(folder: Path) -> Advice:
         raise HowlearnError(f"{file} is not a recommendation of howlearn calibrate") from None
 
 
-def doubts(advice: Advice, study: Study, candidates: Sequence[Model]) -> list[str]:
-    """Ways in which a calibration is not for this study."""
+def doubts(advice: Advice, n: float, candidates: Sequence[Model]) -> list[str]:
+    """Ways in which a calibration is not for these candidates and this number of trials."""
     sentences = []
     names = tuple(model.name for model in candidates)
     if set(names) != set(advice.models):
@@ -70,10 +67,9 @@ def doubts(advice: Advice, study: Study, candidates: Sequence[Model]) -> list[st
             f"the calibration in {advice.folder} is for candidates of the same names with other "
             "cells, rules or bounds; its constants may not suit these"
         )
-    n = float(np.median(study.n_scored))
     if not 1 / FAR < n / advice.median_trials < FAR:
         sentences.append(
-            f"the calibration in {advice.folder} is for {advice.median_trials:g} trials, these "
-            f"learners have {n:g} (median); its constants may not suit them"
+            f"the calibration in {advice.folder} is for {advice.median_trials:g} trials, and "
+            f"here there are {n:g}; its constants may not suit them"
         )
     return sentences

@@ -78,7 +78,9 @@ def parts_of(design: Design, streams: Sequence[int]) -> Iterator[Part]:
 def check_splits(splits: Sequence[float]) -> None:
     """Refuse what is not a share of the trials."""
     if len({*splits}) != len(splits) or not all(0 < split < 1 for split in splits):
-        raise HowlearnError(f"splits lie between 0 and 1, each given once, not {list(splits)}")
+        raise HowlearnError(
+            f"splits are larger than 0 and smaller than 1, each given once, not {list(splits)}"
+        )
 
 
 def contests(

@@ -14,6 +14,7 @@ from howlearn.errors import HowlearnError
 from howlearn.fitting import Fits, fit
 from howlearn.inputs import Inputs
 from howlearn.model import Model
+from howlearn.models import PartitionModel
 from howlearn.simulation import Parameters, Range, simulate
 from howlearn.simulation.rewards import RecordedRewards
 from howlearn.simulation.values import Value, defaults, drawn, owners, parameter_values
@@ -113,6 +114,11 @@ class TaskDesign:
         mine = {owner.name for owner in owners(model, self.actions)}
         common = {k: v for k, v in self.parameters.get("", {}).items() if k in mine}
         own = self.parameters.get(model.name, {})
+        for name in own:
+            if name not in mine:
+                raise HowlearnError(
+                    f"model {model.name} has no parameter {name}; it has {', '.join(sorted(mine))}"
+                )
         return parameter_values(
             model, {**defaults(model, self.actions), **common, **own}, self.actions
         )
@@ -241,24 +247,58 @@ class LikeDesign:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a user should know about the rewards."""
-        if self.task is not None and self.task.rewards:
+        """What a user should know before reading error rates."""
+        return (
+            *self.about_play,
+            "doubles learn at their learners' estimates, which scatter more than true rates do; so "
+            "models with many cells are easier to recognise here than among your learners",
+            *self._about_rates(),
+        )
+
+    @property
+    def about_play(self) -> tuple[str, ...]:
+        """What a user should know about the doubles themselves."""
+        if self.task is None or not self.task.rewards:
+            return (self._about_rewards(),)
+        if self.task.stop is None:
             return ()
+        return (
+            "the stopping rule is applied again: a double may stop before the learner it imitates "
+            "did, and never goes on for longer",
+        )
+
+    def _about_rewards(self) -> str:
         rewards = RecordedRewards(self.study)
         for trials in self.study:
             rewards.complete(trials)
         note = (
             "no task file says what the actions earn, so rewards are drawn from what each learner "
-            "was paid for the same action in the same context, as if they never changed"
+            "was paid for the same action in the same context, as if that never changed between "
+            "two new starts (--reset-by)"
         )
         if rewards.implied:
             note += (
-                f"; for {rewards.implied:,} actions that a learner never tried in a context, "
-                "right or wrong follows from the others"
+                f"; for {rewards.implied:,} actions that a learner never tried there, right or "
+                "wrong follows from the others"
             )
         if rewards.borrowed:
             note += f"; for {rewards.borrowed:,} it is what other learners or contexts were paid"
-        return (note,)
+        return note
+
+    def _about_rates(self) -> list[str]:
+        """Doubles of learners who do not learn under a model follow no model in particular."""
+        counts = []
+        for name, part in self.fits.of.items():
+            if isinstance(part.model, PartitionModel):
+                idle = np.all(part.theta[:, 0] == 0, axis=1)[self.place].sum()
+                counts += [f"{name} {idle:,}"] if idle else []
+        if not counts:
+            return []
+        return [
+            f"of {self.learners:,} doubles per model some have no positive rate in any cell and "
+            f"choose by chance, so that nothing can tell their model: {', '.join(counts)}; they "
+            "are counted among the errors"
+        ]
 
     def described(self) -> dict[str, Any]:
         return {
@@ -314,4 +354,4 @@ def doubles(
         who=place,
         as_published=as_published,
     )
-    return study, design.notes
+    return study, design.about_play

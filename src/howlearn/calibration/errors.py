@@ -194,3 +194,23 @@ def confusion(contest: Contest, criterion: Criterion) -> pl.DataFrame:
         },
         schema_overrides={"true_model": pl.String, "setting": pl.Float64},
     ).with_columns(pl.col("setting").fill_nan(None))
+
+
+def spans(chosen: list[float], grid: list[float]) -> str:
+    """Neighbours on the grid as ranges.
+
+    >>> spans([0.1, 0.2, 0.5], [0.1, 0.2, 0.3, 0.5])
+    '0.1 to 0.2, 0.5'
+    """
+    spans: list[list[float]] = []
+    last = -2
+    for value in chosen:
+        place = grid.index(value)
+        if place == last + 1 and spans:
+            spans[-1].append(value)
+        else:
+            spans.append([value])
+        last = place
+    return ", ".join(
+        f"{span[0]:g}" if len(span) == 1 else f"{span[0]:g} to {span[-1]:g}" for span in spans
+    )

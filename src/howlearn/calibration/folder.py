@@ -14,7 +14,13 @@ from howlearn.calibration.result import Calibration
 from howlearn.folder import write_json, write_whole
 
 TABLES = ("errors", "settings", "confusion", "recovery", "slope")
-CHARTS = ("errors-penalized", "errors-holdout", "confusion", "recovery")
+CHARTS = (
+    "errors-penalized",
+    "errors-holdout",
+    "confusion-penalized",
+    "confusion-holdout",
+    "recovery",
+)
 OUTPUTS = {
     RECOMMENDATION,
     *(f"{table}.csv" for table in TABLES),

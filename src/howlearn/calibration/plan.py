@@ -124,9 +124,13 @@ class Plan:
         enough = self.enough(criterion)
         found = []
         if enough:
+            at = mine.filter(trials=enough).sort("recovered", maintain_order=True)
+            least = at.row(0, named=True)
             found.append(
                 f"{criterion!r}: {enough:,} trials would do: from there on every model is "
-                f"recovered for at least {self.target:.0%} of its learners."
+                f"recovered for at least {self.target:.0%} of its learners (with {enough:,} trials "
+                f"least often {least['true_model']}, {least['recovered']:.0%} ± "
+                f"{least['standard_error']:.0%})."
             )
         else:
             found.append(
@@ -152,7 +156,7 @@ class Plan:
         if not found:
             return [f"{criterion!r}: every two models can be told apart with each number tried."]
         found.sort(key=lambda pair: (-pair[0], -pair[1]))
-        more = f", and {len(found) - 4} more pairs" if len(found) > 4 else ""
+        more = f", and {len(found) - 4} more" if len(found) > 4 else ""
         texts = "; ".join(text for *_, text in found[:4])
         return [f"{criterion!r}: models that cannot be told apart: {texts}{more}."]
 

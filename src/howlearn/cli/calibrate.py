@@ -136,6 +136,8 @@ def calibrate(
     }  # fmt: skip
     with show.progress_bar("preparing"):
         design, models, following = _doubles(like, asked, workers) if like else _of_task(asked)
+    if not like:
+        show.default_task(task)
     check_calibration(design, chosen_constants, chosen_splits, goal.value)
     show.same_models(models)
     for sentence in design.notes:

@@ -9,6 +9,7 @@ from howlearn.errors import HowlearnError
 if TYPE_CHECKING:
     from howlearn.simulation.values import Value
 
+MOST = 10_000  # numbers
 STEPS = 7  # values in a range that does not say its step
 
 
@@ -71,9 +72,11 @@ def parse_numbers(text: str, option: str) -> tuple[float, ...]:
         if not values:
             raise ValueError
     except ValueError:
+        example = "60:600:60" if option in ("--trials", "--learners") else "0.1:0.5:0.05"
+        low, high, _ = example.split(":")
         raise HowlearnError(
-            f"{option} {text!r}: write numbers as 100,200,400, a range as 60:600, or a range with "
-            "a step as 60:600:60"
+            f"{option} {text!r}: write numbers as {low},{high}, a range from its lower to its "
+            f"upper end as {low}:{high}, or with a step as {example} (at most {MOST:,} numbers)"
         ) from None
     return tuple(sorted(set(values)))
 
@@ -87,7 +90,7 @@ def _several(part: str) -> list[float]:
         raise ValueError
     if step:
         n = int((high - low) / step[0] + 1e-9) + 1
-        if n > 10_000:
+        if n > MOST:
             raise ValueError
         return [float(f"{low + k * step[0]:.12g}") for k in range(n)]
     if low == high:

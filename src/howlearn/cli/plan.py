@@ -88,6 +88,7 @@ def plan(
     recovered, which models cannot be told apart, and how wide the intervals of the models' shares
     would be.
     """
+    from howlearn.calibration.advice import doubts
     from howlearn.calibration.design import TaskDesign
     from howlearn.calibration.folder import PLAN_OUTPUTS, write_plan
     from howlearn.calibration.plan import check_plan, plan_design
@@ -97,7 +98,8 @@ def plan(
     from howlearn.inputs import chosen_models, task_with
     from howlearn.manifest import describe, made_by
 
-    criteria, _ = chosen_criteria(criterion, calibration)
+    criteria, advice = chosen_criteria(criterion, calibration)
+    show.default_task(task)
     chosen = task_with(task, rule.value, form.value, max_rate, order and order.value)
     asked = {"model": model or [], "add_model": add_model or [], "one_rate": one_rate}
     models = chosen_models(chosen.models, asked, f"task {chosen.name}")
@@ -114,6 +116,8 @@ def plan(
         "trials": list(numbers),
         "criteria": [repr(c) for c in criteria],
     }
+    for sentence in doubts(advice, numbers[-1], models) if advice else ():
+        show.note(sentence)
     store = RunFolder(out, manifest, fresh, PLAN_OUTPUTS)
     with show.progress_bar("simulating and fitting") as progress:
         result = plan_design(

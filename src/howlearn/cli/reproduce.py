@@ -22,7 +22,7 @@ def reproduce(
             "--archive",
             metavar="PATH",
             help="The authors' supplement, unpacked: everything is computed from it as well. "
-            "Their RData files need pip install 'howlearn[r]'.",
+            "Their RData files need pip install 'howlearn\\[r]'.",
         ),
     ] = None,
     learners: Annotated[

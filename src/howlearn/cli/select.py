@@ -168,6 +168,8 @@ def select(
     not learning at all, comes within 2 nats; see --within. EXPR compares columns with numbers and
     quoted text: "rt > 0.2 and phase in ['learn', 'test']", "choice != missing".
     """
+    import numpy as np
+
     from howlearn.calibration.advice import doubts
     from howlearn.cli import show
     from howlearn.inputs import load
@@ -211,7 +213,8 @@ def select(
     study, candidates = inputs.study, inputs.candidates
     show.reading(study)
     show.same_models(candidates)
-    for note in doubts(advice, study, candidates) if advice else ():
+    n_trials = float(np.median(study.n_scored))
+    for note in doubts(advice, n_trials, candidates) if advice else ():
         show.note(note)
     manifest = manifest_of(files, study, candidates, options)
     with show.progress_bar("fitting") as progress:

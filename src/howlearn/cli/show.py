@@ -28,7 +28,7 @@ PATIENCE = 2.0  # seconds before a progress bar appears
 
 def listing_of(title: str, *columns: str) -> Table:
     """A table that never cuts a name: what is too long goes on in the next line."""
-    table = Table(title=title, title_justify="left")
+    table = Table(title=escape(title), title_justify="left")
     for column in columns:
         table.add_column(column, overflow="fold")
     return table
@@ -93,6 +93,12 @@ def reading(study: Study) -> None:
 def note(sentence: str) -> None:
     """Something that the user should know."""
     aside.print(f"[yellow]note:[/] {escape(sentence)}", soft_wrap=True)
+
+
+def default_task(task: str | None) -> None:
+    """Say which task is taken where none was named."""
+    if task is None:
+        note("no --task was given, so this is about the paper's five-four task")
 
 
 def same_models(models: Sequence[Model]) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 from rich.markup import escape
 
+from howlearn.calibration.errors import spans
 from howlearn.cli.show import console, listing_of, save_charts
 
 if TYPE_CHECKING:
@@ -64,15 +66,20 @@ def _errors(fresh: dict[str, float | str]) -> tuple[str, str]:
 
 def sentences(result: Calibration) -> list[str]:
     """What the table does not say."""
+    if len(result.contest.models) == 1:
+        return ["There is one candidate only, so there is nothing to choose."]
     found = []
     goal: Goal = result.goal
     for curve in result.tuned:
         chosen = result.recommendation[curve.name][goal]
         as_good = chosen["not_distinguishable"]
-        found.append(
-            f"{chosen['criterion']} has the {GOAL[goal]}; settings that cannot be told from it "
-            f"with so many learners: {_spans(as_good, curve.settings.tolist())}."
-        )
+        if np.ptp(curve.over_models(goal)) == 0 and len(curve.settings) > 1:
+            found.append(f"Every setting of {curve.name} that was tried makes the same errors.")
+        else:
+            found.append(
+                f"{chosen['criterion']} has the {GOAL[goal]}; settings that cannot be told from it "
+                f"with so many learners: {spans(as_good, curve.settings.tolist())}."
+            )
         if chosen["never_selected"]:
             found.append(
                 f"[yellow]Beware:[/] under {chosen['criterion']} no learner at all is given "
@@ -91,29 +98,10 @@ def sentences(result: Calibration) -> list[str]:
         given = (
             f"κ = {row['kappa']:.3g} nats (c = {row['c']:.3g})" if row["applies"] else "no constant"
         )
-        found.append(f"{row['method'].capitalize()}: {given}. {row['reason']}")
+        reason = row["reason"] if row["applies"] else f"{row['reason'].split('. ')[0].rstrip('.')}."
+        found.append(f"{row['method'].capitalize()}: {given}. {reason}")
     return found
 
 
 def _by_criterion(frame: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
     return [(str(key[0]), rows) for key, rows in frame.group_by("criterion", maintain_order=True)]
-
-
-def _spans(chosen: list[float], grid: list[float]) -> str:
-    """Neighbours on the grid as ranges.
-
-    >>> _spans([0.1, 0.2, 0.5], [0.1, 0.2, 0.3, 0.5])
-    '0.1 to 0.2, 0.5'
-    """
-    spans: list[list[float]] = []
-    last = -2
-    for value in chosen:
-        place = grid.index(value)
-        if place == last + 1 and spans:
-            spans[-1].append(value)
-        else:
-            spans.append([value])
-        last = place
-    return ", ".join(
-        f"{span[0]:g}" if len(span) == 1 else f"{span[0]:g} to {span[-1]:g}" for span in spans
-    )

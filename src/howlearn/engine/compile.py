@@ -78,7 +78,7 @@ def _passes(rule: type[Rule], n_parameters: int, pair: bool) -> ModuleType:
 @cache
 def _single(rule: type[Rule], n_parameters: int) -> ModuleType:
     text = _source("numeric") + _header(rule, n_parameters) + _source("single")
-    return _load(f"{rule.__name__}_single", text, "replay")
+    return _load(f"{rule.__name__}_single", text, "*play")  # replay or play
 
 
 def _header(rule: type[Rule], n: int) -> str:
@@ -117,7 +117,8 @@ def _load(name: str, text: str, first_use: str) -> ModuleType:
     if not path.exists():
         _write(path, text)
     python = f"py{sys.version_info.major}{sys.version_info.minor}"
-    if not any((path.parent / "__pycache__").glob(f"{module_name}.{first_use}-*.{python}*.nbi")):
+    kept = path.parent / "__pycache__"
+    if not any(kept.glob(f"{module_name}.{first_use}-*.{python}*.nbi")):
         log.info("compiling %s, once", name.replace("_", " "))
     spec = importlib.util.spec_from_file_location(module_name, path)
     assert spec is not None

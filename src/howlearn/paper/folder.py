@@ -8,10 +8,18 @@ from pathlib import Path
 import polars as pl
 
 from howlearn.calibration.folder import write_tables
+from howlearn.folder import write_whole
 from howlearn.manifest import hash_of
 from howlearn.paper.reproduce import Reproduction
+from howlearn.paper.why import reasons
 
-OUTPUTS = {"reproduction.csv", "claims.csv", "differences.csv", "reproduction.html"}
+OUTPUTS = {
+    "reproduction.csv",
+    "claims.csv",
+    "differences.csv",
+    "findings.txt",
+    "reproduction.html",
+}
 
 
 def write_reproduction(folder: Path, result: Reproduction) -> None:
@@ -21,6 +29,21 @@ def write_reproduction(folder: Path, result: Reproduction) -> None:
         tables["differences"] = result.differences
     tables["reproduction"] = result.table
     write_tables(folder, tables)
+    write_whole(folder / "findings.txt", lambda f: f.write_text(findings(result), "utf-8"))
+
+
+def findings(result: Reproduction) -> str:
+    """The claims and the list of what differs and why, as plain text."""
+    lines = ["What the correction does to the paper's claims", ""]
+    for claim in result.claims:
+        verdict = f"; {claim.verdict}" if claim.verdict else ""
+        lines.append(
+            f"- {claim.statement}: published {claim.published:g}, with the fault "
+            f"{claim.with_fault}, corrected {claim.corrected}{verdict}"
+        )
+    lines += ["", "What differs, and why", ""]
+    lines += [f"- {name}: {text}" for name, text in reasons(result)]
+    return "\n".join(lines) + "\n"
 
 
 def archive_described(path: Path | None, out: Path) -> dict[str, object] | None:

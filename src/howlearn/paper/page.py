@@ -116,6 +116,8 @@ def _people(result: Reproduction, known: dict[Key, float]) -> list[Panel]:
     missing = (
         "Needs the authors' stored fits of the 176 participants (RData files): --archive PATH and "
         "pip install 'howlearn[r]'."
+        if result.archive is None
+        else "The archive holds no fits of the 176 participants that could be read (see below)."
     )
     drawn, counted = {}, {}
     if result.archive is not None and result.archive.participants is not None:
@@ -159,11 +161,15 @@ def _known_constants(known: dict[Key, float]) -> Any:
                 AVERAGE_C: ("appendix", f"c={AVERAGE_C}")}  # fmt: skip
 
     def error(c: float, model: str) -> float:
+        if c not in settings:
+            return np.nan
         figure, setting = settings[c]
         return 1 - known[Key(figure, SELECTED, setting, model, model)]
 
     best = [known[Key("2c", where)] for where in (WHERE_MAX, WHERE_MEAN)]
-    return _published_curve(list(settings), error, "penalized", best)
+    # Between them nothing is known: gaps, so that no line is drawn.
+    between = [CONSTANTS[0], np.sqrt(CHOSEN_C * aic), np.sqrt(aic * AVERAGE_C), CONSTANTS[-1]]
+    return _published_curve(sorted([*settings, *between]), error, "penalized", best)
 
 
 def _published_curve(
@@ -215,7 +221,7 @@ def _curves(
             "standard_error": spread.reshape(-1),
             "kappa": np.tile(kappa, len(MODELS)),
         }
-    )
+    ).with_columns(pl.col("error", "standard_error").fill_nan(None))
     over_models = pl.DataFrame(
         {
             "criterion": [criterion] * n,
@@ -225,7 +231,7 @@ def _curves(
             "mean_standard_error": np.sqrt((spread**2).sum(axis=0)) / len(MODELS),
             "max_error": error.max(axis=0),
         }
-    )
+    ).with_columns(pl.col("^m.*_error$").fill_nan(None))
     if best is None:
         over_all = (error.max(axis=0), error.mean(axis=0))
         best = [float(settings[int(np.argmin(of))]) for of in over_all]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from howlearn.calibration.errors import confusion
 from howlearn.report import figures
 
 if TYPE_CHECKING:
@@ -31,22 +32,27 @@ def of_calibration(result: Calibration) -> dict[str, Chart]:
             curve.name,
             models,
         )
-    first = result.criteria[0]
-    frame = result.confusion.filter(criterion=first.name)
-    charts["confusion"] = figures.confusion(
-        frame.filter(setting=frame["setting"][0]).select("true_model", "selected_model", "share"),
-        models,
-    )
+    for criterion in result.criteria:
+        frame = confusion(result.fresh, criterion)
+        charts[f"confusion-{criterion.name}"] = figures.confusion(
+            frame.select("true_model", "selected_model", "share"), models, repr(criterion)
+        )
     charts["recovery"] = figures.recovery(result.recovery)
     return charts
 
 
 def of_plan(result: Plan) -> dict[str, Chart]:
     """Recovery by number of trials, and the intervals of the shares by number of learners."""
-    widest = result.shares.group_by("trials", "learners", "criterion", maintain_order=True).agg(
-        pl.col("half_width").max()
-    )
+    keys = ("trials", "learners", "criterion")
+    widths = []
+    for column, words in (("half_width", ""), ("corrected_half_width", ", confusion removed")):
+        # One share that cannot be known makes the widest interval unknown.
+        known = pl.when(pl.col(column).is_not_null().all()).then(pl.col(column).max())
+        widest = result.shares.group_by(keys, maintain_order=True).agg(known.alias("half_width"))
+        widths.append(widest.with_columns(pl.col("criterion") + words))
     return {
         "plan": figures.plan(result.recovered, result.target, result.models),
-        "shares": figures.share_intervals(widest),
+        "shares": figures.share_intervals(
+            pl.concat(widths).filter(pl.col("half_width").is_null() | (pl.col("half_width") <= 1))
+        ),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,8 +30,11 @@ BARE: dict[str, Any] = {"ticks": False, "domain": False, "labelPadding": 6}
 NEVER = "#F7F7F7"
 
 
-def confusion(frame: pl.DataFrame, models: Sequence[str]) -> Chart:
-    """A heat map: the true model down the side, the selected one across, shares in the cells."""
+def confusion(frame: pl.DataFrame, models: Sequence[str], by: str = "") -> Chart:
+    """A heat map: the true model down the side, the selected one across, shares in the cells.
+
+    ``by`` says which criterion selects.
+    """
     frame = with_names(frame, "true_model", "selected_model")
     if frame.is_empty():
         return nothing(QUESTION)
@@ -62,6 +66,7 @@ def confusion(frame: pl.DataFrame, models: Sequence[str]) -> Chart:
     )
     chart = chart.properties(width=size * len(across), height=size * len(down))
     note = "Percent of the learners of each row. Framed: the true model is selected."
+    note = f"By {by}. {note}" if by else note
     return finished(chart, QUESTION, note, size * len(across) + 120)
 
 
@@ -117,4 +122,4 @@ def percent(share: float | None) -> str:
         return ""
     if share < 0.005:
         return "<1"
-    return ">99" if 0.995 <= share < 1 else f"{100 * share:.0f}"
+    return ">99" if 0.995 <= share < 1 else f"{math.floor(100 * share + 0.5 + 1e-9)}"

@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.engine.layout import RESET
 from howlearn.simulation.sequences import Sequence
 from howlearn.study import Study, Trials
 from howlearn.task import Task
@@ -75,49 +76,67 @@ def item_numbers(task: Task) -> Floats:
 
 
 class RecordedRewards:
-    """Rewards drawn from what a learner was paid for the same action in the same context.
+    """Rewards drawn from what a learner was paid for the same action in the same situation.
 
-    An action that the learner never tried there earns what the records imply, if feedback says
-    right or wrong and one action is right; otherwise what other learners were paid for it, or what
-    the action was paid in other contexts. Rewards are taken to be the same throughout.
+    A situation is a context between two new starts: where learning starts anew, what an action
+    earns may be another thing. An action that the learner never tried there earns what the records
+    imply, if feedback says right or wrong and one action is right; otherwise what other learners
+    were paid for it, or what the action was paid in other contexts. Within a situation rewards are
+    taken to be the same throughout.
     """
 
     def __init__(self, study: Study) -> None:
         self.study = study
         self.shape = (len(study.contexts), len(study.actions))
         paid = study.learned & np.isfinite(study.reward)
-        learner = np.repeat(np.arange(len(study)), np.diff(study.starts))[paid]
+        first = np.zeros(len(study.context), bool)
+        first[study.starts[:-1][np.diff(study.starts) > 0]] = True
+        run = np.cumsum(study.reset | first, dtype=np.int64)[paid]  # trials without a new start
         pair = (study.context.astype(np.int64) * self.shape[1] + study.action)[paid]
         reward = study.reward[paid]
         self.pooled = _Records(pair, reward, int(np.prod(self.shape)))
         self.of_action = _Records(pair % self.shape[1], reward, self.shape[1])
         self.everything = np.sort(reward) if len(reward) else np.zeros(1)
-        self.values = _right_or_wrong(learner, pair, reward, self.shape)
-        self.implied = self.borrowed = 0  # pairs of a learner, context and action
+        self.values = _right_or_wrong(run, pair, reward, self.shape)
+        self.implied = self.borrowed = 0  # actions that a learner never tried in a situation
 
     def gains(self, learner: int, sequence: Sequence, u: Floats) -> Floats:
         pays = self.complete(self.study[learner])
         gains = np.empty((len(sequence), self.shape[1]))
-        for context, rows in _rows_by_value(sequence.context):
+        reset = (sequence.flags & RESET) > 0
+        for situation, rows in _rows_by_value(self._situations(sequence.context, reset)):
             for action in range(self.shape[1]):
-                known = pays[context * self.shape[1] + action]
+                known = pays[situation * self.shape[1] + action]
                 gains[rows, action] = known[(u[rows] * len(known)).astype(np.int64)]
         return gains
 
+    def _situations(
+        self, context: NDArray[np.integer], reset: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        """Of each trial: its context, and how often the learner has started anew before."""
+        return (np.cumsum(reset) - reset[:1].sum()) * self.shape[0] + context
+
     def complete(self, trials: Trials) -> dict[int, Floats]:
-        """What a learner can be paid, for every pair of a context it met and an action."""
+        """What a learner can be paid, for every situation it met and every action."""
+        situations = self._situations(trials.context, trials.reset)
         paid = trials.learned & np.isfinite(trials.reward)
-        pair = (trials.context.astype(np.int64) * self.shape[1] + trials.action)[paid]
-        own = _Records(pair, trials.reward[paid], int(np.prod(self.shape)))
+        met = np.unique(situations)
+        place = np.searchsorted(met, situations)
+        own = _Records(
+            (place * self.shape[1] + trials.action)[paid],
+            trials.reward[paid],
+            len(met) * self.shape[1],
+        )
         pays: dict[int, Floats] = {}
-        for context in np.unique(trials.context).tolist():
-            pairs = range(context * self.shape[1], (context + 1) * self.shape[1])
-            for pair in pairs:
-                pays[pair] = own.of(pair)
-            untried = [pair for pair in pairs if not len(pays[pair])]
-            if untried:
-                tried = np.concatenate([pays[pair] for pair in pairs])
-                pays.update({pair: self._untried(pair, tried, len(untried)) for pair in untried})
+        for k, situation in enumerate(met.tolist()):
+            paid_for = [own.of(k * self.shape[1] + action) for action in range(self.shape[1])]
+            n_untried = sum(not len(known) for known in paid_for)
+            tried = np.concatenate(paid_for)
+            for action, known in enumerate(paid_for):
+                if not len(known):
+                    context = situation % self.shape[0]
+                    known = self._untried(context * self.shape[1] + action, tried, n_untried)
+                pays[situation * self.shape[1] + action] = known
         return pays
 
     def _untried(self, pair: int, tried: Floats, n_untried: int) -> Floats:
@@ -152,14 +171,14 @@ class _Records:
 
 
 def _right_or_wrong(
-    learner: NDArray[np.int64], pair: NDArray[np.int64], reward: Floats, shape: tuple[int, int]
+    run: NDArray[np.int64], pair: NDArray[np.int64], reward: Floats, shape: tuple[int, int]
 ) -> tuple[float, float] | None:
     """The two rewards for wrong and right, if that is what the feedback says; else nothing."""
     values = np.unique(reward)
     if len(values) != 2:
         return None
     right = reward == values[1]
-    own_pair = learner * (shape[0] * shape[1]) + pair
+    own_pair = run * (shape[0] * shape[1]) + pair
     sometimes_right, sometimes_wrong = np.unique(own_pair[right]), np.unique(own_pair[~right])
     if len(np.intersect1d(sometimes_right, sometimes_wrong)):
         return None

@@ -14,7 +14,7 @@ from howlearn.fitting import Fits
 from howlearn.fitting.truncation import ALL
 
 Floats = NDArray[np.float64]
-MOST = 500  # learners who are looked at one by one
+MOST = 500  # learners who are looked at one by one; of more, so many are picked evenly
 SCHEMA = {
     "method": pl.String,
     "learner": pl.String,  # empty: all learners together
@@ -55,7 +55,8 @@ def slope_table(
     contrast = -log_likelihood.mean(axis=0)
     slope = slope_heuristic(mean_d, mean_d, contrast)
     rows.append(_row("slope heuristic", None, slope, _name(models, slope.selected), middle))
-    for i in range(min(len(n_trials), MOST)):
+    many = min(len(n_trials), MOST)
+    for i in (k * len(n_trials) // many for k in range(many)):
         d, n = n_parameters[i].astype(float), int(n_trials[i])
         # −ℓ/n against D/n: the slope is in nats per parameter.
         jump = dimension_jump(d / n, d, -log_likelihood[i] / n, n)
