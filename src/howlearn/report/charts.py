@@ -53,6 +53,8 @@ def of_plan(result: Plan) -> dict[str, Chart]:
     return {
         "plan": figures.plan(result.recovered, result.target, result.models),
         "shares": figures.share_intervals(
-            pl.concat(widths).filter(pl.col("half_width").is_null() | (pl.col("half_width") <= 1))
+            pl.concat(widths).filter(pl.col("half_width") <= 1),
+            "Models are confused with each other; once that is removed from the shares their "
+            "intervals are wider, and not shown where wider than ±100%.",
         ),
     }

@@ -54,8 +54,11 @@ def plan(frame: pl.DataFrame, target: float | None, models: Sequence[str]) -> Ch
     return finished(lines.drawing(parts, x, y, panels), question, note, 600)
 
 
-def share_intervals(frame: pl.DataFrame) -> Chart:
-    """Half the width of the shares' 95% intervals, against the number of learners."""
+def share_intervals(frame: pl.DataFrame, more: str = "") -> Chart:
+    """Half the width of the shares' 95% intervals, against the number of learners.
+
+    ``more`` is added to the note under the title.
+    """
     question = "How wide would the 95% intervals of the shares be?"
     frame = frame.filter(number("half_width").is_not_null()).drop_nulls(["learners", "trials"])
     if frame.is_empty():
@@ -84,7 +87,9 @@ def share_intervals(frame: pl.DataFrame) -> Chart:
     y = Axis(heights, "half width of the interval", ticks, texts)
     panels = [*criteria.values()]
     parts = [curves, *(part for p in panels for part in lines.end_labels(curves, x, y, p))]
-    note = "A share of 50% with a half width of 10% would be reported as 40% to 60%."
+    note = (
+        f"A share of 50% with a half width of 10% would be reported as 40% to 60%. {more}".strip()
+    )
     return finished(lines.drawing(parts, x, y, panels), question, note, 600)
 
 
