@@ -11,7 +11,7 @@ from howlearn.errors import HowlearnError
 from howlearn.fitting import fit
 from howlearn.models import Coin
 from howlearn.rules import Exp3IX, GradientBandit
-from howlearn.selection import choose, ranking, select
+from howlearn.selection import choose, ranking, select, winners
 from howlearn.simulation import simulate
 from howlearn.task import Task
 from oracle import Trial
@@ -262,3 +262,12 @@ def test_two_splits_of_one_kind_are_two_criteria():
 def test_a_distance_that_is_none(shaped, within):
     with pytest.raises(HowlearnError, match="within is a number of nats from 0 on"):
         select(shaped, Task.load("five-four").models, within=within)
+
+
+@pytest.mark.parametrize("spread", [1.0, 1e-7, 1e-9, 0.0])
+def test_winners_are_the_first_of_the_ranking(spread):
+    """Also where scores are tied, nearly tied, or a chain of ties."""
+    random = np.random.default_rng(5)
+    score = spread * random.integers(0, 4, (500, 6)).astype(float) - 100.0
+    sizes = random.integers(1, 5, (500, 6))
+    np.testing.assert_array_equal(winners(score, sizes), ranking(score, sizes)[:, 0])

@@ -13,7 +13,7 @@ from howlearn.criteria import Criterion
 from howlearn.errors import HowlearnError
 from howlearn.fitting import Fits
 from howlearn.fitting.truncation import ALL, Truncation
-from howlearn.selection import ranking
+from howlearn.selection import winners
 
 Floats = NDArray[np.float64]
 
@@ -56,7 +56,7 @@ class Contest:
 
     def selected(self, criterion: Criterion) -> NDArray[np.int64]:
         """The model that a criterion selects for each learner."""
-        return ranking(criterion.scores(self).score, self.n_parameters)[:, 0]
+        return winners(criterion.scores(self).score, self.n_parameters)
 
     @property
     def own(self) -> NDArray[np.int64]:

@@ -19,7 +19,7 @@ from howlearn.criteria import DEFAULT, Criterion
 from howlearn.errors import HowlearnError
 from howlearn.fitting.truncation import ALL
 from howlearn.model import Model
-from howlearn.selection import check_criteria, ranking
+from howlearn.selection import check_criteria, winners
 from howlearn.simulation import Parameters
 from howlearn.task import Task
 
@@ -275,7 +275,7 @@ def _pair_error(contest: Contest, score: Floats, pair: tuple[int, int]) -> tuple
         if not mine.any():
             continue
         columns = [min(pair), max(pair)]
-        best = ranking(score[mine][:, columns], contest.n_parameters[mine][:, columns])[:, 0]
+        best = winners(score[mine][:, columns], contest.n_parameters[mine][:, columns])
         wrong = int(np.sum(best == columns.index(other)))
         n = int(mine.sum())
         errors.append(wrong / n)

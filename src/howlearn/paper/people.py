@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from howlearn.models import PartitionModel
 from howlearn.paper.participants import Participants
 from howlearn.paper.published import BAR, CHOSEN_C, MODELS, Key
-from howlearn.selection import ranking
+from howlearn.selection import winners
 from howlearn.task import Task
 
 Floats = NDArray[np.float64]
@@ -23,7 +23,7 @@ def bars(people: Participants) -> tuple[dict[Key, float], dict[Key, float]]:
         first = np.argmax(score[:, theirs], axis=1)  # of equal models the first in their list
         weights = np.arange(1, len(score) + 1)  # a participant weighs as much as its number
         sizes = np.tile(_sizes(people.models), (len(score), 1))
-        selected = ranking(score, sizes)[:, 0]
+        selected = winners(score, sizes)
         for k, name in enumerate(MODELS):
             key = Key(figure, BAR, setting, "", name)
             as_drawn[key] = float(weights[first == k].sum() / weights.sum())
