@@ -100,12 +100,11 @@ def _show(result: Reproduction, out: Path) -> None:
     times = ", ".join(f"{what} {took:.2f} s" for what, took in result.clock.seconds.items())
     console.print(f"Time: {total:.1f} s ({times}); the paper: about {HOURS} hours.", soft_wrap=True)
     extra = sum(took for what, took in result.clock.seconds.items() if "claims" in what)
-    estimation = result.clock.seconds.get("estimation, figures", 0.0)
-    console.print(
-        f"That is {total - extra:.1f} s for the study with {6 * result.learners:,} learners, of "
-        f"which estimation {estimation:.2f} s, and {extra:.1f} s for more learners, who give the "
-        "claims their standard errors.",
-        soft_wrap=True,
-    )
+    if extra:  # nothing where everything was there from an earlier run
+        console.print(
+            f"That is {total - extra:.1f} s for the study with {6 * result.learners:,} learners, "
+            f"and {extra:.1f} s for more learners, who give the claims their standard errors.",
+            soft_wrap=True,
+        )
     what = "Tables and page" if (out / "reproduction.html").exists() else "Tables"
     console.print(f"{what}: {out}/", soft_wrap=True, markup=False)
