@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import howlearn as hl
-from howlearn.calibration import contests, design
-from howlearn.calibration.design import LikeDesign, TaskDesign, by_model_name
+from howlearn.calibration import contests, doubles
+from howlearn.calibration.design import TaskDesign, by_model_name
+from howlearn.calibration.doubles import LikeDesign
 from howlearn.errors import HowlearnError
 from howlearn.study import Study, joined
 
@@ -98,7 +99,7 @@ def test_few_learners_are_imitated_over_and_over(study: Study) -> None:
 
 def test_of_many_learners_some_are_picked_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
     many = study_with(*range(20, 26))
-    monkeypatch.setattr(design, "MANY", 4)
+    monkeypatch.setattr(doubles, "MANY", 4)
     like = LikeDesign(many, MODELS, TASK)
     assert like.learners == 4
     played, _ = like.simulate(0, 0, 0, 4)

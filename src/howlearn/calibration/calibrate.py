@@ -14,7 +14,8 @@ from howlearn.calibration.contests import (
     check_splits,
     contests,
 )
-from howlearn.calibration.design import ENOUGH, Design, LikeDesign, TaskDesign, by_model_name
+from howlearn.calibration.design import ENOUGH, Design, TaskDesign, by_model_name
+from howlearn.calibration.doubles import LikeDesign
 from howlearn.calibration.errors import GOALS, Goal
 from howlearn.calibration.result import Calibration, constants_for
 from howlearn.calibration.slopes.table import slope_of

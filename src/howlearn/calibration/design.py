@@ -1,9 +1,8 @@
-"""Who is simulated: learners of a task with given parameters, or doubles of recorded learners."""
+"""Who is simulated; here learners of a task with given parameters (``doubles`` has the others)."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
@@ -11,12 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.errors import HowlearnError
-from howlearn.fitting import Fits, fit
-from howlearn.inputs import Inputs
+from howlearn.fitting import Fits
 from howlearn.model import Model
-from howlearn.models import PartitionModel
 from howlearn.simulation import Parameters, Range, simulate
-from howlearn.simulation.rewards import RecordedRewards
 from howlearn.simulation.values import Value, defaults, drawn, owners, parameter_values
 from howlearn.study import Study
 from howlearn.task import Task
@@ -25,7 +21,6 @@ from howlearn.task.schedule import Reward
 Floats = NDArray[np.float64]
 ENOUGH = 200  # learners per model, unless another number is asked for
 APART = 1  # ends the seed of a design, so that no learner is one of `howlearn simulate`
-MANY = 2_000  # recorded learners who get a double each; of more, so many are picked evenly
 
 
 class Design(Protocol):
@@ -139,7 +134,7 @@ class TaskDesign:
 
     def described(self) -> dict[str, Any]:
         return {
-            **_described(self.task),
+            **described(self.task),
             "trials": self.trials or self.task.trials,
             "order": self.task.order,
             "learners_per_model": self.learners,
@@ -173,7 +168,7 @@ def _text(value: Value) -> str:
     return ":".join(repr(float(end)) for end in ends)
 
 
-def _described(task: Task) -> dict[str, Any]:
+def described(task: Task) -> dict[str, Any]:
     """A task as far as it decides what simulated learners do: its file may change."""
     return {
         "task": task.name,
@@ -198,160 +193,3 @@ def _paid(reward: Reward) -> str:
     if reward.probability == 1:
         return text
     return f"{text} with probability {reward.probability!r}, else {float(reward.otherwise)!r}"
-
-
-class LikeDesign:
-    """Doubles: each recorded learner's contexts and n, every model at that learner's estimates."""
-
-    def __init__(
-        self,
-        study: Study,
-        truths: Sequence[Model],
-        task: Task | None = None,
-        learners: int | None = None,
-        seed: int = 0,
-        threads: int | None = None,
-    ) -> None:
-        self.truths = tuple(truths)
-        self.actions = study.actions
-        self.task, self.seed = task, seed
-        self.recorded = len(study)
-        if learners is None:
-            whole = -(-ENOUGH // len(study)) * len(study)
-            learners = whole if len(study) <= MANY else MANY
-        if learners < 1:
-            raise HowlearnError(f"at least one double is needed, not {learners}")
-        self.learners = learners
-        # Cycle through few, pick evenly among many.
-        who = np.arange(learners) % len(study)
-        if learners < len(study):
-            who = np.arange(learners) * len(study) // learners
-        imitated, self.place = np.unique(who, return_inverse=True)
-        self.study = study.take(imitated)
-        self.fits = fit(self.study, self.truths, threads=threads)
-
-    def simulate(self, truth: int, stream: int, start: int, stop: int) -> tuple[Study, Floats]:
-        model = self.truths[truth]
-        place = self.place[start:stop]
-        theta = self.fits.of[model.name].theta[place, 0]
-        study = simulate(
-            self.task,
-            model,
-            theta,
-            seed=(self.seed, truth, stream, APART),
-            first=start,
-            like=self.study,
-            who=place,
-        )
-        return study, theta
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a user should know before reading error rates."""
-        return (
-            *self.about_play,
-            "doubles learn at their learners' estimates, which scatter more than true rates do; so "
-            "models with many cells are easier to recognise here than among your learners",
-            *self._about_rates(),
-        )
-
-    @property
-    def about_play(self) -> tuple[str, ...]:
-        """What a user should know about the doubles themselves."""
-        if self.task is None or not self.task.rewards:
-            return (self._about_rewards(),)
-        if self.task.stop is None:
-            return ()
-        return (
-            "the stopping rule is applied again: a double may stop before the learner it imitates "
-            "did, and never goes on for longer",
-        )
-
-    def _about_rewards(self) -> str:
-        rewards = RecordedRewards(self.study)
-        for trials in self.study:
-            rewards.complete(trials)
-        note = (
-            "no task file says what the actions earn, so rewards are drawn from what each learner "
-            "was paid for the same action in the same context, as if that never changed between "
-            "two new starts (--reset-by)"
-        )
-        if rewards.implied:
-            note += (
-                f"; for {rewards.implied:,} actions that a learner never tried there, right or "
-                "wrong follows from the others"
-            )
-        if rewards.borrowed:
-            note += f"; for {rewards.borrowed:,} it is what other learners or contexts were paid"
-        return note
-
-    def _about_rates(self) -> list[str]:
-        """Doubles of learners who do not learn under a model follow no model in particular."""
-        counts = []
-        for name, part in self.fits.of.items():
-            if isinstance(part.model, PartitionModel):
-                idle = np.all(part.theta[:, 0] == 0, axis=1)[self.place].sum()
-                counts += [f"{name} {idle:,}"] if idle else []
-        if not counts:
-            return []
-        return [
-            f"of {self.learners:,} doubles per model some have no positive rate in any cell and "
-            f"choose by chance, so that nothing can tell their model: {', '.join(counts)}; they "
-            "are counted among the errors"
-        ]
-
-    def described(self) -> dict[str, Any]:
-        return {
-            "like": {
-                "sequences": self.recorded,
-                "trials": int(self.study.starts[-1]),
-                "imitated": _hash_of(self.study),
-            },
-            **(_described(self.task) if self.task else {"task": None}),
-            "learners_per_model": self.learners,
-            "seed": self.seed,
-        }
-
-
-def _hash_of(study: Study) -> str:
-    """Of all trials: two studies of one size are still two studies."""
-    digest = hashlib.sha256(repr((study.contexts, study.actions, study.reward_range)).encode())
-    for column in (study.starts, study.context, study.action, study.reward):
-        digest.update(np.ascontiguousarray(column).tobytes())
-    digest.update(np.packbits([study.scored, study.learned, study.reset]).tobytes())
-    return f"sha256:{digest.hexdigest()}"
-
-
-def doubles(
-    inputs: Inputs,
-    model: str,
-    parameters: Parameters,
-    learners: int | None = None,
-    trials: int | None = None,
-    seed: int = 0,
-    as_published: bool = False,
-    progress: Callable[[int, int], None] | None = None,
-) -> tuple[Study, tuple[str, ...]]:
-    """Doubles who follow one model, at given parameters or else at each learner's estimates."""
-    known = {candidate.name: candidate for candidate in inputs.candidates}
-    if model not in known:
-        raise HowlearnError(
-            f"the results have no model {model!r}; their models are {', '.join(known)}"
-        )
-    n = learners or len(inputs.study)
-    design = LikeDesign(inputs.study, [known[model]], inputs.task, n, seed)
-    place = design.place
-    theta = design.fits.of[model].theta[place, 0]
-    study = simulate(
-        inputs.task,
-        known[model],
-        parameters or theta,
-        None if not parameters else n,
-        trials,
-        seed,
-        progress,
-        like=design.study,
-        who=place,
-        as_published=as_published,
-    )
-    return study, design.about_play

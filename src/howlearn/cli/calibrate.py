@@ -184,7 +184,7 @@ def _of_task(asked: dict[str, Any]) -> Asked:
 
 
 def _doubles(like: Path, asked: dict[str, Any], threads: int | None) -> Asked:
-    from howlearn.calibration.design import LikeDesign
+    from howlearn.calibration.doubles import LikeDesign
     from howlearn.inputs import recorded
     from howlearn.task import Task
 

@@ -83,7 +83,7 @@ def simulate(
     fresh: Fresh = False,
 ) -> None:
     """Simulate learners who follow a model in a task."""
-    from howlearn.calibration.design import doubles
+    from howlearn.calibration.doubles import doubles
     from howlearn.cli.parse import parse_settings
     from howlearn.cli.show import console, note, progress_bar
     from howlearn.inputs import recorded, task_with
