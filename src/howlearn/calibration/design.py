@@ -30,9 +30,6 @@ class Design(Protocol):
     def truths(self) -> tuple[Model, ...]: ...
 
     @property
-    def actions(self) -> tuple[str, ...]: ...
-
-    @property
     def learners(self) -> int:
         """Of each true model."""
         ...

@@ -37,7 +37,6 @@ class LikeDesign:
         threads: int | None = None,
     ) -> None:
         self.truths = tuple(truths)
-        self.actions = study.actions
         self.task, self.seed = task, seed
         self.recorded = len(study)
         if learners is None:

@@ -176,12 +176,17 @@ def kappa_of(criterion: Criterion, n: float) -> float:
     return float(price(np.array([n]))[0]) if price else np.nan
 
 
+def selected_counts(contest: Contest, criterion: Criterion) -> NDArray[np.int64]:
+    """Learners of each true model who are given each candidate: [truth, model]."""
+    counts = np.zeros((len(contest.truths), len(contest.models)), np.int64)
+    np.add.at(counts, (contest.true, contest.selected(criterion)), 1)
+    return counts
+
+
 def confusion(contest: Contest, criterion: Criterion) -> pl.DataFrame:
     """How often each model is selected for the learners of each true model."""
-    selected = contest.selected(criterion)
     n_models = len(contest.models)
-    counts = np.zeros((len(contest.truths), n_models), np.int64)
-    np.add.at(counts, (contest.true, selected), 1)
+    counts = selected_counts(contest, criterion)
     total = counts.sum(axis=1, keepdims=True)
     return pl.DataFrame(
         {

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from howlearn.calibration.contest import Contest
 from howlearn.calibration.contests import Memory, Progress, Store, contests
 from howlearn.calibration.design import ENOUGH, TaskDesign, by_model_name
-from howlearn.calibration.errors import curve, standard_error
+from howlearn.calibration.errors import curve, selected_counts, standard_error
 from howlearn.criteria import DEFAULT, Criterion
 from howlearn.errors import HowlearnError
 from howlearn.fitting.truncation import ALL
@@ -94,7 +94,8 @@ class Plan:
         frames = []
         for n, contest in zip(self.trials, self.contests, strict=True):
             for criterion in self.criteria:
-                selected = confusion_matrix(contest, criterion)
+                counts = selected_counts(contest, criterion)
+                selected = counts / counts.sum(axis=1, keepdims=True)
                 for learners in self.learners:
                     frames.append(_intervals(selected, contest.models, n, learners, criterion))
         return pl.concat(frames)
@@ -283,13 +284,6 @@ def _pair_error(contest: Contest, score: Floats, pair: tuple[int, int]) -> tuple
     if not errors:
         return np.nan, np.nan
     return float(np.mean(errors)), float(np.sqrt(np.sum(variances)) / len(errors))
-
-
-def confusion_matrix(contest: Contest, criterion: Criterion) -> Floats:
-    """The share of the learners of each true model who are given each candidate."""
-    counts = np.zeros((len(contest.truths), len(contest.models)))
-    np.add.at(counts, (contest.true, contest.selected(criterion)), 1)
-    return counts / counts.sum(axis=1, keepdims=True)
 
 
 def _intervals(

@@ -119,9 +119,7 @@ class Calibration:
                 **self._fresh_errors(fixed),
             }
         if len(self.slope):
-            found["slope"] = (
-                self.slope.filter(pl.col("learner").is_null()).drop("learner").to_dicts()
-            )
+            found["slope"] = self.pooled_slope.to_dicts()
         return found
 
     def _chosen(self, tuned: Curve, goal: Goal) -> dict[str, Any]:

@@ -20,6 +20,7 @@ BETTER = 1e-6  # nats by which an optimum must be higher to count as another one
 TIED = "the two models are tied; the one with fewer parameters, or else the first, is taken"
 HIGHER = "the exact optimum is higher than the stored one"
 UNDETERMINED = "the trials fitted do not determine some rates, and the stored ones are random"
+CLOSE = "the two models are so close that the last digits of their rates decide"
 SCHEMA = {
     "true_model": pl.String,
     "file": pl.String,
@@ -103,7 +104,7 @@ def _reason(gap: float, tied: bool, undetermined: bool) -> str:
     if tied:
         return TIED
     applies = [HIGHER] * (gap > BETTER) + [UNDETERMINED] * undetermined
-    return "; ".join(applies)
+    return "; ".join(applies) or CLOSE
 
 
 def wrong_first_rewards(archive: Archive) -> dict[str, float]:
