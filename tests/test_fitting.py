@@ -38,7 +38,7 @@ class Bounded(GradientBandit):
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        return (Parameter("eta", self.lower, self.max_rate, default=0.1),)
+        return (Parameter("eta", self.lower, self.max_rate, default=0.1, scale=0.002),)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from howlearn._version import __version__
 
 if TYPE_CHECKING:
     from howlearn.calibration import Calibration, Plan, calibrate, plan
-    from howlearn.criteria import AIC, BIC, HoldOut, Penalized
+    from howlearn.criteria import AIC, BIC, HoldOut, Penalized, Prequential
     from howlearn.errors import DataError, HowlearnError
     from howlearn.fitting import Fits, fit
     from howlearn.models import Coin, PartitionModel
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "howlearn.models.candidates": ("candidates",),
     "howlearn.calibration": ("Calibration", "Plan", "calibrate", "plan"),
-    "howlearn.criteria": ("AIC", "BIC", "HoldOut", "Penalized"),
+    "howlearn.criteria": ("AIC", "BIC", "HoldOut", "Penalized", "Prequential"),
     "howlearn.errors": ("DataError", "HowlearnError"),
     "howlearn.fitting": ("Fits", "fit"),
     "howlearn.models": ("Coin", "PartitionModel"),
@@ -58,6 +58,7 @@ __all__ = [
     "PartitionModel",
     "Penalized",
     "Plan",
+    "Prequential",
     "Range",
     "Selection",
     "Study",

@@ -16,7 +16,12 @@ from howlearn.errors import HowlearnError
 from howlearn.folder import MANIFEST
 from howlearn.manifest import describe, hash_of
 from howlearn.model import Model
-from howlearn.models.candidates import candidates, model_named, one_rate_versions
+from howlearn.models.candidates import (
+    candidates,
+    check_contexts,
+    model_named,
+    one_rate_versions,
+)
 from howlearn.reading import ReadOptions, read
 from howlearn.rule import Form
 from howlearn.rules import rule_named
@@ -44,9 +49,14 @@ def load(files: Sequence[str], options: Mapping[str, Any]) -> Inputs:
     task = Task.load(options["task"]).with_rule(rule) if options["task"] else None
     reading = {field.name: options[field.name] for field in fields(ReadOptions)}
     study = read(list(files), task=task, **reading)
+    if task is None and not options["model"]:
+        check_contexts(study)
     base = task.models if task else candidates(study.contexts, study.features, rule)
     whose = f"task {task.name}" if task else "the study"
-    return Inputs(task, study, chosen_models(base, options, whose), options)
+    models = chosen_models(base, options, whose)
+    if task is None:
+        check_contexts(study, models)
+    return Inputs(task, study, models, options)
 
 
 def task_with(

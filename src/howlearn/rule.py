@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,18 +21,41 @@ MAX_RATE = 20.0  # beyond this the update is no longer numerically safe
 class Parameter:
     """A number that a fit may choose.
 
-    ``default`` is its value where the data hold no information. Searches take their steps in u,
-    where the parameter is lower + scale·sinh(u): even near the lower bound, logarithmic beyond.
+    ``default`` is its value where the data hold no information; without one, the middle. Searches
+    take their steps in u, where the parameter is lower + scale·sinh(u): even near the lower bound,
+    logarithmic beyond. Without a ``scale`` the steps are even, or nearly so, throughout.
 
-    >>> Parameter("eta", 0.0, 1.0, default=0.03).at(np.array([0.0]))
+    >>> Parameter("eta", 0.0, 1.0, default=0.03, scale=0.002).at(np.array([0.0]))
     array([0.])
+    >>> Parameter("beta", 1, 9).default
+    5.0
     """
 
     name: str
     lower: float
     upper: float
-    default: float
-    scale: float = 0.002
+    default: float = math.nan
+    scale: float = math.nan
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.lower) and math.isfinite(self.upper)):
+            raise HowlearnError(f"parameter {self.name} needs finite bounds")
+        if not self.lower < self.upper:
+            raise HowlearnError(
+                f"parameter {self.name} needs a lower bound under its upper one, not "
+                f"{self.lower:g} and {self.upper:g}"
+            )
+        if math.isnan(self.default):
+            object.__setattr__(self, "default", (self.lower + self.upper) / 2)
+        if math.isnan(self.scale):
+            object.__setattr__(self, "scale", float(self.upper - self.lower))
+        if not self.lower <= self.default <= self.upper:
+            raise HowlearnError(
+                f"the default of parameter {self.name}, {self.default:g}, lies outside its bounds "
+                f"{self.lower:g} and {self.upper:g}"
+            )
+        if not self.scale > 0:
+            raise HowlearnError(f"the scale of parameter {self.name} must be positive")
 
     @property
     def end(self) -> float:
@@ -42,6 +66,10 @@ class Parameter:
         """From u to the parameter, exact at both bounds."""
         value = self.lower + self.scale * np.sinh(u)
         return np.where(u <= 0.0, self.lower, np.where(u >= self.end, self.upper, value))
+
+    def u(self, value: NDArray[np.float64]) -> NDArray[np.float64]:
+        """From the parameter to u."""
+        return np.clip(np.arcsinh((value - self.lower) / self.scale), 0.0, self.end)
 
     def slope(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
         """d parameter / d u."""
@@ -81,4 +109,4 @@ class Rule:
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """The parameters of one cell, in the order in which ``update`` takes them."""
-        return (Parameter("eta", 0.0, self.max_rate, min(0.03, self.max_rate)),)
+        return (Parameter("eta", 0.0, self.max_rate, min(0.03, self.max_rate), scale=0.002),)

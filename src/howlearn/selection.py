@@ -18,7 +18,7 @@ from howlearn.fitting.run import Progress
 from howlearn.fitting.truncation import Truncation
 from howlearn.model import Model
 from howlearn.models import Coin, PartitionModel
-from howlearn.models.candidates import candidates
+from howlearn.models.candidates import candidates, check_contexts
 from howlearn.study import Study
 
 CLOSE = 1e-6  # nats; more than ties can add up to
@@ -113,6 +113,7 @@ def select(
     ['ByPattern']
     """
     if models is None:
+        check_contexts(study)
         models = candidates(study.contexts, study.features)
     elif isinstance(models, PartitionModel | Coin):
         models = [models]
@@ -185,24 +186,19 @@ def winners(score: NDArray[np.float64], n_parameters: NDArray[np.int64]) -> NDAr
 
 def _fair(fits: Fits) -> Fits:
     """A coin that is not even fitted: every action equally probable, no parameter."""
-    log_k = np.log(len(fits.study.actions))
-    empty = np.zeros((*fits.sizes.shape, 0))
+    actions = fits.study.actions
+    log_k = np.log(len(actions))
+    theta = np.full((*fits.sizes.shape, len(actions) - 1), 1 / len(actions))
     left = fits.study.n_scored[:, None] - fits.sizes
+    fair = Coin("fair")
     part = ModelFits(
-        _FairCoin(),
-        (),
-        (),
-        empty,
-        empty.astype(np.int8),
+        fair,
+        tuple(cell for cell, _ in fair.owners(actions)),
+        tuple(parameter.name for _, parameter in fair.owners(actions)),
+        theta,
+        np.zeros(theta.shape, np.int8),
         -log_k * fits.sizes,
         -log_k * left,
         np.zeros(len(left), np.int64),
     )
     return Fits(fits.study, fits.truncations, fits.sizes, {"fair": part})
-
-
-class _FairCoin:
-    name = "fair"
-
-    def n_parameters(self, n_actions: int) -> int:
-        return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -28,8 +29,9 @@ def count_true(flags: NDArray[np.bool_], starts: NDArray[np.int64]) -> NDArray[n
 RESERVED = set(
     "learner file row trial context action reward scored learned model criterion n_trials "
     "n_parameters log_likelihood penalty score rank selected cell parameter estimate trials_fitted "
-    "lower upper status runner_up margin verdict log_probability".split()
+    "lower upper status runner_up margin verdict log_probability forgone episode duration".split()
 )
+RESERVED_STARTS = ("model_", "margin_", "verdict_", "p(", "eta_", "forgone_")
 
 
 def reserved(column: str) -> bool:
@@ -38,7 +40,24 @@ def reserved(column: str) -> bool:
     >>> reserved("model"), reserved("model_aic"), reserved("group")
     (True, True, False)
     """
-    return column in RESERVED or column.startswith(("model_", "margin_", "verdict_", "p(", "eta_"))
+    return column in RESERVED or column.startswith(RESERVED_STARTS)
+
+
+def right_and_wrong(
+    reward: NDArray[np.float64], learned: NDArray[np.bool_]
+) -> tuple[float, float] | None:
+    """The rewards for wrong and for right where the trials that teach have exactly two rewards.
+
+    >>> right_and_wrong(np.array([0.0, 5.0, 0.0]), np.array([True, True, True]))
+    (0.0, 5.0)
+    >>> right_and_wrong(np.array([0.0, 5.0, 2.0]), np.array([True, True, True]))
+    """
+    told = learned & ~np.isnan(reward)
+    wrong = float(np.min(reward, initial=np.inf, where=told))
+    right = float(np.max(reward, initial=-np.inf, where=told))
+    if wrong >= right or not np.all((reward == wrong) | (reward == right) | ~told):
+        return None
+    return wrong, right
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -106,16 +125,33 @@ class Study:
     notes: tuple[str, ...] = ()  # sentences the user should read
     roles: Mapping[str, str] = field(default_factory=dict)  # role → the column found for it
     source: Source | None = None
+    forgone: NDArray[np.float64] | None = None  # [trial, action]; NaN: chosen, or unknown
+    episode_end: NDArray[np.bool_] | None = None  # None: every trial is an episode of its own
+    duration: NDArray[np.float64] | None = None  # time spent on the trial; NaN: unknown
+    right_wrong: tuple[float, float] | None = None  # rewards for wrong and right, if only two
+    answers: NDArray[np.int16] | None = None  # [context]: the action always right there, or −1
 
     def __post_init__(self) -> None:
         lengths = {len(a) for a in (self.context, self.action, self.reward, self.scored)}
         lengths |= {len(self.learned), len(self.reset), int(self.starts[-1])}
         if len(lengths) != 1 or len(self.starts) != len(self.learners) + 1:
             raise HowlearnError("the arrays of a study must have one entry per trial")
+        self._check_optional()
         if len(self.actions) < 2:
             raise HowlearnError("a study needs at least two actions")
         if self.about.width and self.about.height != len(self.learners):
             raise HowlearnError("`about` must have one row per sequence")
+
+    def _check_optional(self) -> None:
+        n = len(self.context)
+        for name in ("episode_end", "duration"):
+            values = getattr(self, name)
+            if values is not None and values.shape != (n,):
+                raise HowlearnError(f"`{name}` must have one entry per trial")
+        if self.forgone is not None and self.forgone.shape != (n, len(self.actions)):
+            raise HowlearnError("`forgone` must have one row per trial and one column per action")
+        if self.answers is not None and self.answers.shape != (len(self.contexts),):
+            raise HowlearnError("`answers` must have one entry per context")
 
     def __repr__(self) -> str:
         return (
@@ -186,6 +222,9 @@ class Study:
             reset=self.reset[trials],
             about=about,
             source=None,
+            forgone=None if self.forgone is None else self.forgone[trials],
+            episode_end=None if self.episode_end is None else self.episode_end[trials],
+            duration=None if self.duration is None else self.duration[trials],
         )
 
     @property
@@ -220,7 +259,24 @@ class Study:
         if self.block_column:
             block = np.cumsum(self.reset)
             columns[self.block_column] = block - block[self.starts[:-1]][sequence] + 1
+        if self.episode_end is not None:
+            ended = np.cumsum(self.episode_end) - self.episode_end  # before this trial
+            columns["episode"] = ended - ended[self.starts[sequence]] + 1
+        if self.duration is not None:
+            columns["duration"] = pl.Series(self.duration).fill_nan(None)
+        columns.update(self._forgone_columns())
         return self.labels[sequence].hstack(pl.DataFrame(columns).get_columns())
+
+    def _forgone_columns(self) -> dict[str, pl.Series]:
+        """What the other of two actions would have earned, or a column for each of several."""
+        if self.forgone is None:
+            return {}
+        if len(self.actions) > 2:
+            values = {f"forgone_{name}": self.forgone[:, i] for i, name in enumerate(self.actions)}
+        else:
+            other = 1 - self.action.astype(np.intp)
+            values = {"forgone": np.take_along_axis(self.forgone, other[:, None], axis=1)[:, 0]}
+        return {name: pl.Series(column).fill_nan(None) for name, column in values.items()}
 
     @property
     def block_column(self) -> str | None:
@@ -254,4 +310,20 @@ def joined(studies: Sequence[tuple[str, Study]], name: str) -> Study:
         notes=(),
         roles={},
         source=None,
+        forgone=_together([study.forgone for study in parts]),
+        episode_end=_together([study.episode_end for study in parts]),
+        duration=_together([study.duration for study in parts]),
+        right_wrong=_shared([study.right_wrong for study in parts]),
+        answers=_shared([study.answers for study in parts]),
     )
+
+
+def _together(arrays: Sequence[NDArray[Any] | None]) -> NDArray[Any] | None:
+    """The arrays one after another; None if any is unknown."""
+    known = [array for array in arrays if array is not None]
+    return np.concatenate(known) if len(known) == len(arrays) else None
+
+
+def _shared(values: Sequence[Any]) -> Any:
+    """What is the same in all studies, else None."""
+    return values[0] if all(np.array_equal(value, values[0]) for value in values) else None

@@ -68,7 +68,7 @@ def task_of(n_actions: int, order: str = "periodic") -> Task:
 
 def followed(model: PartitionModel, task: Task, eta: float | Range, seed: int) -> np.ndarray:
     parameters = {"eta": eta}
-    if any(p.name == "gamma" for _, p in model.parameters):
+    if any(p.name == "gamma" for _, p in model.owned):
         parameters["gamma"] = 0.1
     return drawn(parameter_values(model, parameters, task.actions), range(80), (seed,))
 
@@ -85,7 +85,7 @@ def test_choices_follow_the_probabilities(rule, form, n_actions, order):
     theta = followed(model, task, eta, seed=0)
     study = simulate(task, model, theta, trials=160, seed=7)
     assert p_values(study, model, theta).min() > ALARM / TESTS
-    rates = np.array([p.name == "eta" for _, p in model.parameters])
+    rates = np.array([p.name == "eta" for _, p in model.owned])
     wrong = np.where(rates, 1.5 * theta, theta)
     assert p_values(study, model, wrong).min() < ALARM / TESTS
 

@@ -16,6 +16,10 @@ from howlearn.fitting.truncation import ALL, Truncation
 from howlearn.selection import winners
 
 Floats = NDArray[np.float64]
+NO_BLOCKS = (
+    "simulated learners are not fitted block by block, so that prequential cannot be judged before "
+    "the experiment; holdout, or prequential with blocks=1, can"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +46,9 @@ class Contest:
 
     def rest(self, truncation: Truncation) -> Floats:
         return self.later_trials[:, self._at(truncation)]
+
+    def between(self, truncation: Truncation, following: Truncation) -> Floats:
+        raise HowlearnError(NO_BLOCKS)
 
     def n_fitted(self, truncation: Truncation) -> NDArray[np.int64]:
         return self.trained[:, self._at(truncation)]

@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from howlearn.calibration.contest import Contest
+from howlearn.calibration.contest import NO_BLOCKS, Contest
 from howlearn.calibration.contests import Memory, Progress, Store, contests
 from howlearn.calibration.design import ENOUGH, TaskDesign, by_model_name
 from howlearn.calibration.errors import curve, selected_counts, standard_error
-from howlearn.criteria import DEFAULT, Criterion
+from howlearn.criteria import DEFAULT, Criterion, Prequential
 from howlearn.errors import HowlearnError
 from howlearn.fitting.truncation import ALL
 from howlearn.model import Model
@@ -257,6 +257,8 @@ def check_plan(
 ) -> tuple[Criterion, ...]:
     """The criteria; refuses what cannot be, before any work is done or any folder made."""
     chosen = check_criteria(criteria)
+    if any(isinstance(c, Prequential) and c.blocks > 1 for c in chosen):
+        raise HowlearnError(NO_BLOCKS)
     if not 0 < target < 1:
         raise HowlearnError(f"the target is a share between 0 and 1, not {target:g}")
     if not len(trials) or min(trials) < 2:

@@ -32,7 +32,7 @@ def models(
         units = model.units
         rules = ", ".join(dict.fromkeys(f"{u.rule.title} ({u.rule.form})" for u in units))
         cells = "  ".join(unit.name for unit in units)
-        listing.add_row(model.name, str(len(model.parameters)), rules, cells)
+        listing.add_row(model.name, str(len(model.owned)), rules, cells)
     console.print(listing)
     console.print(
         "Also available: 'NAME (one rate)' for models with several cells, and Coin, which does not "

@@ -81,8 +81,8 @@ Criteria = Annotated[
     typer.Option(
         "--criterion",
         metavar="CRITERION",
-        help="May be repeated: 'penalized(c=0.012)', 'holdout(split=0.5)', aic, bic. By default "
-        "the first three.",
+        help="May be repeated: 'penalized(c=0.012)', 'holdout(split=0.5)', aic, bic, "
+        "'prequential(blocks=5, start=0.5)'. By default the first three.",
         rich_help_panel=MODELS,
     ),
 ]

@@ -147,6 +147,29 @@ def select(
             "--min-trials", help="Leave learners with fewer trials out.", rich_help_panel=DATA
         ),
     ] = None,
+    forgone: Annotated[
+        str | None,
+        _columns(
+            "--forgone",
+            help="What the other of two actions would have earned; or one column per action.",
+        ),
+    ] = None,
+    episode: Annotated[
+        str | None, _column("--episode", help="Trials in a row with the same value are an episode.")
+    ] = None,
+    duration: Annotated[
+        str | None, _column("--duration", help="The time spent on the trial.")
+    ] = None,
+    bin: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--bin",
+            metavar="COL:N|CUT,CUT…",
+            help="Make N bins, or bins between cut points, of a context's or feature's numbers; "
+            "may be repeated.",
+            rich_help_panel=DATA,
+        ),
+    ] = None,
     out: OutFolder = Path("results"),
     format: Annotated[
         FormatName, typer.Option(help="How tables are written.", rich_help_panel=OUTPUT)
@@ -197,6 +220,10 @@ def select(
         "missing": tuple((missing or "").split(",")) if missing is not None else (),
         "reward_range": commas(reward_range) or None,
         "min_trials": min_trials,
+        "forgone": commas(forgone),
+        "episode": episode,
+        "duration": duration,
+        "bin": tuple(bin or ()),
         "criteria": [repr(c) for c in criteria],
         "within": within,
         "rule": rule.value,

@@ -9,6 +9,7 @@ from howlearn.criteria.bic import BIC
 from howlearn.criteria.criterion import Criterion, Scores
 from howlearn.criteria.holdout import HoldOut
 from howlearn.criteria.penalized import Penalized
+from howlearn.criteria.prequential import Prequential
 from howlearn.errors import HowlearnError
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Criterion",
     "HoldOut",
     "Penalized",
+    "Prequential",
     "Scores",
     "criterion_named",
 ]
@@ -25,6 +27,7 @@ __all__ = [
 CRITERIA: dict[str, type[Criterion]] = {
     "penalized": Penalized,
     "holdout": HoldOut,
+    "prequential": Prequential,
     "aic": AIC,
     "bic": BIC,
 }
@@ -52,5 +55,7 @@ def criterion_named(text: str) -> Criterion:
     except HowlearnError as error:
         raise HowlearnError(f"criterion {text!r}: {error}") from None
     except (SyntaxError, ValueError, TypeError):
-        known = "penalized(c=0.012), holdout(split=0.5), aic, bic"
+        known = (
+            "penalized(c=0.012), holdout(split=0.5), prequential(blocks=5, start=0.5), aic, bic"
+        )
         raise HowlearnError(f"there is no criterion {text!r}; the criteria are {known}") from None

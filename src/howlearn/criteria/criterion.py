@@ -27,6 +27,10 @@ class Likelihoods(Protocol):
 
     def rest(self, truncation: Truncation) -> NDArray[np.float64]: ...
 
+    def between(
+        self, truncation: Truncation, following: Truncation
+    ) -> NDArray[np.float64]: ...
+
 
 @dataclass(frozen=True)
 class Scores:
@@ -68,7 +72,9 @@ class Criterion(ABC):
 
 
 def _text(value: float) -> str:
-    """Short, and exact: two criteria never have the same text."""
+    """Short, and exact: two criteria never have the same text; what is counted stays whole."""
+    if isinstance(value, int):
+        return str(value)
     return f"{value:g}" if float(f"{value:g}") == value else repr(float(value))
 
 

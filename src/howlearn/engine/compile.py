@@ -19,7 +19,9 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
+from howlearn.engine import parts
 from howlearn.rule import Rule
 
 log = logging.getLogger("howlearn")
@@ -65,6 +67,19 @@ def single(rule: Rule) -> ModuleType:
 def search() -> ModuleType:
     """The compiled part of the search, the same for every rule."""
     return _load("search", _source("numeric") + _source("search"), "locate")
+
+
+_whole: dict[str, ModuleType] = {}
+
+
+def whole(first: Any, adjustments: tuple[Any, ...]) -> ModuleType:
+    """``likelihoods``, ``replay``, ``play`` and more for a model that is fitted whole."""
+    text = parts.source(first, adjustments)
+    if text not in _whole:
+        joined = _source("numeric") + text + _source("whole")
+        name = type(first).__name__ + "".join(f"_{part.name}" for part in adjustments)
+        _whole[text] = _load(re.sub(r"\W", "_", name), joined, "*")
+    return _whole[text]
 
 
 @cache

@@ -57,7 +57,7 @@ class Block:
 class Statuses:
     """How a parameter's fit ended, as codes."""
 
-    OK, AT_LOWER, AT_UPPER, CAPPED, UNSTABLE, FLAT, UNSEEN, SEARCHING = range(8)
+    OK, AT_LOWER, AT_UPPER, CAPPED, UNSTABLE, FLAT, UNSEEN, ALONE, BROKEN, SEARCHING = range(10)
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,13 @@ STATUSES = {
     "unstable": "the likelihood has a spike here, and a rate 0.1% off explains the choices far "
     "worse; where the feedback is a loss such spikes mean little, and others may have been missed",
     "flat": "the trials fitted hold no information on this value; the mean of the model's informed "
-    "cells is used instead, or 0.03 where there is none",
+    "cells is used instead, or its default where there is none",
     "unseen": "the cell does not occur in the trials fitted; the mean of the model's informed "
-    "cells is used instead, or 0.03 where there is none",
+    "cells is used instead, or its default where there is none",
+    "starts disagree": "only one of the searches from different starts ended at the best value "
+    "found, so that there may be a better one",
+    "no fit": "the model gave no probability to these choices, whatever its parameters; see "
+    "howlearn.check_model",
 }
 STATUS_WORDS = {
     Statuses.OK: "ok",
@@ -35,6 +39,8 @@ STATUS_WORDS = {
     Statuses.UNSTABLE: "unstable",
     Statuses.FLAT: "flat",
     Statuses.UNSEEN: "unseen",
+    Statuses.ALONE: "starts disagree",
+    Statuses.BROKEN: "no fit",
 }
 
 
@@ -50,6 +56,7 @@ class ModelFits:
     log_likelihood: NDArray[np.float64]  # of the trials fitted
     rest: NDArray[np.float64]  # of the trials after them, parameters frozen, state carried on
     n_parameters: NDArray[np.int64]  # [learner]: D, without cells that the learner never met
+    agreement: NDArray[np.float64] | None = None  # share of the searches that ended at the best
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,6 +112,7 @@ class Fits:
                 log_likelihood=part.log_likelihood[mine],
                 rest=part.rest[mine],
                 n_parameters=part.n_parameters[mine],
+                agreement=None if part.agreement is None else part.agreement[mine],
             )
             for name, part in self.of.items()
         }
@@ -124,6 +132,16 @@ class Fits:
         """Of the trials after those fitted, at the same parameters: [learner, model]."""
         j = self.at(truncation)
         return np.stack([part.rest[:, j] for part in self.of.values()], axis=1)
+
+    def between(self, truncation: Truncation, following: Truncation) -> NDArray[np.float64]:
+        """Of the trials after those fitted, up to another truncation: [learner, model].
+
+        The parameters are those fitted at ``truncation``, and the state is carried on; nothing
+        needs to have been fitted at ``following``.
+        """
+        from howlearn.fitting.between import between
+
+        return between(self, truncation, following)
 
     def probabilities(
         self, learner: int, model: str, truncation: Truncation = 1.0
@@ -160,5 +178,8 @@ def joined(study: Study, chunks: Sequence[Fits]) -> Fits:
             np.concatenate([p.log_likelihood for p in parts]),
             np.concatenate([p.rest for p in parts]),
             np.concatenate([p.n_parameters for p in parts]),
+            None
+            if part.agreement is None
+            else np.concatenate([p.agreement for p in parts if p.agreement is not None]),
         )
     return Fits(study, first.truncations, np.concatenate([c.sizes for c in chunks]), of)

@@ -135,7 +135,9 @@ class _Draft:
 def _draft(place: Place, found: UnitFits) -> _Draft:
     """Put a model's units together, and give cells without information the others' mean."""
     status = found.status[:, :, place.parameters]
-    theta = _filled(place.model, found.theta[:, :, place.parameters], status)
+    theta = filled(
+        place.model, found.theta[:, :, place.parameters], status >= Statuses.FLAT
+    )
     return _Draft(
         place, theta, status, found.value[:, :, place.units], found.total[:, :, place.units]
     )
@@ -203,7 +205,7 @@ def _mark_capped(
 
 def _finished(draft: _Draft, found: UnitFits) -> ModelFits:
     """Sums over a model's units."""
-    owners = draft.place.model.parameters
+    owners = draft.place.model.owned
     shown = found.shown[:, draft.place.units]
     return ModelFits(
         draft.place.model,
@@ -217,22 +219,21 @@ def _finished(draft: _Draft, found: UnitFits) -> ModelFits:
     )
 
 
-def _filled(
-    model: PartitionModel, theta: NDArray[np.float64], status: NDArray[np.int8]
+def filled(
+    model: PartitionModel, theta: NDArray[np.float64], guessed: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
     """Estimates with the default where there is no information.
 
     The default is the mean over the model's informed cells of the same parameter and rule, from the
     same trials: it uses nothing of the trials that a hold-out scores.
     """
-    informed = status < Statuses.FLAT
-    if informed.all():
+    if not guessed.any():
         return theta
     theta = theta.copy()
-    owners = model.parameters
+    owners = model.owned
     for kind in {(unit.rule, parameter) for unit, parameter in owners}:
         columns = [p for p, owner in enumerate(owners) if (owner[0].rule, owner[1]) == kind]
-        known = informed[:, :, columns]
+        known = ~guessed[:, :, columns]
         count = known.sum(axis=2, keepdims=True)
         mean = np.where(known, theta[:, :, columns], 0.0).sum(axis=2, keepdims=True)
         mean = np.where(count > 0, mean / np.maximum(count, 1), kind[1].default)

@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import numpy as np
 
 from howlearn.errors import HowlearnError
 from howlearn.fitting.coin import fit_coin
 from howlearn.fitting.fits import Fits, joined
-from howlearn.fitting.partitions import Plan, fit_partitions
+from howlearn.fitting.partitions import Plan as CellPlan
+from howlearn.fitting.partitions import fit_partitions
+from howlearn.fitting.whole import WholePlan, by_cells, fit_wholes
 from howlearn.fitting.truncation import ALL, Truncation, marks_of, sizes_of
 from howlearn.model import Model
 from howlearn.models import Coin, PartitionModel
+from howlearn.models.adjustment import Adjusted
 from howlearn.study import Study
 
 BLOCK = 50  # learners handled together: enough work per call, little enough memory
@@ -44,7 +48,10 @@ def fit(
     plan = check(study, models)
     sizes = sizes_of(study.n_scored, truncations)
     bytes_each = plan.n_units * sizes.shape[1] * 64 * 8
+    workers = threads or os.cpu_count() or 1
     size = int(min(BLOCK, max(1, BLOCK_BYTES // max(bytes_each, 1))))
+    if plan.wholes.models:  # slow enough that every worker should have some
+        size = min(size, -(-len(study) // (4 * workers)))
     edges = [*range(0, len(study), size), len(study)]
     done = 0
 
@@ -59,13 +66,12 @@ def fit(
         return result
 
     blocks = list(range(len(edges) - 1))
-    workers = min(threads or os.cpu_count() or 1, len(blocks))
-    kernels = (*plan.units, len(study.actions) == 2)
+    kernels = (*plan.kernels, len(study.actions) == 2)
     # What is compiled on first use is compiled before threads would wait for each other.
     first = [] if kernels in _compiled else [work(blocks.pop(0))]
     _compiled.add(kernels)
-    if workers > 1:
-        with ThreadPoolExecutor(workers) as pool:
+    if workers > 1 and len(blocks) > 1:
+        with ThreadPoolExecutor(min(workers, len(blocks))) as pool:
             try:
                 chunks = first + list(pool.map(work, blocks))
             except BaseException:
@@ -81,11 +87,33 @@ def _fit_block(
 ) -> Fits:
     sizes = sizes_of(study.n_scored, truncations)
     marks = marks_of(study, sizes)
-    of = {part.model.name: part for part in fit_partitions(study, plan, marks)}
+    of = {part.model.name: part for part in fit_partitions(study, plan.cells, marks)}
+    for part in fit_wholes(study, plan.wholes, marks, of):
+        of[part.model.name] = part
     for model in models:
         if isinstance(model, Coin):
             of[model.name] = fit_coin(study, model, marks)
     return Fits(study, truncations, sizes, {model.name: of[model.name] for model in models})
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What is fitted cell by cell, and what whole."""
+
+    cells: CellPlan
+    wholes: WholePlan
+
+    @property
+    def n_units(self) -> int:
+        """How many curves of 64 nodes a learner's fits are worth, about."""
+        searched = [*self.wholes.units.values(), *self.wholes.wholes.values()]
+        return self.cells.n_units + sum(64 * (len(w.parameters) + 1) for w in searched)
+
+    @property
+    def kernels(self) -> tuple[object, ...]:
+        """What must have been compiled."""
+        searched = [*self.wholes.units.values(), *self.wholes.wholes.values()]
+        return (*self.cells.units, *((type(w.first), w.adjustments) for w in searched))
 
 
 def check(study: Study, models: Sequence[Model]) -> Plan:
@@ -93,7 +121,7 @@ def check(study: Study, models: Sequence[Model]) -> Plan:
     if not models:
         raise HowlearnError("there is no candidate model")
     for model in models:
-        if not isinstance(model, PartitionModel | Coin):
+        if not isinstance(model, Model):
             raise HowlearnError(f"{model!r} is not a model that can be fitted")
     names = [model.name for model in models]
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -102,4 +130,15 @@ def check(study: Study, models: Sequence[Model]) -> Plan:
     if np.any(study.n_scored == 0):
         nobody = study.learners[int(np.argmin(study.n_scored))]
         raise HowlearnError(f"learner {nobody} has no scored trial, so that no model can be judged")
-    return Plan.of([m for m in models if isinstance(m, PartitionModel)], study.contexts)
+    exact = [m for m in _with_bases(models) if isinstance(m, PartitionModel) and by_cells(m)]
+    others = [m for m in _with_bases(models) if not by_cells(m) and not isinstance(m, Coin)]
+    return Plan(CellPlan.of(exact, study.contexts), WholePlan.of(others, study))
+
+
+def _with_bases(models: Sequence[Model]) -> list[Model]:
+    """The models, and those that are adjusted: their optimum is where a search starts."""
+    known = {model.name: model for model in models}
+    for model in models:
+        if isinstance(model, Adjusted):
+            known.setdefault(model.base.name, model.base)
+    return list(known.values())

@@ -6,12 +6,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
+import numpy as np
+
 from howlearn.errors import HowlearnError
 from howlearn.models.coin import Coin
 from howlearn.models.partition_model import PartitionModel
 from howlearn.partition import Partition
 from howlearn.rule import Rule
 from howlearn.rules import GradientBandit
+from howlearn.study import Study
 
 
 def candidates(
@@ -72,6 +75,42 @@ def model_named(
             f"with several cells also as 'NAME (one rate)'"
         )
     return known[name]
+
+
+MANY_CONTEXTS = 20  # that a learner may meet however few the trials are
+TRIALS_PER_CONTEXT = 5  # below which nothing much can be learned about each on its own
+
+
+def too_many_contexts(study: Study) -> str | None:
+    """A sentence where typical learners met too many contexts to learn about each; else None."""
+    if len(study.contexts) <= MANY_CONTEXTS or not len(study):
+        return None
+    sequence = np.repeat(np.arange(len(study)), np.diff(study.starts))
+    pairs = np.unique(sequence * len(study.contexts) + study.context)
+    met = np.bincount(pairs // len(study.contexts), minlength=len(study))
+    scored = study.n_scored
+    if np.median(met * TRIALS_PER_CONTEXT - scored) <= 0:
+        return None
+    return (
+        f"there are {len(study.contexts):,} contexts, and a typical learner met "
+        f"{np.median(met):,.0f} of them in {np.median(scored):,.0f} trials, but a partition model "
+        "would have to learn each of them on its own; --model gcm (with --features COL,COL) "
+        "generalises between contexts by their similarity, and --bin COL:4 makes few contexts out "
+        "of numbers, explicitly"
+    )
+
+
+def check_contexts(study: Study, models: Iterable[object] | None = None) -> None:
+    """Refuse partition models with several cells where there are too many contexts for them.
+
+    Without ``models`` the candidates of the study are meant: building them may take minutes.
+    """
+    if models is None or any(
+        isinstance(model, PartitionModel) and len(model.partition.cells) > 1 for model in models
+    ):
+        why = too_many_contexts(study)
+        if why is not None:
+            raise HowlearnError(why)
 
 
 def _name(features: Sequence[str]) -> str:

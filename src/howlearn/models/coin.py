@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from howlearn.model import Model
+from howlearn.rule import Parameter
 
 
 @dataclass(frozen=True)
-class Coin:
+class Coin(Model):
     """Every action keeps one probability throughout: K − 1 parameters, for all but the last.
 
     No probability falls under ``floor``, so that a choice never seen in training can still be
@@ -17,9 +21,11 @@ class Coin:
     """
 
     name: str = "Coin"
+    cells = "none"
 
-    def n_parameters(self, n_actions: int) -> int:
-        return n_actions - 1
+    def owners(self, actions: Sequence[str]) -> tuple[tuple[str, Parameter], ...]:
+        fair = 1.0 / len(actions)
+        return tuple(("all", Parameter(f"p({a})", 0.0, 1.0, fair)) for a in actions[:-1])
 
     @staticmethod
     def floor(n_actions: int) -> float:

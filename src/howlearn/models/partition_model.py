@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.errors import HowlearnError
+from howlearn.model import Model
 from howlearn.partition import Cell, Partition, cell_name
 from howlearn.rule import Parameter, Rule
 from howlearn.rules import GradientBandit
@@ -23,7 +24,7 @@ class Unit:
     """Cells that share their parameters, though not their state: the unit of fitting."""
 
     cells: tuple[Cell, ...]
-    rule: Rule
+    rule: Rule | Model
 
     @cached_property
     def name(self) -> str:
@@ -32,10 +33,11 @@ class Unit:
 
 
 @dataclass(frozen=True)
-class PartitionModel:
+class PartitionModel(Model):
     """Contexts in one cell share state; ``rates`` says whether cells share parameters too.
 
-    Aubert et al. (2025), Algorithm 2. ``rules`` is one rule for all cells, or one per cell.
+    Aubert et al. (2025), Algorithm 2. ``rules`` is one rule for all cells, or one per cell; any
+    other model may stand in for a rule, such as ``QLearning()``.
 
     >>> PartitionModel("pair", Partition.each(["a", "b"])).n_parameters(n_actions=2)
     2
@@ -45,22 +47,33 @@ class PartitionModel:
 
     name: str
     partition: Partition
-    rules: Rule | tuple[Rule, ...] = field(default_factory=GradientBandit)
+    rules: Rule | Model | tuple[Rule | Model, ...] = field(default_factory=GradientBandit)
     rates: Rates = "per-cell"
+    cells = "none"
 
     def __post_init__(self) -> None:
         if not isinstance(self.partition, Partition):
             raise HowlearnError(f"model {self.name} needs a Partition, not {self.partition!r}")
-        rules = (self.rules,) if isinstance(self.rules, Rule) else self.rules
-        if isinstance(rules, str) or not all(isinstance(rule, Rule) for rule in rules):
-            raise HowlearnError(
-                f"model {self.name} needs rules such as GradientBandit(), not {self.rules!r}"
-            )
+        rules = self.rules if isinstance(self.rules, tuple) else (self.rules,)
+        for rule in rules:
+            if isinstance(rule, Model) and rule.cells == "none":
+                raise HowlearnError(f"model {rule.name} makes no use of cells, so it cannot learn "
+                                    f"in each cell of {self.name}")
+            if not isinstance(rule, Rule | Model):
+                raise HowlearnError(
+                    f"model {self.name} needs rules such as GradientBandit(), not {self.rules!r}"
+                )
         if self.rates not in ("per-cell", "shared"):
             raise HowlearnError(
                 f"model {self.name}: rates are per-cell or shared, not {self.rates!r}"
             )
-        if not isinstance(self.rules, Rule):
+        for rule in rules:
+            if self.rates == "per-cell" and isinstance(rule, Model) and rule.cells == "shared":
+                raise HowlearnError(
+                    f"the cells of {rule.name} depend on each other, so that they share their "
+                    'parameters: rates="shared"'
+                )
+        if isinstance(self.rules, tuple):
             if len(self.rules) != len(self.partition.cells):
                 raise HowlearnError(
                     f"model {self.name} has {len(self.partition.cells)} cells and "
@@ -75,15 +88,18 @@ class PartitionModel:
     def units(self) -> tuple[Unit, ...]:
         """The parts of the model that are fitted on their own."""
         cells = self.partition.cells
-        rules = (self.rules,) * len(cells) if isinstance(self.rules, Rule) else self.rules
+        rules = self.rules if isinstance(self.rules, tuple) else (self.rules,) * len(cells)
         if self.rates == "shared":
             return (Unit(cells, rules[0]),)
         return tuple(Unit((cell,), rule) for cell, rule in zip(cells, rules, strict=True))
 
     @cached_property
-    def parameters(self) -> tuple[tuple[Unit, Parameter], ...]:
+    def owned(self) -> tuple[tuple[Unit, Parameter], ...]:
         """Every parameter with the unit it belongs to, in the order of the cells."""
         return tuple((unit, p) for unit in self.units for p in unit.rule.parameters)
+
+    def owners(self, actions: Sequence[str]) -> tuple[tuple[str, Parameter], ...]:
+        return tuple((unit.name, parameter) for unit, parameter in self.owned)
 
     def by_unit(self, theta: NDArray[np.float64]) -> list[tuple[Unit, NDArray[np.float64]]]:
         """Every unit with its own part of a vector of all parameters."""
@@ -97,9 +113,6 @@ class PartitionModel:
         if left_out:
             more = f" and {len(left_out) - 1} more" if len(left_out) > 1 else ""
             raise HowlearnError(f"model {self.name} has no cell for context {left_out[0]}{more}")
-
-    def n_parameters(self, n_actions: int) -> int:
-        return len(self.parameters)
 
     def with_one_rate(self) -> PartitionModel:
         """The same cells with one rate for all of them, as ``NAME (one rate)``."""

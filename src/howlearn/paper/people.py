@@ -43,4 +43,4 @@ def _scores(people: Participants) -> list[tuple[str, str, Floats]]:
 def _sizes(models: tuple[str, ...]) -> NDArray[np.int64]:
     task = Task.load("five-four")
     found = [task.model(name) for name in models]
-    return np.array([len(m.parameters) if isinstance(m, PartitionModel) else 1 for m in found])
+    return np.array([len(m.owned) if isinstance(m, PartitionModel) else 1 for m in found])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from howlearn.reading.assembly import assemble
 from howlearn.reading.batches import read_tables
+from howlearn.reading.bins import with_bins
 from howlearn.reading.building import build_study
 from howlearn.reading.options import ReadOptions, options_named
 from howlearn.reading.plan import make_plan
@@ -46,6 +47,11 @@ def read(source: Any, task: Task | str | PathLike[str] | None = None, **options:
     - ``missing``: values that mean nothing is there, such as -1 or "action:-1"
     - ``reward_range``: the smallest and the largest reward that are allowed, such as (0, 5)
     - ``min_trials``: learners with fewer choices are left out
+    - ``forgone``: the column with what the other of two actions would have earned, or one column
+      per action in the order of the actions
+    - ``episode``: the column with the episode; trials in a row with the same value are one
+    - ``duration``: the column with the time spent on the trial
+    - ``bin``: bins for the numbers of a context or feature, such as "size:4" or "size:0.2,0.5"
 
     >>> import polars as pl
     >>> columns = {"Subject": [1, 1], "Item": [3, 4], "Choice": ["A", "B"], "Reward": [0, 1]}
@@ -69,6 +75,7 @@ def read(source: Any, task: Task | str | PathLike[str] | None = None, **options:
     problems.extend(unknown)
     if plan is None:
         raise problems.error()
+    plan = with_bins(plan, tables)
     reader = read_tables(tables, plan, problems)
     if not reader.books.sequences:  # nothing further can be checked
         problems.raise_all()

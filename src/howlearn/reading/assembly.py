@@ -16,6 +16,7 @@ from howlearn.reading.problems import Problems
 
 AT_ONCE = 1_000_000  # trials that are recoded together, to keep copies small
 PER_TRIAL = ("context", "action", "reward", "scored", "learned")
+IF_ASKED = ("forgone", "rewarded", "duration")
 
 Key = tuple[str | None, ...]  # learner, then conditions
 
@@ -28,7 +29,7 @@ class Ordered:
     codes: list[int]  # of each sequence in the books
     starts: NDArray[np.int64]
     rows: NDArray[np.integer] | None  # None: every row is a trial, in order
-    arrays: dict[str, NDArray[Any]]  # context, action, reward, scored, learned, reset
+    arrays: dict[str, NDArray[Any]]  # PER_TRIAL, reset; IF_ASKED, episode_end where there are
 
     def leave_out(self, short: NDArray[np.bool_]) -> None:
         """Drop the sequences that are marked."""
@@ -66,20 +67,24 @@ def assemble(pile: Pile, books: Books, problems: Problems) -> Ordered:
     if codes != sorted(codes):
         # A row without a learner or condition has the code −1, and keeps it.
         recode_in_place(rank, np.append(np.argsort(codes), -1).astype(np.int32))
-    trial, segment = pile.take("trial"), pile.take("segment")
+    trial, segment, episode = (pile.take(name) for name in ("trial", "segment", "episode"))
     rows = pile.rows(problems.ledger.rows)
-    order, doubled = _order(rank, trial, segment)
+    order, doubled = _order(rank, trial, [part for part in (segment, episode) if len(part)])
     _refuse_doubled(doubled, rank, trial, rows, keys, problems, books.plan.roles.trial)
     if order is not None:
         rank = rank[order]
         rows = order if rows is None else rows[order]
         segment = segment[order] if len(segment) else segment
+        episode = episode[order] if len(episode) else episode
     places = np.arange(len(keys) + 1, dtype=rank.dtype)  # another type would copy the ranks
     starts = np.searchsorted(rank, places).astype(np.int64)
     del rank, trial
     arrays = {"reset": _resets(starts, segment)}
     del segment
-    for name in PER_TRIAL:
+    if len(episode):
+        arrays["episode_end"] = _episode_ends(arrays["reset"], episode)
+    del episode
+    for name in (*PER_TRIAL, *(name for name in IF_ASKED if name in pile)):
         column = pile.take(name)
         arrays[name] = column if order is None else column[order]
     return Ordered(keys, codes, starts, rows, arrays)
@@ -99,7 +104,7 @@ def _sequences(books: Books) -> tuple[list[Key], list[int]]:
 
 
 def _order(
-    rank: NDArray[np.int32], trial: NDArray[Any], segment: NDArray[np.int32]
+    rank: NDArray[np.int32], trial: NDArray[Any], parts: Sequence[NDArray[np.int32]]
 ) -> tuple[NDArray[np.intp] | None, NDArray[np.intp]]:
     """The order of the trials, None if they have it already; and trials numbered twice."""
     none = np.empty(0, dtype=np.intp)
@@ -109,8 +114,12 @@ def _order(
     if in_order and np.all((rank[1:] > rank[:-1]) | (trial[1:] > trial[:-1])):
         return None, none
     order, doubled = _sorted((rank, trial))
-    if len(doubled) and len(segment):  # numbers start anew in each segment
-        order, doubled = _sorted((rank, _first_seen(rank, segment), trial))
+    within: list[NDArray[np.integer]] = [rank]
+    for part in parts if len(doubled) else ():  # numbers start anew in each segment, or episode
+        within.append(_first_seen(within[-1], part))
+        order, doubled = _sorted((*within, trial))
+        if not len(doubled):
+            break
     return (None if np.all(order[1:] > order[:-1]) else order), doubled
 
 
@@ -120,9 +129,9 @@ def _sorted(keys: Sequence[NDArray[Any]]) -> tuple[NDArray[np.intp], NDArray[np.
     return order, order[1:][same]
 
 
-def _first_seen(rank: NDArray[np.int32], segment: NDArray[np.int32]) -> NDArray[np.intp]:
-    """Where each trial's segment begins within its sequence."""
-    pairs = rank.astype(np.int64) * (int(segment.max()) + 1) + segment
+def _first_seen(whole: NDArray[np.integer], part: NDArray[np.int32]) -> NDArray[np.intp]:
+    """Where each trial's segment begins within its sequence, or its episode within its segment."""
+    pairs = whole.astype(np.int64) * (int(part.max()) + 1) + part
     _, first, inverse = np.unique(pairs, return_index=True, return_inverse=True)
     return first[inverse]
 
@@ -156,3 +165,10 @@ def _resets(starts: NDArray[np.int64], segment: NDArray[np.int32]) -> NDArray[np
         reset[1:] = segment[1:] != segment[:-1]
     reset[starts[:-1][np.diff(starts) > 0]] = True
     return reset
+
+
+def _episode_ends(reset: NDArray[np.bool_], episode: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """True before a new start or another episode, and at the very end."""
+    end = np.ones(len(reset), dtype=np.bool_)
+    end[:-1] = reset[1:] | (episode[1:] != episode[:-1])
+    return end

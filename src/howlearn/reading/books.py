@@ -51,6 +51,7 @@ class Books:
         self.sequences: dict[tuple[str | None, ...], int] = {}
         self.first_rows: list[int] = []  # of each sequence
         self.segments: dict[tuple[str | None, ...], int] = {}
+        self.episodes: dict[tuple[str | None, ...], int] = {}
         self.features: dict[str, tuple[str | None, ...]] = {}
         self.kept: dict[str, dict[int, str]] = {name: {} for name in plan.options.keep}
 
@@ -69,10 +70,18 @@ class Books:
 
     def code_segments(self, rows: Rows) -> NDArray[np.int32] | None:
         """The reset key of each row; a missing value is a key like any other."""
-        if not self.plan.options.reset_by:
+        return self._runs(rows, self.plan.options.reset_by, self.segments)
+
+    def code_episodes(self, rows: Rows) -> NDArray[np.int32] | None:
+        """The episode of each row; a missing value is an episode like any other."""
+        return self._runs(rows, self.plan.roles.columns_of("episode"), self.episodes)
+
+    def _runs(
+        self, rows: Rows, names: Sequence[str], book: dict[tuple[str | None, ...], int]
+    ) -> NDArray[np.int32] | None:
+        if not names:
             return None
-        keys = combine([rows.columns[name] for name in self.plan.options.reset_by])
-        book = self.segments
+        keys = combine([rows.columns[name] for name in names])
         table = np.array(
             [book.setdefault(key, len(book)) for key in keys.members()], dtype=np.int32
         )

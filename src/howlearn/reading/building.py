@@ -8,13 +8,15 @@ import numpy as np
 import polars as pl
 
 from howlearn.errors import Problem
+from howlearn.reading.answers import answers_of
 from howlearn.reading.assembly import Ordered, recode_in_place, sequence_name
 from howlearn.reading.books import Book
+from howlearn.reading.forgone import by_action, check_chosen, misfit
 from howlearn.reading.labels import natural_key, typed
 from howlearn.reading.plan import Plan
 from howlearn.reading.problems import Problems, listed
 from howlearn.reading.trials import NEITHER, TrialReader
-from howlearn.study import Source, Study, count_true
+from howlearn.study import Source, Study, count_true, right_and_wrong
 
 SHORTEST = 2  # scored trials without which nothing can be said about a learner
 
@@ -31,6 +33,7 @@ def build_study(ordered: Ordered, reader: TrialReader, problems: Problems) -> St
     if len(actions) < 2:
         _refuse_whole(problems, plan.roles.action, f"one action only ({listed(actions)})")
         problems.raise_all()
+    told = _settle_forgone(ordered, plan, actions, problems)
     ledger = problems.ledger
     return Study(
         learners=tuple(str(key[0]) for key in ordered.keys),
@@ -42,12 +45,45 @@ def build_study(ordered: Ordered, reader: TrialReader, problems: Problems) -> St
         features=_features(reader, contexts),
         about=_about(ordered, reader),
         counts={name: n for name, n in reader.counts.items() if n or name.startswith("recoded")},
-        notes=_notes(reader),
-        roles=plan.roles.found,
+        notes=(*_notes(reader), *_silent(ordered, plan)),
+        roles={**plan.roles.found, **told},
         source=Source(
             tuple(ledger.names), ledger.file_rows(), ordered.rows, tuple(ledger.first_rows)
         ),
+        right_wrong=right_and_wrong(ordered.arrays["reward"], ordered.arrays["learned"]),
+        answers=answers_of(plan.task),
     )
+
+
+def _settle_forgone(
+    ordered: Ordered, plan: Plan, actions: tuple[str, ...], problems: Problems
+) -> dict[str, str]:
+    """Lay out by action what was not earned; and in words which column belongs to which."""
+    columns, arrays = plan.roles.forgone, ordered.arrays
+    if not columns:
+        return {}
+    wrong = misfit(columns, actions)
+    if wrong is not None:
+        _refuse_whole(problems, ", ".join(columns), *wrong)
+        problems.raise_all()
+    if len(columns) > 1:
+        check_chosen(arrays["forgone"], columns, arrays, ordered.rows, problems)
+        problems.raise_all()
+        del arrays["rewarded"]
+    arrays["forgone"] = by_action(arrays["forgone"], arrays["action"], len(actions))
+    if len(columns) == 1:
+        return {"forgone": f"{columns[0]} (of the other action)"}
+    pairs = zip(columns, actions, strict=True)
+    return {"forgone": ", ".join(f"{column} (of {action})" for column, action in pairs)}
+
+
+def _silent(ordered: Ordered, plan: Plan) -> list[str]:
+    """Columns that were named and hold nothing."""
+    return [
+        f"--{role} {','.join(plan.roles.columns_of(role))}: no value in any row"
+        for role in ("forgone", "duration")
+        if role in ordered.arrays and np.isnan(ordered.arrays[role]).all()
+    ]
 
 
 def _check_lengths(ordered: Ordered, reader: TrialReader, problems: Problems) -> None:

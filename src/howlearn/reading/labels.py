@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from howlearn.label import DECIMAL
 MISSING_TOKENS = frozenset({"", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL"})
 
 _TRAILING = r"\.?0*$"
+_END = r"-?[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?"
+_BIN = re.compile(f"[<≥]({_END})|({_END})–{_END}")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
 
 
@@ -35,9 +38,17 @@ def natural_key(label: str) -> tuple[object, ...]:
 
     >>> sorted(["b10", "b2", "10", "9", "-1"], key=natural_key)
     ['-1', '9', '10', 'b2', 'b10']
+    >>> sorted(["≥5", "0.25–5", "-1–0.25", "<-1"], key=natural_key)  # the bins of --bin
+    ['<-1', '-1–0.25', '0.25–5', '≥5']
     """
     if _NUMBER.fullmatch(label):
         return (0, float(label), label)
+    bin = _BIN.fullmatch(label)
+    if bin is not None:
+        return (0, -math.inf if label.startswith("<") else float(bin[1] or bin[2]), label)
+    members = label.split(":")
+    if len(members) > 1 and any(_BIN.fullmatch(member) for member in members):
+        return (2, tuple(natural_key(member) for member in members), label)
     parts = enumerate(re.split(r"([0-9]+)", label))
     return (1, tuple(_digits(part) if i % 2 else (-1, part) for i, part in parts), label)
 

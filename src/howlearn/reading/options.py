@@ -38,6 +38,10 @@ class ReadOptions:
     missing: tuple[str, ...] = ()
     reward_range: tuple[float, float] | None = None
     min_trials: int | None = None
+    forgone: tuple[str, ...] = ()
+    episode: str | None = None
+    duration: str | None = None
+    bin: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if isinstance(self.recode, Mapping):  # {"reward": {-1: 0}}, as one would write in Python
@@ -46,6 +50,9 @@ class ReadOptions:
                 for name, values in self.recode.items()
             )
             object.__setattr__(self, "recode", tuple(texts))
+        if isinstance(self.bin, Mapping):  # {"size": 4} or {"size": [0.2, 0.5]}
+            texts = (f"{name}:{_listed(how)}" for name, how in self.bin.items())
+            object.__setattr__(self, "bin", tuple(texts))
         for option in fields(self):
             value = getattr(self, option.name)
             if option.default == ():  # one name may be given without a list around it
@@ -75,6 +82,11 @@ def _several(given: object) -> tuple[str, ...]:
     if isinstance(given, Iterable) and not isinstance(given, str):
         return tuple(str(one) for one in given)
     return () if given is None else (str(given),)
+
+
+def _listed(given: object) -> str:
+    """Cut points as ``0.2,0.5``; a single one keeps its point, which tells it from a number."""
+    return ",".join(_several(given))
 
 
 def _range(given: object) -> tuple[float, float]:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 class Pile:
     """Coded trials in the order of the rows, one array per column.
 
-    The columns: sequence, context, action, reward, scored, learned; trial and segment if any.
+    The columns: sequence, context, action, reward, scored, learned; trial, segment, episode,
+    forgone (one column per column of the file), rewarded and duration if any.
 
     >>> pile = Pile()
     >>> pile.add(range(2), {"action": np.array([0, 1])})
@@ -28,6 +29,9 @@ class Pile:
     def __len__(self) -> int:
         return sum(len(rows) for rows in self._rows)
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._columns
+
     def add(self, rows: NDArray[np.int64] | range, columns: Mapping[str, NDArray[Any]]) -> None:
         """Put the trials of a batch on top."""
         self._rows.append(rows)
@@ -39,7 +43,7 @@ class Pile:
                 self._columns[name] = np.concatenate((below, values))
             else:  # the system moves the pages of a large array, so there never are two of it
                 height = len(below)
-                below.resize(height + len(values), refcheck=False)
+                below.resize((height + len(values), *below.shape[1:]), refcheck=False)
                 below[height:] = values
 
     def take(self, name: str) -> NDArray[Any]:

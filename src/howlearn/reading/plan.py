@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from howlearn.errors import HowlearnError, Problem
@@ -13,15 +13,17 @@ from howlearn.reading.labels import MISSING_TOKENS
 from howlearn.reading.options import ReadOptions, parse_missing, parse_recode
 from howlearn.reading.problems import listed
 from howlearn.reading.roles import (
-    COMMON_NAMES,
+    ROLES,
     Roles,
     find_roles,
     one_wide_column,
+    unnamed_forgone,
     unseparated,
     used_by,
 )
 
 if TYPE_CHECKING:
+    from howlearn.reading.bins import Bins
     from howlearn.reading.tables import Table
     from howlearn.task import Task
 
@@ -56,12 +58,14 @@ class Plan:
     forced_when: Expression | None
     sought: tuple[Sought, ...] = ()
     notes: tuple[str, ...] = ()
+    bins: Mapping[str, Bins] = field(default_factory=dict)  # column → its bins
 
     @property
     def columns(self) -> dict[str, str]:
         """The columns to read, with the option that names each."""
         options = self.options
-        roles = {c: f"--{role} COL" for role in COMMON_NAMES for c in self.roles.columns_of(role)}
+        roles = {c: f"--{role} COL" for role in ROLES for c in self.roles.columns_of(role)}
+        roles.update(dict.fromkeys(self.roles.forgone, "--forgone COL[,COL]"))
         roles.update(dict.fromkeys(self.roles.context, "--context COL[,COL]"))
         named = {
             "--features COL[,COL]": options.features,
@@ -76,6 +80,10 @@ class Plan:
             for column in expression.columns
         }
         return {**expressions, **others, **roles}
+
+    def gone(self, column: str) -> frozenset[str]:
+        """The labels that are missing in a column."""
+        return self.missing | self.missing_in.get(column, frozenset())
 
     @property
     def expressions(self) -> dict[str, Expression]:
@@ -120,7 +128,8 @@ def make_plan(
         tuple(dict.fromkeys(sought)),
         (*notes, *_one_learner(options, roles, tables)),
     )
-    return plan, []
+    unused = [name for name in columns if name not in plan.columns]
+    return replace(plan, notes=(*plan.notes, *unnamed_forgone(options, unused))), []
 
 
 def _one_learner(options: ReadOptions, roles: Roles, tables: Sequence[Table]) -> list[str]:
@@ -172,9 +181,10 @@ def _recodings(
     for text in options.recode:
         name, values = parse_recode(text)
         targets = _targets(name, f"--recode {text!r}", roles, columns)
-        where = targets if len(targets) == 1 else (":".join(targets),)
+        whole = name == "context" and len(targets) > 1  # 3:5 is its label
+        where = (":".join(targets),) if whole else targets
         sought += [Sought(f"--recode {text}: {old or 'nothing'}", old, where) for old in values]
-        if len(targets) > 1:  # the role is a context of several columns: 3:5 is its label
+        if whole:
             joint.update(values)
             continue
         for column in targets:

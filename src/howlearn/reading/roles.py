@@ -13,7 +13,9 @@ from howlearn.reading.problems import listed
 FILE_STEM = "file"  # --learner file
 NONE = "none"  # --context none, --trial none
 SEPARATED = "columns separated by commas, tabs, semicolons or |"
-_COLUMN_OPTIONS = "learner context action reward trial features by keep scored learned"
+_COLUMN_OPTIONS = (
+    "learner context action reward trial features by keep scored learned forgone episode duration"
+)
 
 COMMON_NAMES = {
     "learner": (
@@ -41,6 +43,13 @@ COMMON_NAMES = {
     "scored": "scored is_scored",
     "learned": "learned is_learned",
 }
+ROLES = (*COMMON_NAMES, "forgone", "episode", "duration")  # the last ones are never guessed
+FORGONE_STEMS = ("forgone", "foregone", "counterfactualr", "counterfactualo")
+FORGONE_NAMES = (
+    "counterfactual cfreward cfoutcome counterfactualfeedback counterfactualpoints "
+    "counterfactualpayoff fictivereward fictiveoutcome unchosenreward unchosenoutcome "
+    "rewardunchosen outcomeunchosen rewardcf outcomecf"
+).split()
 LEARNER_STEMS = (
     "participant",
     "subject",
@@ -71,10 +80,13 @@ class Roles:
     scored: str | None
     learned: str | None
     found: dict[str, str]
+    forgone: tuple[str, ...] = ()  # one: of the other action; several: of each action
+    episode: str | None = None
+    duration: str | None = None
 
     def columns_of(self, role: str) -> tuple[str, ...]:
         """The columns of a role, none when it has none."""
-        columns = getattr(self, role) if role in COMMON_NAMES else ()
+        columns = getattr(self, role) if role in ROLES else ()
         return columns if isinstance(columns, tuple) else () if columns is None else (columns,)
 
 
@@ -146,7 +158,8 @@ def find_roles(
     """The roles of a study from its first file's columns, or what could not be found."""
     taken = (options.learner, *options.context, options.action, options.reward, options.trial)
     used = (*options.features, *options.by, *options.keep, options.scored, options.learned)
-    finder = _Finder(columns, (*taken, *used))
+    told = (*options.forgone, options.episode, options.duration)
+    finder = _Finder(columns, (*taken, *used, *told))
     learner = finder.find("learner", options.learner, FILE_STEM, "the file's name")
     context = _context(options, finder, one_context)
     action = finder.find("action", options.action)
@@ -160,7 +173,24 @@ def find_roles(
             return None, [unseparated(columns, file)]
         absent = [role for role, found in needed if found is None]
         return None, [_not_found(role, columns, options, file) for role in absent]
-    return Roles(learner, context, action, reward, trial, scored, learned, finder.found), []
+    for role in ("forgone", "episode", "duration"):
+        given = getattr(options, role)
+        if given:
+            finder.found[role] = given if isinstance(given, str) else ", ".join(given)
+    roles = Roles(
+        learner,
+        context,
+        action,
+        reward,
+        trial,
+        scored,
+        learned,
+        finder.found,
+        options.forgone,
+        options.episode,
+        options.duration,
+    )
+    return roles, []
 
 
 def _context(options: ReadOptions, finder: _Finder, one_context: bool) -> tuple[str, ...] | None:
@@ -192,6 +222,19 @@ def used_by(role: str, columns: Sequence[str], options: ReadOptions) -> str | No
             if column in (given if isinstance(given, tuple) else (given,)):
                 return f"{column} is already used by --{option}"
     return None
+
+
+def unnamed_forgone(options: ReadOptions, columns: Sequence[str]) -> list[str]:
+    """A note on columns that look like forgone rewards: they are never used without being named."""
+    likely = [c for c in columns if plain(c) in FORGONE_NAMES or plain(c).startswith(FORGONE_STEMS)]
+    if options.forgone or not likely:
+        return []
+    one = len(likely) == 1
+    return [
+        f"the column{'s' * (not one)} {', '.join(likely)} look{'s' * one} like what the actions "
+        f"not chosen would have earned; {'it is' if one else 'they are'} used only with --forgone "
+        f"{','.join(likely)}"
+    ]
 
 
 def one_wide_column(columns: Sequence[str]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from howlearn.expression import Expression
 from howlearn.reading.labels import Column
 from howlearn.reading.problems import Problems
 
@@ -39,6 +41,12 @@ class Rows:
     def __len__(self) -> int:
         return len(self.kept)
 
+    def with_columns(self, columns: Mapping[str, Column]) -> Rows:
+        """These rows with some columns replaced."""
+        changed = copy(self)
+        changed.columns = {**self.columns, **columns}
+        return changed
+
     def pick(self, values: NDArray[Any]) -> NDArray[Any]:
         """The values of these rows."""
         return values if self.all else values[self.kept]
@@ -63,3 +71,8 @@ class Rows:
             codes = self.pick(column.codes)
             rows = self.kept + self.start
             problems.refuse(rows, codes, bad, column.shown, column.name, allowed, remedy)
+
+
+def holds(expression: Expression, columns: Mapping[str, Column]) -> NDArray[np.bool_]:
+    """Row by row, whether a condition holds."""
+    return expression.holds(pl.DataFrame([columns[name].per_row() for name in expression.columns]))

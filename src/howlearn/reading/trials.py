@@ -10,14 +10,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from howlearn.expression import FALSE_WORDS, TRUE_WORDS, Expression
+from howlearn.expression import FALSE_WORDS, TRUE_WORDS
+from howlearn.reading.bins import binned
 from howlearn.reading.books import Books
 from howlearn.reading.labels import Column, code_column, combine
+from howlearn.reading.numbers import numbers_of
 from howlearn.reading.pile import Pile
 from howlearn.reading.plan import Plan
 from howlearn.reading.problems import Problems
-from howlearn.reading.rewards import COMMAS, DECIMAL_COMMA, NO_NUMBER, OUTSIDE, RewardAdvice
-from howlearn.reading.rows import Batch, Rows
+from howlearn.reading.rewards import OUTSIDE, RewardAdvice, no_number
+from howlearn.reading.rows import Batch, Rows, holds
 from howlearn.reading.unmatched import Unmatched
 
 NEITHER = "neither scored nor learned"
@@ -60,9 +62,8 @@ class TrialReader:
         columns: dict[str, Column] = {}
         for values in batch.frame.get_columns():
             name = values.name
-            missing = self.plan.missing | self.plan.missing_in.get(name, frozenset())
             recode = self.plan.recode.get(name, {})
-            columns[name], recoded = code_column(values, recode, missing)
+            columns[name], recoded = code_column(values, recode, self.plan.gone(name))
             if recode:
                 self.counts[f"recoded {self.plan.recode_names[name]}"] += recoded
         self.counts["rows read"] += batch.frame.height
@@ -77,10 +78,10 @@ class TrialReader:
             self.counts["blank rows"] += int(blank.sum())
             considered &= ~blank
         if self.plan.where is not None:
-            holds = _holds(self.plan.where, columns)
-            self.unmatched.see_condition("where", considered & ~holds)
-            self.counts["left out by --where"] += int((considered & ~holds).sum())
-            considered &= holds
+            wanted = holds(self.plan.where, columns)
+            self.unmatched.see_condition("where", considered & ~wanted)
+            self.counts["left out by --where"] += int((considered & ~wanted).sum())
+            considered &= wanted
         return considered
 
     def _learners(self, batch: Batch, columns: Mapping[str, Column]) -> Column:
@@ -94,22 +95,27 @@ class TrialReader:
 
     def _add_trials(self, rows: Rows, owners: list[Column], sequence: NDArray[np.int32]) -> None:
         self._refuse_missing(rows, owners)
-        context = self.books.context_column(rows)
+        shown = binned(rows, self.plan, self.problems)
+        context = self.books.context_column(shown)
         if context is not None and self.plan.recode_context:
             self.unmatched.see({context.name: context})
         reward, rewarded = self._rewards(rows)
         scored, learned = self._flags(rows, rewarded)
         columns = {
             "sequence": sequence,
-            "context": self.books.code_contexts(rows, context),
+            "context": self.books.code_contexts(shown, context),
             "action": self.books.code_actions(rows),
             "reward": reward,
             "scored": scored,
             "learned": learned,
             "trial": self._trial_numbers(rows),
             "segment": self.books.code_segments(rows),
+            "episode": self.books.code_episodes(rows),
+            "forgone": self._forgone(rows),
+            "rewarded": rewarded if len(self.plan.roles.forgone) > 1 else None,
+            "duration": self._durations(rows),
         }
-        self.books.learn_features(rows, context)
+        self.books.learn_features(shown, context)
         self.books.learn_kept(rows, owners)
         given = {name: values for name, values in columns.items() if values is not None}
         self.pile.add(rows.numbers(), given)
@@ -123,22 +129,41 @@ class TrialReader:
     def _rewards(self, rows: Rows) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """The rewards, and where there is one."""
         column = rows.columns[self.plan.roles.reward]
-        low, high = self.plan.reward_range
-        values = column.numbers()
         missing = column.labels.is_null().to_numpy()
-        unreadable = ~np.isfinite(values) & ~missing
-        commas = unreadable & column.labels.str.contains(DECIMAL_COMMA).fill_null(False).to_numpy()
-        rows.refuse(self.problems, column, commas, "a number", COMMAS)
-        rows.refuse(self.problems, column, unreadable & ~commas, "a number", NO_NUMBER)
-        outside = ~missing & ~unreadable & ~((values >= low) & (values <= high))
-        rows.refuse(self.problems, column, outside, f"a number from {low:g} to {high:g}", OUTSIDE)
-        present = rows.present(column.codes, len(values))
-        self.advice.see(column, present & unreadable & ~commas, present & ~missing & ~unreadable)
+        values = self._earned(rows, column, "reward")
         codes = rows.pick(column.codes)
-        reward = np.where(missing, low, values)[codes]
+        reward = np.where(missing, self.plan.reward_range[0], values)[codes]
         rewarded = ~missing[codes]
         self.rewards_seen += int(rewarded.sum())
         return reward, rewarded
+
+    def _earned(self, rows: Rows, column: Column, role: str) -> NDArray[np.float64]:
+        """The reward of each code, NaN where it has none; others than the study's are refused."""
+        low, high = self.plan.reward_range
+        values, words = numbers_of(rows, column, self.problems, "a number", no_number(role))
+        outside = (values < low) | (values > high)
+        rows.refuse(self.problems, column, outside, f"a number from {low:g} to {high:g}", OUTSIDE)
+        present = rows.present(column.codes, len(values))
+        self.advice.see(role, column, present & words, values[present & ~np.isnan(values)])
+        return values
+
+    def _forgone(self, rows: Rows) -> NDArray[np.float64] | None:
+        """What was not earned: one column as the file has them, NaN where it is unknown."""
+        columns = [rows.columns[name] for name in self.plan.roles.forgone]
+        if not columns:
+            return None
+        values = (self._earned(rows, c, "forgone")[rows.pick(c.codes)] for c in columns)
+        return np.stack(list(values), axis=1)
+
+    def _durations(self, rows: Rows) -> NDArray[np.float64] | None:
+        if self.plan.roles.duration is None:
+            return None
+        column = rows.columns[self.plan.roles.duration]
+        allowed = "a number greater than 0"
+        remedy = "--missing duration:VALUE for a value that means none, --duration COL"
+        values, _ = numbers_of(rows, column, self.problems, allowed, remedy)
+        rows.refuse(self.problems, column, values <= 0, allowed, remedy)
+        return values[rows.pick(column.codes)]
 
     def _flags(
         self, rows: Rows, rewarded: NDArray[np.bool_]
@@ -167,9 +192,9 @@ class TrialReader:
             marked &= ~no[rows.pick(column.codes)]
         unless = self.plan.expressions.get(option)
         if unless is not None:
-            holds = _holds(unless, rows.columns)
-            self.unmatched.see_condition(option, holds)
-            marked &= ~rows.pick(holds)
+            applies = holds(unless, rows.columns)
+            self.unmatched.see_condition(option, applies)
+            marked &= ~rows.pick(applies)
         return marked
 
     def _trial_numbers(self, rows: Rows) -> NDArray[Any] | None:
@@ -184,7 +209,3 @@ class TrialReader:
         if np.all((numbers == np.trunc(numbers)) & (np.abs(numbers) < 2**31)):
             numbers = numbers.astype(np.int32)  # half the memory of a large study
         return numbers[rows.pick(column.codes)]
-
-
-def _holds(expression: Expression, columns: Mapping[str, Column]) -> NDArray[np.bool_]:
-    return expression.holds(pl.DataFrame([columns[name].per_row() for name in expression.columns]))

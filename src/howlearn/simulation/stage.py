@@ -102,7 +102,7 @@ def _cells(
         return []
     code = {name: i for i, name in enumerate(contexts)}
     found: dict[Rule, tuple[NDArray[np.int64], list[NDArray[np.int64]]]] = {}
-    numbers = np.arange(len(model.parameters), dtype=float)
+    numbers = np.arange(len(model.owned), dtype=float)
     for unit, mine in model.by_unit(numbers):
         cell_of, places = found.setdefault(unit.rule, (np.full(len(code), -1), []))
         for cell in unit.cells:

@@ -58,13 +58,9 @@ class _Owner:
 
 def owners(model: Model, actions: Sequence[str]) -> list[_Owner]:
     """The parameters of a model, in its own order."""
-    if isinstance(model, Coin):
-        return [_Owner("all", f"p({a})", 0.0, 1.0, 1.0 / len(actions)) for a in actions[:-1]]
-    if isinstance(model, PartitionModel):
-        return [
-            _Owner(unit.name, p.name, p.lower, p.upper, p.default) for unit, p in model.parameters
-        ]
-    raise HowlearnError(f"model {model.name} cannot be simulated")
+    return [
+        _Owner(cell, p.name, p.lower, p.upper, p.default) for cell, p in model.owners(actions)
+    ]
 
 
 def defaults(model: Model, actions: Sequence[str]) -> dict[str, list[Value]]:

@@ -1,0 +1,162 @@
+"""A bounded quasi-Newton ascent for many problems at once.
+
+All problems take their steps together, so that each round is a few calls of compiled code. The
+variables are those in which searches are even (u), from 0 to an upper bound.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+ROUNDS = 200
+ROUGH, SHARP = 1e-5, 1e-12  # nats: a step that promises less is not taken
+LONGEST = 0.4  # of the range: no step is longer, so that none jumps out of its hill at once
+HALVINGS = 40
+RISE = 1e-4  # of the rise that the slope promises: a step that gains less is shortened
+STILL = 1e-11  # of the value: rises smaller than that are noise
+
+
+class Hill(Protocol):
+    """What is climbed; ``problem`` numbers the rows of u."""
+
+    def value(self, problem: NDArray[np.int64], u: Floats) -> Floats: ...
+
+    def slope(self, problem: NDArray[np.int64], u: Floats) -> Floats: ...
+
+
+def climb(
+    hill: Hill, u: Floats, ends: Floats, enough: float = SHARP, rounds: int = ROUNDS
+) -> tuple[Floats, Floats]:
+    """From u[problem] upwards, within 0 and ``ends``; the tops and the values there.
+
+    A climb ends where the next step would gain less than ``enough`` nats.
+
+    >>> class Parabola:
+    ...     def value(self, problem, u): return -((u - 0.3) ** 2).sum(axis=1)
+    ...     def slope(self, problem, u): return -2 * (u - 0.3)
+    >>> climb(Parabola(), np.array([[0.9, 0.1]]), np.array([1.0, 0.2]))[0].round(6).tolist()
+    [[0.3, 0.2]]
+    """
+    n, d = u.shape
+    u = u.copy()
+    value = hill.value(np.arange(n), u)
+    active = np.flatnonzero(np.isfinite(value))
+    if not len(active) or not d:
+        return u, value
+    slope = np.zeros_like(u)
+    slope[active] = hill.slope(active, u[active])
+    inverse = np.tile(np.diag(ends**2), (n, 1, 1))  # of minus the second derivative
+    fresh = np.ones(n, bool)  # nothing is known of the curvature yet
+    still = np.zeros(n, np.int64)  # rounds without a rise worth the name
+    for _ in range(rounds):
+        at, g = u[active], slope[active]
+        free = ~(((at <= 0.0) & (g < 0.0)) | ((at >= ends) & (g > 0.0)))
+        g = np.where(free, g, 0.0)
+        step = _step(inverse[active], g, free)
+        promised = (step * g).sum(axis=1)
+        going = (promised > enough) | (fresh[active] & (np.abs(g * ends) ** 2 > enough).any(axis=1))
+        going |= promised < 0.0
+        going &= still[active] < 2
+        active, at, g, step = active[going], at[going], g[going], step[going]
+        if not len(active):
+            break
+        backward = promised[going] <= 0.0
+        step[backward] = (g * ends**2)[backward]
+        fresh[active[backward]] = True
+        inverse[active[backward]] = np.diag(ends**2)
+        longest = np.max(np.abs(step) / (LONGEST * ends), axis=1)
+        step /= np.maximum(longest, 1.0)[:, None]
+        new, reached = _search(hill, active, at, g, step, value[active], ends)
+        rise = reached - value[active]
+        small = rise <= STILL * (1.0 + np.abs(reached))
+        # Without a rise the curvature may be wrong: forget it once before giving up.
+        still[active] = np.where(small, still[active] + 1, 0)
+        lost = small & ~fresh[active]
+        inverse[active[lost]] = np.diag(ends**2)
+        u[active], value[active] = new, reached
+        before = slope[active]
+        slope[active] = hill.slope(active, new)
+        learned = ~lost
+        _learn(inverse, fresh, active[learned], (new - at)[learned], (before - slope[active])[learned])
+        fresh[active[lost]] = True
+    return u, value
+
+
+def _step(inverse: Floats, g: Floats, free: NDArray[np.bool_]) -> Floats:
+    """The quasi-Newton step among the variables that are not held by a bound."""
+    both = free[:, :, None] & free[:, None, :]
+    return np.einsum("pij,pj->pi", np.where(both, inverse, 0.0), g)
+
+
+def _search(
+    hill: Hill,
+    problem: NDArray[np.int64],
+    at: Floats,
+    g: Floats,
+    step: Floats,
+    value: Floats,
+    ends: Floats,
+) -> tuple[Floats, Floats]:
+    """Go along the step, projected on the bounds, and back until the value rises enough."""
+    new, reached = at.copy(), value.copy()
+    length = np.ones(len(problem))
+    # Where the step leaves the box: along a ridge the projection beyond may fall off it.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        room = np.where(step > 0.0, (ends - at) / step, np.where(step < 0.0, -at / step, np.inf))
+    leaves = np.min(np.where(room > 1e-9, room, np.inf), axis=1)
+    left = np.arange(len(problem))
+    for _ in range(HALVINGS):
+        point = np.clip(at[left] + length[left, None] * step[left], 0.0, ends)
+        found = hill.value(problem[left], point)
+        promised = (g[left] * (point - at[left])).sum(axis=1)
+        enough = found >= value[left] + RISE * np.maximum(promised, 0.0)
+        enough &= found >= value[left]
+        new[left[enough]], reached[left[enough]] = point[enough], found[enough]
+        short = left[~enough]
+        if not len(short):
+            break
+        # A parabola through the value, the slope and the point found says how far to go back.
+        lack = promised[~enough] - (found[~enough] - value[short])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shrink = np.where(np.isfinite(lack), promised[~enough] / (2.0 * lack), 0.1)
+        shorter = length[short] * np.clip(np.nan_to_num(shrink, nan=0.1), 0.1, 0.5)
+        edge = leaves[short] < length[short]
+        length[short] = np.where(edge, leaves[short], shorter)
+        left = short
+    return new, reached
+
+
+def _learn(
+    inverse: Floats,
+    fresh: NDArray[np.bool_],
+    problem: NDArray[np.int64],
+    s: Floats,
+    y: Floats,
+) -> None:
+    """The BFGS update with the step s and the fall y of the slope along it."""
+    sy = (s * y).sum(axis=1)
+    useful = sy > 1e-10 * np.sqrt((s**2).sum(axis=1) * (y**2).sum(axis=1))
+    problem, s, y, sy = problem[useful], s[useful], y[useful], sy[useful]
+    if not len(problem):
+        return
+    first = fresh[problem]
+    if first.any():  # the size of the first step is all that is known of the curvature
+        h = inverse[problem[first]]
+        yhy = np.einsum("pi,pij,pj->p", y[first], h, y[first])
+        inverse[problem[first]] = h * (sy[first] / yhy)[:, None, None]
+        fresh[problem[first]] = False
+    h = inverse[problem]
+    hy = np.einsum("pij,pj->pi", h, y)
+    yhy = (y * hy).sum(axis=1)
+    outer = s[:, :, None] * hy[:, None, :]
+    scale = ((sy + yhy) / sy**2)[:, None, None]
+    inverse[problem] = (
+        h
+        + scale * s[:, :, None] * s[:, None, :]
+        - (outer + outer.transpose(0, 2, 1)) / sy[:, None, None]
+    )

@@ -1,0 +1,270 @@
+"""Models that are fitted whole: likelihoods, their slopes, records replayed and played."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from howlearn.engine.kernels.numeric import CACHED, FLAGS, LEARNED, RESET, SCORED
+from howlearn.engine.kernels.parts import begin, learn, look, note, policy, slope
+from howlearn.world import Shown, Trial, World
+
+# What is the same for all learners comes as `stage`: number of actions and of cells; features,
+# levels, numbers of levels, which are numeric; lowest and highest reward; the rewards for wrong and
+# right; the right answers; the cell of every context (−1: none); the places of each cell's
+# parameters and of the adjustments'. Trials come as `trials`: context, action, reward, flags, forgone, ends, duration.
+
+
+@intrinsic
+def borrowed(typingctx, value):
+    """Arrays, or tuples of them, whose references are not counted.
+
+    Counting costs far more than the arithmetic of a small model. The owner must be held for as long
+    as what was borrowed is used.
+    """
+
+    def borrow(context, builder, kind, given):
+        if isinstance(kind, types.Array):
+            array = cgutils.create_struct_proxy(kind)(context, builder, given)
+            array.meminfo = cgutils.get_null_value(array.meminfo.type)
+            array.parent = cgutils.get_null_value(array.parent.type)
+            return array._getvalue()
+        if isinstance(kind, types.BaseTuple):
+            members = [
+                borrow(context, builder, member, builder.extract_value(given, i))
+                for i, member in enumerate(kind.types)
+            ]
+            return context.make_tuple(builder, kind, members)
+        if context.enable_nrt:
+            context.nrt.incref(builder, kind, given)
+        return given
+
+    def generate(context, builder, signature, arguments):
+        return borrow(context, builder, signature.args[0], arguments[0])
+
+    return value(value), generate
+
+
+@intrinsic
+def hold(typingctx, value):
+    """Keep an owner alive until here."""
+
+    def generate(context, builder, signature, arguments):
+        return context.get_dummy_value()
+
+    return types.void(value), generate
+
+
+@njit(**FLAGS)
+def world_of(stage):
+    """What a start state may depend on."""
+    n_actions, n_cells, features, levels, n_levels, numeric, lowest, highest = stage[:8]
+    return World(
+        n_actions, n_cells, len(features), features, levels, n_levels, numeric, lowest, highest
+    )
+
+
+@njit(**FLAGS)
+def answer(told, answers, context, action, reward, n_actions):
+    """The action that was right: the outcome tells, or the task; −1 if neither does."""
+    wrong, right = told
+    if reward == right:
+        return action
+    if reward == wrong and n_actions == 2:
+        return 1 - action
+    return answers[context]
+
+
+@njit(**FLAGS)
+def follow(stage, trials, first, last, x_, marks_, out_):
+    """Log-likelihoods out[j] of the scored trials before first + marks[j]; marks ascend."""
+    context, action, reward, flags, forgone, ends, duration = borrowed(trials)
+    features, answers, cell_of, index, edges = borrowed((stage[2], *stage[10:]))
+    n_actions, extent, told = stage[0], stage[6:8], stage[8:10]
+    x, marks, out = borrowed((x_, marks_, out_))
+    own = (np.full(n_actions, np.nan), np.empty(n_actions))
+    unknown, log_p = borrowed(own)
+    world = world_of(stage)
+    owner = begin(world, x, index)
+    state = borrowed(owner)
+    total = 0.0
+    j = 0
+    for t in range(first, last):
+        while j < len(marks) and marks[j] <= t - first:
+            out[j] = total
+            j += 1
+        if j == len(marks):
+            break
+        if flags[t] & RESET and t > first:
+            owner = begin(world, x, index)
+            state = borrowed(owner)
+        c, a = context[t], action[t]
+        cell = cell_of[c]
+        if cell < 0:
+            continue
+        row = features[c]
+        if flags[t] & SCORED:
+            policy(state, Shown(c, cell, row), x, index, edges, log_p)
+            total += log_p[a]
+        correct = answer(told, answers, c, a, reward[t], n_actions)
+        others = forgone[t] if len(forgone) else unknown
+        last_one = ends[t] if len(ends) else True
+        time = duration[t] if len(duration) else math.nan
+        trial = Trial(c, cell, row, a, reward[t], correct, others, last_one, time)
+        if flags[t] & LEARNED:
+            learn(extent, state, trial, x, index)
+        note(state, trial, x, edges)
+    for rest in range(j, len(marks)):
+        out[rest] = total
+    hold(owner)
+    hold(own)
+
+
+@njit(**CACHED)
+def likelihoods(stage, trials, offsets, learner, x, marks, out):
+    """Of problem p, learner[p] at x[p]: out[p, j], the trials before marks[p, j]."""
+    for p in range(len(learner)):
+        i = learner[p]
+        follow(stage, trials, offsets[i], offsets[i + 1], x[p], marks[p], out[p])
+
+
+@njit(**CACHED)
+def differences(stage, trials, offsets, learner, x, below, above, marks, out):
+    """How much the likelihood before marks[p, 0] rises from below[p, d] to above[p, d]."""
+    value = np.empty(1)
+    for p in range(len(learner)):
+        i = learner[p]
+        point = x[p].copy()
+        for d in range(len(point)):
+            point[d] = above[p, d]
+            follow(stage, trials, offsets[i], offsets[i + 1], point, marks[p], value)
+            out[p, d] = value[0]
+            point[d] = below[p, d]
+            follow(stage, trials, offsets[i], offsets[i + 1], point, marks[p], value)
+            out[p, d] -= value[0]
+            point[d] = x[p, d]
+
+
+@njit(**CACHED)
+def slopes(stage, trials, offsets, learner, x_, marks, out_):
+    """The gradient of the likelihood before marks[p, 0], as the model gives it."""
+    context, action, reward, flags, forgone, ends, duration = borrowed(trials)
+    features, answers, cell_of, index, edges = borrowed((stage[2], *stage[10:]))
+    n_actions, extent, told = stage[0], stage[6:8], stage[8:10]
+    own = (np.full(n_actions, np.nan), np.empty(index.shape[1]))
+    unknown, each = borrowed(own)
+    world = world_of(stage)
+    for p in range(len(learner)):
+        first, last = offsets[learner[p]], offsets[learner[p] + 1]
+        x, out = borrowed((x_[p], out_[p]))
+        out[:] = 0.0
+        owner = begin(world, x, index)
+        state = borrowed(owner)
+        for t in range(first, min(last, first + marks[p, 0])):
+            if flags[t] & RESET and t > first:
+                owner = begin(world, x, index)
+                state = borrowed(owner)
+            c, a = context[t], action[t]
+            cell = cell_of[c]
+            if cell < 0:
+                continue
+            row = features[c]
+            if flags[t] & SCORED:
+                slope(state[0], Shown(c, cell, row), x, index, a, each, out)
+            if flags[t] & LEARNED:
+                correct = answer(told, answers, c, a, reward[t], n_actions)
+                others = forgone[t] if len(forgone) else unknown
+                last_one = ends[t] if len(ends) else True
+                time = duration[t] if len(duration) else math.nan
+                trial = Trial(c, cell, row, a, reward[t], correct, others, last_one, time)
+                learn(extent, state, trial, x, index)
+        hold(owner)
+    hold(own)
+
+
+# The two below are called once per learner: references may be counted.
+
+
+@njit(**CACHED)
+def replay(stage, trials, x, out, latents):
+    """Log-probabilities out[trial, action] and latents[trial, …] before the trial's update."""
+    context, action, reward, flags, forgone, ends, duration = trials
+    features, answers, cell_of, index, edges = (stage[2], *stage[10:])
+    n_actions, extent, told = stage[0], stage[6:8], stage[8:10]
+    unknown = np.full(n_actions, np.nan)
+    world = world_of(stage)
+    state = begin(world, x, index)
+    for t in range(len(context)):
+        if flags[t] & RESET and t > 0:
+            state = begin(world, x, index)
+        c, a = context[t], action[t]
+        cell = cell_of[c]
+        if cell < 0:
+            continue
+        policy(state, Shown(c, cell, features[c]), x, index, edges, out[t])
+        seen = reward[t] if flags[t] & LEARNED else math.nan
+        correct = answer(told, answers, c, a, seen, n_actions)
+        others = forgone[t] if len(forgone) else unknown
+        last_one = ends[t] if len(ends) else True
+        time = duration[t] if len(duration) else math.nan
+        trial = Trial(c, cell, features[c], a, seen, correct, others, last_one, time)
+        if latents.shape[1]:
+            look(state[0], trial, x, index, latents[t])
+        if flags[t] & LEARNED:
+            learn(extent, state, trial, x, index)
+        note(state, trial, x, edges)
+
+
+@njit(**CACHED)
+def play(stage, trials, draws, gains, first_gains, tells, x, actions, rewards):
+    """Draw actions and pay what they earn, as kernels.single does; ``tells``: all gains are seen.
+
+    An instructed trial (one that is not scored) keeps the action and the reward that are there.
+    """
+    context, flags, ends, duration = trials[0], trials[3], trials[5], trials[6]
+    features, answers, cell_of, index, edges = (stage[2], *stage[10:])
+    n_actions, extent, told = stage[0], stage[6:8], stage[8:10]
+    log_p = np.empty(n_actions)
+    visited = np.zeros(stage[1], np.bool_)
+    world = world_of(stage)
+    state = begin(world, x, index)
+    for t in range(len(context)):
+        if flags[t] & RESET and t > 0:
+            state = begin(world, x, index)
+        c = context[t]
+        cell = cell_of[c]
+        if cell < 0:
+            continue
+        if flags[t] & SCORED:
+            policy(state, Shown(c, cell, features[c]), x, index, edges, log_p)
+            action = n_actions - 1
+            cumulated = 0.0
+            for a in range(n_actions - 1):
+                cumulated += math.exp(log_p[a])
+                if draws[t] < cumulated:
+                    action = a
+                    break
+            actions[t] = action
+            rewards[t] = gains[t, action]
+            if len(first_gains) and not visited[cell]:
+                rewards[t] = first_gains[t, action]
+        visited[cell] = True
+        if not flags[t] & LEARNED:
+            rewards[t] = math.nan
+        others = np.full(n_actions, np.nan)
+        if tells:
+            others[:] = gains[t]
+            others[actions[t]] = math.nan
+        correct = answer(told, answers, c, int(actions[t]), rewards[t], n_actions)
+        last_one = ends[t] if len(ends) else True
+        time = duration[t] if len(duration) else math.nan
+        trial = Trial(
+            c, cell, features[c], int(actions[t]), rewards[t], correct, others, last_one, time
+        )
+        if flags[t] & LEARNED:
+            learn(extent, state, trial, x, index)
+        note(state, trial, x, edges)

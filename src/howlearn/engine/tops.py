@@ -1,0 +1,190 @@
+"""The best parameters of models that are fitted whole, from many starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howlearn.engine.climb import ROUGH, SHARP, climb
+from howlearn.engine.layout import Statuses
+from howlearn.engine.starts import best_apart, filling
+from howlearn.engine.whole import Likelihood
+
+Floats = NDArray[np.float64]
+
+CLIMBS = 6  # searches from different starts
+BESIDE = 3  # of them beside a guess, which is a good start already
+AGREE = 0.01  # nats; searches that end this close to the best agree with it
+FLAT = 1e-6  # nats; a parameter that matters less than this is not informed
+PROBES = 7  # values of a parameter at which that is tried
+
+
+def screened(d: int) -> int:
+    """Points at which the likelihood is tried before searches start.
+
+    >>> screened(2), screened(8)
+    (96, 240)
+    """
+    return 24 * (d + 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Tops:
+    """The best point of every learner at every mark; the axes are learner, mark, (parameter)."""
+
+    theta: Floats
+    status: NDArray[np.int8]
+    agreement: Floats  # share of the searches that ended at the best value
+
+
+class _Problems:
+    """Learners × marks as rows of a hill to climb."""
+
+    def __init__(self, likelihood: Likelihood, marks: NDArray[np.int64], starts: int) -> None:
+        self.likelihood = likelihood
+        n, m = marks.shape
+        self.learner = np.repeat(np.arange(n), m * starts)
+        self.mark = np.repeat(marks.reshape(-1), starts)
+
+    def value(self, problem: NDArray[np.int64], u: Floats) -> Floats:
+        return self.likelihood.value(self.learner[problem], u, self.mark[problem])
+
+    def slope(self, problem: NDArray[np.int64], u: Floats) -> Floats:
+        return self.likelihood.slope(self.learner[problem], u, self.mark[problem])
+
+
+def highest(
+    likelihood: Likelihood, marks: NDArray[np.int64], seen: NDArray[np.bool_], guesses: Floats
+) -> Tops:
+    """The global maxima, as far as searches from many starts find them.
+
+    ``marks`` are [learner, mark], ``seen`` says where there is anything to fit, and ``guesses`` are
+    [learner, mark, guess, parameter]: further starts, such as the optimum of a simpler model.
+    """
+    whole = likelihood.whole
+    (n, m), d = marks.shape, len(whole.parameters)
+    defaults = np.array([parameter.default for parameter in whole.parameters])
+    theta = np.tile(defaults, (n, m, 1))
+    status = np.full((n, m, d), Statuses.UNSEEN, np.int8)
+    agreement = np.full((n, m), np.nan)
+    if d == 0 or not seen.any():
+        return Tops(theta, status, agreement)
+    climbs = BESIDE if guesses.shape[2] else CLIMBS
+    u, value = _searched(likelihood, marks, guesses, 0, climbs)
+    alone = _agreeing(value).sum(axis=2) == 1
+    if (alone & seen).any():  # look again, elsewhere and more closely
+        again = np.flatnonzero((alone & seen).any(axis=1))
+        more_u, more_value = _searched(
+            likelihood, marks, np.empty((n, m, 0, d)), screened(d), 2 * CLIMBS, again, 4
+        )
+        extra = np.full((n, m, more_value.shape[2]), -np.inf)
+        extra[again] = more_value
+        points = np.zeros((n, m, more_value.shape[2], d))
+        points[again] = more_u
+        u, value = np.concatenate([u, points], axis=2), np.concatenate([value, extra], axis=2)
+    best = np.argmax(value, axis=2)[:, :, None]
+    top = np.take_along_axis(u, best[..., None], axis=2)[:, :, 0]
+    height = np.take_along_axis(value, best, axis=2)[:, :, 0]
+    top, height = climb(
+        _Problems(likelihood, marks, 1), top.reshape(-1, d), whole.ends, SHARP
+    )  # only the best one must be sharp
+    top, height = top.reshape(n, m, d), height.reshape(n, m)
+    tried = np.isfinite(value).sum(axis=2)
+    agreeing = _agreeing(value).sum(axis=2)
+    agreement = np.where(seen, agreeing / np.maximum(tried, 1), np.nan)
+    return _finished(likelihood, marks, seen, top, height, agreement, agreeing, theta, status)
+
+
+def _agreeing(value: Floats) -> NDArray[np.bool_]:
+    return value >= value.max(axis=2, keepdims=True) - AGREE
+
+
+def _searched(
+    likelihood: Likelihood,
+    marks: NDArray[np.int64],
+    guesses: Floats,
+    skip: int,
+    climbs: int,
+    learners: NDArray[np.int64] | None = None,
+    finer: int = 1,
+) -> tuple[Floats, Floats]:
+    """Screen, pick, climb: tops u[learner, mark, start, parameter] and their values."""
+    whole = likelihood.whole
+    d = len(whole.parameters)
+    learners = np.arange(len(marks)) if learners is None else learners
+    marks, guesses = marks[learners], guesses[learners]
+    n, m = marks.shape
+    points = filling(screened(d) * finer, d, skip)
+    if skip == 0:
+        defaults = np.array([[parameter.default for parameter in whole.parameters]])
+        points = np.concatenate([whole.u(defaults) / whole.ends, points])
+    values = _screen(likelihood, learners, marks, points * whole.ends)
+    picked = best_apart(values.reshape(n * m, -1), points, climbs)
+    u = (points * whole.ends)[picked].reshape(n, m, -1, d)
+    if guesses.shape[2]:
+        flat = whole.u(guesses.reshape(-1, d)).reshape(guesses.shape)
+        u = np.concatenate([flat, u], axis=2)
+    starts = u.shape[2]
+    problems = _Problems(likelihood, marks, starts)
+    problems.learner = learners[problems.learner]
+    top, value = climb(problems, u.reshape(-1, d), whole.ends, ROUGH)
+    return top.reshape(n, m, starts, d), value.reshape(n, m, starts)
+
+
+def _screen(
+    likelihood: Likelihood, learners: NDArray[np.int64], marks: NDArray[np.int64], u: Floats
+) -> Floats:
+    """Values [learner, mark, point]; one pass gives those of all marks."""
+    n, p = len(learners), len(u)
+    order = np.argsort(marks, axis=1, kind="stable")  # the compiled loop wants them ascending
+    ascending = np.take_along_axis(marks, order, axis=1)
+    found = likelihood.at(
+        np.repeat(learners, p), np.tile(likelihood.whole.at(u), (n, 1)), np.repeat(ascending, p, 0)
+    ).reshape(n, p, -1)
+    back = np.argsort(order, axis=1)
+    values = np.take_along_axis(found, back[:, None, :], axis=2).transpose(0, 2, 1)
+    return np.where(np.isnan(values), -np.inf, values)
+
+
+def _finished(
+    likelihood: Likelihood,
+    marks: NDArray[np.int64],
+    seen: NDArray[np.bool_],
+    top: Floats,
+    height: Floats,
+    agreement: Floats,
+    agreeing: NDArray[np.int64],
+    theta: Floats,
+    status: NDArray[np.int8],
+) -> Tops:
+    """Estimates and how each of them ended."""
+    whole = likelihood.whole
+    d = len(whole.parameters)
+    ok = seen & np.isfinite(height)
+    theta[ok] = whole.at(top[ok])
+    status[ok] = np.where(
+        top[ok] <= 0.0,
+        Statuses.AT_LOWER,
+        np.where(top[ok] >= whole.ends, Statuses.AT_UPPER, Statuses.OK),
+    )
+    status[ok & (agreeing == 1)] = Statuses.ALONE
+    for k in range(d):
+        flat = _flat(likelihood, marks, top, height, k) & ok
+        theta[flat, k] = whole.parameters[k].default
+        status[flat, k] = Statuses.FLAT
+    status[seen & ~np.isfinite(height)] = Statuses.BROKEN
+    return Tops(theta, status, agreement)
+
+
+def _flat(
+    likelihood: Likelihood, marks: NDArray[np.int64], top: Floats, height: Floats, k: int
+) -> NDArray[np.bool_]:
+    """Where parameter k could be anything, the others being as they are."""
+    (n, m), d = marks.shape, top.shape[2]
+    u = np.repeat(top.reshape(-1, d), PROBES, axis=0)
+    u[:, k] = np.tile(np.linspace(0.0, likelihood.whole.ends[k], PROBES), n * m)
+    learner = np.repeat(np.arange(n), m * PROBES)
+    value = likelihood.value(learner, u, np.repeat(marks.reshape(-1), PROBES)).reshape(n, m, PROBES)
+    return np.abs(value - height[:, :, None]).max(axis=2) < FLAT

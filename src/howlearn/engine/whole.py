@@ -1,0 +1,179 @@
+"""Models that are fitted whole, as the compiled loops take them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howlearn.engine import compile as compiled
+from howlearn.rule import Parameter
+
+Floats = NDArray[np.float64]
+STEP = 3e-6  # of a parameter's range in u: for differences in place of derivatives
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """What the data tell a model, the same for all learners."""
+
+    n_actions: int
+    features: Floats  # [context, feature]
+    levels: NDArray[np.int64]
+    n_levels: NDArray[np.int64]
+    numeric: NDArray[np.bool_]
+    rewards: tuple[float, float]  # lowest, highest
+    right_wrong: tuple[float, float]  # rewards for wrong and right; NaN where they do not tell
+    answers: NDArray[np.int64]  # [context]: the right action, −1 if unknown
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """Some learners' trials; what is not known is an empty array."""
+
+    offsets: NDArray[np.int64]
+    context: NDArray[np.int32]
+    action: NDArray[np.int16]
+    reward: Floats
+    flags: NDArray[np.uint8]
+    forgone: Floats  # [trial, action] or [0, action]
+    ends: NDArray[np.bool_]
+    duration: Floats
+
+    @property
+    def columns(self) -> tuple[Any, ...]:
+        """In the order in which the compiled loops take them."""
+        return (
+            np.ascontiguousarray(self.context, np.int64),
+            np.ascontiguousarray(self.action, np.int64),
+            self.reward,
+            self.flags,
+            self.forgone,
+            self.ends,
+            self.duration,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """A learning part in the cells of a partition, adjustments of its policy, and parameters.
+
+    ``index[cell, d]`` says which of the parameters is the d-th of that cell.
+    """
+
+    first: Any  # a model, or a rule that learns in every cell
+    adjustments: tuple[Any, ...]
+    parameters: tuple[Parameter, ...]
+    cell_of: NDArray[np.int64]  # [context]; −1: not this model's
+    index: NDArray[np.int64]
+    edges: NDArray[np.int64]  # where the parameters of each adjustment start and end
+    n_latents: int = 0
+
+    @cached_property
+    def module(self) -> ModuleType:
+        """The compiled loops."""
+        return compiled.whole(self.first, self.adjustments)
+
+    @cached_property
+    def ends(self) -> Floats:
+        """The upper bounds in u; the lower ones are 0."""
+        return np.array([parameter.end for parameter in self.parameters])
+
+    def at(self, u: Floats) -> Floats:
+        """Parameters [problem, parameter] from u."""
+        columns = [p.at(u[:, d]) for d, p in enumerate(self.parameters)]
+        return np.stack(columns, axis=1) if columns else np.empty_like(u)
+
+    def u(self, x: Floats) -> Floats:
+        """From parameters to u."""
+        columns = [p.u(x[:, d]) for d, p in enumerate(self.parameters)]
+        return np.stack(columns, axis=1) if columns else np.empty_like(x)
+
+    def stage(self, setting: Setting) -> tuple[Any, ...]:
+        """What is the same for all learners, in the order in which the loops take it."""
+        return (
+            setting.n_actions,
+            len(self.index),
+            setting.features,
+            setting.levels,
+            setting.n_levels,
+            setting.numeric,
+            *(float(end) for end in setting.rewards),
+            *(float(reward) for reward in setting.right_wrong),
+            setting.answers,
+            self.cell_of,
+            self.index,
+            self.edges,
+        )
+
+
+class Likelihood:
+    """The likelihood of some learners' records under a model, in u."""
+
+    def __init__(self, whole: Whole, setting: Setting, records: Records) -> None:
+        self.whole, self.module = whole, whole.module
+        self.stage, self.columns = whole.stage(setting), records.columns
+        self.offsets = records.offsets
+        self.analytic = whole.first.gradient is not None if hasattr(whole.first, "gradient") else False
+        self.analytic = self.analytic and not whole.adjustments
+
+    def at(self, learner: NDArray[np.int64], x: Floats, marks: NDArray[np.int64]) -> Floats:
+        """Log-likelihoods [problem, mark] of the trials before each mark, at parameters x."""
+        out = np.empty(marks.shape)
+        marks = np.ascontiguousarray(marks, np.int64)
+        x = np.ascontiguousarray(x)
+        self.module.likelihoods(self.stage, self.columns, self.offsets, learner, x, marks, out)
+        return out
+
+    def value(self, learner: NDArray[np.int64], u: Floats, mark: NDArray[np.int64]) -> Floats:
+        """Of the trials before one mark per problem; what is no number counts as impossible."""
+        value = self.at(learner, self.whole.at(u), mark[:, None])[:, 0]
+        return np.where(np.isnan(value), -np.inf, value)
+
+    def slope(self, learner: NDArray[np.int64], u: Floats, mark: NDArray[np.int64]) -> Floats:
+        """Its gradient in u: the model's own, or differences around u (within the bounds)."""
+        whole, x = self.whole, self.whole.at(u)
+        marks = np.ascontiguousarray(mark[:, None], np.int64)
+        out = np.empty_like(u)
+        if self.analytic:
+            self.module.slopes(self.stage, self.columns, self.offsets, learner, x, marks, out)
+            return out * np.stack([p.slope(u[:, d]) for d, p in enumerate(whole.parameters)], axis=1)
+        step = STEP * whole.ends
+        below, above = np.maximum(u - step, 0.0), np.minimum(u + step, whole.ends)
+        self.module.differences(
+            self.stage,
+            self.columns,
+            self.offsets,
+            learner,
+            x,
+            whole.at(below),
+            whole.at(above),
+            marks,
+            out,
+        )
+        return np.nan_to_num(out / (above - below), nan=0.0, posinf=0.0, neginf=0.0)
+
+
+def replay(
+    whole: Whole, setting: Setting, records: Records, x: Floats
+) -> tuple[Floats, Floats]:
+    """One learner's log-probabilities [trial, action] and latents [trial, …]; 0 and NaN elsewhere."""
+    out = np.zeros((len(records.context), setting.n_actions))
+    latents = np.full((len(records.context), whole.n_latents), np.nan)
+    x = np.ascontiguousarray(x)
+    whole.module.replay(whole.stage(setting), records.columns, x, out, latents)
+    return out, latents
+
+
+def places(sizes: Sequence[int]) -> NDArray[np.int64]:
+    """Where parts of these sizes start and end, one after the other.
+
+    >>> places([2, 3])
+    array([0, 2, 5])
+    """
+    return np.cumsum([0, *sizes], dtype=np.int64)

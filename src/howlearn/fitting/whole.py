@@ -1,0 +1,177 @@
+"""Fits of models that are not made of exact cell fits: searched from many starts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howlearn.engine.layout import Statuses
+from howlearn.engine.tops import Tops, highest
+from howlearn.engine.whole import Likelihood, Records, Setting, Whole
+from howlearn.fitting.fits import ModelFits
+from howlearn.fitting.partitions import filled
+from howlearn.fitting.setting import records_of, setting_of
+from howlearn.fitting.wholes import check_needs, whole_of, whole_of_unit
+from howlearn.model import Model
+from howlearn.models.adjustment import Adjusted
+from howlearn.models.partition_model import PartitionModel, Unit
+from howlearn.rule import Rule
+from howlearn.study import Study
+
+Floats = NDArray[np.float64]
+
+
+def by_cells(model: Model) -> bool:
+    """Whether a model is fitted cell by cell, exactly."""
+    if not isinstance(model, PartitionModel):
+        return False
+    return all(isinstance(unit.rule, Rule) for unit in model.units)
+
+
+@dataclass(frozen=True, eq=False)
+class WholePlan:
+    """The models that are fitted whole, or unit by unit, as the engine takes them."""
+
+    models: tuple[Model, ...]
+    setting: Setting | None = None
+    units: dict[Unit, Whole] = field(default_factory=dict)
+    wholes: dict[str, Whole] = field(default_factory=dict)  # by the model's name
+
+    @classmethod
+    def of(cls, models: Sequence[Model], study: Study) -> WholePlan:
+        if not models:
+            return cls(())
+        setting = setting_of(study)
+        plan = cls(tuple(models), setting)
+        for model in models:
+            base = model.base if isinstance(model, Adjusted) else model
+            if isinstance(base, PartitionModel):
+                base.check_covers(study.contexts)
+            if isinstance(model, PartitionModel):
+                for unit in model.units:
+                    if isinstance(unit.rule, Model):
+                        check_needs(unit.rule, setting)
+                    if unit not in plan.units:
+                        plan.units[unit] = whole_of_unit(unit, study.contexts, setting)
+            else:
+                check_needs(model, setting)
+                plan.wholes[model.name] = whole_of(model, study.contexts, study.actions, setting)
+        return plan
+
+
+def fit_wholes(
+    study: Study, plan: WholePlan, marks: NDArray[np.int64], simpler: dict[str, ModelFits]
+) -> list[ModelFits]:
+    """Fit the models to some learners; ``simpler`` has the fits of models that were adjusted."""
+    if not plan.models:
+        return []
+    assert plan.setting is not None
+    work = _Work(study, plan.setting, records_of(study), marks)
+    units = {unit: work.tops(whole) for unit, whole in plan.units.items()}
+    found: list[ModelFits] = []
+    known = dict(simpler)
+    for model in sorted(plan.models, key=lambda m: isinstance(m, Adjusted)):
+        if isinstance(model, PartitionModel):
+            part = _of_units(model, units, plan, work)
+        else:
+            part = _of_whole(model, plan.wholes[model.name], work, known)
+        known[model.name] = part
+        found.append(part)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """Some learners' records, and up to where they are fitted."""
+
+    study: Study
+    setting: Setting
+    records: Records
+    marks: NDArray[np.int64]
+
+    def seen(self, whole: Whole) -> NDArray[np.bool_]:
+        """Whether a scored trial of the model's contexts lies before each mark, and before the end:
+        [learner, mark + 1]."""
+        mine = (whole.cell_of[self.study.context] >= 0) & self.study.scored
+        counts = np.concatenate(([0], np.cumsum(mine)))
+        starts = self.study.starts
+        ends = np.column_stack([starts[:-1, None] + self.marks, starts[1:]])
+        return counts[ends] - counts[starts[:-1], None] > 0
+
+    def tops(self, whole: Whole, guesses: Floats | None = None) -> Tops:
+        """The best parameters at every mark."""
+        if guesses is None:
+            guesses = np.empty((*self.marks.shape, 0, len(whole.parameters)))
+        likelihood = Likelihood(whole, self.setting, self.records)
+        return highest(likelihood, self.marks, self.seen(whole)[:, :-1], guesses)
+
+    def values(self, whole: Whole, theta: Floats) -> tuple[Floats, Floats]:
+        """Log-likelihoods [learner, mark] of the trials before each mark, and of those after it."""
+        likelihood = Likelihood(whole, self.setting, self.records)
+        n, m = self.marks.shape
+        ends = np.repeat(np.diff(self.records.offsets), m)
+        marks = np.column_stack([self.marks.reshape(-1), ends])
+        flat = theta.reshape(n * m, -1)
+        found = likelihood.at(np.repeat(np.arange(n), m), flat, marks)
+        found = np.where(np.isnan(found), -np.inf, found).reshape(n, m, 2)
+        with np.errstate(invalid="ignore"):
+            rest = found[:, :, 1] - found[:, :, 0]
+        return found[:, :, 0], np.where(np.isnan(rest), -np.inf, rest)
+
+
+def _of_whole(
+    model: Model, whole: Whole, work: _Work, known: dict[str, ModelFits]
+) -> ModelFits:
+    guesses = None
+    if isinstance(model, Adjusted) and model.base.name in known:
+        # A model that contains another is never worse than it.
+        simpler = known[model.base.name].theta
+        extra = [p.default for p in whole.parameters[simpler.shape[2] :]]
+        more = np.broadcast_to(extra, (*simpler.shape[:2], len(extra)))
+        guesses = np.concatenate([simpler, more], axis=2)[:, :, None]
+    tops = work.tops(whole, guesses)
+    value, rest = work.values(whole, tops.theta)
+    owners = model.owners(work.study.actions)
+    return ModelFits(
+        model,
+        tuple(cell for cell, _ in owners),
+        tuple(parameter.name for _, parameter in owners),
+        tops.theta,
+        tops.status,
+        value,
+        rest,
+        np.full(len(work.study), len(owners)),
+        tops.agreement,
+    )
+
+
+def _of_units(
+    model: PartitionModel, units: dict[Unit, Tops], plan: WholePlan, work: _Work
+) -> ModelFits:
+    tops = [units[unit] for unit in model.units]
+    theta = np.concatenate([each.theta for each in tops], axis=2)
+    status = np.concatenate([each.status for each in tops], axis=2)
+    theta = filled(model, theta, np.isin(status, (Statuses.FLAT, Statuses.UNSEEN)))
+    value, rest = np.zeros(work.marks.shape), np.zeros(work.marks.shape)
+    counted = np.zeros(len(work.study), np.int64)
+    first = 0
+    for unit in model.units:
+        size = len(unit.rule.parameters)
+        before, after = work.values(plan.units[unit], theta[:, :, first : first + size])
+        value, rest = value + before, rest + after
+        counted += size * work.seen(plan.units[unit])[:, -1]
+        first += size
+    return ModelFits(
+        model,
+        tuple(unit.name for unit, _ in model.owned),
+        tuple(parameter.name for _, parameter in model.owned),
+        theta,
+        status,
+        value,
+        rest,
+        counted,
+        np.nanmin([each.agreement for each in tops], axis=0) if len(tops) > 1 else tops[0].agreement,
+    )

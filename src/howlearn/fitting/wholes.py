@@ -1,0 +1,115 @@
+"""How models are handed to the engine that fits them whole: their cells and parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howlearn.engine.parts import start_takes_theta
+from howlearn.engine.whole import Setting, Whole, places
+from howlearn.errors import HowlearnError
+from howlearn.model import NEEDS, Model
+from howlearn.models.adjustment import Adjusted
+from howlearn.models.partition_model import PartitionModel, Unit
+from howlearn.partition import Cell
+from howlearn.rule import Parameter, Rule
+
+
+def whole_of_unit(unit: Unit, contexts: Sequence[str], setting: Setting) -> Whole:
+    """Cells that share their parameters; other contexts are none of their business."""
+    own = range(len(unit.rule.parameters))
+    return _whole(unit.rule, (), unit.rule.parameters, unit.cells, [own] * len(unit.cells),
+                  contexts, setting)  # fmt: skip
+
+
+def whole_of(model: Model, contexts: Sequence[str], actions: Sequence[str], setting: Setting) -> Whole:
+    """A model with all of its parameters, whatever its kind."""
+    base, adjustments = model, ()
+    if isinstance(model, Adjusted):
+        base, adjustments = model.base, model.adjustments
+    edges = places([len(each.parameters(actions)) for each in adjustments])
+    edges += len(base.owners(actions))
+    parameters = tuple(parameter for _, parameter in model.owners(actions))
+    if isinstance(base, PartitionModel):
+        first, cells, own = _of_partition(base)
+    else:
+        first, cells = base, [(context,) for context in contexts]
+        own = [range(len(base.parameters))] * len(cells)
+    return _whole(first, adjustments, parameters, cells, own, contexts, setting, edges)
+
+
+def _of_partition(model: PartitionModel) -> tuple[Rule | Model, list[Cell], list[range]]:
+    """What learns in all cells, the cells, and where each has its parameters."""
+    cells: list[Cell] = []
+    own: list[range] = []
+    done = 0
+    for unit in model.units:
+        mine = range(done, done + len(unit.rule.parameters))
+        cells += unit.cells
+        own += [mine] * len(unit.cells)
+        done = mine.stop
+    rule = model.units[0].rule
+    if len(model.units) > 1 and isinstance(rule, Model) and start_takes_theta(rule):
+        raise HowlearnError(
+            f"the start of {rule.name} depends on its parameters, so that all cells of "
+            f'{model.name} must share them: rates="shared"'
+        )
+    return rule, cells, own
+
+
+def _whole(
+    first: Rule | Model,
+    adjustments: tuple,
+    parameters: tuple[Parameter, ...],
+    cells: Sequence[Cell],
+    own: Sequence[range],
+    contexts: Sequence[str],
+    setting: Setting,
+    edges: NDArray[np.int64] | None = None,
+) -> Whole:
+    code = {context: i for i, context in enumerate(contexts)}
+    cell_of = np.full(len(contexts), -1)
+    for number, cell in enumerate(cells):
+        cell_of[[code[context] for context in cell if context in code]] = number
+    index = np.array([list(mine) for mine in own], np.int64).reshape(len(cells), -1)
+    latents = latent_names(first, [str(a) for a in range(setting.n_actions)], range(len(setting.n_levels)))
+    return Whole(
+        first,
+        adjustments,
+        parameters,
+        cell_of,
+        index,
+        np.zeros(1, np.int64) if edges is None else edges,
+        len(latents),
+    )
+
+
+def latent_names(
+    first: Rule | Model, actions: Sequence[str], features: Sequence[object]
+) -> tuple[str, ...]:
+    """The latent variables with one name per number: ``value(A)``, ``value(B)``.
+
+    >>> from howlearn.rules import GradientBandit
+    >>> latent_names(GradientBandit(), ["A", "B"], [])
+    ('preference(A)', 'preference(B)')
+    """
+    names = ("preference(action)",) if isinstance(first, Rule) else first.latents
+    found: list[str] = []
+    for name in names:
+        stem, bracket, over = name.partition("(")
+        several = {"action)": actions, "feature)": features}.get(over) if bracket else None
+        found += [name] if several is None else [f"{stem}({each})" for each in several]
+    return tuple(found)
+
+
+def check_needs(model: Model, setting: Setting) -> None:
+    """Refuse data that do not tell what a model must know."""
+    told = {
+        "features": setting.features.shape[1] > 0,
+        "correct": bool(np.isfinite(setting.right_wrong[1]) or np.all(setting.answers >= 0)),
+    }
+    for need in sorted(model.needs):
+        if not told[need]:
+            raise HowlearnError(f"model {model.name} needs {NEEDS[need]}")

@@ -1,0 +1,47 @@
+"""The field's models by their names."""
+
+from __future__ import annotations
+
+from howlearn.errors import HowlearnError
+from howlearn.model import Model
+from howlearn.models.aca import ACA
+from howlearn.models.alcove import Alcove
+from howlearn.models.component_cue import ComponentCue
+from howlearn.models.gcm import GCM
+from howlearn.models.q_forgetting import QLearningForgetting
+from howlearn.models.q_learning import QLearning
+from howlearn.models.q_perseveration import QLearningPerseveration
+from howlearn.models.q_two_rates import QLearningTwoRates
+from howlearn.models.win_stay_lose_shift import WinStayLoseShift
+
+FIELD: dict[str, type[Model]] = {
+    model.name: model
+    for model in (
+        QLearning,
+        QLearningTwoRates,
+        QLearningForgetting,
+        QLearningPerseveration,
+        WinStayLoseShift,
+        ACA,
+        Alcove,
+        ComponentCue,
+        GCM,
+    )
+}
+
+MANY_DIMENSIONS = 6  # beyond this, attention to each is more than a learner's data can tell
+
+
+def field_model(name: str, n_features: int) -> Model:
+    """The model of that name for contexts with so many features.
+
+    >>> field_model("q-learning", 0)
+    <model q-learning>
+    >>> len(field_model("gcm", 3).parameters), len(field_model("gcm", 20).parameters)
+    (5, 3)
+    """
+    if name not in FIELD:
+        raise HowlearnError(f"there is no model {name!r}; the models are {', '.join(FIELD)}")
+    if name == GCM.name and 2 <= n_features <= MANY_DIMENSIONS:
+        return GCM(dimensions=n_features)
+    return FIELD[name]()

@@ -1,0 +1,64 @@
+"""What a model is told: about the task, about what is shown, and about what then happened."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba.extending import register_jitable
+from numpy.typing import NDArray
+
+
+class World(NamedTuple):
+    """What is the same at every trial: all that a start state may depend on."""
+
+    n_actions: int
+    n_cells: int  # of the model's partition; without one every context is a cell
+    n_contexts: int
+    features: NDArray[np.float64]  # [context, feature]: numbers from 0 to 1, words numbered
+    levels: NDArray[np.int64]  # [context, feature]: the values of each feature, numbered from 0
+    n_levels: NDArray[np.int64]  # [feature]
+    numeric: NDArray[np.bool_]  # [feature]: whether its values are numbers
+    lowest: float  # of the rewards
+    highest: float
+
+
+class Shown(NamedTuple):
+    """What a learner knows before a choice."""
+
+    context: int
+    cell: int
+    features: NDArray[np.float64]  # of the context
+
+
+class Trial(NamedTuple):
+    """What a learner knows after a choice."""
+
+    context: int
+    cell: int
+    features: NDArray[np.float64]
+    action: int
+    reward: float
+    correct: int  # the action that was right, where that is known; else −1
+    forgone: NDArray[np.float64]  # [action]: what the others would have earned; NaN if unknown
+    ends_episode: bool
+    duration: float  # NaN if unknown
+
+
+@register_jitable
+def log_softmax(scores):
+    """Turn scores into log-probabilities, in place.
+
+    >>> scores = np.array([0.0, 0.0])
+    >>> log_softmax(scores)
+    >>> np.exp(scores)
+    array([0.5, 0.5])
+    """
+    largest = scores[0]
+    for a in range(1, len(scores)):
+        largest = max(largest, scores[a])
+    total = 0.0
+    for a in range(len(scores)):
+        total += np.exp(scores[a] - largest)
+    for a in range(len(scores)):
+        scores[a] -= largest + np.log(total)
