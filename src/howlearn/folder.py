@@ -16,7 +16,7 @@ from howlearn.errors import HowlearnError
 Format = Literal["csv", "parquet"]
 MANIFEST = "manifest.json"
 PARTS = "parts"
-TABLES = ("scores", "estimates", "selection", "learners", "predictions")
+TABLES = ("scores", "estimates", "selection", "learners", "predictions", "future")
 RESULTS = {f"{table}.{ending}" for table in TABLES for ending in ("csv", "parquet")}
 LONGEST = 100  # characters of a value that a message shows
 

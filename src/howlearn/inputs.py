@@ -19,12 +19,12 @@ from howlearn.model import Model
 from howlearn.models.candidates import (
     candidates,
     check_contexts,
-    model_named,
     one_rate_versions,
 )
+from howlearn.models.field import FIELD
+from howlearn.models.named import learning_named, model_named
 from howlearn.reading import ReadOptions, read
 from howlearn.rule import Form
-from howlearn.rules import rule_named
 from howlearn.study import Study
 from howlearn.task import Task
 from howlearn.task.file import Order
@@ -45,7 +45,7 @@ class Inputs:
 
 def load(files: Sequence[str], options: Mapping[str, Any]) -> Inputs:
     """Read the files and build the candidates as the options say."""
-    rule = rule_named(options["rule"], options["form"], options["max_rate"])
+    rule = learning_named(options["rule"], options["form"], options["max_rate"])
     task = Task.load(options["task"]).with_rule(rule) if options["task"] else None
     reading = {field.name: options[field.name] for field in fields(ReadOptions)}
     study = read(list(files), task=task, **reading)
@@ -53,7 +53,8 @@ def load(files: Sequence[str], options: Mapping[str, Any]) -> Inputs:
         check_contexts(study)
     base = task.models if task else candidates(study.contexts, study.features, rule)
     whose = f"task {task.name}" if task else "the study"
-    models = chosen_models(base, options, whose)
+    n_features = len(next(iter(study.features.values()), {}))
+    models = chosen_models(base, options, whose, n_features)
     if task is None:
         check_contexts(study, models)
     return Inputs(task, study, models, options)
@@ -63,19 +64,27 @@ def task_with(
     name: str | None, rule: str, form: Form, max_rate: float, order: str | None = None
 ) -> Task:
     """A task as the options of a simulation describe it; by default the paper's."""
-    task = Task.load(name or "five-four").with_rule(rule_named(rule, form, max_rate))
+    task = Task.load(name or "five-four").with_rule(learning_named(rule, form, max_rate))
     return replace(task, order=cast(Order, order)) if order else task
 
 
-def chosen_models(base: Sequence[Any], options: Mapping[str, Any], whose: str) -> tuple[Model, ...]:
+def chosen_models(
+    base: Sequence[Any], options: Mapping[str, Any], whose: str, n_features: int
+) -> tuple[Model, ...]:
     """The candidates, or those that were named, and what was asked for besides."""
-    names = options["model"]
+    names = _each(options["model"])
     chosen: list[Model] = (
-        [model_named(base, name, whose) for name in names] if names else list(base)
+        [model_named(base, name, whose, n_features) for name in names] if names else list(base)
     )
     if options["one_rate"]:
         chosen += one_rate_versions([m for m in base if m in chosen])
-    return (*chosen, *(model_named(base, name, whose) for name in options["add_model"]))
+    more = _each(options["add_model"])
+    return (*chosen, *(model_named(base, name, whose, n_features) for name in more))
+
+
+def _each(names: Sequence[str]) -> list[str]:
+    """The names, with the field's models in place of ``field``."""
+    return [each for name in names for each in (FIELD if name == "field" else [name])]
 
 
 def recorded(results: Path) -> Inputs:

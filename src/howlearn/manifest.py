@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import platform
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
@@ -12,6 +13,8 @@ from typing import Any
 from howlearn._version import __version__
 from howlearn.model import Model
 from howlearn.models import PartitionModel
+from howlearn.models.adjustment import Adjusted
+from howlearn.rule import Rule
 from howlearn.study import Study
 
 
@@ -48,8 +51,10 @@ def made_by(command: str) -> dict[str, Any]:
 
 def describe(model: Model) -> dict[str, Any]:
     """A model in words that a reader of the manifest understands."""
+    if isinstance(model, Adjusted):
+        return {**describe(model.base), "name": model.name}
     if not isinstance(model, PartitionModel):
-        return {"name": model.name}
+        return {"name": model.name, **_functions(model)}
     return {
         "name": model.name,
         "rates": model.rates,
@@ -57,12 +62,27 @@ def describe(model: Model) -> dict[str, Any]:
             {
                 "cells": unit.name,
                 "rule": unit.rule.name,
-                "form": unit.rule.form,
+                **({"form": unit.rule.form} if isinstance(unit.rule, Rule) else {}),
                 "bounds": {p.name: [p.lower, p.upper] for p in unit.rule.parameters},
+                **({} if isinstance(unit.rule, Rule) else _functions(unit.rule)),
             }
             for unit in model.units
         ],
     }
+
+
+def _functions(model: Model) -> dict[str, Any]:
+    """Bounds, and of a user's own model the hash of its source: with another, results change."""
+    found: dict[str, Any] = {}
+    if model.parameters:
+        found["bounds"] = {p.name: [p.lower, p.upper] for p in model.parameters}
+    if not type(model).__module__.startswith("howlearn."):
+        try:
+            source = inspect.getsource(type(model)).encode()
+            found["source"] = "sha256:" + hashlib.sha256(source).hexdigest()
+        except (OSError, TypeError):  # typed at a prompt
+            found["source"] = None
+    return found
 
 
 def hash_of(path: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal
 
@@ -41,7 +42,7 @@ class Model:
 
     name: str
     title: ClassVar[str] = ""  # what it is, in a few words
-    parameters: tuple[Parameter, ...] = ()
+    parameters: Any = ()  # a tuple of Parameter, or a property that gives one
     latents: tuple[str, ...] = ()
     needs: ClassVar[frozenset[str]] = frozenset()  # of what the data must tell: see NEEDS
 
@@ -50,12 +51,12 @@ class Model:
     start: ClassVar[Callable[..., Any]]
     log_policy: ClassVar[Callable[..., None]]
     update: ClassVar[Callable[..., None]]
-    observe: ClassVar[Callable[..., None] | None] = None
-    gradient: ClassVar[Callable[..., None] | None] = None
+    observe: Any = None
+    gradient: Any = None
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        if "name" not in {**cls.__dict__, **cls.__dict__.get("__annotations__", {})}:
+        if "name" not in {**cls.__dict__, **inspect.get_annotations(cls)}:
             cls.name = cls.__name__
 
     def __repr__(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -37,8 +38,7 @@ class Partition:
         )
         if not self.cells or not all(self.cells):
             raise HowlearnError("a partition needs at least one cell, and no cell may be empty")
-        contexts = self.contexts
-        twice = sorted({c for c in contexts if contexts.count(c) > 1})
+        twice = sorted(c for c, times in Counter(self.contexts).items() if times > 1)
         if twice:
             raise HowlearnError(
                 f"a context belongs to one cell only, but these are in two: {', '.join(twice)}"

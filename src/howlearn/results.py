@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from howlearn.criteria import Criterion
+from howlearn.criteria import Criterion, HoldOut, Prequential
 from howlearn.engine.layout import Statuses
-from howlearn.fitting.fits import STATUS_WORDS
+from howlearn.fitting.fits import STATUS_WORDS, Fits
 from howlearn.fitting.run import Progress, check
 from howlearn.fitting.truncation import ALL
 from howlearn.folder import TABLES, Format, RunFolder
+from howlearn.future import leave_future_out
 from howlearn.model import Model
-from howlearn.predictions import predictions, with_every_row
+from howlearn.predictions import predictions, source_of, with_every_row
 from howlearn.selection import WITHIN, Selection, check_criteria, select
 from howlearn.study import Study
 
@@ -54,8 +55,11 @@ def select_into(
     # A part should not take long, so that little is lost when a run is stopped.
     size = int(min(CHUNK, max(50, WORK // max(1, plan.n_units * len(study.context) // len(study)))))
     run = RunFolder(folder, manifest, fresh)
-    always = [table for table in TABLES if table != "predictions"]
+    always = [table for table in TABLES if table not in ("predictions", "future")]
     names = [*always, "statuses", *(["predictions"] if with_predictions else [])]
+    later = next((c for c in criteria if isinstance(c, HoldOut | Prequential)), None)
+    later = later if with_predictions else None
+    names += ["future"] if later else []
     for number, start in enumerate(range(0, len(study), size)):
         stop = min(start + size, len(study))
         if not run.has(names, number):
@@ -70,6 +74,9 @@ def select_into(
             parts["statuses"] = _statuses(selection)
             if with_predictions:
                 parts["predictions"] = predictions(selection, study, start)
+            if later:
+                fits = _with_source(selection.fits, study, start)
+                parts["future"] = leave_future_out(fits, later)
             run.write(number, parts)
         if progress:
             progress(stop, len(study))
@@ -78,6 +85,8 @@ def select_into(
     if with_predictions:
         frame = with_every_row(run.read("predictions").collect(), study)
         run.assemble("predictions", format, frame.lazy())
+    if later:
+        run.assemble("future", format)
     return summary(run.read("selection"), run.read("statuses"), len(criteria))
 
 
@@ -96,6 +105,13 @@ def summary(selection: pl.LazyFrame, statuses: pl.LazyFrame, n_criteria: int) ->
     total = statuses.group_by("status").agg(pl.col("count").sum()).collect()
     result.statuses = Counter(dict(total.iter_rows()))
     return result
+
+
+def _with_source(fits: Fits, study: Study, first: int) -> Fits:
+    """Fits of the learners from ``first`` on of ``study``, whose trials know their rows again."""
+    source, start = source_of(study), int(study.starts[first])
+    rows = source.row[start : start + len(fits.study.context)]
+    return replace(fits, study=replace(fits.study, source=replace(source, rows=rows)))
 
 
 def _statuses(selection: Selection) -> pl.DataFrame:

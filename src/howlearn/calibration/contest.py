@@ -48,7 +48,9 @@ class Contest:
         return self.later_trials[:, self._at(truncation)]
 
     def between(self, truncation: Truncation, following: Truncation) -> Floats:
-        raise HowlearnError(NO_BLOCKS)
+        if following != ALL:
+            raise HowlearnError(NO_BLOCKS)
+        return self.rest(truncation)
 
     def n_fitted(self, truncation: Truncation) -> NDArray[np.int64]:
         return self.trained[:, self._at(truncation)]

@@ -170,7 +170,7 @@ def _of_task(asked: dict[str, Any]) -> Asked:
     from howlearn.inputs import chosen_models, task_with
 
     task = task_with(*(asked[name] for name in ("task", "rule", "form", "max_rate", "order")))
-    models = chosen_models(task.models, asked, f"task {task.name}")
+    models = chosen_models(task.models, asked, f"task {task.name}", task.n_features)
     design = TaskDesign(
         task,
         models,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from howlearn.cli.options import Form, FormName, MaxRate, Rule, RuleName, TaskOption
 
 
@@ -13,7 +15,9 @@ def models(
 ) -> None:
     """List the models of a task, and the order of their cells (the order of --set)."""
     from howlearn.cli.show import console, listing_of
-    from howlearn.rules import RULES, rule_named
+    from howlearn.models.field import FIELD
+    from howlearn.models.named import ADJUSTMENTS, IN_CELLS, learning_named
+    from howlearn.rules import RULES
     from howlearn.task import Task
 
     if task is None:
@@ -24,18 +28,39 @@ def models(
             listing.add_row(name, str(len(known.contexts)), "/".join(known.actions), names)
         console.print(listing)
         console.print(f"Rules: {', '.join(f'{r.name} ({r.title})' for r in RULES.values())}")
+        listing = listing_of(
+            "The field's models, for any task (--model, --add-model; 'field' for all of them)",
+            "model", "what it is", "parameters", "needs",
+        )  # fmt: skip
+        for name, model in FIELD.items():
+            made = model()
+            parameters = ", ".join(p.name for p in made.parameters)
+            listing.add_row(name, made.title, parameters, ", ".join(sorted(made.needs)))
+        console.print(listing)
+        console.print(
+            f"In the cells of a partition: 'q-learning(ByShape)'; as --rule: {', '.join(IN_CELLS)}."
+            "\nAdded to any model, as 'ByShape+lapse': "
+            + "; ".join(f"{a.name} ({a.title})" for a in ADJUSTMENTS.values())
+            + ".\nA model of your own: my_module:MyModel (docs/models.md).",
+            soft_wrap=True,
+        )
         console.print("Next: howlearn models --task five-four")
         return
-    chosen = Task.load(task).with_rule(rule_named(rule.value, form.value, max_rate))
+    chosen = Task.load(task).with_rule(learning_named(rule.value, form.value, max_rate))
     listing = listing_of(f"Models of {chosen.name}", "model", "parameters", "rule", "cells")
     for model in chosen.models:
         units = model.units
-        rules = ", ".join(dict.fromkeys(f"{u.rule.title} ({u.rule.form})" for u in units))
+        rules = ", ".join(dict.fromkeys(_learning(unit.rule) for unit in units))
         cells = "  ".join(unit.name for unit in units)
         listing.add_row(model.name, str(len(model.owned)), rules, cells)
     console.print(listing)
     console.print(
         "Also available: 'NAME (one rate)' for models with several cells, and Coin, which does not "
-        f"learn (its parameters: {', '.join(f'p({a})' for a in chosen.actions[:-1])}).",
+        f"learn (its parameters: {', '.join(f'p({a})' for a in chosen.actions[:-1])}); the field's "
+        "models and your own: howlearn models.",
         soft_wrap=True,
     )
+
+
+def _learning(rule: Any) -> str:
+    return f"{rule.title} ({rule.form})" if hasattr(rule, "form") else rule.title

@@ -21,6 +21,11 @@ class RuleName(StrEnum):
     gradient = "gradient"
     exp3 = "exp3"
     exp3_ix = "exp3-ix"
+    q_learning = "q-learning"
+    q_two_rates = "q-two-rates"
+    q_forgetting = "q-forgetting"
+    q_perseveration = "q-perseveration"
+    win_stay_lose_shift = "win-stay-lose-shift"
 
 
 class FormName(StrEnum):
@@ -102,7 +107,9 @@ ModelNames = Annotated[
         "--model",
         metavar="NAME",
         help="A candidate, in place of the task's; may be repeated. 'NAME (one rate)' has one "
-        "rate for all cells, Coin does not learn.",
+        "rate for all cells, Coin does not learn; q-learning, alcove … ('field': all that "
+        "`howlearn models` lists), 'q-learning(NAME)' in the cells of a model; 'NAME+lapse', "
+        "+bias, +stickiness. my_module:MyModel is a model of your own: its code is run.",
         rich_help_panel=MODELS,
     ),
 ]
@@ -111,7 +118,7 @@ AddModel = Annotated[
     typer.Option(
         "--add-model",
         metavar="NAME",
-        help="A further candidate; may be repeated.",
+        help="A further candidate, named as for --model; may be repeated.",
         rich_help_panel=MODELS,
     ),
 ]

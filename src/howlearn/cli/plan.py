@@ -102,7 +102,7 @@ def plan(
     show.default_task(task)
     chosen = task_with(task, rule.value, form.value, max_rate, order and order.value)
     asked = {"model": model or [], "add_model": add_model or [], "one_rate": one_rate}
-    models = chosen_models(chosen.models, asked, f"task {chosen.name}")
+    models = chosen_models(chosen.models, asked, f"task {chosen.name}", chosen.n_features)
     show.same_models(models)
     numbers = parse_counts(trials, "--trials")
     people = parse_counts(learners, "--learners")

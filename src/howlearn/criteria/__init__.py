@@ -55,7 +55,5 @@ def criterion_named(text: str) -> Criterion:
     except HowlearnError as error:
         raise HowlearnError(f"criterion {text!r}: {error}") from None
     except (SyntaxError, ValueError, TypeError):
-        known = (
-            "penalized(c=0.012), holdout(split=0.5), prequential(blocks=5, start=0.5), aic, bic"
-        )
+        known = "penalized(c=0.012), holdout(split=0.5), prequential(blocks=5, start=0.5), aic, bic"
         raise HowlearnError(f"there is no criterion {text!r}; the criteria are {known}") from None

@@ -27,9 +27,7 @@ class Likelihoods(Protocol):
 
     def rest(self, truncation: Truncation) -> NDArray[np.float64]: ...
 
-    def between(
-        self, truncation: Truncation, following: Truncation
-    ) -> NDArray[np.float64]: ...
+    def between(self, truncation: Truncation, following: Truncation) -> NDArray[np.float64]: ...
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ DIGITS = 12  # of a share, so that 0.5 + 0.5·1/5 is the 0.6 of a hold-out, not 
 class Prequential(Criterion):
     """Refit before each block of later trials, and score the block: Dawid (1984).
 
-    The trials after the first ⌊start·n⌋ are cut into ``blocks`` of about equal length. Each block is
+    The trials after the first ⌊start·n⌋ are cut into ``blocks`` of about equal length. Each is
     scored at the parameters fitted on all trials before it, with the state carried on. Every
     probability depends on the past only, so that Theorem 1 of Aubert et al. (2025) holds as for a
     hold-out at ``start``; with one block it is that hold-out.
@@ -47,8 +47,7 @@ class Prequential(Criterion):
         return (start, *(round(start + step * i, DIGITS) for i in range(1, self.blocks)))
 
     def scores(self, fits: Likelihoods) -> Scores:
-        first = self.truncations[0]
-        score = fits.rest(self.truncations[-1])
-        for before, following in pairwise(self.truncations):
-            score = score + fits.between(before, following)
-        return Scores(fits.n_scored - fits.n_fitted(first), score, np.zeros_like(score))
+        ends = (*self.truncations, ALL)
+        score = np.sum([fits.between(*block) for block in pairwise(ends)], axis=0)
+        left = fits.n_scored - fits.n_fitted(ends[0])
+        return Scores(left, score, np.zeros_like(score))

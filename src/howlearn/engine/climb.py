@@ -82,7 +82,9 @@ def climb(
         before = slope[active]
         slope[active] = hill.slope(active, new)
         learned = ~lost
-        _learn(inverse, fresh, active[learned], (new - at)[learned], (before - slope[active])[learned])
+        _learn(
+            inverse, fresh, active[learned], (new - at)[learned], (before - slope[active])[learned]
+        )
         fresh[active[lost]] = True
     return u, value
 

@@ -173,10 +173,12 @@ def source(first: Any, adjustments: tuple[Any, ...] = ()) -> str:
     n = len(adjustments)
     numbers = range(1, n + 1)
     starts = ["start_first(world, x, index)", *(f"_start_{i}(world)" for i in numbers)]
+    adjust = [f"    _adjust_{i}(state[{i}], shown, {_slice(i)}, out)\n" for i in numbers]
+    update = [f"_update_{i}(state[{i}], trial, {_slice(i)})" for i in numbers]
     return text + _TOGETHER.format(
         starts=", ".join(starts) + ",",
-        adjustments="".join(f"    _adjust_{i}(state[{i}], shown, {_slice(i)}, out)\n" for i in numbers),
-        updates="; ".join(f"_update_{i}(state[{i}], trial, {_slice(i)})" for i in numbers) or "pass",
+        adjustments="".join(adjust),
+        updates="; ".join(update) or "pass",
     )
 
 

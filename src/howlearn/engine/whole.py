@@ -119,8 +119,8 @@ class Likelihood:
         self.whole, self.module = whole, whole.module
         self.stage, self.columns = whole.stage(setting), records.columns
         self.offsets = records.offsets
-        self.analytic = whole.first.gradient is not None if hasattr(whole.first, "gradient") else False
-        self.analytic = self.analytic and not whole.adjustments
+        given = getattr(whole.first, "gradient", None) is not None
+        self.analytic = given and not whole.adjustments
 
     def at(self, learner: NDArray[np.int64], x: Floats, marks: NDArray[np.int64]) -> Floats:
         """Log-likelihoods [problem, mark] of the trials before each mark, at parameters x."""
@@ -142,7 +142,9 @@ class Likelihood:
         out = np.empty_like(u)
         if self.analytic:
             self.module.slopes(self.stage, self.columns, self.offsets, learner, x, marks, out)
-            return out * np.stack([p.slope(u[:, d]) for d, p in enumerate(whole.parameters)], axis=1)
+            return out * np.stack(
+                [p.slope(u[:, d]) for d, p in enumerate(whole.parameters)], axis=1
+            )
         step = STEP * whole.ends
         below, above = np.maximum(u - step, 0.0), np.minimum(u + step, whole.ends)
         self.module.differences(
@@ -159,10 +161,8 @@ class Likelihood:
         return np.nan_to_num(out / (above - below), nan=0.0, posinf=0.0, neginf=0.0)
 
 
-def replay(
-    whole: Whole, setting: Setting, records: Records, x: Floats
-) -> tuple[Floats, Floats]:
-    """One learner's log-probabilities [trial, action] and latents [trial, …]; 0 and NaN elsewhere."""
+def replay(whole: Whole, setting: Setting, records: Records, x: Floats) -> tuple[Floats, Floats]:
+    """One learner's log-probabilities [trial, action] and latents [trial, …]."""
     out = np.zeros((len(records.context), setting.n_actions))
     latents = np.full((len(records.context), whole.n_latents), np.nan)
     x = np.ascontiguousarray(x)

@@ -13,13 +13,12 @@ from howlearn.engine.whole import Likelihood, Records, Setting, Whole
 from howlearn.errors import HowlearnError
 from howlearn.fitting.fits import Fits
 from howlearn.fitting.partitions import Plan, block_of
-from howlearn.fitting.setting import records_of, setting_of
 from howlearn.fitting.truncation import ALL, Truncation, marks_of, sizes_of
-from howlearn.fitting.whole import by_cells
-from howlearn.fitting.wholes import whole_of, whole_of_unit
 from howlearn.model import Model
 from howlearn.models import Coin, PartitionModel
 from howlearn.models.partition_model import Unit
+from howlearn.staging.setting import records_of, setting_of
+from howlearn.staging.wholes import by_cells, whole_of, whole_of_unit
 from howlearn.study import Study
 
 Floats = NDArray[np.float64]

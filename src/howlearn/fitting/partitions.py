@@ -42,6 +42,7 @@ class Plan:
         for model in models:
             model.check_covers(contexts)
             for unit in model.units:
+                assert isinstance(unit.rule, Rule)
                 same_rule = units.setdefault(unit.rule, {})
                 same_rule.setdefault(unit, len(same_rule))
         layouts = {
@@ -135,9 +136,7 @@ class _Draft:
 def _draft(place: Place, found: UnitFits) -> _Draft:
     """Put a model's units together, and give cells without information the others' mean."""
     status = found.status[:, :, place.parameters]
-    theta = filled(
-        place.model, found.theta[:, :, place.parameters], status >= Statuses.FLAT
-    )
+    theta = filled(place.model, found.theta[:, :, place.parameters], status >= Statuses.FLAT)
     return _Draft(
         place, theta, status, found.value[:, :, place.units], found.total[:, :, place.units]
     )

@@ -8,12 +8,11 @@ from numpy.typing import NDArray
 from howlearn.engine.units import replay_unit
 from howlearn.engine.whole import replay
 from howlearn.fitting.partitions import Plan, block_of
-from howlearn.fitting.setting import records_of, setting_of
-from howlearn.fitting.whole import by_cells
-from howlearn.fitting.wholes import whole_of, whole_of_unit
 from howlearn.model import Model
 from howlearn.models import Coin, PartitionModel
 from howlearn.rule import Rule
+from howlearn.staging.setting import records_of, setting_of
+from howlearn.staging.wholes import by_cells, whole_of, whole_of_unit
 from howlearn.study import Study
 
 
@@ -33,7 +32,8 @@ def replayed(
         # A trial belongs to one unit; the others leave 0 and NaN there.
         out = log_p if out is None else out + log_p
         latents = look if latents is None else np.where(np.isnan(latents), look, latents)
-    assert out is not None and latents is not None
+    assert out is not None
+    assert latents is not None
     return out, latents
 
 

@@ -14,11 +14,12 @@ from howlearn.fitting.coin import fit_coin
 from howlearn.fitting.fits import Fits, joined
 from howlearn.fitting.partitions import Plan as CellPlan
 from howlearn.fitting.partitions import fit_partitions
-from howlearn.fitting.whole import WholePlan, by_cells, fit_wholes
 from howlearn.fitting.truncation import ALL, Truncation, marks_of, sizes_of
+from howlearn.fitting.whole import WholePlan, fit_wholes
 from howlearn.model import Model
 from howlearn.models import Coin, PartitionModel
 from howlearn.models.adjustment import Adjusted
+from howlearn.staging.wholes import by_cells
 from howlearn.study import Study
 
 BLOCK = 50  # learners handled together: enough work per call, little enough memory

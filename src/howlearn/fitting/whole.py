@@ -13,22 +13,14 @@ from howlearn.engine.tops import Tops, highest
 from howlearn.engine.whole import Likelihood, Records, Setting, Whole
 from howlearn.fitting.fits import ModelFits
 from howlearn.fitting.partitions import filled
-from howlearn.fitting.setting import records_of, setting_of
-from howlearn.fitting.wholes import check_needs, whole_of, whole_of_unit
 from howlearn.model import Model
 from howlearn.models.adjustment import Adjusted
 from howlearn.models.partition_model import PartitionModel, Unit
-from howlearn.rule import Rule
+from howlearn.staging.setting import records_of, setting_of
+from howlearn.staging.wholes import check_needs, whole_of, whole_of_unit
 from howlearn.study import Study
 
 Floats = NDArray[np.float64]
-
-
-def by_cells(model: Model) -> bool:
-    """Whether a model is fitted cell by cell, exactly."""
-    if not isinstance(model, PartitionModel):
-        return False
-    return all(isinstance(unit.rule, Rule) for unit in model.units)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,9 +114,7 @@ class _Work:
         return found[:, :, 0], np.where(np.isnan(rest), -np.inf, rest)
 
 
-def _of_whole(
-    model: Model, whole: Whole, work: _Work, known: dict[str, ModelFits]
-) -> ModelFits:
+def _of_whole(model: Model, whole: Whole, work: _Work, known: dict[str, ModelFits]) -> ModelFits:
     guesses = None
     if isinstance(model, Adjusted) and model.base.name in known:
         # A model that contains another is never worse than it.
@@ -173,5 +163,13 @@ def _of_units(
         value,
         rest,
         counted,
-        np.nanmin([each.agreement for each in tops], axis=0) if len(tops) > 1 else tops[0].agreement,
+        np.nanmin([each.agreement for each in tops], axis=0)
+        if len(tops) > 1
+        else tops[0].agreement,
     )
+
+
+def _least(agreements: Sequence[Floats]) -> Floats:
+    """The smallest agreement among a model's units; NaN only where none was searched."""
+    least = np.min([np.nan_to_num(each, nan=np.inf) for each in agreements], axis=0)
+    return np.where(np.isinf(least), np.nan, least)

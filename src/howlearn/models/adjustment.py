@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from howlearn.errors import HowlearnError
 from howlearn.model import Model
+from howlearn.models.coin import Coin
 from howlearn.models.partition_model import PartitionModel
 from howlearn.rule import Parameter
 
@@ -54,10 +55,14 @@ class Adjusted(Model):
         names = [adjustment.name for adjustment in self.adjustments]
         if len(set(names)) < len(names):
             raise HowlearnError(f"{self.name}: an adjustment can be made once only")
-        if isinstance(self.base, PartitionModel) and isinstance(self.base.rules, tuple):
-            if len(set(self.base.rules)) > 1:
-                raise HowlearnError(f"{self.name}: the cells of {self.base.name} differ in their "
-                                    "rules, and can be adjusted only where they share one")
+        rules = self.base.rules if isinstance(self.base, PartitionModel) else ()
+        if isinstance(rules, tuple) and len(set(rules)) > 1:
+            raise HowlearnError(
+                f"{self.name}: the cells of {self.base.name} differ in their rules, and can be "
+                "adjusted only where they share one"
+            )
+        if isinstance(self.base, Coin):
+            raise HowlearnError(f"{self.name}: a coin does not learn, so nothing can be adjusted")
 
     @cached_property
     def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -66,10 +71,6 @@ class Adjusted(Model):
     @property
     def needs(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.base.needs
-
-    @property
-    def latents(self) -> tuple[str, ...]:
-        return self.base.latents
 
     def owners(self, actions: Sequence[str]) -> tuple[tuple[str, Parameter], ...]:
         mine = [("all", p) for each in self.adjustments for p in each.parameters(actions)]

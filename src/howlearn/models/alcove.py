@@ -10,9 +10,8 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from howlearn.model import Model
-from howlearn.models.teacher import RUNAWAY, teacher
+from howlearn.models.network import RUNAWAY, probabilities, teacher
 from howlearn.rule import Parameter
-from howlearn.world import log_softmax
 
 
 class AlcoveState(NamedTuple):
@@ -20,8 +19,10 @@ class AlcoveState(NamedTuple):
 
     exemplars: NDArray[np.float64]  # [context, feature]
     attention: NDArray[np.float64]  # [feature]
+    fall: NDArray[np.float64]  # [feature]: exp(−c·attention), kept since exp is what takes time
     weights: NDArray[np.float64]  # [context, action]
     active: NDArray[np.float64]  # [context]: room for the activations of an update
+    blame: NDArray[np.float64]  # [context]: and for what they do to the errors
     error: NDArray[np.float64]  # [action]: room for its outputs and errors
 
 
@@ -41,6 +42,53 @@ def activation(exemplars, j, x, attention, c):
     for i in range(len(attention)):
         distance += attention[i] * apart(exemplars[j, i], x[i])
     return np.exp(-c * distance)
+
+
+@register_jitable
+def near(exemplars, x, j, attention, fall, c):
+    """The same for exemplar j in context x, with exp(−c·α_i) at hand: words need no other."""
+    a, between = 1.0, 0.0
+    for i in range(len(attention)):
+        d = apart(exemplars[j, i], exemplars[x, i])
+        a *= fall[i] if d == 1.0 else 1.0
+        between += attention[i] * d if d < 1.0 else 0.0
+    return a * np.exp(-c * between) if between > 0.0 else a
+
+
+@register_jitable
+def outputs(exemplars, attention, fall, weights, x, c, out):
+    """out_k = Σ_j w_kj·a_j."""
+    # Two at a time: sums in registers are much faster than sums in a short array.
+    for k in range(0, len(out), 2):
+        other = min(k + 1, len(out) - 1)
+        one, two = 0.0, 0.0
+        for j in range(len(exemplars)):
+            a = near(exemplars, x, j, attention, fall, c)
+            one += weights[j, k] * a
+            two += weights[j, other] * a
+        out[k], out[other] = one, two
+
+
+@register_jitable
+def humble_errors(trial, out):
+    """Turn outputs into errors, in place; whether there is anything to learn from them.
+
+    A teacher is humble who does not mind outputs that are beyond what is taught.
+    """
+    learns = False
+    for k in range(len(out)):
+        if abs(out[k]) > RUNAWAY:
+            return False
+    for k in range(len(out)):
+        told = teacher(trial, k)
+        if told > 0.0:
+            out[k] = max(1.0, out[k]) - out[k]
+        elif told < 0.0:
+            out[k] = min(-1.0, out[k]) - out[k]
+        else:
+            out[k] = 0.0
+        learns = learns or out[k] != 0.0
+    return learns
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,65 +119,56 @@ class Alcove(Model):
     )
 
     @staticmethod
-    def start(world):
+    def start(world, theta):
         n_contexts, n_features = world.features.shape
         return AlcoveState(
             world.features,
             np.full(n_features, 1.0 / n_features),
+            np.full(n_features, np.exp(-theta.c / n_features)),
             np.zeros((n_contexts, world.n_actions)),
+            np.zeros(n_contexts),
             np.zeros(n_contexts),
             np.zeros(world.n_actions),
         )
 
     @staticmethod
     def log_policy(state, shown, theta, out):
-        exemplars, attention, weights = state.exemplars, state.attention, state.weights
-        out[:] = 0.0
-        for j in range(len(exemplars)):
-            a = activation(exemplars, j, shown.features, attention, theta.c)
-            for k in range(len(out)):
-                out[k] += weights[j, k] * a
-        for k in range(len(out)):
-            out[k] *= theta.phi
-        log_softmax(out)
+        exemplars, attention, fall, weights = state[:4]
+        outputs(exemplars, attention, fall, weights, shown.context, theta.c, out)
+        probabilities(theta.phi, out)
 
     @staticmethod
     def update(state, trial, theta):
-        exemplars, attention, weights, active, error = state
-        n, x = len(exemplars), trial.features
-        error[:] = 0.0
+        exemplars, attention, fall, weights, active, blame, error = state
+        n, n_actions, x = len(exemplars), len(error), trial.context
         for j in range(n):
-            active[j] = activation(exemplars, j, x, attention, theta.c)
-            for k in range(len(error)):
-                error[k] += weights[j, k] * active[j]
-        for k in range(len(error)):
-            if abs(error[k]) > RUNAWAY:
-                return
-        for k in range(len(error)):
-            told = teacher(trial, k)
-            if told > 0.0:
-                error[k] = max(1.0, error[k]) - error[k]
-            elif told < 0.0:
-                error[k] = min(-1.0, error[k]) - error[k]
-            else:
-                error[k] = 0.0
+            active[j] = near(exemplars, x, j, attention, fall, theta.c)
+        for k in range(n_actions):
+            out = 0.0
+            for j in range(n):
+                out += weights[j, k] * active[j]
+            error[k] = out
+        if not humble_errors(trial, error):
+            return
         for j in range(n):
-            blame = 0.0
-            for k in range(len(error)):
-                blame += error[k] * weights[j, k]
-                weights[j, k] += theta.lambda_w * error[k] * active[j]
-            active[j] *= blame
+            total = 0.0
+            for k in range(n_actions):
+                total += error[k] * weights[j, k]
+            blame[j] = total * active[j]
+        for k in range(n_actions):
+            step = theta.lambda_w * error[k]
+            for j in range(n):
+                weights[j, k] += step * active[j]
         for i in range(len(attention)):
             slope = 0.0
             for j in range(n):
-                slope += active[j] * apart(exemplars[j, i], x[i])
+                slope += blame[j] * apart(exemplars[j, i], exemplars[x, i])
             attention[i] = max(0.0, attention[i] - theta.lambda_alpha * theta.c * slope)
+            fall[i] = np.exp(-theta.c * attention[i])
 
     @staticmethod
     def observe(state, trial, theta, out):
-        n_features = len(state.attention)
-        out[:n_features] = state.attention
-        out[n_features:] = 0.0
-        for j in range(len(state.exemplars)):
-            a = activation(state.exemplars, j, trial.features, state.attention, theta.c)
-            out[n_features:] += state.weights[j] * a
+        exemplars, attention, fall, weights = state[:4]
+        n = len(attention)
+        out[:n] = attention
+        outputs(exemplars, attention, fall, weights, trial.context, theta.c, out[n:])

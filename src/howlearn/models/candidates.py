@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from howlearn.errors import HowlearnError
-from howlearn.models.coin import Coin
+from howlearn.model import Model
 from howlearn.models.partition_model import PartitionModel
 from howlearn.partition import Partition
 from howlearn.rule import Rule
@@ -20,7 +20,7 @@ from howlearn.study import Study
 def candidates(
     contexts: Sequence[str],
     features: Mapping[str, Mapping[str, str]] | None = None,
-    rule: Rule = GradientBandit(),  # noqa: B008  (frozen)
+    rule: Rule | Model = GradientBandit(),  # noqa: B008  (frozen)
 ) -> tuple[PartitionModel, ...]:
     """One cell, one per context, one per value of each feature and of each pair of features.
 
@@ -56,25 +56,6 @@ def one_rate_versions(models: Iterable[PartitionModel]) -> tuple[PartitionModel,
         for model in models
         if len(model.units) > 1 and len({unit.rule for unit in model.units}) == 1
     )
-
-
-def model_named(
-    models: Sequence[PartitionModel], name: str, whose: str = "the data"
-) -> PartitionModel | Coin:
-    """The model of that name; ``NAME (one rate)`` has one rate for all cells, Coin is always there.
-
-    >>> model_named(candidates(["1", "2"]), "OnePerItem (one rate)").rates
-    'shared'
-    """
-    own = {model.name: model for model in models}
-    shared = {model.name: model for model in one_rate_versions(models)}
-    known = {**shared, **own, "Coin": Coin()}
-    if name not in known:
-        raise HowlearnError(
-            f"{whose} has no model {name!r}; its models are {', '.join(own)} and Coin, and those "
-            f"with several cells also as 'NAME (one rate)'"
-        )
-    return known[name]
 
 
 MANY_CONTEXTS = 20  # that a learner may meet however few the trials are

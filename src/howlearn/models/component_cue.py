@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.model import Model
-from howlearn.models.teacher import RUNAWAY, teacher
+from howlearn.models.network import RUNAWAY, probabilities, teacher
 from howlearn.rule import Parameter
-from howlearn.world import log_softmax
 
 
 class ComponentCueState(NamedTuple):
@@ -61,8 +60,8 @@ class ComponentCue(Model):
             total = 0.0
             for i in range(state.inputs.shape[1]):
                 total += state.weights[state.inputs[shown.context, i], k]
-            out[k] = theta.phi * total
-        log_softmax(out)
+            out[k] = total
+        probabilities(theta.phi, out)
 
     @staticmethod
     def update(state, trial, theta):

@@ -57,8 +57,10 @@ class PartitionModel(Model):
         rules = self.rules if isinstance(self.rules, tuple) else (self.rules,)
         for rule in rules:
             if isinstance(rule, Model) and rule.cells == "none":
-                raise HowlearnError(f"model {rule.name} makes no use of cells, so it cannot learn "
-                                    f"in each cell of {self.name}")
+                raise HowlearnError(
+                    f"model {rule.name} makes no use of cells, so it cannot learn "
+                    f"in each cell of {self.name}"
+                )
             if not isinstance(rule, Rule | Model):
                 raise HowlearnError(
                     f"model {self.name} needs rules such as GradientBandit(), not {self.rules!r}"

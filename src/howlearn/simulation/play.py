@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from howlearn.engine import compile as compiled
 from howlearn.engine.layout import LEARNED, RESET, SCORED
+from howlearn.engine.whole import Records
 from howlearn.errors import HowlearnError
 from howlearn.model import Model
 from howlearn.models import Coin
@@ -34,6 +35,7 @@ def simulate(
     like: Study | None = None,
     who: NDArray[np.integer] | None = None,
     as_published: bool = False,
+    forgone: bool = False,
     first: int = 0,
 ) -> Study:
     """Learners who follow ``model`` in ``task``; learner i depends on (seed, i) alone.
@@ -43,14 +45,15 @@ def simulate(
     were shown, one after the other and over again, or those that ``who`` numbers; the task's
     rewards and stopping rule apply anew, and without a task rewards are drawn from the records.
     ``as_published`` repeats the mistake of the paper's generator: the first reward of every cell is
-    wrong. ``first`` is the number of the first learner.
+    wrong. With ``forgone`` learners are also told what the other actions would have earned, as
+    they are where the recorded ones were. ``first`` is the number of the first learner.
 
     >>> from howlearn import Task
     >>> study = simulate(Task.load("five-four"), "ByShape", {"eta": 0.03}, learners=3, trials=50)
     >>> len(study), study.n_scored.tolist()
     (3, [50, 50, 50])
     """
-    stage = stage_for(task, model, trials, like, as_published)
+    stage = stage_for(task, model, trials, like, as_published, forgone)
     given = None
     if isinstance(parameters, np.ndarray):
         given = checked(stage.model, parameters, stage.actions)
@@ -64,7 +67,7 @@ def simulate(
     assert given is not None
     if who is None:
         who = np.arange(learners) % (len(like) if like is not None else learners)
-    played = []
+    played: list[tuple[sequences.Sequence, Floats]] = []
     for k, i in enumerate(numbers):
         random = np.random.default_rng([*seeds, i])
         played.append(_learner(stage, int(who[k]), given[k], random))
@@ -89,8 +92,9 @@ def _check(
 
 def _learner(
     stage: Stage, recorded: int, theta: Floats, random: np.random.Generator
-) -> sequences.Sequence:
-    """One learner's choices and rewards, up to where the task's stopping rule ends them."""
+) -> tuple[sequences.Sequence, Floats]:
+    """One learner's choices and rewards, up to where the task's stopping rule ends them; and what
+    every action would have earned."""
     shown = stage.sequence(recorded, random)
     draws = np.ascontiguousarray(random.random((len(shown), 2)).T)  # one compiled layout for all
     gains = stage.rewards.gains(recorded, shown, draws[1])
@@ -99,11 +103,9 @@ def _learner(
     else:
         _choose(stage, theta, draws[0], gains, shown)
     if stage.task is None or stage.task.stop is None:
-        return shown
+        return shown, gains
     end = _stop(stage.rewards.correct(shown, shown.action), shown.flags, stage.task.stop)
-    return sequences.Sequence(
-        shown.context[:end], shown.flags[:end], shown.action[:end], shown.reward[:end]
-    )
+    return shown.until(end), gains[:end]
 
 
 def _toss(theta: Floats, draws: Floats, gains: Floats, shown: sequences.Sequence) -> None:
@@ -136,6 +138,33 @@ def _choose(
             shown.action,
             shown.reward,
         )
+    for whole, mine in stage.wholes:
+        records = records_from(shown)
+        whole.module.play(
+            whole.stage(stage.setting),
+            records.columns,
+            draws,
+            gains,
+            first_gains,
+            stage.tells,
+            np.ascontiguousarray(theta[mine]),
+            shown.action,
+            shown.reward,
+        )
+
+
+def records_from(shown: sequences.Sequence) -> Records:
+    """What is shown, as the compiled loops take it."""
+    return Records(
+        np.array([0, len(shown)]),
+        shown.context.astype(np.int32),
+        shown.action,
+        shown.reward,
+        shown.flags,
+        np.empty((0, 2)),
+        np.empty(0, bool) if shown.episode_end is None else shown.episode_end,
+        np.empty(0) if shown.duration is None else shown.duration,
+    )
 
 
 def _stop(correct: NDArray[np.bool_], flags: NDArray[np.uint8], in_a_row: int) -> int:
@@ -151,19 +180,33 @@ def _stop(correct: NDArray[np.bool_], flags: NDArray[np.uint8], in_a_row: int) -
     return int(reached[0]) + 1 if len(reached) else len(correct)
 
 
-def _study(stage: Stage, played: Sequence[sequences.Sequence], first: int) -> Study:
-    flags = np.concatenate([each.flags for each in played])
+def _study(stage: Stage, played: Sequence[tuple[sequences.Sequence, Floats]], first: int) -> Study:
+    shown = [each for each, _ in played]
+    flags = np.concatenate([each.flags for each in shown])
+    action = np.concatenate([each.action for each in shown])
+    told = None
+    if stage.tells:
+        told = np.concatenate([gains for _, gains in played])
+        told[np.arange(len(action)), action] = np.nan
+        told[(flags & LEARNED) == 0] = np.nan
+    ends = [each.episode_end for each in shown if each.episode_end is not None]
+    times = [each.duration for each in shown if each.duration is not None]
     return Study(
-        learners=tuple(str(first + i + 1) for i in range(len(played))),
-        starts=np.cumsum([0, *(len(each) for each in played)], dtype=np.int64),
+        learners=tuple(str(first + i + 1) for i in range(len(shown))),
+        starts=np.cumsum([0, *(len(each) for each in shown)], dtype=np.int64),
         contexts=stage.contexts,
         actions=stage.actions,
-        context=np.concatenate([each.context for each in played]).astype(np.int32),
-        action=np.concatenate([each.action for each in played]),
-        reward=np.concatenate([each.reward for each in played]),
+        context=np.concatenate([each.context for each in shown]).astype(np.int32),
+        action=action,
+        reward=np.concatenate([each.reward for each in shown]),
         scored=(flags & SCORED) > 0,
         learned=(flags & LEARNED) > 0,
         reset=(flags & RESET) > 0,
         reward_range=stage.reward_range,
         features=stage.features,
+        forgone=told,
+        episode_end=np.concatenate(ends) if ends else None,
+        duration=np.concatenate(times) if times else None,
+        right_wrong=stage.rewards.right_wrong,
+        answers=stage.setting.answers.astype(np.int16),
     )

@@ -11,12 +11,18 @@ from howlearn.engine.layout import RESET
 from howlearn.simulation.sequences import Sequence
 from howlearn.study import Study, Trials
 from howlearn.task import Task
+from howlearn.task.schedule import Schedule
 
 Floats = NDArray[np.float64]
 
 
 class Rewards(Protocol):
     """Where the rewards of simulated learners come from."""
+
+    @property
+    def right_wrong(self) -> tuple[float, float] | None:
+        """The rewards for wrong and right, where there are no others."""
+        ...
 
     def gains(self, learner: int, sequence: Sequence, u: Floats) -> Floats:
         """What each action would earn: [trial, action]; u[trial] is uniform."""
@@ -34,6 +40,7 @@ class TaskRewards:
         self.schedule = task.schedule()
         self.certain = bool(np.all(self.schedule.probability == 1))
         self.numbers = item_numbers(task)
+        self.right_wrong = _two(self.schedule)
 
     def gains(self, learner: int, sequence: Sequence, u: Floats) -> Floats:
         at = (self._phase(sequence), sequence.context)
@@ -62,6 +69,13 @@ class TaskRewards:
         return np.column_stack([number, self.schedule.reward[at][:, :-1]])
 
 
+def _two(schedule: Schedule) -> tuple[float, float] | None:
+    paid = schedule.reward[schedule.probability > 0]
+    unpaid = schedule.otherwise[schedule.probability < 1]
+    found = np.unique(np.concatenate([paid, unpaid]))
+    return (float(found[0]), float(found[1])) if len(found) == 2 else None
+
+
 def item_numbers(task: Task) -> Floats:
     """The contexts' names as numbers, or their places from 1 on.
 
@@ -86,7 +100,7 @@ class RecordedRewards:
     """
 
     def __init__(self, study: Study) -> None:
-        self.study = study
+        self.study, self.right_wrong = study, study.right_wrong
         self.shape = (len(study.contexts), len(study.actions))
         paid = study.learned & np.isfinite(study.reward)
         first = np.zeros(len(study.context), bool)

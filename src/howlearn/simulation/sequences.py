@@ -21,9 +21,23 @@ class Sequence:
     flags: NDArray[np.uint8]
     action: NDArray[np.int16]
     reward: NDArray[np.float64]
+    episode_end: NDArray[np.bool_] | None = None
+    duration: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.context)
+
+    def until(self, end: int) -> Sequence:
+        """The first trials."""
+        ends, times = self.episode_end, self.duration
+        return Sequence(
+            self.context[:end],
+            self.flags[:end],
+            self.action[:end],
+            self.reward[:end],
+            None if ends is None else ends[:end],
+            None if times is None else times[:end],
+        )
 
 
 def by_task(task: Task, trials: int, random: np.random.Generator) -> Sequence:
@@ -44,12 +58,15 @@ def by_task(task: Task, trials: int, random: np.random.Generator) -> Sequence:
 def as_recorded(study: Study, learner: int, code: NDArray[np.int64]) -> Sequence:
     """The contexts of a recorded learner, with its instructed choices, tests and new starts."""
     trials = study[learner]
+    mine = slice(int(study.starts[learner]), int(study.starts[learner + 1]))
     flags = SCORED * trials.scored + LEARNED * trials.learned + RESET * trials.reset
     return Sequence(
         code[trials.context],
         flags.astype(np.uint8),
         trials.action.astype(np.int16),
         trials.reward.copy(),
+        None if study.episode_end is None else study.episode_end[mine],
+        None if study.duration is None else study.duration[mine],
     )
 
 

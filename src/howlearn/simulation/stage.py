@@ -8,12 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.engine.whole import Setting, Whole
 from howlearn.errors import HowlearnError
 from howlearn.model import Model
-from howlearn.models import PartitionModel
+from howlearn.models import Coin, PartitionModel
+from howlearn.models.adjustment import Adjusted
+from howlearn.reading.answers import answers_of
 from howlearn.rule import Rule
 from howlearn.simulation import sequences
 from howlearn.simulation.rewards import RecordedRewards, Rewards, TaskRewards, item_numbers
+from howlearn.staging.setting import setting_for
+from howlearn.staging.wholes import by_cells, check_needs, whole_of, whole_of_unit
 from howlearn.study import Study
 from howlearn.task import Task
 
@@ -33,7 +38,10 @@ class Stage:
     rewards: Rewards
     codes: NDArray[np.int64]  # of the recorded contexts
     cells: list[tuple[Rule, NDArray[np.int64], NDArray[np.int64]]]  # see _cells
+    wholes: list[tuple[Whole, NDArray[np.int64]]]  # see _wholes
+    setting: Setting
     as_published: bool
+    tells: bool  # whether learners are also told what the other actions would have earned
 
     def sequence(self, recorded: int, random: np.random.Generator) -> sequences.Sequence:
         """What a learner is shown: what a recorded one was, or the task's order."""
@@ -49,6 +57,7 @@ def stage_for(
     trials: int | None,
     like: Study | None,
     as_published: bool,
+    tells: bool = False,
 ) -> Stage:
     """Where learners are simulated, checked: in a task, or among the records of a study."""
     task = Task.load(task) if isinstance(task, str) else task
@@ -60,8 +69,9 @@ def stage_for(
         if task is None:
             raise HowlearnError("without a task a model is given itself, not by its name")
         model = task.model(model)
-    if isinstance(model, PartitionModel):
-        model.check_covers(world.contexts)
+    base = model.base if isinstance(model, Adjusted) else model
+    if isinstance(base, PartitionModel):
+        base.check_covers(world.contexts)
     if as_published and not told:
         raise HowlearnError("the mistake in the paper's generator can be made in a task only")
     if like is not None and not len(like):
@@ -78,6 +88,14 @@ def stage_for(
     ends = [*world.reward_range, *(like.reward_range if like is not None else ())]
     if as_published and isinstance(world, Task):
         ends += item_numbers(world).tolist()
+    setting = setting_for(
+        world.contexts,
+        world.actions,
+        world.features,
+        (float(min(ends)), float(max(ends))),
+        rewards.right_wrong,
+        answers_of(task) if told else like.answers if like is not None else None,
+    )
     return Stage(
         model,
         world.actions,
@@ -90,7 +108,10 @@ def stage_for(
         rewards,
         codes,
         _cells(model, world.contexts),
+        _wholes(model, world.contexts, world.actions, setting),
+        setting,
         as_published,
+        tells or (like is not None and like.forgone is not None),
     )
 
 
@@ -98,14 +119,34 @@ def _cells(
     model: Model, contexts: Sequence[str]
 ) -> list[tuple[Rule, NDArray[np.int64], NDArray[np.int64]]]:
     """By rule: the cell of every context (−1: another rule's), and each cell's parameters."""
-    if not isinstance(model, PartitionModel):
+    if not isinstance(model, PartitionModel) or not by_cells(model):
         return []
     code = {name: i for i, name in enumerate(contexts)}
     found: dict[Rule, tuple[NDArray[np.int64], list[NDArray[np.int64]]]] = {}
     numbers = np.arange(len(model.owned), dtype=float)
     for unit, mine in model.by_unit(numbers):
+        assert isinstance(unit.rule, Rule)
         cell_of, places = found.setdefault(unit.rule, (np.full(len(code), -1), []))
         for cell in unit.cells:
             cell_of[[code[c] for c in cell if c in code]] = len(places)
             places.append(mine.astype(np.int64))
     return [(rule, cell_of, np.array(places)) for rule, (cell_of, places) in found.items()]
+
+
+def _wholes(
+    model: Model, contexts: Sequence[str], actions: Sequence[str], setting: Setting
+) -> list[tuple[Whole, NDArray[np.int64]]]:
+    """The parts that are played whole, each with the places of its parameters."""
+    if by_cells(model) or isinstance(model, Coin):
+        return []
+    if not isinstance(model, PartitionModel):
+        check_needs(model, setting)
+        whole = whole_of(model, contexts, actions, setting)
+        return [(whole, np.arange(len(whole.parameters)))]
+    places = model.by_unit(np.arange(len(model.owned), dtype=float))
+    for unit in model.units:
+        if isinstance(unit.rule, Model):
+            check_needs(unit.rule, setting)
+    return [
+        (whole_of_unit(unit, contexts, setting), mine.astype(np.int64)) for unit, mine in places
+    ]

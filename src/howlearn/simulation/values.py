@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from howlearn.errors import HowlearnError
 from howlearn.model import Model
-from howlearn.models import Coin, PartitionModel
+from howlearn.models import Coin
 
 STREAM = 1  # of random numbers for parameters, apart from that for choices
 
@@ -58,9 +58,7 @@ class _Owner:
 
 def owners(model: Model, actions: Sequence[str]) -> list[_Owner]:
     """The parameters of a model, in its own order."""
-    return [
-        _Owner(cell, p.name, p.lower, p.upper, p.default) for cell, p in model.owners(actions)
-    ]
+    return [_Owner(cell, p.name, p.lower, p.upper, p.default) for cell, p in model.owners(actions)]
 
 
 def defaults(model: Model, actions: Sequence[str]) -> dict[str, list[Value]]:

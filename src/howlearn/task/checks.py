@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from howlearn.errors import HowlearnError
+from howlearn.model import Model
 from howlearn.models import PartitionModel
+from howlearn.models.named import IN_CELLS, learning_named
 from howlearn.partition import Partition
 from howlearn.rule import Rule
-from howlearn.rules import RULES, GradientBandit, rule_named
+from howlearn.rules import RULES, GradientBandit
 from howlearn.task.file import Loc, ModelTable, Problem, TaskFile, found
 
 RESERVED = "Coin"  # known to every task
@@ -160,9 +162,9 @@ def _check_rule(table: ModelTable) -> Iterator[Problem]:
     if table.rule is not None and table.rules is not None:
         yield (), "has rule and rules; allowed: one of them"
     if table.rule is not None:
-        yield from _known(table.rule, list(RULES), ("rule",))
+        yield from _known(table.rule, [*RULES, *IN_CELLS], ("rule",))
     for name in table.rules or []:
-        yield from _known(name, list(RULES), ("rules",))
+        yield from _known(name, [*RULES, *IN_CELLS], ("rules",))
     if table.rule is None and table.rules is None:
         for key in ("form", "max_rate"):
             if getattr(table, key) is not None:
@@ -184,9 +186,9 @@ def _build_model(task: TaskFile, table: ModelTable) -> PartitionModel:
     )
 
 
-def _rules(table: ModelTable) -> Rule | tuple[Rule, ...]:
+def _rules(table: ModelTable) -> Rule | Model | tuple[Rule | Model, ...]:
     form = table.form or "gain"
     max_rate = 1.0 if table.max_rate is None else table.max_rate
     if table.rules is not None:
-        return tuple(rule_named(name, form, max_rate) for name in table.rules)
-    return GradientBandit() if table.rule is None else rule_named(table.rule, form, max_rate)
+        return tuple(learning_named(name, form, max_rate) for name in table.rules)
+    return GradientBandit() if table.rule is None else learning_named(table.rule, form, max_rate)

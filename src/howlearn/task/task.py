@@ -8,8 +8,10 @@ from importlib.resources import files
 from pathlib import Path
 
 from howlearn.errors import HowlearnError
-from howlearn.models import Coin, PartitionModel
-from howlearn.models.candidates import candidates, model_named
+from howlearn.model import Model
+from howlearn.models import PartitionModel
+from howlearn.models.candidates import candidates
+from howlearn.models.named import model_named
 from howlearn.rule import Rule
 from howlearn.task.checks import build_models, check_task
 from howlearn.task.file import Order, TaskFile, parse_task_file, task_error
@@ -74,15 +76,22 @@ class Task:
             )
         return _from_text(_text_of(path), str(path))
 
-    def model(self, name: str) -> PartitionModel | Coin:
-        """The model of that name; ``NAME (one rate)`` has one rate for all cells.
+    def model(self, name: str) -> Model:
+        """The model of that name: one of the task's, or any that ``--model`` takes.
 
-        >>> Task.load("five-four").model("ByShape (one rate)").rates
-        'shared'
+        >>> Task.load("five-four").model("ByShape (one rate)").n_parameters(n_actions=2)
+        1
+        >>> Task.load("five-four").model("q-learning(ByShape)+lapse").n_parameters(n_actions=2)
+        3
         """
-        return model_named(self.models, name, f"task {self.name}")
+        return model_named(self.models, name, f"task {self.name}", self.n_features)
 
-    def with_rule(self, rule: Rule) -> Task:
+    @property
+    def n_features(self) -> int:
+        """How many features describe each context."""
+        return len(next(iter(self.features.values()), {}))
+
+    def with_rule(self, rule: Rule | Model) -> Task:
         """The task with this rule in all models that do not name their own.
 
         >>> from howlearn.rules import Exp3

@@ -16,7 +16,8 @@ from howlearn.world import Shown, Trial, World
 # What is the same for all learners comes as `stage`: number of actions and of cells; features,
 # levels, numbers of levels, which are numeric; lowest and highest reward; the rewards for wrong and
 # right; the right answers; the cell of every context (−1: none); the places of each cell's
-# parameters and of the adjustments'. Trials come as `trials`: context, action, reward, flags, forgone, ends, duration.
+# parameters and of the adjustments'. Trials come as `trials`: context, action, reward, flags,
+# forgone, ends, duration.
 
 
 @intrinsic
@@ -153,7 +154,7 @@ def differences(stage, trials, offsets, learner, x, below, above, marks, out):
 def slopes(stage, trials, offsets, learner, x_, marks, out_):
     """The gradient of the likelihood before marks[p, 0], as the model gives it."""
     context, action, reward, flags, forgone, ends, duration = borrowed(trials)
-    features, answers, cell_of, index, edges = borrowed((stage[2], *stage[10:]))
+    features, answers, cell_of, index = borrowed((stage[2], *stage[10:13]))
     n_actions, extent, told = stage[0], stage[6:8], stage[8:10]
     own = (np.full(n_actions, np.nan), np.empty(index.shape[1]))
     unknown, each = borrowed(own)

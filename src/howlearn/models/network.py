@@ -1,9 +1,11 @@
-"""What feedback teaches a network with one output per action."""
+"""What networks with one output per action share: their choices, and what feedback teaches."""
 
 from __future__ import annotations
 
 import numpy as np
 from numba.extending import register_jitable
+
+from howlearn.world import log_softmax
 
 # An output beyond this comes from steps too large to converge: weights stay as they are, since they
 # would overflow.
@@ -25,3 +27,20 @@ def teacher(trial, action):
     if trial.correct >= 0 or action == trial.action:
         return -1.0
     return np.nan
+
+
+@register_jitable
+def probabilities(phi, out):
+    """From outputs to the logs of softmax(φ·out), in place, however large the outputs are.
+
+    >>> out = np.array([3e99, 3e99, -1.0])
+    >>> probabilities(2.0, out)
+    >>> np.exp(out)
+    array([0.5, 0.5, 0. ])
+    """
+    largest = out[0]
+    for k in range(1, len(out)):
+        largest = max(largest, out[k])
+    for k in range(len(out)):
+        out[k] = phi * (out[k] - largest)
+    log_softmax(out)

@@ -17,6 +17,13 @@ from howlearn.partition import Cell
 from howlearn.rule import Parameter, Rule
 
 
+def by_cells(model: Model) -> bool:
+    """Whether a model is fitted cell by cell, exactly."""
+    if not isinstance(model, PartitionModel):
+        return False
+    return all(isinstance(unit.rule, Rule) for unit in model.units)
+
+
 def whole_of_unit(unit: Unit, contexts: Sequence[str], setting: Setting) -> Whole:
     """Cells that share their parameters; other contexts are none of their business."""
     own = range(len(unit.rule.parameters))
@@ -24,7 +31,9 @@ def whole_of_unit(unit: Unit, contexts: Sequence[str], setting: Setting) -> Whol
                   contexts, setting)  # fmt: skip
 
 
-def whole_of(model: Model, contexts: Sequence[str], actions: Sequence[str], setting: Setting) -> Whole:
+def whole_of(
+    model: Model, contexts: Sequence[str], actions: Sequence[str], setting: Setting
+) -> Whole:
     """A model with all of its parameters, whatever its kind."""
     base, adjustments = model, ()
     if isinstance(model, Adjusted):
@@ -74,7 +83,9 @@ def _whole(
     for number, cell in enumerate(cells):
         cell_of[[code[context] for context in cell if context in code]] = number
     index = np.array([list(mine) for mine in own], np.int64).reshape(len(cells), -1)
-    latents = latent_names(first, [str(a) for a in range(setting.n_actions)], range(len(setting.n_levels)))
+    latents = latent_names(
+        first, [str(a) for a in range(setting.n_actions)], range(len(setting.n_levels))
+    )
     return Whole(
         first,
         adjustments,

@@ -1,0 +1,84 @@
+"""Models of a user's own, from a module or a file: the only door through which code comes in."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+
+from howlearn.errors import HowlearnError
+from howlearn.model import Model
+
+
+def own_model(text: str) -> Model:
+    """The model that ``my_module:MyModel`` or ``folder/my_file.py:MyModel`` names; runs that code.
+
+    Modules are looked for in the current folder, then among what is installed.
+    """
+    where, _, name = text.rpartition(":")
+    module = _module(where.strip())
+    found = getattr(module, name.strip(), None)
+    if isinstance(found, type) and issubclass(found, Model):
+        try:
+            found = found()
+        except Exception as error:  # whatever a user's code does
+            raise HowlearnError(f"{text} could not be made: {_told(error)}") from None
+    if not isinstance(found, Model):
+        own = [k for k, v in vars(module).items() if isinstance(v, type) and issubclass(v, Model)]
+        there = ", ".join(k for k in own if k != "Model") or "none"
+        raise HowlearnError(
+            f"{text}: {where} has no model {name!r}, that is, a class that inherits from "
+            f"howlearn.Model; its models are: {there}"
+        )
+    return found
+
+
+def _module(where: str) -> ModuleType:
+    path = Path(where)
+    try:
+        if path.suffix == ".py":
+            return _from_file(path)
+        if str(Path.cwd()) not in sys.path:
+            sys.path.insert(0, str(Path.cwd()))
+        return importlib.import_module(where)
+    except ModuleNotFoundError as error:
+        if error.name and where.split(".")[0] == error.name:
+            raise HowlearnError(
+                f"there is no module {where!r} in this folder or among what is installed; a model "
+                "of your own is given as my_module:MyModel or folder/my_file.py:MyModel"
+            ) from None
+        raise HowlearnError(f"{where} cannot be imported: {_told(error)}") from None
+    except HowlearnError:
+        raise
+    except Exception as error:  # whatever a user's code does
+        raise HowlearnError(f"{where} cannot be imported: {_told(error)}") from None
+
+
+def _from_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise HowlearnError(f"there is no file {path}")
+    path = path.resolve()
+    name = f"{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _told(error: Exception) -> str:
+    """The error with the line of the user's file where it happened."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({Path(last.filename).name}, line {last.lineno})"

@@ -1,0 +1,1 @@
+"""How models and data are handed to the engine that fits and plays models whole."""
