@@ -12,26 +12,64 @@ from howlearn._version import __version__
 
 if TYPE_CHECKING:
     from howlearn.calibration import Calibration, Plan, calibrate, plan
+    from howlearn.checking import check_model
     from howlearn.criteria import AIC, BIC, HoldOut, Penalized, Prequential
     from howlearn.errors import DataError, HowlearnError
     from howlearn.fitting import Fits, fit
-    from howlearn.models import Coin, PartitionModel
+    from howlearn.model import Model
+    from howlearn.models import (
+        ACA,
+        GCM,
+        Alcove,
+        Bias,
+        Coin,
+        ComponentCue,
+        Lapse,
+        PartitionModel,
+        QLearning,
+        QLearningForgetting,
+        QLearningPerseveration,
+        QLearningTwoRates,
+        Stickiness,
+        WinStayLoseShift,
+    )
     from howlearn.models.candidates import candidates
     from howlearn.partition import Partition
     from howlearn.reading import read
+    from howlearn.rule import Parameter
     from howlearn.rules import Exp3, Exp3IX, GradientBandit
     from howlearn.selection import Selection, select
     from howlearn.simulation import Range, simulate
     from howlearn.study import Study, Trials
     from howlearn.task import Task
+    from howlearn.world import log_softmax
 
 _HOMES = {
     "howlearn.models.candidates": ("candidates",),
     "howlearn.calibration": ("Calibration", "Plan", "calibrate", "plan"),
+    "howlearn.checking": ("check_model",),
     "howlearn.criteria": ("AIC", "BIC", "HoldOut", "Penalized", "Prequential"),
     "howlearn.errors": ("DataError", "HowlearnError"),
     "howlearn.fitting": ("Fits", "fit"),
-    "howlearn.models": ("Coin", "PartitionModel"),
+    "howlearn.model": ("Model",),
+    "howlearn.rule": ("Parameter",),
+    "howlearn.world": ("log_softmax",),
+    "howlearn.models": (
+        "Alcove",
+        "ACA",
+        "Bias",
+        "Coin",
+        "ComponentCue",
+        "GCM",
+        "Lapse",
+        "PartitionModel",
+        "QLearning",
+        "QLearningForgetting",
+        "QLearningPerseveration",
+        "QLearningTwoRates",
+        "Stickiness",
+        "WinStayLoseShift",
+    ),
     "howlearn.partition": ("Partition",),
     "howlearn.reading": ("read",),
     "howlearn.rules": ("Exp3", "Exp3IX", "GradientBandit"),
@@ -43,10 +81,15 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "ACA",
     "AIC",
     "BIC",
+    "GCM",
+    "Alcove",
+    "Bias",
     "Calibration",
     "Coin",
+    "ComponentCue",
     "DataError",
     "Exp3",
     "Exp3IX",
@@ -54,20 +97,31 @@ __all__ = [
     "GradientBandit",
     "HoldOut",
     "HowlearnError",
+    "Lapse",
+    "Model",
+    "Parameter",
     "Partition",
     "PartitionModel",
     "Penalized",
     "Plan",
     "Prequential",
+    "QLearning",
+    "QLearningForgetting",
+    "QLearningPerseveration",
+    "QLearningTwoRates",
     "Range",
     "Selection",
+    "Stickiness",
     "Study",
     "Task",
     "Trials",
+    "WinStayLoseShift",
     "__version__",
     "calibrate",
     "candidates",
+    "check_model",
     "fit",
+    "log_softmax",
     "plan",
     "read",
     "select",

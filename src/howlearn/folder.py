@@ -17,7 +17,9 @@ Format = Literal["csv", "parquet"]
 MANIFEST = "manifest.json"
 PARTS = "parts"
 TABLES = ("scores", "estimates", "selection", "learners", "predictions", "future")
-RESULTS = {f"{table}.{ending}" for table in TABLES for ending in ("csv", "parquet")}
+BIDS = "bids"  # the folder for events files
+BIDS_DESCRIPTION = "dataset_description.json"
+RESULTS = {f"{table}.{ending}" for table in TABLES for ending in ("csv", "parquet")} | {BIDS}
 LONGEST = 100  # characters of a value that a message shows
 
 
@@ -70,7 +72,9 @@ class RunFolder:
         """Remove an earlier run's results, and nothing else."""
         shutil.rmtree(self.parts, ignore_errors=True)
         for file in self.path.iterdir():
-            if file.name == MANIFEST or file.name in self.outputs:
+            if file.name == BIDS and BIDS in self.outputs and file.is_dir():
+                _clear_events(file)
+            elif file.name == MANIFEST or file.name in self.outputs:
                 file.unlink()
 
     def part(self, table: str, number: int) -> Path:
@@ -101,6 +105,15 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write a JSON file, whole or not at all."""
     text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
     write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
+
+
+def _clear_events(folder: Path) -> None:
+    """Remove the events files of an earlier run, and the folders that are empty then."""
+    for file in [*folder.rglob("*_desc-*howlearn_events.*"), folder / BIDS_DESCRIPTION]:
+        file.unlink(missing_ok=True)
+    for inner in sorted([folder, *folder.rglob("*")], reverse=True):
+        if inner.is_dir() and not any(inner.iterdir()):
+            inner.rmdir()
 
 
 def _readable(path: Path) -> bool:

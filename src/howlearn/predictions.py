@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
 import polars as pl
 
+from howlearn.errors import HowlearnError
+from howlearn.fitting import Fits
+from howlearn.fitting.replay import latents_named, latents_of
+from howlearn.model import Model
 from howlearn.selection import Selection
-from howlearn.study import Source, Study
+from howlearn.study import Source, Study, reserved
 
 
-def predictions(selection: Selection, study: Study, first: int) -> pl.DataFrame:
+def predictions(
+    selection: Selection,
+    study: Study,
+    first: int,
+    model: str | None = None,
+    latents: bool = False,
+) -> pl.DataFrame:
     """Probabilities under each learner's selected model (first criterion, fitted on all trials).
 
-    ``selection`` is of the learners from ``first`` on of ``study``.
+    ``selection`` is of the learners from ``first`` on of ``study``. A ``model`` that is named takes
+    the place of the selected ones. With ``latents`` there are columns for the latent variables of
+    all candidates.
     """
     fits, part = selection.fits, selection.fits.study
-    names = np.array([*fits.of], object)[selection.choices[0].selected]
+    chosen = selection.choices[0].selected
+    if model is not None:
+        chosen = np.full(len(part), [*fits.of].index(model))
+    names = np.array([*fits.of], object)[chosen]
     log_p = np.concatenate(
         [fits.probabilities(i, name, fits.fullest) for i, name in enumerate(names)]
     )
@@ -31,8 +48,54 @@ def predictions(selection: Selection, study: Study, first: int) -> pl.DataFrame:
         **{f"p({a})": np.exp(log_p[:, k]) for k, a in enumerate(part.actions)},
         "log_probability": log_p[np.arange(len(log_p)), part.action],
     }
-    labels = part.labels[learner].get_columns()
-    return pl.DataFrame({"_row": rows}).hstack(labels).hstack(pl.DataFrame(columns).get_columns())
+    labels = part.labels[learner]
+    if latents:
+        looks = _latents(fits, names)
+        columns |= looks
+        labels = labels.rename({c: f"input_{c}" for c in labels.columns if c in looks})
+    beginning = pl.DataFrame({"_row": rows}).hstack(labels.get_columns())
+    return beginning.hstack(pl.DataFrame(columns).get_columns())
+
+
+def check_named(model: str | None, models: Sequence[Model]) -> None:
+    """Refuse a model for the predictions that is not among the candidates."""
+    names = [each.name for each in models]
+    if model is not None and model not in names:
+        raise HowlearnError(
+            f"--predict-with {model}: there is no such candidate; there are {', '.join(names)}, "
+            "and --add-model adds others"
+        )
+
+
+def latent_columns(models: Iterable[Model], study: Study) -> tuple[str, ...]:
+    """The columns for the latent variables of these models, each of them once."""
+    return tuple(dict.fromkeys(n for model in models for n in _columns_of(model, study)))
+
+
+def only_used(frame: pl.DataFrame, models: Sequence[Model], study: Study) -> pl.DataFrame:
+    """Without the latent variables that belong to no model in the table."""
+    used = set(frame["model"].unique())
+    kept = latent_columns([model for model in models if model.name in used], study)
+    return frame.drop(c for c in latent_columns(models, study) if c not in kept)
+
+
+def _latents(fits: Fits, names: Iterable[str]) -> dict[str, pl.Series]:
+    """The latent variables of every learner's model; empty where it has no such variable."""
+    study, j = fits.study, fits.at(fits.fullest)
+    columns = latent_columns(fits.models, study)
+    place = {column: k for k, column in enumerate(columns)}
+    looks = np.full((len(study.context), len(columns)), np.nan)
+    for i, name in enumerate(names):
+        part = fits.of[name]
+        mine = [place[column] for column in _columns_of(part.model, study)]
+        trials = slice(int(study.starts[i]), int(study.starts[i + 1]))
+        looks[trials, mine] = latents_of(study, i, part.model, part.theta[i, j])[1]
+    return {c: pl.Series(c, looks[:, k]).fill_nan(None) for c, k in place.items()}
+
+
+def _columns_of(model: Model, study: Study) -> list[str]:
+    """A latent variable has its name, unless the predictions have a column of that name."""
+    return [f"latent_{n}" if reserved(n) else n for n in latents_named(study, model)]
 
 
 def with_every_row(frame: pl.DataFrame, study: Study) -> pl.DataFrame:

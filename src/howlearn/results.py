@@ -10,15 +10,23 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from howlearn.bids import write_events
 from howlearn.criteria import Criterion, HoldOut, Prequential
 from howlearn.engine.layout import Statuses
 from howlearn.fitting.fits import STATUS_WORDS, Fits
 from howlearn.fitting.run import Progress, check
 from howlearn.fitting.truncation import ALL
-from howlearn.folder import TABLES, Format, RunFolder
+from howlearn.folder import BIDS, TABLES, Format, RunFolder
 from howlearn.future import leave_future_out
 from howlearn.model import Model
-from howlearn.predictions import predictions, source_of, with_every_row
+from howlearn.predictions import (
+    check_named,
+    only_used,
+    predictions,
+    source_of,
+    with_every_row,
+)
+from howlearn.reading.originals import beside, originals
 from howlearn.selection import WITHIN, Selection, check_criteria, select
 from howlearn.study import Study
 
@@ -49,9 +57,16 @@ def select_into(
     fresh: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
+    latents: bool = False,
+    predict_with: str | None = None,
 ) -> Summary:
-    """Select for every learner and leave tables in a folder; finished chunks are not repeated."""
+    """Select for every learner and leave tables in a folder; finished chunks are not repeated.
+
+    ``latents`` adds the latent variables of the models to the predictions, and ``predict_with``
+    names a model for the predictions of all learners.
+    """
     plan, criteria = check(study, models), check_criteria(criteria)
+    check_named(predict_with, models)
     # A part should not take long, so that little is lost when a run is stopped.
     size = int(min(CHUNK, max(50, WORK // max(1, plan.n_units * len(study.context) // len(study)))))
     run = RunFolder(folder, manifest, fresh)
@@ -73,7 +88,7 @@ def select_into(
             parts = {name: getattr(selection, name) for name in always}
             parts["statuses"] = _statuses(selection)
             if with_predictions:
-                parts["predictions"] = predictions(selection, study, start)
+                parts["predictions"] = predictions(selection, study, start, predict_with, latents)
             if later:
                 fits = _with_source(selection.fits, study, start)
                 parts["future"] = leave_future_out(fits, later)
@@ -84,6 +99,14 @@ def select_into(
         run.assemble(name, format)
     if with_predictions:
         frame = with_every_row(run.read("predictions").collect(), study)
+        if latents:
+            frame = only_used(frame, models, study)
+            by = f"the model that {criteria[0]!r} selects for each learner"
+            which = f"the model {predict_with}" if predict_with else by
+            inputs = originals(study)
+            if inputs:
+                write_events(folder / BIDS, frame, source_of(study).files, inputs, models, which)
+            frame = beside(frame, inputs)
         run.assemble("predictions", format, frame.lazy())
     if later:
         run.assemble("future", format)

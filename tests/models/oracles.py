@@ -221,9 +221,7 @@ class ComponentCue:
 
     def out(self, context):
         cues = self.facts.features[context].items()
-        return [
-            sum(self.w.get((k, cue), 0.0) for cue in cues) for k in range(self.facts.n_actions)
-        ]
+        return [sum(self.w.get((k, cue), 0.0) for cue in cues) for k in range(self.facts.n_actions)]
 
     def log_p(self, context):
         return log_softmax([self.theta["phi"] * out for out in self.out(context)])

@@ -77,9 +77,7 @@ def facts_of(n_actions: int, cell: dict[str, str] | None = None) -> Facts:
 def points(parameters, seed: int, n: int) -> list[dict[str, float]]:
     """All lower bounds, all upper bounds, the defaults, and parameters drawn between bounds."""
     draw = random.Random(seed)
-    found = [
-        {p.name: getattr(p, end) for p in parameters} for end in ("lower", "upper", "default")
-    ]
+    found = [{p.name: getattr(p, end) for p in parameters} for end in ("lower", "upper", "default")]
     for _ in range(n):
         # Now and then at a bound, else with steps as a search takes them.
         us = {p.name: p.end * min(1.0, max(0.0, draw.uniform(-0.2, 1.2))) for p in parameters}

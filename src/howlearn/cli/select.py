@@ -182,6 +182,25 @@ def select(
             rich_help_panel=OUTPUT,
         ),
     ] = False,
+    latents: Annotated[
+        bool,
+        typer.Option(
+            "--latents",
+            help="With --predictions: also the latent variables of the models (values, prediction "
+            "errors, attention …) and the input's own columns; BIDS events files of them too.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False,
+    predict_with: Annotated[
+        str | None,
+        typer.Option(
+            "--predict-with",
+            metavar="MODEL",
+            help="The candidate for the predictions of all learners, in place of the one that is "
+            "selected for each.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
     fresh: Fresh = False,
     workers: Threads = None,
 ) -> None:
@@ -195,10 +214,14 @@ def select(
 
     from howlearn.calibration.advice import doubts
     from howlearn.cli import show
+    from howlearn.errors import HowlearnError
     from howlearn.inputs import load
     from howlearn.manifest import manifest_of
     from howlearn.results import select_into
 
+    for option, given in (("--latents", latents), ("--predict-with", predict_with is not None)):
+        if given and not predictions:
+            raise HowlearnError(f"{option} is about the predictions: add --predictions")
     criteria, advice = chosen_criteria(criterion, calibration)
     options = {
         "task": task,
@@ -234,6 +257,8 @@ def select(
         "add_model": add_model or [],
         "one_rate": one_rate,
         "predictions": predictions,
+        "latents": latents,
+        "predict_with": predict_with,
     }
     with show.progress_bar("reading"):
         inputs = load([str(file) for file in files], options)
@@ -257,5 +282,7 @@ def select(
             fresh,
             workers,
             progress,
+            latents,
+            predict_with,
         )
     show.summary(summary, criteria, candidates, study, out, within, not (criterion or calibration))

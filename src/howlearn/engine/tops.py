@@ -39,6 +39,14 @@ class Tops:
     agreement: Floats  # share of the searches that ended at the best value
 
 
+class NoNumber(Exception):
+    """A model gave NaN as the likelihood of a learner at parameters x: a mistake in the model."""
+
+    def __init__(self, learner: int, x: Floats) -> None:
+        super().__init__(learner, x)
+        self.learner, self.x = learner, x
+
+
 class _Problems:
     """Learners × marks as rows of a hill to climb."""
 
@@ -143,9 +151,11 @@ def _screen(
     found = likelihood.at(
         np.repeat(learners, p), np.tile(likelihood.whole.at(u), (n, 1)), np.repeat(ascending, p, 0)
     ).reshape(n, p, -1)
+    if np.isnan(found).any():
+        row = int(np.argmax(np.isnan(found).any(axis=2).reshape(-1)))
+        raise NoNumber(int(learners[row // p]), likelihood.whole.at(u)[row % p])
     back = np.argsort(order, axis=1)
-    values = np.take_along_axis(found, back[:, None, :], axis=2).transpose(0, 2, 1)
-    return np.where(np.isnan(values), -np.inf, values)
+    return np.take_along_axis(found, back[:, None, :], axis=2).transpose(0, 2, 1)
 
 
 def _finished(

@@ -10,9 +10,10 @@ from howlearn.engine.whole import replay
 from howlearn.fitting.partitions import Plan, block_of
 from howlearn.model import Model
 from howlearn.models import Coin, PartitionModel
+from howlearn.models.adjustment import Adjusted
 from howlearn.rule import Rule
 from howlearn.staging.setting import records_of, setting_of
-from howlearn.staging.wholes import by_cells, whole_of, whole_of_unit
+from howlearn.staging.wholes import by_cells, latent_names, whole_of, whole_of_unit
 from howlearn.study import Study
 
 
@@ -25,16 +26,51 @@ def replayed(
     if not isinstance(model, PartitionModel):
         whole = whole_of(model, study.contexts, study.actions, setting)
         return replay(whole, setting, records, theta)
-    out: NDArray[np.float64] | None = None
-    latents: NDArray[np.float64] | None = None
+    names = latents_named(study, model)
+    out = np.zeros((len(study.context), len(study.actions)))
+    latents = np.full((len(study.context), len(names)), np.nan)
     for unit, mine in model.by_unit(theta):
         log_p, look = replay(whole_of_unit(unit, study.contexts, setting), setting, records, mine)
         # A trial belongs to one unit; the others leave 0 and NaN there.
-        out = log_p if out is None else out + log_p
-        latents = look if latents is None else np.where(np.isnan(latents), look, latents)
-    assert out is not None
-    assert latents is not None
+        out += log_p
+        own = [names.index(name) for name in _names(study, unit.rule)]
+        latents[:, own] = np.where(np.isnan(latents[:, own]), look, latents[:, own])
     return out, latents
+
+
+def latents_of(
+    study: Study, learner: int, model: Model, theta: NDArray[np.float64]
+) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+    """The latent variables of a model with their names: [trial, latent], before each update."""
+    study = study.part(learner, learner + 1)
+    names = latents_named(study, model)
+    if not names:  # such as Coin, which is not replayed
+        return names, np.empty((len(study.context), 0))
+    return names, replayed(study, model, theta)[1]
+
+
+def latents_named(study: Study, model: Model) -> tuple[str, ...]:
+    """The names of a model's latent variables, with the actions and features of the study.
+
+    >>> from howlearn.models import QLearning
+    >>> from howlearn.simulation import simulate
+    >>> from howlearn.task import Task
+    >>> study = simulate(Task.load("five-four"), "ByShape", {"eta": 0.05}, 1, 10, seed=1)
+    >>> latents_named(study, QLearning())
+    ('value(A)', 'value(B)', 'prediction_error')
+    """
+    base = model.base if isinstance(model, Adjusted) else model
+    firsts = [unit.rule for unit in base.units] if isinstance(base, PartitionModel) else [base]
+    return tuple(dict.fromkeys(name for first in firsts for name in _names(study, first)))
+
+
+def _names(study: Study, first: Rule | Model) -> tuple[str, ...]:
+    # The features that staging.setting.coded takes, in its order.
+    each = [study.features.get(context, {}) for context in study.contexts]
+    features = [
+        f for f in dict.fromkeys(f for mine in each for f in mine) if all(f in m for m in each)
+    ]
+    return latent_names(first, study.actions, features)
 
 
 def log_probabilities(

@@ -9,18 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.engine.layout import Statuses
-from howlearn.engine.tops import Tops, highest
+from howlearn.engine.starts import filling
+from howlearn.engine.tops import NoNumber, Tops, highest
 from howlearn.engine.whole import Likelihood, Records, Setting, Whole
 from howlearn.fitting.fits import ModelFits
 from howlearn.fitting.partitions import filled
 from howlearn.model import Model
 from howlearn.models.adjustment import Adjusted
 from howlearn.models.partition_model import PartitionModel, Unit
+from howlearn.staging.compiling import compiled_or_error
+from howlearn.staging.gradient import wrong_gradient
+from howlearn.staging.interpreted import ModelError, interpreted
 from howlearn.staging.setting import records_of, setting_of
 from howlearn.staging.wholes import check_needs, whole_of, whole_of_unit
 from howlearn.study import Study
 
 Floats = NDArray[np.float64]
+TRIED = 200  # trials on which a user's own model is looked at
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,10 +53,35 @@ class WholePlan:
                         check_needs(unit.rule, setting)
                     if unit not in plan.units:
                         plan.units[unit] = whole_of_unit(unit, study.contexts, setting)
+                for rule in {unit.rule for unit in model.units}:
+                    if isinstance(rule, Model):
+                        _try(rule, study, setting, whole_of(rule, study.contexts, (), setting))
             else:
                 check_needs(model, setting)
-                plan.wholes[model.name] = whole_of(model, study.contexts, study.actions, setting)
+                whole = whole_of(model, study.contexts, study.actions, setting)
+                if base is model:
+                    _try(model, study, setting, whole)
+                plan.wholes[model.name] = whole
         return plan
+
+
+def _try(model: Model, study: Study, setting: Setting, whole: Whole) -> None:
+    """Look at a user's own model on the first trials, before compiled loops trust it."""
+    if type(model).__module__.startswith("howlearn."):
+        return
+    first = records_of(study.part(0, 1))
+    default = np.array([[parameter.default for parameter in whole.parameters]])
+    d = len(whole.parameters)
+    u = np.concatenate([np.zeros((1, d)), np.ones((1, d)), filling(3, d)[: 3 if d else 0]])
+    points = np.concatenate([default, whole.at(u * whole.ends)])
+    for x in points:
+        interpreted(model, setting, first, x, TRIED)
+    likelihood = Likelihood(whole, setting, first)
+    if likelihood.analytic:
+        inside, trials = points[3:], int(first.offsets[1])
+        problem = compiled_or_error(model, lambda: wrong_gradient(likelihood, inside, trials))
+        if problem:
+            raise ModelError(f"model {model.name}: {problem}")
 
 
 def fit_wholes(
@@ -98,7 +128,18 @@ class _Work:
         if guesses is None:
             guesses = np.empty((*self.marks.shape, 0, len(whole.parameters)))
         likelihood = Likelihood(whole, self.setting, self.records)
-        return highest(likelihood, self.marks, self.seen(whole)[:, :-1], guesses)
+        seen = self.seen(whole)[:, :-1]
+        try:
+            return compiled_or_error(
+                whole.first, lambda: highest(likelihood, self.marks, seen, guesses)
+            )
+        except NoNumber as error:
+            values = [f"{p.name}={v:.4g}" for p, v in zip(whole.parameters, error.x, strict=True)]
+            raise ModelError(
+                f"model {whole.first.name} gives no number (NaN) for learner "
+                f"{self.study.learners[error.learner]} at {', '.join(values)}; "
+                "howlearn.check_model tells more"
+            ) from None
 
     def values(self, whole: Whole, theta: Floats) -> tuple[Floats, Floats]:
         """Log-likelihoods [learner, mark] of the trials before each mark, and of those after it."""
@@ -163,9 +204,7 @@ def _of_units(
         value,
         rest,
         counted,
-        np.nanmin([each.agreement for each in tops], axis=0)
-        if len(tops) > 1
-        else tops[0].agreement,
+        _least([each.agreement for each in tops]),
     )
 
 

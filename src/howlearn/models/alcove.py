@@ -19,11 +19,8 @@ class AlcoveState(NamedTuple):
 
     exemplars: NDArray[np.float64]  # [context, feature]
     attention: NDArray[np.float64]  # [feature]
-    fall: NDArray[np.float64]  # [feature]: exp(−c·attention), kept since exp is what takes time
     weights: NDArray[np.float64]  # [context, action]
-    active: NDArray[np.float64]  # [context]: room for the activations of an update
-    blame: NDArray[np.float64]  # [context]: and for what they do to the errors
-    error: NDArray[np.float64]  # [action]: room for its outputs and errors
+    room: NDArray[np.float64]  # [context, then action]: for the activations and errors of an update
 
 
 @register_jitable
@@ -45,50 +42,30 @@ def activation(exemplars, j, x, attention, c):
 
 
 @register_jitable
-def near(exemplars, x, j, attention, fall, c):
-    """The same for exemplar j in context x, with exp(−c·α_i) at hand: words need no other."""
-    a, between = 1.0, 0.0
-    for i in range(len(attention)):
-        d = apart(exemplars[j, i], exemplars[x, i])
-        a *= fall[i] if d == 1.0 else 1.0
-        between += attention[i] * d if d < 1.0 else 0.0
-    return a * np.exp(-c * between) if between > 0.0 else a
-
-
-@register_jitable
-def outputs(exemplars, attention, fall, weights, x, c, out):
+def outputs(exemplars, attention, weights, x, c, out):
     """out_k = Σ_j w_kj·a_j."""
     # Two at a time: sums in registers are much faster than sums in a short array.
     for k in range(0, len(out), 2):
         other = min(k + 1, len(out) - 1)
         one, two = 0.0, 0.0
         for j in range(len(exemplars)):
-            a = near(exemplars, x, j, attention, fall, c)
+            distance = 0.0
+            for i in range(len(attention)):
+                distance += attention[i] * apart(exemplars[j, i], exemplars[x, i])
+            a = np.exp(-c * distance)
             one += weights[j, k] * a
             two += weights[j, other] * a
         out[k], out[other] = one, two
 
 
 @register_jitable
-def humble_errors(trial, out):
-    """Turn outputs into errors, in place; whether there is anything to learn from them.
-
-    A teacher is humble who does not mind outputs that are beyond what is taught.
-    """
-    learns = False
-    for k in range(len(out)):
-        if abs(out[k]) > RUNAWAY:
-            return False
-    for k in range(len(out)):
-        told = teacher(trial, k)
-        if told > 0.0:
-            out[k] = max(1.0, out[k]) - out[k]
-        elif told < 0.0:
-            out[k] = min(-1.0, out[k]) - out[k]
-        else:
-            out[k] = 0.0
-        learns = learns or out[k] != 0.0
-    return learns
+def humble_error(told, out):
+    """Of one output; a humble teacher does not mind outputs beyond what is taught."""
+    if told > 0.0:
+        return max(told, out) - out
+    if told < 0.0:
+        return min(told, out) - out
+    return 0.0
 
 
 @dataclass(frozen=True, repr=False)
@@ -119,56 +96,51 @@ class Alcove(Model):
     )
 
     @staticmethod
-    def start(world, theta):
+    def start(world):
         n_contexts, n_features = world.features.shape
         return AlcoveState(
             world.features,
             np.full(n_features, 1.0 / n_features),
-            np.full(n_features, np.exp(-theta.c / n_features)),
             np.zeros((n_contexts, world.n_actions)),
-            np.zeros(n_contexts),
-            np.zeros(n_contexts),
-            np.zeros(world.n_actions),
+            np.zeros(n_contexts + world.n_actions),
         )
 
     @staticmethod
     def log_policy(state, shown, theta, out):
-        exemplars, attention, fall, weights = state[:4]
-        outputs(exemplars, attention, fall, weights, shown.context, theta.c, out)
+        outputs(state.exemplars, state.attention, state.weights, shown.context, theta.c, out)
         probabilities(theta.phi, out)
 
     @staticmethod
     def update(state, trial, theta):
-        exemplars, attention, fall, weights, active, blame, error = state
-        n, n_actions, x = len(exemplars), len(error), trial.context
+        exemplars, attention, weights, room = state
+        (n, n_actions), x = weights.shape, trial.context
         for j in range(n):
-            active[j] = near(exemplars, x, j, attention, fall, theta.c)
+            distance = 0.0
+            for i in range(len(attention)):
+                distance += attention[i] * apart(exemplars[j, i], exemplars[x, i])
+            room[j] = np.exp(-theta.c * distance)
         for k in range(n_actions):
             out = 0.0
             for j in range(n):
-                out += weights[j, k] * active[j]
-            error[k] = out
-        if not humble_errors(trial, error):
-            return
+                out += weights[j, k] * room[j]
+            if abs(out) > RUNAWAY:
+                return
+            room[n + k] = humble_error(teacher(trial, k), out)
         for j in range(n):
-            total = 0.0
+            a, blame = room[j], 0.0
             for k in range(n_actions):
-                total += error[k] * weights[j, k]
-            blame[j] = total * active[j]
-        for k in range(n_actions):
-            step = theta.lambda_w * error[k]
-            for j in range(n):
-                weights[j, k] += step * active[j]
+                w = weights[j, k]
+                blame += room[n + k] * w
+                weights[j, k] = w + theta.lambda_w * room[n + k] * a
+            room[j] = a * blame
         for i in range(len(attention)):
             slope = 0.0
             for j in range(n):
-                slope += blame[j] * apart(exemplars[j, i], exemplars[x, i])
+                slope += room[j] * apart(exemplars[j, i], exemplars[x, i])
             attention[i] = max(0.0, attention[i] - theta.lambda_alpha * theta.c * slope)
-            fall[i] = np.exp(-theta.c * attention[i])
 
     @staticmethod
     def observe(state, trial, theta, out):
-        exemplars, attention, fall, weights = state[:4]
-        n = len(attention)
+        attention, n = state.attention, len(state.attention)
         out[:n] = attention
-        outputs(exemplars, attention, fall, weights, trial.context, theta.c, out[n:])
+        outputs(state.exemplars, attention, state.weights, trial.context, theta.c, out[n:])

@@ -1,0 +1,97 @@
+"""The rows of the files a study was read from, as they are, to lay results beside them."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from howlearn.errors import DataError, HowlearnError
+from howlearn.reading.delimited import Delimited
+from howlearn.reading.frames import FRAME_NAME
+from howlearn.reading.tables import Table, open_tables
+from howlearn.study import Study
+
+
+def originals(study: Study) -> list[pl.DataFrame]:
+    """All columns of every file, read again; none if the study did not come from files."""
+    source = study.source
+    if source is None or source.files == (FRAME_NAME,):
+        return []
+    tables, problems, _ = open_tables(list(source.files))
+    if problems:
+        raise DataError(problems)
+    frames = [_rows(table) for table in tables]
+    for name, rows, frame in zip(source.files, source.file_rows, frames, strict=True):
+        if frame.height != rows:
+            raise HowlearnError(
+                f"{name} has changed since it was read: it had {rows:,} rows and has "
+                f"{frame.height:,} now; start the command again with --fresh"
+            )
+    return frames
+
+
+def beside(frame: pl.DataFrame, inputs: list[pl.DataFrame]) -> pl.DataFrame:
+    """Results with one row per input row, and after them the input's own columns.
+
+    A column with the name of a result is called ``input_NAME``; where a file lacks a column that
+    another has, it is empty.
+
+    >>> results = pl.DataFrame({"model": ["A", None]})
+    >>> inputs = [pl.DataFrame({"model": ["x"]}), pl.DataFrame({"rt": ["0.5"]})]
+    >>> beside(results, inputs).rows(named=True)[0]
+    {'model': 'A', 'input_model': 'x', 'rt': None}
+    """
+    if not inputs:
+        return frame
+    whole = pl.concat(_alike(inputs), how="diagonal")
+    taken = {*frame.columns, *whole.columns}
+    names = {}
+    for name in whole.columns:
+        if name in frame.columns:
+            names[name] = unused(f"input_{name}", taken, "input_")
+            taken.add(names[name])
+    return frame.hstack(whole.rename(names).get_columns())
+
+
+def unused(name: str, taken: set[str], before: str) -> str:
+    """The name, with something before it as often as another has it already.
+
+    >>> unused("model", {"model", "input_model"}, "input_")
+    'input_input_model'
+    """
+    while name in taken:
+        name = before + name
+    return name
+
+
+def _rows(table: Table) -> pl.DataFrame:
+    if isinstance(table, Delimited):
+        frame = pl.read_csv(
+            table.path, separator=table.separator, infer_schema=False, glob=False
+        )  # as text, like the first time
+        named = {name for name in table.columns if name}
+        frame.columns = [  # a column without a name, as R writes one for the rows
+            name or unused(f"column_{i}", named, "input_")
+            for i, name in enumerate(table.columns, start=1)
+        ]
+        return frame
+    frame = pl.concat(table.frames(table.columns))
+    return frame.with_columns(
+        pl.Series(
+            column.name, [None if value is None else str(value) for value in column.to_list()]
+        )
+        for column in frame.get_columns()
+        if column.dtype.is_nested() or column.dtype in (pl.Object, pl.Binary)
+    )
+
+
+def _alike(frames: list[pl.DataFrame]) -> list[pl.DataFrame]:
+    """The frames with text in the columns whose types differ between them."""
+    types: dict[str, set[pl.DataType]] = {}
+    for frame in frames:
+        for name, kind in frame.schema.items():
+            types.setdefault(name, set()).add(kind)
+    mixed = [name for name, kinds in types.items() if len(kinds) > 1]
+    return [
+        frame.with_columns(pl.col(name).cast(pl.String) for name in mixed if name in frame.columns)
+        for frame in frames
+    ]

@@ -1,0 +1,39 @@
+"""What the compiler says about a user's model, in a sentence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TypeVar
+
+from numba.core.errors import NumbaError
+
+from howlearn.model import Model
+from howlearn.staging.interpreted import ModelError
+
+Result = TypeVar("Result")
+
+
+def compiled_or_error(model: Model, work: Callable[[], Result]) -> Result:
+    """Do work that may have to compile a model first."""
+    try:
+        return work()
+    except NumbaError as error:
+        raise ModelError(_sentence(model, str(error))) from None
+
+
+def _sentence(model: Model, text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    told = [line for line in lines if not line.startswith(("Failed in", "During:", "-", "File"))]
+    where = re.search(r'File "(?P<file>[^"]+)", line (?P<line>\d+)', text)
+    place = f" ({where['file'].rsplit('/', 1)[-1]}, line {where['line']})" if where else ""
+    helper = re.search(r"Untyped global name '(\w+)'", text)
+    if helper:
+        return (
+            f"{model.name} uses {helper[1]}, which cannot be compiled as it is; a function of your "
+            "own that the model calls must be decorated with @numba.njit"
+        )
+    return (
+        f"{model.name} cannot be compiled: {' '.join(told[:2])[:300]}{place}; it may use numbers, "
+        "numpy arrays, loops and functions decorated with @numba.njit"
+    )

@@ -1,0 +1,174 @@
+"""A model's functions run as plain Python: the obvious way, and the one whose errors one can read.
+
+What the compiled loops trust is looked at here: normalisation, numbers, an unchanged state.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections import namedtuple
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howlearn.engine.layout import LEARNED, RESET
+from howlearn.engine.parts import start_takes_theta
+from howlearn.engine.whole import Records, Setting
+from howlearn.errors import HowlearnError
+from howlearn.model import Model
+from howlearn.world import Shown, Trial, World
+
+Floats = NDArray[np.float64]
+TOLERANCE = 1e-8  # by which probabilities may miss 1
+AFTER = ("action", "reward", "correct", "forgone", "ends_episode", "duration")  # the choice
+
+
+class ModelError(HowlearnError):
+    """Something is wrong with a model, not with the data."""
+
+
+def interpreted(
+    model: Model, setting: Setting, records: Records, x: Floats, most: int | None = None
+) -> Floats:
+    """Log-probabilities [trial, action] of the first record; every context is a cell.
+
+    Raises a ModelError with a sentence about the first thing that is not as it must be.
+    """
+    run = _Run(model, setting, x)
+    stop = int(records.offsets[1])
+    stop = stop if most is None else min(stop, most)
+    out = np.zeros((stop, setting.n_actions))
+    state = run.call("start", run.world, *run.start_theta)
+    for t in range(stop):
+        if records.flags[t] & RESET and t > 0:
+            state = run.call("start", run.world, *run.start_theta)
+        context = int(records.context[t])
+        shown = Shown(context, context, setting.features[context])
+        out[t] = run.policy(state, shown, t)
+        if records.flags[t] & LEARNED:
+            trial = _trial(setting, records, t, shown)
+            run.call("update", state, trial, run.theta)
+    return out
+
+
+def trials_of(setting: Setting, records: Records) -> Iterator[Trial]:
+    """What happened at the trials of the first record."""
+    for t in range(int(records.offsets[1])):
+        context = int(records.context[t])
+        yield _trial(setting, records, t, Shown(context, context, setting.features[context]))
+
+
+def _trial(setting: Setting, records: Records, t: int, shown: Shown) -> Trial:
+    action, reward = int(records.action[t]), float(records.reward[t])
+    wrong, right = setting.right_wrong
+    correct = int(setting.answers[shown.context])
+    if reward == right:
+        correct = action
+    elif reward == wrong and setting.n_actions == 2:
+        correct = 1 - action
+    unknown = np.full(setting.n_actions, np.nan)
+    return Trial(
+        *shown,
+        action,
+        reward if records.flags[t] & LEARNED else np.nan,
+        correct,
+        records.forgone[t] if len(records.forgone) else unknown,
+        bool(records.ends[t]) if len(records.ends) else True,
+        float(records.duration[t]) if len(records.duration) else np.nan,
+    )
+
+
+class _Run:
+    """One run of a model at given parameters."""
+
+    def __init__(self, model: Model, setting: Setting, x: Floats) -> None:
+        self.model = model
+        names = [parameter.name for parameter in model.parameters]
+        self.theta = namedtuple("Theta", names)(*map(float, x))
+        self.start_theta = (self.theta,) if start_takes_theta(model) else ()
+        n_contexts = len(setting.features)
+        self.world = World(
+            setting.n_actions,
+            n_contexts,
+            n_contexts,
+            setting.features,
+            setting.levels,
+            setting.n_levels,
+            setting.numeric,
+            *setting.rewards,
+        )
+
+    def call(self, name: str, *arguments: Any) -> Any:
+        """One of the model's functions; what goes wrong in it becomes a sentence."""
+        function: Callable[..., Any] = getattr(self.model, name)
+        try:
+            with np.errstate(all="ignore"):
+                return function(*arguments)
+        except HowlearnError:
+            raise
+        except Exception as error:  # whatever a user's code does
+            raise ModelError(self._sentence(name, error)) from None
+
+    def _sentence(self, name: str, error: Exception) -> str:
+        where = f"{self.model.name}.{name}"
+        looked = [field for field in AFTER if isinstance(error, AttributeError) and
+                  error.name == field]  # fmt: skip
+        if name in ("log_policy", "gradient") and looked:
+            return (
+                f"{where} looks at the future: it reads {looked[0]}, which is known only after the "
+                "choice. A probability may depend on what is shown and on the state; what follows "
+                "from a choice and its outcome belongs into update"
+            )
+        if isinstance(error, AttributeError) and "Theta" in str(error):
+            known = ", ".join(parameter.name for parameter in self.model.parameters) or "none"
+            return f"{where} asks for theta.{error.name}; the parameters of the model are {known}"
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        file = f"{Path(last.filename).name}, line {last.lineno}"
+        return f"{where} fails with {type(error).__name__}: {error} ({file})"
+
+    def policy(self, state: Any, shown: Shown, t: int) -> Floats:
+        """The log-probabilities at a trial, checked."""
+        before = copied(state)
+        out = np.full(self.world.n_actions, np.nan)
+        self.call("log_policy", state, shown, self.theta, out)
+        where = f"at trial {t + 1}, with {self.values}"
+        if np.isnan(out).any():
+            raise ModelError(
+                f"{self.model.name}.log_policy gives no number (NaN) {where}; it must fill out "
+                "with a log-probability for every action, whatever the parameters within their "
+                "bounds"
+            )
+        total = float(np.sum(np.exp(np.minimum(out, 1.0))))
+        if abs(total - 1.0) > TOLERANCE or np.any(out > TOLERANCE):
+            raise ModelError(
+                f"the probabilities of {self.model.name} add up to {total:.6g} {where}, not to 1; "
+                "out must hold log-probabilities (howlearn.log_softmax(out) normalises them)"
+            )
+        if not same(before, state):
+            raise ModelError(
+                f"{self.model.name}.log_policy changes the state {where}; only update may do that"
+            )
+        return out
+
+    @property
+    def values(self) -> str:
+        """The parameters in words."""
+        found = [f"{name}={value:.4g}" for name, value in self.theta._asdict().items()]
+        return ", ".join(found) or "no parameters"
+
+
+def copied(state: Any) -> Any:
+    """A state's numbers as they are now."""
+    if isinstance(state, tuple):
+        return tuple(copied(part) for part in state)
+    return np.array(state, copy=True)
+
+
+def same(before: Any, state: Any) -> bool:
+    """Whether a state's numbers are those of its copy."""
+    if isinstance(state, tuple):
+        return all(same(b, s) for b, s in zip(before, state, strict=True))
+    return bool(np.array_equal(before, np.asarray(state), equal_nan=True))
