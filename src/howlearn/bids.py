@@ -29,19 +29,19 @@ TIMES = ["onset", "duration"]  # the columns that every events file starts with
 MISSING = "n/a"
 WORDS = {
     "model": "The model under which the columns after this one were computed.",
-    "p": "Probability of choosing {of} on this trial, from the trials before it.",
+    "p": "Probability of the action {of} on this trial, given the trials before it.",
     "log_probability": "Natural logarithm of the probability of what was chosen on this trial.",
-    "value": "What {of} was expected to earn where this trial took place, before its outcome.",
+    "value": "What the action {of} was expected to earn on this trial, before its outcome.",
     "prediction_error": "The reward minus the value of what was chosen; n/a where no outcome "
     "taught anything.",
-    "preference": "Preference for {of} in the cell of this trial, before its outcome; the choice "
-    "probabilities are computed from the preferences.",
-    "kernel": "How much {of} was chosen lately (choice kernel), before this trial.",
+    "preference": "Preference for the action {of} in the cell of this trial, before its outcome; "
+    "the probabilities of the actions are computed from them.",
+    "kernel": "How much the action {of} was chosen lately (choice kernel), before this trial.",
     "attention": "Attention to the feature {of}, before the outcome of this trial.",
-    "output": "Output of the network for {of}, before the outcome of this trial.",
-    "evidence": "Evidence for {of}: similarity to the remembered examples, before the outcome of "
-    "this trial.",
-    "credit": "Credit of {of} in the cell of this trial, before its outcome.",
+    "output": "Output of the network for the action {of}, before the outcome of this trial.",
+    "evidence": "Evidence for the action {of}: similarity to its earlier examples, before "
+    "the outcome of this trial.",
+    "credit": "Credit of the action {of} in the cell of this trial, before its outcome.",
 }
 
 

@@ -60,5 +60,6 @@ def log_softmax(scores):
     total = 0.0
     for a in range(len(scores)):
         total += np.exp(scores[a] - largest)
+    log_total = np.log(total)
     for a in range(len(scores)):
-        scores[a] -= largest + np.log(total)
+        scores[a] = (scores[a] - largest) - log_total  # in this order: the largest may be huge

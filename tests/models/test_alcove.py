@@ -11,9 +11,12 @@ from howlearn.models import Alcove
 from howlearn.study import Study
 from howlearn.task import Task
 
-# Parameters c, φ, λ_w, λ_α. catlearn::slpALCOVE with r = q = 1, attention 0.25, weights 0, humble teacher.
+# catlearn was run with r = q = 1, attention 0.25, weights 0 and a humble teacher.
 CATEGORY_A = (8, 11, 12, 14, 15)
-CASES = {1: (6.5, 2.0, 0.03, 0.0033), 2: (3.0, 1.2, 0.1, 0.02)}
+CASES = {  # c, φ, λ_w, λ_α
+    1: (6.5, 2.0, 0.03, 0.0033),
+    2: (3.0, 1.2, 0.1, 0.02),
+}
 
 
 @pytest.mark.parametrize("case", CASES)

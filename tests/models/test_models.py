@@ -14,12 +14,12 @@ import pytest
 from howlearn.engine.whole import Likelihood
 from howlearn.errors import HowlearnError
 from howlearn.fitting.replay import log_probabilities, replayed
-from howlearn.staging.setting import records_of, setting_of
-from howlearn.staging.wholes import latent_names, whole_of
 from howlearn.models import ACA, GCM, PartitionModel, QLearning
 from howlearn.models.field import FIELD, field_model
 from howlearn.models.gcm import FEW
 from howlearn.partition import Partition
+from howlearn.staging.setting import records_of, setting_of
+from howlearn.staging.wholes import latent_names, whole_of
 from howlearn.study import Study
 from howlearn.world import Shown, Trial, World
 from models.oracles import ORACLES, Facts, Row, replay
@@ -34,8 +34,8 @@ def array(point: dict[str, float]) -> np.ndarray:
 
 
 def assert_same(found, expected):
-    """Equal to 1e-12; log-probabilities that are huge, to 1e-11 of their size."""
-    np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12)
+    """Equal to 1e-12, and to 1e-12 of their size where log-probabilities are far below −1."""
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
 def test_every_model_has_an_oracle():

@@ -221,7 +221,7 @@ def select(
 
     for option, given in (("--latents", latents), ("--predict-with", predict_with is not None)):
         if given and not predictions:
-            raise HowlearnError(f"{option} is about the predictions: add --predictions")
+            raise HowlearnError(f"{option} needs predictions: give --predictions too")
     criteria, advice = chosen_criteria(criterion, calibration)
     options = {
         "task": task,

@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Cuts = tuple[tuple[int, int], ...]
 
 ROUNDS = 200
-ROUGH, SHARP = 1e-5, 1e-12  # nats: a step that promises less is not taken
+ROUGH, SHARP = 1e-4, 1e-12  # nats: a step that promises less is not taken
+PATIENCE = 8  # rounds in which at least ten times that must be gained: kinks slow a climb down
 LONGEST = 0.4  # of the range: no step is longer, so that none jumps out of its hill at once
 HALVINGS = 40
 RISE = 1e-4  # of the rise that the slope promises: a step that gains less is shortened
@@ -26,19 +28,21 @@ class Hill(Protocol):
 
     def value(self, problem: NDArray[np.int64], u: Floats) -> Floats: ...
 
-    def slope(self, problem: NDArray[np.int64], u: Floats) -> Floats: ...
+    def slope(self, problem: NDArray[np.int64], u: Floats, value: Floats) -> Floats: ...
 
 
 def climb(
-    hill: Hill, u: Floats, ends: Floats, enough: float = SHARP, rounds: int = ROUNDS
+    hill: Hill, u: Floats, ends: Floats, enough: float = SHARP, together: int = 1, cuts: Cuts = ()
 ) -> tuple[Floats, Floats]:
     """From u[problem] upwards, within 0 and ``ends``; the tops and the values there.
 
-    A climb ends where the next step would gain less than ``enough`` nats.
+    A climb ends where the next step would gain less than ``enough`` nats. Every ``together``
+    problems in a row are climbs of one hill from different starts; a cut (round, n) lets only the n
+    highest of them go on from that round.
 
     >>> class Parabola:
     ...     def value(self, problem, u): return -((u - 0.3) ** 2).sum(axis=1)
-    ...     def slope(self, problem, u): return -2 * (u - 0.3)
+    ...     def slope(self, problem, u, value): return -2 * (u - 0.3)
     >>> climb(Parabola(), np.array([[0.9, 0.1]]), np.array([1.0, 0.2]))[0].round(6).tolist()
     [[0.3, 0.2]]
     """
@@ -49,11 +53,17 @@ def climb(
     if not len(active) or not d:
         return u, value
     slope = np.zeros_like(u)
-    slope[active] = hill.slope(active, u[active])
+    slope[active] = hill.slope(active, u[active], value[active])
     inverse = np.tile(np.diag(ends**2), (n, 1, 1))  # of minus the second derivative
     fresh = np.ones(n, bool)  # nothing is known of the curvature yet
     still = np.zeros(n, np.int64)  # rounds without a rise worth the name
-    for _ in range(rounds):
+    lately = np.full((PATIENCE, n), -np.inf)  # values of the last rounds
+    for r in range(ROUNDS):
+        for cut, n_left in cuts:
+            if r == cut:
+                active = active[_among_highest(value, together, n_left)[active]]
+        slow = value - lately[r % PATIENCE] < 10.0 * enough
+        lately[r % PATIENCE] = value
         at, g = u[active], slope[active]
         free = ~(((at <= 0.0) & (g < 0.0)) | ((at >= ends) & (g > 0.0)))
         g = np.where(free, g, 0.0)
@@ -61,7 +71,7 @@ def climb(
         promised = (step * g).sum(axis=1)
         going = (promised > enough) | (fresh[active] & (np.abs(g * ends) ** 2 > enough).any(axis=1))
         going |= promised < 0.0
-        going &= still[active] < 2
+        going &= (still[active] < 2) & ~slow[active]
         active, at, g, step = active[going], at[going], g[going], step[going]
         if not len(active):
             break
@@ -80,13 +90,19 @@ def climb(
         inverse[active[lost]] = np.diag(ends**2)
         u[active], value[active] = new, reached
         before = slope[active]
-        slope[active] = hill.slope(active, new)
+        slope[active] = hill.slope(active, new, reached)
         learned = ~lost
         _learn(
             inverse, fresh, active[learned], (new - at)[learned], (before - slope[active])[learned]
         )
         fresh[active[lost]] = True
     return u, value
+
+
+def _among_highest(value: Floats, together: int, n: int) -> NDArray[np.bool_]:
+    """Which climbs of each hill are among its n highest."""
+    place = np.argsort(np.argsort(-value.reshape(-1, together), axis=1, kind="stable"), axis=1)
+    return (place < n).reshape(-1)
 
 
 def _step(inverse: Floats, g: Floats, free: NDArray[np.bool_]) -> Floats:

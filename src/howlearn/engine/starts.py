@@ -37,9 +37,7 @@ def best_apart(values: Floats, points: Floats, n: int) -> NDArray[np.int64]:
     """
     left = np.where(np.isnan(values), -np.inf, values)
     n = min(n, len(points))
-    d = max(points.shape[1], 1)
-    radius = 0.5 * (1.0 / n) ** (1.0 / d)
-    apart = np.max(np.abs(points[:, None] - points[None]), axis=2, initial=0.0) >= radius
+    radius = 0.5 * (1.0 / n) ** (1.0 / max(points.shape[1], 1))
     rows = np.arange(len(values))
     penalty = np.zeros_like(left)  # neighbours come after all that lie apart
     chosen = np.empty((len(values), n), np.int64)
@@ -47,6 +45,20 @@ def best_apart(values: Floats, points: Floats, n: int) -> NDArray[np.int64]:
         order = np.where(np.isneginf(left), -np.inf, left - penalty)
         pick = np.argmax(order, axis=1)
         chosen[:, k] = pick
-        penalty[~apart[pick]] += 1e9
+        away = np.max(np.abs(points[None] - points[pick][:, None]), axis=2, initial=0.0)
+        penalty[away < radius] += 1e9
         penalty[rows, pick] = np.inf
     return chosen
+
+
+def corners(n: int, d: int, skip: int = 0) -> Floats:
+    """n points of which many lie close to the bounds: likelihoods have ridges that end there.
+
+    Each coordinate is even, drawn towards 0 or drawn towards 1, in all combinations.
+
+    >>> corners(100, 1).min() < 1e-3, corners(100, 1).max() > 1 - 1e-3
+    (True, True)
+    """
+    both = filling(n, 2 * d, skip)
+    where, how = both[:, :d], both[:, d:]
+    return np.where(how < 0.5, where, np.where(how < 0.75, where**4, 1.0 - (1.0 - where) ** 4))

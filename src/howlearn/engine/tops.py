@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from howlearn.engine.climb import ROUGH, SHARP, climb
 from howlearn.engine.layout import Statuses
-from howlearn.engine.starts import best_apart, filling
+from howlearn.engine.starts import best_apart, corners
 from howlearn.engine.whole import Likelihood
 
 Floats = NDArray[np.float64]
 
-CLIMBS = 6  # searches from different starts
-BESIDE = 3  # of them beside a guess, which is a good start already
+CLIMBS = 16  # searches from different starts
+CUTS = ((6, 6), (18, 4))  # after so many rounds only the highest go on
 AGREE = 0.01  # nats; searches that end this close to the best agree with it
 FLAT = 1e-6  # nats; a parameter that matters less than this is not informed
 PROBES = 7  # values of a parameter at which that is tried
@@ -25,9 +25,9 @@ def screened(d: int) -> int:
     """Points at which the likelihood is tried before searches start.
 
     >>> screened(2), screened(8)
-    (96, 240)
+    (300, 900)
     """
-    return 24 * (d + 2)
+    return 100 * (d + 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,10 +48,12 @@ class NoNumber(Exception):
 
 
 class _Problems:
-    """Learners × marks as rows of a hill to climb."""
+    """Learners × marks × starts as rows of a hill to climb."""
 
-    def __init__(self, likelihood: Likelihood, marks: NDArray[np.int64], starts: int) -> None:
-        self.likelihood = likelihood
+    def __init__(
+        self, likelihood: Likelihood, marks: NDArray[np.int64], starts: int, rough: bool
+    ) -> None:
+        self.likelihood, self.rough = likelihood, rough
         n, m = marks.shape
         self.learner = np.repeat(np.arange(n), m * starts)
         self.mark = np.repeat(marks.reshape(-1), starts)
@@ -59,8 +61,9 @@ class _Problems:
     def value(self, problem: NDArray[np.int64], u: Floats) -> Floats:
         return self.likelihood.value(self.learner[problem], u, self.mark[problem])
 
-    def slope(self, problem: NDArray[np.int64], u: Floats) -> Floats:
-        return self.likelihood.slope(self.learner[problem], u, self.mark[problem])
+    def slope(self, problem: NDArray[np.int64], u: Floats, value: Floats) -> Floats:
+        known = value if self.rough else None
+        return self.likelihood.slope(self.learner[problem], u, self.mark[problem], known)
 
 
 def highest(
@@ -79,8 +82,7 @@ def highest(
     agreement = np.full((n, m), np.nan)
     if d == 0 or not seen.any():
         return Tops(theta, status, agreement)
-    climbs = BESIDE if guesses.shape[2] else CLIMBS
-    u, value = _searched(likelihood, marks, guesses, 0, climbs)
+    u, value = _searched(likelihood, marks, guesses, 0, CLIMBS)
     alone = _agreeing(value).sum(axis=2) == 1
     if (alone & seen).any():  # look again, elsewhere and more closely
         again = np.flatnonzero((alone & seen).any(axis=1))
@@ -96,7 +98,7 @@ def highest(
     top = np.take_along_axis(u, best[..., None], axis=2)[:, :, 0]
     height = np.take_along_axis(value, best, axis=2)[:, :, 0]
     top, height = climb(
-        _Problems(likelihood, marks, 1), top.reshape(-1, d), whole.ends, SHARP
+        _Problems(likelihood, marks, 1, rough=False), top.reshape(-1, d), whole.ends, SHARP
     )  # only the best one must be sharp
     top, height = top.reshape(n, m, d), height.reshape(n, m)
     tried = np.isfinite(value).sum(axis=2)
@@ -124,7 +126,7 @@ def _searched(
     learners = np.arange(len(marks)) if learners is None else learners
     marks, guesses = marks[learners], guesses[learners]
     n, m = marks.shape
-    points = filling(screened(d) * finer, d, skip)
+    points = corners(screened(d) * finer, d, skip)
     if skip == 0:
         defaults = np.array([[parameter.default for parameter in whole.parameters]])
         points = np.concatenate([whole.u(defaults) / whole.ends, points])
@@ -135,9 +137,9 @@ def _searched(
         flat = whole.u(guesses.reshape(-1, d)).reshape(guesses.shape)
         u = np.concatenate([flat, u], axis=2)
     starts = u.shape[2]
-    problems = _Problems(likelihood, marks, starts)
+    problems = _Problems(likelihood, marks, starts, rough=True)
     problems.learner = learners[problems.learner]
-    top, value = climb(problems, u.reshape(-1, d), whole.ends, ROUGH)
+    top, value = climb(problems, u.reshape(-1, d), whole.ends, ROUGH, starts, CUTS)
     return top.reshape(n, m, starts, d), value.reshape(n, m, starts)
 
 

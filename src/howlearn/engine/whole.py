@@ -16,6 +16,7 @@ from howlearn.rule import Parameter
 
 Floats = NDArray[np.float64]
 STEP = 3e-6  # of a parameter's range in u: for differences in place of derivatives
+ROUGH_STEP = 1e-6  # for those to one side
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,30 +136,43 @@ class Likelihood:
         value = self.at(learner, self.whole.at(u), mark[:, None])[:, 0]
         return np.where(np.isnan(value), -np.inf, value)
 
-    def slope(self, learner: NDArray[np.int64], u: Floats, mark: NDArray[np.int64]) -> Floats:
-        """Its gradient in u: the model's own, or differences around u (within the bounds)."""
+    def slope(
+        self,
+        learner: NDArray[np.int64],
+        u: Floats,
+        mark: NDArray[np.int64],
+        value: Floats | None = None,
+    ) -> Floats:
+        """Its gradient in u: the model's own, or differences around u (within the bounds).
+
+        With the ``value`` at u differences are taken to one side only: half the work, and rough.
+        """
         whole, x = self.whole, self.whole.at(u)
         marks = np.ascontiguousarray(mark[:, None], np.int64)
-        out = np.empty_like(u)
         if self.analytic:
+            out = np.empty_like(u)
             self.module.slopes(self.stage, self.columns, self.offsets, learner, x, marks, out)
-            return out * np.stack(
-                [p.slope(u[:, d]) for d, p in enumerate(whole.parameters)], axis=1
-            )
-        step = STEP * whole.ends
+            slopes = [p.slope(u[:, d]) for d, p in enumerate(whole.parameters)]
+            return out * np.stack(slopes, axis=1)
+        step = (STEP if value is None else ROUGH_STEP) * whole.ends
         below, above = np.maximum(u - step, 0.0), np.minimum(u + step, whole.ends)
-        self.module.differences(
-            self.stage,
-            self.columns,
-            self.offsets,
-            learner,
-            x,
-            whole.at(below),
-            whole.at(above),
-            marks,
-            out,
+        if value is None:
+            rise = self._shifted(learner, x, above, marks) - self._shifted(learner, x, below, marks)
+            width = above - below
+        else:
+            to = np.where(u + step > whole.ends, below, above)
+            rise, width = self._shifted(learner, x, to, marks) - value[:, None], to - u
+        return np.nan_to_num(rise / width, nan=0.0, posinf=0.0, neginf=0.0)
+
+    def _shifted(
+        self, learner: NDArray[np.int64], x: Floats, to: Floats, marks: NDArray[np.int64]
+    ) -> Floats:
+        out = np.empty_like(x)
+        to = np.ascontiguousarray(self.whole.at(to))
+        self.module.shifted(
+            self.stage, self.columns, self.offsets, learner, x, to, marks, out
         )
-        return np.nan_to_num(out / (above - below), nan=0.0, posinf=0.0, neginf=0.0)
+        return out
 
 
 def replay(whole: Whole, setting: Setting, records: Records, x: Floats) -> tuple[Floats, Floats]:

@@ -44,7 +44,7 @@ def activation(exemplars, j, x, attention, c):
 @register_jitable
 def outputs(exemplars, attention, weights, x, c, out):
     """out_k = Σ_j w_kj·a_j."""
-    # Two at a time: sums in registers are much faster than sums in a short array.
+    # Two at a time: the sums stay in registers, and each similarity serves both.
     for k in range(0, len(out), 2):
         other = min(k + 1, len(out) - 1)
         one, two = 0.0, 0.0
@@ -90,9 +90,9 @@ class Alcove(Model):
 
     parameters = (
         Parameter("c", 0.0, 20.0, default=6.5, scale=1.0),
-        Parameter("phi", 0.0, 20.0, default=2.0, scale=1.0),
-        Parameter("lambda_w", 0.0, 1.0, default=0.05, scale=0.02),
-        Parameter("lambda_alpha", 0.0, 1.0, default=0.005, scale=0.005),
+        Parameter("phi", 0.0, 20.0, default=2.0, scale=0.1),
+        Parameter("lambda_w", 0.0, 1.0, default=0.05, scale=0.001),
+        Parameter("lambda_alpha", 0.0, 1.0, default=0.005, scale=0.001),
     )
 
     @staticmethod

@@ -40,8 +40,8 @@ class ComponentCue(Model):
     cells = "none"
 
     parameters = (
-        Parameter("lambda_w", 0.0, 1.0, default=0.05, scale=0.02),
-        Parameter("phi", 0.0, 20.0, default=2.0, scale=1.0),
+        Parameter("lambda_w", 0.0, 1.0, default=0.05, scale=0.001),
+        Parameter("phi", 0.0, 20.0, default=2.0, scale=0.1),
     )
 
     @staticmethod

@@ -33,7 +33,7 @@ class GCMState(NamedTuple):
 def evidence(state, shown, theta, out):
     """b + Σ exp(−c·Σ_i w_i·|x_i − h_i|) for every answer."""
     exemplars, attention, counts, met, n_met, similar = state
-    # Two at a time: sums in registers are much faster than sums in a short array.
+    # Two at a time: the sums stay in registers, and each similarity serves both.
     for k in range(0, len(out), 2):
         other = min(k + 1, len(out) - 1)
         one, two = theta.b, theta.b

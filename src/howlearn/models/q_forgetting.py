@@ -33,9 +33,9 @@ class QLearningForgetting(Model):
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         return (
-            Parameter("alpha", 0.0, 1.0, default=0.3, scale=0.1),
+            Parameter("alpha", 0.0, 1.0, default=0.3, scale=0.001),
             Parameter("phi", 0.0, 1.0, default=0.1, scale=0.1),
-            Parameter("beta", 0.0, self.max_beta, default=min(5.0, self.max_beta), scale=1.0),
+            Parameter("beta", 0.0, self.max_beta, default=min(5.0, self.max_beta), scale=0.2),
         )
 
     @staticmethod

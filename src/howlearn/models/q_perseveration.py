@@ -31,8 +31,8 @@ class QLearningPerseveration(Model):
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         return (
-            Parameter("alpha", 0.0, 1.0, default=0.3, scale=0.1),
-            Parameter("beta", 0.0, self.max_beta, default=min(5.0, self.max_beta), scale=1.0),
+            Parameter("alpha", 0.0, 1.0, default=0.3, scale=0.001),
+            Parameter("beta", 0.0, self.max_beta, default=min(5.0, self.max_beta), scale=0.2),
             Parameter("tau", 0.0, 1.0, default=0.3, scale=0.1),
             Parameter("kappa", -10.0, 10.0, default=1.0),
         )

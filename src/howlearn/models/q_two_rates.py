@@ -32,9 +32,9 @@ class QLearningTwoRates(Model):
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         return (
-            Parameter("alpha_better", 0.0, 1.0, default=0.3, scale=0.1),
-            Parameter("alpha_worse", 0.0, 1.0, default=0.1, scale=0.1),
-            Parameter("beta", 0.0, self.max_beta, default=min(5.0, self.max_beta), scale=1.0),
+            Parameter("alpha_better", 0.0, 1.0, default=0.3, scale=0.001),
+            Parameter("alpha_worse", 0.0, 1.0, default=0.1, scale=0.001),
+            Parameter("beta", 0.0, self.max_beta, default=min(5.0, self.max_beta), scale=0.2),
         )
 
     @staticmethod

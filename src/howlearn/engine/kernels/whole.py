@@ -134,19 +134,16 @@ def likelihoods(stage, trials, offsets, learner, x, marks, out):
 
 
 @njit(**CACHED)
-def differences(stage, trials, offsets, learner, x, below, above, marks, out):
-    """How much the likelihood before marks[p, 0] rises from below[p, d] to above[p, d]."""
+def shifted(stage, trials, offsets, learner, x, to, marks, out):
+    """The likelihood before marks[p, 0] with one parameter after the other moved to to[p, d]."""
     value = np.empty(1)
     for p in range(len(learner)):
         i = learner[p]
         point = x[p].copy()
         for d in range(len(point)):
-            point[d] = above[p, d]
+            point[d] = to[p, d]
             follow(stage, trials, offsets[i], offsets[i + 1], point, marks[p], value)
             out[p, d] = value[0]
-            point[d] = below[p, d]
-            follow(stage, trials, offsets[i], offsets[i + 1], point, marks[p], value)
-            out[p, d] -= value[0]
             point[d] = x[p, d]
 
 
