@@ -135,7 +135,7 @@ def test_values_of_cells_are_in_the_order_of_the_cells():
     model = TASK.model("ByShapeExc")
     vector = parameter_values(model, {"eta": [0.1, 0.2, 0.3, 0.4]}, TASK.actions)
     assert vector == [0.1, 0.2, 0.3, 0.4]
-    assert [unit.name for unit, _ in model.parameters] == ["1+2+7", "11+12+14+15", "8", "13"]
+    assert [unit.name for unit, _ in model.owned] == ["1+2+7", "11+12+14+15", "8", "13"]
     shared = TASK.model("ByShapeExc (one rate)")
     assert parameter_values(shared, {"eta": [0.1]}, TASK.actions) == [0.1]
     two = model_of([["x"], ["y"]], Exp3IX())

@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.engine.layout import Statuses
-from howlearn.fitting.fits import STATUS_WORDS, Fits
+from howlearn.fitting.fits import STATUS_WORDS, Fits, ModelFits
 
 if TYPE_CHECKING:
     from howlearn.selection import Choice, Selection
@@ -44,7 +44,10 @@ def scores(selection: Selection) -> pl.DataFrame:
 
 
 def estimates(fits: Fits) -> pl.DataFrame:
-    """One row per parameter of every fit; lower and upper await intervals."""
+    """One row per parameter of every fit; lower and upper await intervals.
+
+    ``agreement`` is the share of the searches from different starts that ended at the best value.
+    """
     n_learners, n_marks = fits.sizes.shape
     words = pl.Series([STATUS_WORDS[code] for code in sorted(STATUS_WORDS)])
     frames = []
@@ -63,10 +66,19 @@ def estimates(fits: Fits) -> pl.DataFrame:
                     "lower": empty(pl.Float64, rows * n_parameters),
                     "upper": empty(pl.Float64, rows * n_parameters),
                     "status": words.gather(part.status.reshape(-1)),
+                    "agreement": _agreement(part, rows),
                 }
             )
         )
     return _labelled(fits, pl.concat(frames).sort("_learner", maintain_order=True))
+
+
+def _agreement(part: ModelFits, rows: int) -> pl.Series:
+    """The share of the searches that ended at the best value; empty where the fit is exact."""
+    n = len(part.parameters)
+    if part.agreement is None:
+        return empty(pl.Float64, rows * n)
+    return pl.Series(np.repeat(part.agreement.reshape(-1), n)).fill_nan(None)
 
 
 def selection(selection: Selection) -> pl.DataFrame:

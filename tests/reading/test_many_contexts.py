@@ -6,7 +6,8 @@ import polars as pl
 import pytest
 
 from howlearn.errors import HowlearnError
-from howlearn.models.candidates import candidates, check_contexts, model_named, too_many_contexts
+from howlearn.models.candidates import candidates, check_contexts, too_many_contexts
+from howlearn.models.named import model_named
 from howlearn.reading import read
 from howlearn.selection import select
 from howlearn.study import Study

@@ -151,7 +151,7 @@ SettingsByModel = Annotated[
         help="A parameter of the simulated learners: eta=0.03 for all cells, eta=0.003,0.01 one "
         "per cell in the order of `howlearn models`, eta=0.01:0.1 drawn for each learner and cell "
         "from a range (evenly on the log scale; from 0 on, evenly); with ByShape:eta=… for one "
-        "model. By default eta=0.03.",
+        "model. By default eta=0.03, and what is usual in other models.",
         rich_help_panel=DESIGN,
     ),
 ]

@@ -33,7 +33,13 @@ def simulate(
     out: Annotated[Path, typer.Option("--out", "-o", help="The file: .csv, .tsv or .parquet.")],
     task: TaskOption = None,
     model: Annotated[
-        str, typer.Option("--model", help="The model they follow.", rich_help_panel=MODELS)
+        str,
+        typer.Option(
+            "--model",
+            help="The model they follow: one of the task's, q-learning, 'q-learning(NAME)', "
+            "'NAME+lapse', my_module:MyModel (its code is run) … see `howlearn models`.",
+            rich_help_panel=MODELS,
+        ),
     ] = "OneForAll",
     settings: Annotated[
         list[str] | None,
@@ -42,7 +48,7 @@ def simulate(
             metavar="NAME=VALUE[,VALUE…]",
             help="A parameter: one value for all cells, one per cell in the order of "
             "`howlearn models`, or a range LO:HI that each learner and cell draws from. By "
-            "default eta=0.03.",
+            "default eta=0.03, and what is usual in other models.",
             rich_help_panel=MODELS,
         ),
     ] = None,
@@ -76,6 +82,14 @@ def simulate(
             rich_help_panel=DESIGN,
         ),
     ] = False,
+    forgone: Annotated[
+        bool,
+        typer.Option(
+            "--forgone",
+            help="Learners are also told what the other actions would have earned.",
+            rich_help_panel=DESIGN,
+        ),
+    ] = False,
     seed: Seed = 0,
     rule: Rule = RuleName.gradient,
     form: Form = FormName.gain,
@@ -91,7 +105,7 @@ def simulate(
     from howlearn.simulation.values import defaults
     from howlearn.writing import write_study
 
-    design = {
+    design: dict[str, Any] = {
         "task": task,
         "order": order and order.value,
         "rule": rule.value,
@@ -101,21 +115,31 @@ def simulate(
     values = parse_settings(settings)
     with progress_bar("simulating") as progress:
         if like:
-            refuse_beside_like(design, design, like)
+            refuse_beside_like({**design, "forgone": forgone}, [*design, "forgone"], like)
             inputs = recorded(like)
             study, notes = doubles(
                 inputs, model, values, learners, trials, seed, as_published, progress
             )
             for sentence in notes:
                 note(sentence)
-            design, chosen = inputs.options, inputs.task
+            design, chosen = dict(inputs.options), inputs.task
         else:
             chosen = task_with(task, rule.value, form.value, max_rate, order and order.value)
             values = values or defaults(chosen.model(model), chosen.actions)
             study = play(
-                chosen, model, values, learners, trials, seed, progress, as_published=as_published
+                chosen,
+                model,
+                values,
+                learners,
+                trials,
+                seed,
+                progress,
+                as_published=as_published,
+                forgone=forgone,
             )
             design["task"] = task or "five-four"
+            if model not in {known.name for known in chosen.models}:
+                design["add_model"] = [model]
     write_study(study, out, fresh)
     console.print(
         f"{len(study)} learners, {len(study.context)} trials → {out}\n"
@@ -132,6 +156,13 @@ def _next(out: Path, options: Mapping[str, Any], study: Study, task: Task | None
     if study.reward_range != (task.reward_range if task else (0.0, 1.0)):
         low, high = study.reward_range
         words += ["--reward-range", f"{low:.12g},{high:.12g}"]
+    if study.forgone is not None:
+        several = [f"forgone_{action}" for action in study.actions]
+        words += ["--forgone", "forgone" if len(study.actions) == 2 else ",".join(several)]
+    if study.episode_end is not None:
+        words += ["--episode", "episode"]
+    if study.duration is not None:
+        words += ["--duration", "duration"]
     if study.block_column:
         words += ["--reset-by", study.block_column]
     if study.n_scored.min() < 2:  # who stopped at once

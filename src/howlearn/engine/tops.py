@@ -16,6 +16,7 @@ Floats = NDArray[np.float64]
 
 CLIMBS = 16  # searches from different starts
 CUTS = ((6, 6), (18, 4))  # after so many rounds only the highest go on
+AT_CHANCE = 0.5  # nats above tossing a coin: a fit this low is doubted
 AGREE = 0.01  # nats; searches that end this close to the best agree with it
 FLAT = 1e-6  # nats; a parameter that matters less than this is not informed
 PROBES = 7  # values of a parameter at which that is tried
@@ -67,14 +68,14 @@ class _Problems:
 
 
 def highest(
-    likelihood: Likelihood, marks: NDArray[np.int64], seen: NDArray[np.bool_], guesses: Floats
+    likelihood: Likelihood, marks: NDArray[np.int64], n_seen: NDArray[np.int64], guesses: Floats
 ) -> Tops:
     """The global maxima, as far as searches from many starts find them.
 
-    ``marks`` are [learner, mark], ``seen`` says where there is anything to fit, and ``guesses`` are
-    [learner, mark, guess, parameter]: further starts, such as the optimum of a simpler model.
+    ``marks`` are [learner, mark], ``n_seen`` counts the trials to fit before each, and ``guesses``
+    are [learner, mark, guess, parameter]: further starts, such as the optimum of a simpler model.
     """
-    whole = likelihood.whole
+    whole, seen = likelihood.whole, n_seen > 0
     (n, m), d = marks.shape, len(whole.parameters)
     defaults = np.array([parameter.default for parameter in whole.parameters])
     theta = np.tile(defaults, (n, m, 1))
@@ -84,8 +85,10 @@ def highest(
         return Tops(theta, status, agreement)
     u, value = _searched(likelihood, marks, guesses, 0, CLIMBS)
     alone = _agreeing(value).sum(axis=2) == 1
-    if (alone & seen).any():  # look again, elsewhere and more closely
-        again = np.flatnonzero((alone & seen).any(axis=1))
+    chance = -n_seen * np.log(likelihood.n_actions)
+    doubtful = alone | (value.max(axis=2) < chance + AT_CHANCE)
+    if (doubtful & seen).any():  # look again, elsewhere and more closely
+        again = np.flatnonzero((doubtful & seen).any(axis=1))
         more_u, more_value = _searched(
             likelihood, marks, np.empty((n, m, 0, d)), screened(d), 2 * CLIMBS, again, 4
         )

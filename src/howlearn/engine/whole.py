@@ -119,7 +119,7 @@ class Likelihood:
     def __init__(self, whole: Whole, setting: Setting, records: Records) -> None:
         self.whole, self.module = whole, whole.module
         self.stage, self.columns = whole.stage(setting), records.columns
-        self.offsets = records.offsets
+        self.offsets, self.n_actions = records.offsets, setting.n_actions
         given = getattr(whole.first, "gradient", None) is not None
         self.analytic = given and not whole.adjustments
 
@@ -169,9 +169,7 @@ class Likelihood:
     ) -> Floats:
         out = np.empty_like(x)
         to = np.ascontiguousarray(self.whole.at(to))
-        self.module.shifted(
-            self.stage, self.columns, self.offsets, learner, x, to, marks, out
-        )
+        self.module.shifted(self.stage, self.columns, self.offsets, learner, x, to, marks, out)
         return out
 
 

@@ -114,14 +114,13 @@ class _Work:
     records: Records
     marks: NDArray[np.int64]
 
-    def seen(self, whole: Whole) -> NDArray[np.bool_]:
-        """Whether a scored trial of the model's contexts lies before each mark, and before the end:
-        [learner, mark + 1]."""
+    def seen(self, whole: Whole) -> NDArray[np.int64]:
+        """Scored trials of the model's contexts before each mark, and in all."""
         mine = (whole.cell_of[self.study.context] >= 0) & self.study.scored
         counts = np.concatenate(([0], np.cumsum(mine)))
         starts = self.study.starts
         ends = np.column_stack([starts[:-1, None] + self.marks, starts[1:]])
-        return counts[ends] - counts[starts[:-1], None] > 0
+        return counts[ends] - counts[starts[:-1], None]
 
     def tops(self, whole: Whole, guesses: Floats | None = None) -> Tops:
         """The best parameters at every mark."""
@@ -193,7 +192,7 @@ def _of_units(
         size = len(unit.rule.parameters)
         before, after = work.values(plan.units[unit], theta[:, :, first : first + size])
         value, rest = value + before, rest + after
-        counted += size * work.seen(plan.units[unit])[:, -1]
+        counted += size * (work.seen(plan.units[unit])[:, -1] > 0)
         first += size
     return ModelFits(
         model,
