@@ -6,8 +6,6 @@ import re
 from collections.abc import Callable
 from typing import TypeVar
 
-from numba.core.errors import NumbaError
-
 from howlearn.model import Model
 from howlearn.staging.interpreted import ModelError
 
@@ -18,7 +16,10 @@ def compiled_or_error(model: Model, work: Callable[[], Result]) -> Result:
     """Do work that may have to compile a model first."""
     try:
         return work()
-    except NumbaError as error:
+    except Exception as error:
+        # The compiler's errors have no common class.
+        if not type(error).__module__.startswith("numba."):
+            raise
         raise ModelError(_sentence(model, str(error))) from None
 
 
@@ -26,6 +27,7 @@ def _sentence(model: Model, text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     told = [line for line in lines if not line.startswith(("Failed in", "During:", "-", "File"))]
     where = re.search(r'File "(?P<file>[^"]+)", line (?P<line>\d+)', text)
+    told = [re.sub(r" Raised from .*?([^/ ]+) \((\d+)\)", r" (\1, line \2)", line) for line in told]
     place = f" ({where['file'].rsplit('/', 1)[-1]}, line {where['line']})" if where else ""
     helper = re.search(r"Untyped global name '(\w+)'", text)
     if helper:
