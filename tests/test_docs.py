@@ -23,7 +23,7 @@ SMALLER = {"--learners": "3", "--trials": "60"}  # what commands ask for, in the
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block, its language, and the file it is saved as, if the line before it names one."""
+    """A fenced block, its language, and the file that the line before it says it is saved as."""
 
     language: str
     text: str
@@ -75,10 +75,12 @@ def smaller(words: list[str]) -> list[str]:
 
 def run(words: list[str], monkeypatch) -> None:
     monkeypatch.setattr(sys, "argv", words)
+    status = 0
     try:
         main()
     except SystemExit as stop:
-        assert not stop.code, words
+        status = stop.code
+    assert not status, words
 
 
 def test_the_page_has_what_is_tested_here():
