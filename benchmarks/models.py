@@ -158,7 +158,7 @@ def compare(quick: bool) -> dict[str, float]:
     x, found = compiled()
     best = hl.fit(study.part(0, learners), [model]).log_likelihood(1.0)[:, 0]
     likelihood = likelihood_of(study, model)
-    ends = np.array([[1.0, MAX_BETA]])
+    ends = np.tile([1.0, MAX_BETA], (learners, 1))
     return {
         "learners": learners,
         "ours": ours / many,
@@ -167,7 +167,7 @@ def compare(quick: bool) -> dict[str, float]:
         "worst": float(np.min(best - found)),
         "mean": float(np.mean(best - found)),
         "usual": float(np.max(np.abs(_at(likelihood, x) - found))),
-        "extreme": float(abs(_at(likelihood, ends)[0] - _cpm_at(study, ends[0]))),
+        "extreme": float(np.max(np.abs(_at(likelihood, ends) - _cpm_at(study, ends)))),
     }
 
 
@@ -204,12 +204,12 @@ def _cpm(study: hl.Study, count: int, way: str) -> tuple[np.ndarray, np.ndarray]
     return x, -np.array([fit["fun"] for fit in search.fit])
 
 
-def _cpm_at(study: hl.Study, x: np.ndarray) -> float:
-    """Its log-likelihood of the first learner."""
+def _cpm_at(study: hl.Study, x: np.ndarray) -> np.ndarray:
+    """Its log-likelihoods of the first learners, one per row of x."""
     from cpm.optimisation import minimise
 
-    model = _built_in(_frame(study, 1))
-    return -model.connector(minimise.LogLikelihood.bernoulli)(x)
+    loss, every = minimise.LogLikelihood.bernoulli, _frame(study, len(x)).groupby("ppt")
+    return np.array([-_built_in(one).connector(loss)(x[i]) for i, one in every])
 
 
 def _frame(study: hl.Study, count: int) -> Any:

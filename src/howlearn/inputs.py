@@ -15,7 +15,7 @@ from typing import Any, cast
 from howlearn.errors import HowlearnError
 from howlearn.folder import MANIFEST
 from howlearn.manifest import describe, hash_of
-from howlearn.model import Model
+from howlearn.model import NEEDS, Model
 from howlearn.models.candidates import (
     candidates,
     check_contexts,
@@ -25,6 +25,8 @@ from howlearn.models.field import FIELD
 from howlearn.models.named import learning_named, model_named
 from howlearn.reading import ReadOptions, read
 from howlearn.rule import Form
+from howlearn.staging.setting import setting_of
+from howlearn.staging.wholes import untold
 from howlearn.study import Study
 from howlearn.task import Task
 from howlearn.task.file import Order
@@ -54,9 +56,15 @@ def load(files: Sequence[str], options: Mapping[str, Any]) -> Inputs:
     base = task.models if task else candidates(study.contexts, study.features, rule)
     whose = f"task {task.name}" if task else "the study"
     n_features = len(next(iter(study.features.values()), {}))
-    models = chosen_models(base, options, whose, n_features)
+    lacking = untold(setting_of(study))
+    models = chosen_models(base, options, whose, n_features, lacking)
     if task is None:
         check_contexts(study, models)
+    out = _left_out(options, lacking)
+    if out:
+        needs = "; ".join(NEEDS[need] for need in sorted(lacking))
+        note = f"of the field's models {', '.join(out)} are left out, which need {needs}"
+        study = replace(study, notes=(*study.notes, note))
     return Inputs(task, study, models, options)
 
 
@@ -69,22 +77,36 @@ def task_with(
 
 
 def chosen_models(
-    base: Sequence[Any], options: Mapping[str, Any], whose: str, n_features: int
+    base: Sequence[Any],
+    options: Mapping[str, Any],
+    whose: str,
+    n_features: int,
+    lacking: frozenset[str] = frozenset(),
 ) -> tuple[Model, ...]:
-    """The candidates, or those that were named, and what was asked for besides."""
-    names = _each(options["model"])
+    """The candidates, or those that were named, and what was asked for besides.
+
+    ``lacking`` is what the data do not tell: ``field`` stands for the models that do without it.
+    """
+    names = _each(options["model"], lacking)
     chosen: list[Model] = (
         [model_named(base, name, whose, n_features) for name in names] if names else list(base)
     )
     if options["one_rate"]:
         chosen += one_rate_versions([m for m in base if m in chosen])
-    more = _each(options["add_model"])
+    more = _each(options["add_model"], lacking)
     return (*chosen, *(model_named(base, name, whose, n_features) for name in more))
 
 
-def _each(names: Sequence[str]) -> list[str]:
+def _each(names: Sequence[str], lacking: frozenset[str]) -> list[str]:
     """The names, with the field's models in place of ``field``."""
-    return [each for name in names for each in (FIELD if name == "field" else [name])]
+    fit = [name for name, model in FIELD.items() if not model.needs & lacking]
+    return [each for name in names for each in (fit if name == "field" else [name])]
+
+
+def _left_out(options: Mapping[str, Any], lacking: frozenset[str]) -> list[str]:
+    if "field" not in (*options["model"], *options["add_model"]):
+        return []
+    return [name for name, model in FIELD.items() if model.needs & lacking]
 
 
 def recorded(results: Path) -> Inputs:

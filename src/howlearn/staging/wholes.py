@@ -115,12 +115,16 @@ def latent_names(
     return tuple(found)
 
 
-def check_needs(model: Model, setting: Setting) -> None:
-    """Refuse data that do not tell what a model must know."""
+def untold(setting: Setting) -> frozenset[str]:
+    """What the data do not tell, of what models may need."""
     told = {
         "features": setting.features.shape[1] > 0,
         "correct": bool(np.isfinite(setting.right_wrong[1]) or np.all(setting.answers >= 0)),
     }
-    for need in sorted(model.needs):
-        if not told[need]:
-            raise HowlearnError(f"model {model.name} needs {NEEDS[need]}")
+    return frozenset(need for need, known in told.items() if not known)
+
+
+def check_needs(model: Model, setting: Setting) -> None:
+    """Refuse data that do not tell what a model must know."""
+    for need in sorted(model.needs & untold(setting)):
+        raise HowlearnError(f"model {model.name} needs {NEEDS[need]}")
