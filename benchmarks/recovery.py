@@ -148,6 +148,18 @@ def with_error(truth: Floats, estimate: Floats, seed: int) -> tuple[float, float
     return float(rank_correlations(truth[None], estimate[None])[0]), float(spread)
 
 
+def trade_off(found: Recovered) -> str:
+    """The two parameters whose relative errors go together most, and how much."""
+    off = ((found.estimate - found.truth) / found.truth).T
+    pairs = [
+        (float(rank_correlations(off[i][None], off[j][None])[0]), i, j)
+        for j in range(len(off))
+        for i in range(j)
+    ]
+    r, i, j = max(pairs, key=lambda pair: abs(pair[0]))
+    return f"{found.parameters[i]} and {found.parameters[j]} ({r:.2f})"
+
+
 def cells(found: Recovered, k: int, seed: int) -> list[str]:
     """Correlation ± standard error, median relative error, share at a bound or flat."""
     truth, estimate = found.truth[:, k], found.estimate[:, k]
@@ -192,7 +204,8 @@ def main() -> None:
             worse = sum(int((each.gain < -WORSE).sum()) for each in found)
             note(
                 f"{design}, {name}: fitted in {times}; starts disagree: {alone} learners; "
-                f"less likely than the truth: {worse}"
+                f"less likely than the truth: {worse}; "
+                f"errors correlate most: {', '.join(map(trade_off, found))}"
             )
         if runs:
             print(f"\n{design}\n\n{table(runs, chosen.trials, chosen.seed)}\n", flush=True)
