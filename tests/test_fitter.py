@@ -316,6 +316,8 @@ def test_two_adjustments_are_never_worse_than_either(study):
 class Hill:
     """A function to climb, with its gradient."""
 
+    joint = False
+
     def __init__(self, value, slope):
         self.value_at, self.slope_at = value, slope
 

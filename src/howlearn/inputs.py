@@ -7,7 +7,7 @@ the same study.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, cast
@@ -20,6 +20,7 @@ from howlearn.models.candidates import (
     candidates,
     check_contexts,
     one_rate_versions,
+    too_many_contexts,
 )
 from howlearn.models.field import FIELD
 from howlearn.models.named import learning_named, model_named
@@ -56,16 +57,29 @@ def load(files: Sequence[str], options: Mapping[str, Any]) -> Inputs:
     base = task.models if task else candidates(study.contexts, study.features, rule)
     whose = f"task {task.name}" if task else "the study"
     n_features = len(next(iter(study.features.values()), {}))
-    lacking = untold(setting_of(study))
-    models = chosen_models(base, options, whose, n_features, lacking)
+    left_out = _unfit(study, task)
+    models = chosen_models(base, options, whose, n_features, left_out)
     if task is None:
         check_contexts(study, models)
-    out = _left_out(options, lacking)
-    if out:
-        needs = "; ".join(NEEDS[need] for need in sorted(lacking))
-        note = f"of the field's models {', '.join(out)} are left out, which need {needs}"
-        study = replace(study, notes=(*study.notes, note))
+    if "field" in (*options["model"], *options["add_model"]):
+        notes = [
+            f"of the field's models {name} is left out: {why}" for name, why in left_out.items()
+        ]
+        study = replace(study, notes=(*study.notes, *notes))
     return Inputs(task, study, models, options)
+
+
+def _unfit(study: Study, task: Task | None) -> dict[str, str]:
+    """The field's models that this study cannot be explained by, and why."""
+    lacking = untold(setting_of(study))
+    many = task is None and too_many_contexts(study) is not None
+    found = {}
+    for name, model in FIELD.items():
+        for need in sorted(model.needs & lacking):
+            found[name] = f"it needs {NEEDS[need]}"
+        if many and model.cells != "none":
+            found[name] = "it would have to learn about too many contexts one by one"
+    return found
 
 
 def task_with(
@@ -81,32 +95,26 @@ def chosen_models(
     options: Mapping[str, Any],
     whose: str,
     n_features: int,
-    lacking: frozenset[str] = frozenset(),
+    left_out: Container[str] = (),
 ) -> tuple[Model, ...]:
     """The candidates, or those that were named, and what was asked for besides.
 
-    ``lacking`` is what the data do not tell: ``field`` stands for the models that do without it.
+    ``field`` stands for the field's models without those that are ``left_out``.
     """
-    names = _each(options["model"], lacking)
+    names = _each(options["model"], left_out)
     chosen: list[Model] = (
         [model_named(base, name, whose, n_features) for name in names] if names else list(base)
     )
     if options["one_rate"]:
         chosen += one_rate_versions([m for m in base if m in chosen])
-    more = _each(options["add_model"], lacking)
+    more = _each(options["add_model"], left_out)
     return (*chosen, *(model_named(base, name, whose, n_features) for name in more))
 
 
-def _each(names: Sequence[str], lacking: frozenset[str]) -> list[str]:
+def _each(names: Sequence[str], left_out: Container[str]) -> list[str]:
     """The names, with the field's models in place of ``field``."""
-    fit = [name for name, model in FIELD.items() if not model.needs & lacking]
-    return [each for name in names for each in (fit if name == "field" else [name])]
-
-
-def _left_out(options: Mapping[str, Any], lacking: frozenset[str]) -> list[str]:
-    if "field" not in (*options["model"], *options["add_model"]):
-        return []
-    return [name for name, model in FIELD.items() if model.needs & lacking]
+    field = [name for name in FIELD if name not in left_out]
+    return [each for name in names for each in (field if name == "field" else [name])]
 
 
 def recorded(results: Path) -> Inputs:
@@ -116,8 +124,8 @@ def recorded(results: Path) -> Inputs:
     inputs = load(files, manifest["options"])
     if [describe(model) for model in inputs.candidates] != manifest["models"]:
         raise HowlearnError(
-            f"the models of {results} cannot be built again: the task file has changed since; "
-            "run howlearn select anew"
+            f"the models of {results} cannot be built again: the task file, or the code of a model "
+            "of your own, has changed since; run howlearn select anew"
         )
     return inputs
 

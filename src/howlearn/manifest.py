@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import platform
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from howlearn._version import __version__
+from howlearn.engine.parts import FUNCTIONS, register
 from howlearn.model import Model
 from howlearn.models import PartitionModel
 from howlearn.models.adjustment import Adjusted
@@ -72,16 +72,12 @@ def describe(model: Model) -> dict[str, Any]:
 
 
 def _functions(model: Model) -> dict[str, Any]:
-    """Bounds, and of a user's own model the hash of its source: with another, results change."""
+    """Bounds, and of a user's own model a hash of all its code: with another, results change."""
     found: dict[str, Any] = {}
     if model.parameters:
         found["bounds"] = {p.name: [p.lower, p.upper] for p in model.parameters}
     if not type(model).__module__.startswith("howlearn."):
-        try:
-            source = inspect.getsource(type(model)).encode()
-            found["source"] = "sha256:" + hashlib.sha256(source).hexdigest()
-        except (OSError, TypeError):  # typed at a prompt
-            found["source"] = None
+        found["code"] = "sha256:" + register(model, FUNCTIONS)
     return found
 
 

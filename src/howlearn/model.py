@@ -46,6 +46,7 @@ class Model:
     latents: tuple[str, ...] = ()
     needs: ClassVar[frozenset[str]] = frozenset()  # of what the data must tell: see NEEDS
 
+    smooth: ClassVar[bool] = False  # whether its likelihood has few tops: searches are shorter
     cells: ClassVar[Cells] = "any"  # how it may be used in the cells of a partition
 
     start: ClassVar[Callable[..., Any]]

@@ -29,7 +29,7 @@ def test_ones_own_model_competes(run: Run, trials: str) -> None:
     assert set(estimates["parameter"]) == {"alpha", "beta"}
     assert estimates["agreement"].is_between(0, 1).all()
     described = json.loads(Path("r/manifest.json").read_text())["models"][1]
-    assert described["source"].startswith("sha256:")
+    assert described["code"].startswith("sha256:")
     # The results can be taken up again: doubles of these learners.
     ran = run("simulate", "--like", "r", "--model", "Habit", "-o", "doubles.csv")
     assert ran.status == 0, ran.err

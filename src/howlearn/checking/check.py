@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -75,6 +76,9 @@ def check_model(model: Model | type[Model], study: Study | None = None) -> Check
         cases = [_Case.of(model, each) for each in studies]
         for case in cases:
             case.run_plainly()
+        problems = list(_rebinding(model))
+        if problems:
+            raise _error(model, problems)
     except ModelError as error:
         raise _error(model, [str(error)]) from None
     checks: dict[str, Callable[[_Case], Iterator[str]]] = {
@@ -120,11 +124,14 @@ def _parameters(model: Model) -> Iterator[str]:
 
 
 def _functions(model: Model) -> Iterator[str]:
+    if not isinstance(model.latents, tuple | list):
+        yield f"its latents are {model.latents!r}; needed: a tuple such as ('value(action)',)"
     for name, arguments in FUNCTIONS.items():
         function = getattr(model, name, None)
         if function is None:
             if name in ("start", "log_policy", "update"):
-                yield f"it has no function {name}({', '.join(arguments)})"
+                some = arguments[:1] if name == "start" else arguments
+                yield f"it has no function {name}({', '.join(some)})"
             elif name == "observe" and model.latents:
                 yield "it names latents, but has no function observe that fills them"
             continue
@@ -135,6 +142,17 @@ def _functions(model: Model) -> Iterator[str]:
         n = len(inspect.signature(function).parameters)
         if n != len(arguments) and not (name == "start" and n == 1):
             yield f"{name} takes {n} arguments; needed: {name}({', '.join(arguments)})"
+
+
+def _rebinding(model: Model) -> Iterator[str]:
+    """``state = …`` in update gives the name to something new, and the state stays as it was."""
+    code = inspect.unwrap(model.update).__code__
+    own = code.co_varnames[0]
+    if any(i.opname == "STORE_FAST" and i.argval == own for i in dis.get_instructions(code)):
+        yield (
+            f"update writes {own} = …, which leaves the state as it was; change it in place, as in "
+            f"{own}[:] = …"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,6 +189,9 @@ class _Case:
     def run_plainly(self) -> None:
         for x in self.points:
             interpreted(self.model, self.setting, self.records, x)
+        if self.model.cells != "none":  # a partition has fewer cells than contexts
+            halves = np.arange(len(self.study.contexts)) // 2
+            interpreted(self.model, self.setting, self.records, self.points[0], cell_of=halves)
 
     def replayed(self, x: Floats, records: Records | None = None) -> Floats:
         return compiled_or_error(

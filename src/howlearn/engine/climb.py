@@ -26,9 +26,13 @@ STILL = 1e-11  # of the value: rises smaller than that are noise
 class Hill(Protocol):
     """What is climbed; ``problem`` numbers the rows of u."""
 
+    joint: bool  # whether a slope costs little beside the value, so that both are asked for at once
+
     def value(self, problem: NDArray[np.int64], u: Floats) -> Floats: ...
 
     def slope(self, problem: NDArray[np.int64], u: Floats, value: Floats) -> Floats: ...
+
+    def both(self, problem: NDArray[np.int64], u: Floats) -> tuple[Floats, Floats]: ...
 
 
 def climb(
@@ -41,6 +45,7 @@ def climb(
     highest of them go on from that round.
 
     >>> class Parabola:
+    ...     joint = False
     ...     def value(self, problem, u): return -((u - 0.3) ** 2).sum(axis=1)
     ...     def slope(self, problem, u, value): return -2 * (u - 0.3)
     >>> climb(Parabola(), np.array([[0.9, 0.1]]), np.array([1.0, 0.2]))[0].round(6).tolist()
@@ -62,7 +67,7 @@ def climb(
         for cut, n_left in cuts:
             if r == cut:
                 active = active[_among_highest(value, together, n_left)[active]]
-        slow = value - lately[r % PATIENCE] < 10.0 * enough
+        slow = value < lately[r % PATIENCE] + 10.0 * enough
         lately[r % PATIENCE] = value
         at, g = u[active], slope[active]
         free = ~(((at <= 0.0) & (g < 0.0)) | ((at >= ends) & (g > 0.0)))
@@ -81,7 +86,8 @@ def climb(
         inverse[active[backward]] = np.diag(ends**2)
         longest = np.max(np.abs(step) / (LONGEST * ends), axis=1)
         step /= np.maximum(longest, 1.0)[:, None]
-        new, reached = _search(hill, active, at, g, step, value[active], ends)
+        before = slope[active]
+        new, reached, known = _search(hill, active, at, g, step, value[active], ends, slope)
         rise = reached - value[active]
         small = rise <= STILL * (1.0 + np.abs(reached))
         # Without a rise the curvature may be wrong: forget it once before giving up.
@@ -89,8 +95,9 @@ def climb(
         lost = small & ~fresh[active]
         inverse[active[lost]] = np.diag(ends**2)
         u[active], value[active] = new, reached
-        before = slope[active]
-        slope[active] = hill.slope(active, new, reached)
+        unknown = active[~known]
+        if len(unknown):
+            slope[unknown] = hill.slope(unknown, new[~known], reached[~known])
         learned = ~lost
         _learn(
             inverse, fresh, active[learned], (new - at)[learned], (before - slope[active])[learned]
@@ -119,8 +126,13 @@ def _search(
     step: Floats,
     value: Floats,
     ends: Floats,
-) -> tuple[Floats, Floats]:
-    """Go along the step, projected on the bounds, and back until the value rises enough."""
+    slope: Floats,
+) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Go along the step, projected on the bounds, and back until the value rises enough.
+
+    Where the first point was high enough and slopes come with values, ``slope`` is renewed; the
+    last array says where.
+    """
     new, reached = at.copy(), value.copy()
     length = np.ones(len(problem))
     # Where the step leaves the box: along a ridge the projection beyond may fall off it.
@@ -128,13 +140,20 @@ def _search(
         room = np.where(step > 0.0, (ends - at) / step, np.where(step < 0.0, -at / step, np.inf))
     leaves = np.min(np.where(room > 1e-9, room, np.inf), axis=1)
     left = np.arange(len(problem))
-    for _ in range(HALVINGS):
+    known = np.zeros(len(problem), bool)
+    for attempt in range(HALVINGS):
         point = np.clip(at[left] + length[left, None] * step[left], 0.0, ends)
-        found = hill.value(problem[left], point)
+        if hill.joint and attempt == 0:
+            found, slopes = hill.both(problem[left], point)
+        else:
+            found, slopes = hill.value(problem[left], point), None
         promised = (g[left] * (point - at[left])).sum(axis=1)
         enough = found >= value[left] + RISE * np.maximum(promised, 0.0)
         enough &= found >= value[left]
         new[left[enough]], reached[left[enough]] = point[enough], found[enough]
+        if slopes is not None:
+            slope[problem[left[enough]]] = slopes[enough]
+            known[left[enough]] = True
         short = left[~enough]
         if not len(short):
             break
@@ -146,7 +165,7 @@ def _search(
         edge = leaves[short] < length[short]
         length[short] = np.where(edge, leaves[short], shorter)
         left = short
-    return new, reached
+    return new, reached, known
 
 
 def _learn(
@@ -157,6 +176,7 @@ def _learn(
     y: Floats,
 ) -> None:
     """The BFGS update with the step s and the fall y of the slope along it."""
+    y = np.where(s == 0.0, 0.0, y)  # of variables held by a bound nothing was learned
     sy = (s * y).sum(axis=1)
     useful = sy > 1e-10 * np.sqrt((s**2).sum(axis=1) * (y**2).sum(axis=1))
     problem, s, y, sy = problem[useful], s[useful], y[useful], sy[useful]

@@ -17,6 +17,7 @@ import numpy as np
 
 from howlearn.rule import Rule
 
+FUNCTIONS = ("start", "log_policy", "update", "observe", "gradient")  # of a model
 PARTS: dict[str, Any] = {}  # by the hash of all they mean: generated modules fetch them here
 
 _HEADER = """
@@ -205,7 +206,7 @@ def _rule(rule: Rule) -> str:
 
 
 def _model(model: Any) -> str:
-    key = register(model, ("start", "log_policy", "update", "observe", "gradient"))
+    key = register(model, FUNCTIONS)
     names = [parameter.name for parameter in model.parameters]
     text = _MODEL.format(
         key=key,

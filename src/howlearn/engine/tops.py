@@ -7,28 +7,32 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from howlearn.engine.climb import ROUGH, SHARP, climb
+from howlearn.engine.climb import ROUGH, SHARP, Cuts, climb
 from howlearn.engine.layout import Statuses
 from howlearn.engine.starts import best_apart, corners
 from howlearn.engine.whole import Likelihood
 
 Floats = NDArray[np.float64]
 
-CLIMBS = 16  # searches from different starts
-CUTS = ((6, 6), (18, 4))  # after so many rounds only the highest go on
 AT_CHANCE = 0.5  # nats above tossing a coin: a fit this low is doubted
 AGREE = 0.01  # nats; searches that end this close to the best agree with it
 FLAT = 1e-6  # nats; a parameter that matters less than this is not informed
-PROBES = 7  # values of a parameter at which that is tried
+PROBES = 4  # values of a parameter at which that is tried
 
 
-def screened(d: int) -> int:
-    """Points at which the likelihood is tried before searches start.
+@dataclass(frozen=True)
+class Effort:
+    """How hard to search."""
 
-    >>> screened(2), screened(8)
-    (300, 900)
-    """
-    return 100 * (d + 1)
+    screened: int  # points at which the likelihood is tried, per parameter and one more
+    climbs: int  # searches that start from the best of them
+    cuts: Cuts  # after so many rounds only so many searches, the highest, go on
+
+
+SMOOTH = Effort(24, 5, ((4, 4), (10, 3)))  # where tops are few and wide
+USUAL = Effort(100, 16, ((6, 6), (14, 4)))
+THOROUGH = Effort(300, 20, ((14, 8),))  # for short records: many tops, and little time for each
+FINER = 4  # times as many points where a search is repeated
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +58,7 @@ class _Problems:
     def __init__(
         self, likelihood: Likelihood, marks: NDArray[np.int64], starts: int, rough: bool
     ) -> None:
-        self.likelihood, self.rough = likelihood, rough
+        self.likelihood, self.rough, self.joint = likelihood, rough, likelihood.analytic
         n, m = marks.shape
         self.learner = np.repeat(np.arange(n), m * starts)
         self.mark = np.repeat(marks.reshape(-1), starts)
@@ -66,9 +70,16 @@ class _Problems:
         known = value if self.rough else None
         return self.likelihood.slope(self.learner[problem], u, self.mark[problem], known)
 
+    def both(self, problem: NDArray[np.int64], u: Floats) -> tuple[Floats, Floats]:
+        return self.likelihood.both(self.learner[problem], u, self.mark[problem])
+
 
 def highest(
-    likelihood: Likelihood, marks: NDArray[np.int64], n_seen: NDArray[np.int64], guesses: Floats
+    likelihood: Likelihood,
+    marks: NDArray[np.int64],
+    n_seen: NDArray[np.int64],
+    guesses: Floats,
+    effort: Effort = USUAL,
 ) -> Tops:
     """The global maxima, as far as searches from many starts find them.
 
@@ -83,17 +94,16 @@ def highest(
     agreement = np.full((n, m), np.nan)
     if d == 0 or not seen.any():
         return Tops(theta, status, agreement)
-    u, value = _searched(likelihood, marks, guesses, 0, CLIMBS)
+    u, value = _searched(likelihood, marks, guesses, effort)
     alone = _agreeing(value).sum(axis=2) == 1
     chance = -n_seen * np.log(likelihood.n_actions)
     doubtful = alone | (value.max(axis=2) < chance + AT_CHANCE)
     if (doubtful & seen).any():  # look again, elsewhere and more closely
         again = np.flatnonzero((doubtful & seen).any(axis=1))
-        more_u, more_value = _searched(
-            likelihood, marks, np.empty((n, m, 0, d)), screened(d), 2 * CLIMBS, again, 4
-        )
+        more_u, more_value = _searched(likelihood, marks, np.empty((n, m, 0, d)), effort, again)
         extra = np.full((n, m, more_value.shape[2]), -np.inf)
-        extra[again] = more_value
+        # Only the doubtful ones: a fit does not depend on what else was asked for.
+        extra[again] = np.where(doubtful[again][:, :, None], more_value, -np.inf)
         points = np.zeros((n, m, more_value.shape[2], d))
         points[again] = more_u
         u, value = np.concatenate([u, points], axis=2), np.concatenate([value, extra], axis=2)
@@ -104,37 +114,38 @@ def highest(
         _Problems(likelihood, marks, 1, rough=False), top.reshape(-1, d), whole.ends, SHARP
     )  # only the best one must be sharp
     top, height = top.reshape(n, m, d), height.reshape(n, m)
-    tried = np.isfinite(value).sum(axis=2)
+    # Of the searches that were not given up on the way.
+    finished = np.clip(np.isfinite(value).sum(axis=2), 1, effort.cuts[-1][1])
     agreeing = _agreeing(value).sum(axis=2)
-    agreement = np.where(seen, agreeing / np.maximum(tried, 1), np.nan)
+    agreement = np.where(seen & np.isfinite(height), np.minimum(agreeing / finished, 1.0), np.nan)
     return _finished(likelihood, marks, seen, top, height, agreement, agreeing, theta, status)
 
 
 def _agreeing(value: Floats) -> NDArray[np.bool_]:
-    return value >= value.max(axis=2, keepdims=True) - AGREE
+    return np.isfinite(value) & (value >= value.max(axis=2, keepdims=True) - AGREE)
 
 
 def _searched(
     likelihood: Likelihood,
     marks: NDArray[np.int64],
     guesses: Floats,
-    skip: int,
-    climbs: int,
+    effort: Effort,
     learners: NDArray[np.int64] | None = None,
-    finer: int = 1,
 ) -> tuple[Floats, Floats]:
     """Screen, pick, climb: tops u[learner, mark, start, parameter] and their values."""
     whole = likelihood.whole
     d = len(whole.parameters)
-    learners = np.arange(len(marks)) if learners is None else learners
+    n_points = effort.screened * (d + 1)
+    if learners is None:
+        learners = np.arange(len(marks))
+        defaults = np.array([[parameter.default for parameter in whole.parameters]])
+        points = np.concatenate([whole.u(defaults) / whole.ends, corners(n_points, d)])
+    else:  # again, between the points of the first time
+        points = corners(FINER * n_points, d, n_points)
     marks, guesses = marks[learners], guesses[learners]
     n, m = marks.shape
-    points = corners(screened(d) * finer, d, skip)
-    if skip == 0:
-        defaults = np.array([[parameter.default for parameter in whole.parameters]])
-        points = np.concatenate([whole.u(defaults) / whole.ends, points])
     values = _screen(likelihood, learners, marks, points * whole.ends)
-    picked = best_apart(values.reshape(n * m, -1), points, climbs)
+    picked = best_apart(values.reshape(n * m, -1), points, effort.climbs)
     u = (points * whole.ends)[picked].reshape(n, m, -1, d)
     if guesses.shape[2]:
         flat = whole.u(guesses.reshape(-1, d)).reshape(guesses.shape)
@@ -142,7 +153,7 @@ def _searched(
     starts = u.shape[2]
     problems = _Problems(likelihood, marks, starts, rough=True)
     problems.learner = learners[problems.learner]
-    top, value = climb(problems, u.reshape(-1, d), whole.ends, ROUGH, starts, CUTS)
+    top, value = climb(problems, u.reshape(-1, d), whole.ends, ROUGH, starts, effort.cuts)
     return top.reshape(n, m, starts, d), value.reshape(n, m, starts)
 
 
@@ -185,10 +196,12 @@ def _finished(
         np.where(top[ok] >= whole.ends, Statuses.AT_UPPER, Statuses.OK),
     )
     status[ok & (agreeing == 1)] = Statuses.ALONE
+    defaults = whole.u(np.array([[parameter.default for parameter in whole.parameters]]))[0]
     for k in range(d):
         flat = _flat(likelihood, marks, top, height, k) & ok
         theta[flat, k] = whole.parameters[k].default
         status[flat, k] = Statuses.FLAT
+        top[flat, k] = defaults[k]  # the next one is tried with this one as it will be
     status[seen & ~np.isfinite(height)] = Statuses.BROKEN
     return Tops(theta, status, agreement)
 
@@ -202,4 +215,5 @@ def _flat(
     u[:, k] = np.tile(np.linspace(0.0, likelihood.whole.ends[k], PROBES), n * m)
     learner = np.repeat(np.arange(n), m * PROBES)
     value = likelihood.value(learner, u, np.repeat(marks.reshape(-1), PROBES)).reshape(n, m, PROBES)
-    return np.abs(value - height[:, :, None]).max(axis=2) < FLAT
+    with np.errstate(invalid="ignore"):  # nothing is flat where no value is finite
+        return np.abs(value - height[:, :, None]).max(axis=2) < FLAT

@@ -75,6 +75,11 @@ class Whole:
     edges: NDArray[np.int64]  # where the parameters of each adjustment start and end
     n_latents: int = 0
 
+    @property
+    def smooth(self) -> bool:
+        """Whether few starts suffice: the model says so, and nothing is adjusted."""
+        return bool(getattr(self.first, "smooth", False)) and not self.adjustments
+
     @cached_property
     def module(self) -> ModuleType:
         """The compiled loops."""
@@ -150,10 +155,7 @@ class Likelihood:
         whole, x = self.whole, self.whole.at(u)
         marks = np.ascontiguousarray(mark[:, None], np.int64)
         if self.analytic:
-            out = np.empty_like(u)
-            self.module.slopes(self.stage, self.columns, self.offsets, learner, x, marks, out)
-            slopes = [p.slope(u[:, d]) for d, p in enumerate(whole.parameters)]
-            return out * np.stack(slopes, axis=1)
+            return self.both(learner, u, mark)[1]
         step = (STEP if value is None else ROUGH_STEP) * whole.ends
         below, above = np.maximum(u - step, 0.0), np.minimum(u + step, whole.ends)
         if value is None:
@@ -163,6 +165,18 @@ class Likelihood:
             to = np.where(u + step > whole.ends, below, above)
             rise, width = self._shifted(learner, x, to, marks) - value[:, None], to - u
         return np.nan_to_num(rise / width, nan=0.0, posinf=0.0, neginf=0.0)
+
+    def both(
+        self, learner: NDArray[np.int64], u: Floats, mark: NDArray[np.int64]
+    ) -> tuple[Floats, Floats]:
+        """The value and its gradient in u, in one pass, where the model gives its own."""
+        whole, x = self.whole, self.whole.at(u)
+        marks = np.ascontiguousarray(mark[:, None], np.int64)
+        value, out = np.empty(len(u)), np.empty_like(u)
+        self.module.slopes(self.stage, self.columns, self.offsets, learner, x, marks, value, out)
+        slopes = [p.slope(u[:, d]) for d, p in enumerate(whole.parameters)]
+        value = np.where(np.isnan(value), -np.inf, value)
+        return value, np.nan_to_num(out, posinf=0.0, neginf=0.0) * np.stack(slopes, axis=1)
 
     def _shifted(
         self, learner: NDArray[np.int64], x: Floats, to: Floats, marks: NDArray[np.int64]

@@ -122,6 +122,8 @@ def check(study: Study, models: Sequence[Model]) -> Plan:
     if not models:
         raise HowlearnError("there is no candidate model")
     for model in models:
+        if isinstance(model, type) and issubclass(model, Model):
+            raise HowlearnError(f"{model.__name__} is a class; give a model, {model.__name__}()")
         if not isinstance(model, Model):
             raise HowlearnError(f"{model!r} is not a model that can be fitted")
     names = [model.name for model in models]

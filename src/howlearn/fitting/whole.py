@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from howlearn.engine.layout import Statuses
 from howlearn.engine.starts import filling
-from howlearn.engine.tops import NoNumber, Tops, highest
-from howlearn.engine.whole import Likelihood, Records, Setting, Whole
+from howlearn.engine.tops import SMOOTH, THOROUGH, USUAL, Effort, NoNumber, Tops, highest
+from howlearn.engine.whole import Likelihood, Records, Setting, Whole, replay
 from howlearn.fitting.fits import ModelFits
 from howlearn.fitting.partitions import filled
 from howlearn.model import Model
@@ -19,13 +19,14 @@ from howlearn.models.adjustment import Adjusted
 from howlearn.models.partition_model import PartitionModel, Unit
 from howlearn.staging.compiling import compiled_or_error
 from howlearn.staging.gradient import wrong_gradient
-from howlearn.staging.interpreted import ModelError, interpreted
+from howlearn.staging.interpreted import TOLERANCE, ModelError, interpreted
 from howlearn.staging.setting import records_of, setting_of
 from howlearn.staging.wholes import check_needs, whole_of, whole_of_unit
 from howlearn.study import Study
 
 Floats = NDArray[np.float64]
-TRIED = 200  # trials on which a user's own model is looked at
+SHORT = 150  # trials
+TRIED, ALL_TRIED = 200, 10_000  # trials on which a user's own model is looked at
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,9 +54,9 @@ class WholePlan:
                         check_needs(unit.rule, setting)
                     if unit not in plan.units:
                         plan.units[unit] = whole_of_unit(unit, study.contexts, setting)
-                for rule in {unit.rule for unit in model.units}:
-                    if isinstance(rule, Model):
-                        _try(rule, study, setting, whole_of(rule, study.contexts, (), setting))
+                for unit in {unit.rule: unit for unit in model.units}.values():
+                    if isinstance(unit.rule, Model):
+                        _try(unit.rule, study, setting, plan.units[unit])
             else:
                 check_needs(model, setting)
                 whole = whole_of(model, study.contexts, study.actions, setting)
@@ -65,17 +66,24 @@ class WholePlan:
         return plan
 
 
+def own(model: object) -> bool:
+    """Whether a model is a user's: compiled loops trust those of the package."""
+    return not type(model).__module__.startswith("howlearn.")
+
+
 def _try(model: Model, study: Study, setting: Setting, whole: Whole) -> None:
-    """Look at a user's own model on the first trials, before compiled loops trust it."""
-    if type(model).__module__.startswith("howlearn."):
+    """Look at a user's own model on the longest record, before compiled loops trust it."""
+    if not own(model):
         return
-    first = records_of(study.part(0, 1))
+    longest = int(np.argmax(np.diff(study.starts)))
+    first = records_of(study.part(longest, longest + 1))
     default = np.array([[parameter.default for parameter in whole.parameters]])
     d = len(whole.parameters)
     u = np.concatenate([np.zeros((1, d)), np.ones((1, d)), filling(3, d)[: 3 if d else 0]])
     points = np.concatenate([default, whole.at(u * whole.ends)])
-    for x in points:
-        interpreted(model, setting, first, x, TRIED)
+    for k, x in enumerate(points):
+        most = TRIED if k else ALL_TRIED
+        interpreted(model, setting, first, x, most, whole.cell_of)
     likelihood = Likelihood(whole, setting, first)
     if likelihood.analytic:
         inside, trials = points[3:], int(first.offsets[1])
@@ -123,14 +131,36 @@ class _Work:
         return counts[ends] - counts[starts[:-1], None]
 
     def tops(self, whole: Whole, guesses: Floats | None = None) -> Tops:
-        """The best parameters at every mark."""
+        """The best parameters at every mark; short records are searched more thoroughly."""
         if guesses is None:
             guesses = np.empty((*self.marks.shape, 0, len(whole.parameters)))
+        if whole.smooth:
+            return self._tops(whole, guesses, SMOOTH)
+        short = np.diff(self.study.starts) <= SHORT
+        if short.all() or not short.any():
+            return self._tops(whole, guesses, THOROUGH if short.all() else USUAL)
+        halves = [np.flatnonzero(short), np.flatnonzero(~short)]
+        found = [
+            self._only(who)._tops(whole, guesses[who], effort)
+            for who, effort in zip(halves, (THOROUGH, USUAL), strict=True)
+        ]
+        back = np.argsort(np.concatenate(halves))
+        return Tops(
+            np.concatenate([each.theta for each in found])[back],
+            np.concatenate([each.status for each in found])[back],
+            np.concatenate([each.agreement for each in found])[back],
+        )
+
+    def _only(self, who: NDArray[np.int64]) -> _Work:
+        study = self.study.take(who)
+        return _Work(study, self.setting, records_of(study), self.marks[who])
+
+    def _tops(self, whole: Whole, guesses: Floats, effort: Effort) -> Tops:
         likelihood = Likelihood(whole, self.setting, self.records)
-        seen = self.seen(whole)[:, :-1]
+        n_seen = self.seen(whole)[:, :-1]
         try:
             return compiled_or_error(
-                whole.first, lambda: highest(likelihood, self.marks, seen, guesses)
+                whole.first, lambda: highest(likelihood, self.marks, n_seen, guesses, effort)
             )
         except NoNumber as error:
             values = [f"{p.name}={v:.4g}" for p, v in zip(whole.parameters, error.x, strict=True)]
@@ -139,6 +169,26 @@ class _Work:
                 f"{self.study.learners[error.learner]} at {', '.join(values)}; "
                 "howlearn.check_model tells more"
             ) from None
+
+    def check(self, whole: Whole, theta: Floats) -> None:
+        """Whether the probabilities of a user's own model add up to 1, all along, where it was
+        fitted: what does not would win every contest."""
+        if not own(whole.first):
+            return
+        for i in range(len(self.study)):
+            one = self.study.part(i, i + 1)
+            log_p, _ = replay(whole, self.setting, records_of(one), theta[i, -1])
+            mine = whole.cell_of[one.context] >= 0
+            total = np.exp(np.minimum(log_p[mine], 1.0)).sum(axis=1)
+            wrong = np.flatnonzero(~(np.abs(total - 1.0) < TOLERANCE))
+            if len(wrong):
+                t = int(np.flatnonzero(mine)[wrong[0]]) + 1
+                names = [parameter.name for parameter in whole.parameters]
+                at = [f"{n}={v:.4g}" for n, v in zip(names, theta[i, -1], strict=True)]
+                raise ModelError(
+                    f"the probabilities of {whole.first.name} add up to {total[wrong[0]]:.6g} at "
+                    f"trial {t} of learner {one.learners[0]}, with {', '.join(at)}, not to 1"
+                )
 
     def values(self, whole: Whole, theta: Floats) -> tuple[Floats, Floats]:
         """Log-likelihoods [learner, mark] of the trials before each mark, and of those after it."""
@@ -163,6 +213,7 @@ def _of_whole(model: Model, whole: Whole, work: _Work, known: dict[str, ModelFit
         more = np.broadcast_to(extra, (*simpler.shape[:2], len(extra)))
         guesses = np.concatenate([simpler, more], axis=2)[:, :, None]
     tops = work.tops(whole, guesses)
+    work.check(whole, tops.theta)
     value, rest = work.values(whole, tops.theta)
     owners = model.owners(work.study.actions)
     return ModelFits(
@@ -190,7 +241,9 @@ def _of_units(
     first = 0
     for unit in model.units:
         size = len(unit.rule.parameters)
-        before, after = work.values(plan.units[unit], theta[:, :, first : first + size])
+        mine = theta[:, :, first : first + size]
+        work.check(plan.units[unit], mine)
+        before, after = work.values(plan.units[unit], mine)
         value, rest = value + before, rest + after
         counted += size * (work.seen(plan.units[unit])[:, -1] > 0)
         first += size

@@ -74,11 +74,18 @@ def too_many_contexts(study: Study) -> str | None:
         return None
     return (
         f"there are {len(study.contexts):,} contexts, and a typical learner met "
-        f"{np.median(met):,.0f} of them in {np.median(scored):,.0f} trials, but a partition model "
-        "would have to learn each of them on its own; --model gcm (with --features COL,COL) "
-        "generalises between contexts by their similarity, and --bin COL:4 makes few contexts out "
-        "of numbers, explicitly"
+        f"{np.median(met):,.0f} of them in {np.median(scored):,.0f} trials, but a partition model, "
+        "or Q-learning, would have to learn each of them on its own; --model gcm (with --features "
+        "COL,COL) generalises between contexts by their similarity, and --bin COL:4 makes few "
+        "contexts out of numbers, explicitly"
     )
+
+
+def _one_by_one(model: object) -> bool:
+    """Whether a model learns about contexts, or sets of them, one by one."""
+    if isinstance(model, PartitionModel):
+        return len(model.partition.cells) > 1
+    return isinstance(model, Model) and model.cells != "none"
 
 
 def check_contexts(study: Study, models: Iterable[object] | None = None) -> None:
@@ -86,9 +93,7 @@ def check_contexts(study: Study, models: Iterable[object] | None = None) -> None
 
     Without ``models`` the candidates of the study are meant: building them may take minutes.
     """
-    if models is None or any(
-        isinstance(model, PartitionModel) and len(model.partition.cells) > 1 for model in models
-    ):
+    if models is None or any(_one_by_one(model) for model in models):
         why = too_many_contexts(study)
         if why is not None:
             raise HowlearnError(why)

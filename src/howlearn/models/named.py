@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 from howlearn.errors import HowlearnError
 from howlearn.model import Model
@@ -79,12 +81,26 @@ def _in_cells(
 
 
 def _unknown(name: str, own: dict[str, PartitionModel], whose: str) -> HowlearnError:
+    known = [*own, "Coin", *FIELD]
+    base, plus, last = name.rpartition("+")
+    if plus and base.strip() in known:
+        close = _meant(last.strip(), [*ADJUSTMENTS])
+        there = ", ".join(ADJUSTMENTS)
+        return HowlearnError(f"{name}: there is no +{last.strip()}{close}; there are {there}")
+    if name.endswith(".py") or (name.isidentifier() and importlib.util.find_spec(name)):
+        return HowlearnError(f"{name}: which model of it? Write {name}:MyModel")
     return HowlearnError(
-        f"{whose} has no model {name!r}; its models are {', '.join(own)} and Coin, and those "
-        f"with several cells also as 'NAME (one rate)'. The field's models are {', '.join(FIELD)}, "
-        "also as 'q-learning(NAME)' in the cells of a model; +lapse, +bias and +stickiness may "
-        "follow any of them; a model of your own is my_module:MyModel"
+        f"{whose} has no model {name!r}{_meant(name, known)}; its models are {', '.join(own)} and "
+        f"Coin, and those with several cells also as 'NAME (one rate)'. The field's models are "
+        f"{', '.join(FIELD)}, also as 'q-learning(NAME)' in the cells of a model; +lapse, +bias "
+        "and +stickiness may follow any of them; a model of your own is my_module:MyModel"
     )
+
+
+def _meant(name: str, known: Sequence[str]) -> str:
+    lower = {each.lower(): each for each in known}
+    close = get_close_matches(name.lower(), list(lower), 1)
+    return f" (did you mean {lower[close[0]]}?)" if close else ""
 
 
 def learning_named(name: str, form: Form = "gain", max_rate: float = 1.0) -> Rule | Model:

@@ -27,6 +27,7 @@ class QLearningForgetting(Model):
     max_beta: float = 50.0
 
     name = "q-forgetting"
+    smooth = True
     title = "Q-learning in which the values of actions not chosen fade"
     latents = ("value(action)", "prediction_error")
 

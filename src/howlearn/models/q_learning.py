@@ -25,6 +25,7 @@ class QLearning(Model):
     max_beta: float = 50.0
 
     name = "q-learning"
+    smooth = True
     title = "Q-learning (Rescorla–Wagner) with softmax"
     latents = ("value(action)", "prediction_error")
 
@@ -64,10 +65,12 @@ class QLearning(Model):
     @staticmethod
     def gradient(state, shown, theta, action, out):
         q, dq = state[0, shown.cell], state[1, shown.cell]
-        p = theta.beta * q
-        log_softmax(p)
-        out[0] = theta.beta * dq[action]
-        out[1] = q[action]
+        largest = theta.beta * np.max(q)
+        total = mean = slope = 0.0
         for a in range(len(q)):
-            out[0] -= np.exp(p[a]) * theta.beta * dq[a]
-            out[1] -= np.exp(p[a]) * q[a]
+            weight = np.exp(theta.beta * q[a] - largest)
+            total += weight
+            mean += weight * q[a]
+            slope += weight * dq[a]
+        out[0] = theta.beta * (dq[action] - slope / total)
+        out[1] = q[action] - mean / total

@@ -26,6 +26,7 @@ class QLearningTwoRates(Model):
     max_beta: float = 50.0
 
     name = "q-two-rates"
+    smooth = True
     title = "Q-learning with one rate for better and one for worse than expected"
     latents = ("value(action)", "prediction_error")
 

@@ -33,6 +33,7 @@ class WinStayLoseShift(Model):
     """
 
     name = "win-stay-lose-shift"
+    smooth = True
     title = "repeats what won, drops what lost"
 
     parameters = (

@@ -33,7 +33,8 @@ def _sentence(model: Model, text: str) -> str:
     if helper:
         return (
             f"{model.name} uses {helper[1]}, which cannot be compiled as it is; a function of your "
-            "own that the model calls must be decorated with @numba.njit"
+            "own that the model calls must be decorated with @numba.njit, and a class or other "
+            "object cannot be used there"
         )
     return (
         f"{model.name} cannot be compiled: {' '.join(told[:2])[:300]}{place}; it may use numbers, "

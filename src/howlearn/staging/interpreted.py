@@ -31,25 +31,34 @@ class ModelError(HowlearnError):
 
 
 def interpreted(
-    model: Model, setting: Setting, records: Records, x: Floats, most: int | None = None
+    model: Model,
+    setting: Setting,
+    records: Records,
+    x: Floats,
+    most: int | None = None,
+    cell_of: NDArray[np.int64] | None = None,
 ) -> Floats:
-    """Log-probabilities [trial, action] of the first record; every context is a cell.
+    """Log-probabilities [trial, action] of the first record; by default every context is a cell.
 
     Raises a ModelError with a sentence about the first thing that is not as it must be.
     """
-    run = _Run(model, setting, x)
+    cells = np.arange(len(setting.features)) if cell_of is None else cell_of
+    run = _Run(model, setting, x, int(cells.max()) + 1)
     stop = int(records.offsets[1])
     stop = stop if most is None else min(stop, most)
     out = np.zeros((stop, setting.n_actions))
-    state = run.call("start", run.world, *run.start_theta)
+    state = run.started()
     for t in range(stop):
         if records.flags[t] & RESET and t > 0:
-            state = run.call("start", run.world, *run.start_theta)
+            state = run.started()
         context = int(records.context[t])
-        shown = Shown(context, context, setting.features[context])
+        if cells[context] < 0:
+            continue
+        shown = Shown(context, int(cells[context]), setting.features[context])
         out[t] = run.policy(state, shown, t)
         if records.flags[t] & LEARNED:
             trial = _trial(setting, records, t, shown)
+            run.look(state, trial, t)
             run.call("update", state, trial, run.theta)
     return out
 
@@ -84,7 +93,7 @@ def _trial(setting: Setting, records: Records, t: int, shown: Shown) -> Trial:
 class _Run:
     """One run of a model at given parameters."""
 
-    def __init__(self, model: Model, setting: Setting, x: Floats) -> None:
+    def __init__(self, model: Model, setting: Setting, x: Floats, n_cells: int) -> None:
         self.model = model
         names = [parameter.name for parameter in model.parameters]
         self.theta = namedtuple("Theta", names)(*map(float, x))
@@ -92,7 +101,7 @@ class _Run:
         n_contexts = len(setting.features)
         self.world = World(
             setting.n_actions,
-            n_contexts,
+            n_cells,
             n_contexts,
             setting.features,
             setting.levels,
@@ -127,19 +136,51 @@ class _Run:
             return f"{where} asks for theta.{error.name}; the parameters of the model are {known}"
         last = traceback.extract_tb(error.__traceback__)[-1]
         file = f"{Path(last.filename).name}, line {last.lineno}"
-        return f"{where} fails with {type(error).__name__}: {error} ({file})"
+        return f"{where} fails with {type(error).__name__}: {error} ({file}; {self.values})"
+
+    def started(self) -> Any:
+        """A start state, of a kind that compiled loops can change in place."""
+        state = self.call("start", self.world, *self.start_theta)
+        parts = state if isinstance(state, tuple) else (state,)
+        if not all(isinstance(part, np.ndarray | tuple) for part in parts):
+            raise ModelError(
+                f"{self.model.name}.start gives a {type(state).__name__}; needed: a numpy array, "
+                "or a (named) tuple of arrays, that update can change in place"
+            )
+        return state
+
+    def look(self, state: Any, trial: Trial, t: int) -> None:
+        """The latents at a trial; looking must leave the state as it is."""
+        if self.model.observe is None:
+            return
+        before = copied(state)
+        out = np.full(self._n_latents(), np.nan)
+        self.call("observe", state, trial, self.theta, out)
+        if not same(before, state):
+            raise ModelError(
+                f"{self.model.name}.observe changes the state at trial {t + 1}; only update may do "
+                "that"
+            )
+
+    def _n_latents(self) -> int:
+        sizes = {"(action)": self.world.n_actions, "(feature)": self.world.features.shape[1]}
+        return sum(
+            next((n for end, n in sizes.items() if name.endswith(end)), 1)
+            for name in self.model.latents
+        )
 
     def policy(self, state: Any, shown: Shown, t: int) -> Floats:
         """The log-probabilities at a trial, checked."""
         before = copied(state)
         out = np.full(self.world.n_actions, np.nan)
-        self.call("log_policy", state, shown, self.theta, out)
+        given = self.call("log_policy", state, shown, self.theta, out)
         where = f"at trial {t + 1}, with {self.values}"
         if np.isnan(out).any():
+            instead = " (it returns something instead)" if given is not None else ""
             raise ModelError(
-                f"{self.model.name}.log_policy gives no number (NaN) {where}; it must fill out "
-                "with a log-probability for every action, whatever the parameters within their "
-                "bounds"
+                f"{self.model.name}.log_policy gives no number (NaN) {where}; it must fill out"
+                f"{instead} with a log-probability for every action, whatever the parameters "
+                "within their bounds"
             )
         total = float(np.sum(np.exp(np.minimum(out, 1.0))))
         if abs(total - 1.0) > TOLERANCE or np.any(out > TOLERANCE):
@@ -150,6 +191,13 @@ class _Run:
         if not same(before, state):
             raise ModelError(
                 f"{self.model.name}.log_policy changes the state {where}; only update may do that"
+            )
+        again = np.full(self.world.n_actions, np.nan)
+        self.call("log_policy", state, shown, self.theta, again)
+        if not np.array_equal(out, again):
+            raise ModelError(
+                f"{self.model.name}.log_policy gives other probabilities when it is asked again "
+                f"{where}: nothing in it may be random"
             )
         return out
 

@@ -148,18 +148,19 @@ def shifted(stage, trials, offsets, learner, x, to, marks, out):
 
 
 @njit(**CACHED)
-def slopes(stage, trials, offsets, learner, x_, marks, out_):
-    """The gradient of the likelihood before marks[p, 0], as the model gives it."""
+def slopes(stage, trials, offsets, learner, x_, marks, value, out_):
+    """The likelihood before marks[p, 0] and its gradient, as the model gives it."""
     context, action, reward, flags, forgone, ends, duration = borrowed(trials)
-    features, answers, cell_of, index = borrowed((stage[2], *stage[10:13]))
+    features, answers, cell_of, index, edges = borrowed((stage[2], *stage[10:]))
     n_actions, extent, told = stage[0], stage[6:8], stage[8:10]
-    own = (np.full(n_actions, np.nan), np.empty(index.shape[1]))
-    unknown, each = borrowed(own)
+    own = (np.full(n_actions, np.nan), np.empty(index.shape[1]), np.empty(n_actions))
+    unknown, each, log_p = borrowed(own)
     world = world_of(stage)
     for p in range(len(learner)):
         first, last = offsets[learner[p]], offsets[learner[p] + 1]
         x, out = borrowed((x_[p], out_[p]))
         out[:] = 0.0
+        value[p] = 0.0
         owner = begin(world, x, index)
         state = borrowed(owner)
         for t in range(first, min(last, first + marks[p, 0])):
@@ -172,7 +173,10 @@ def slopes(stage, trials, offsets, learner, x_, marks, out_):
                 continue
             row = features[c]
             if flags[t] & SCORED:
-                slope(state[0], Shown(c, cell, row), x, index, a, each, out)
+                shown = Shown(c, cell, row)
+                policy(state, shown, x, index, edges, log_p)
+                value[p] += log_p[a]
+                slope(state[0], shown, x, index, a, each, out)
             if flags[t] & LEARNED:
                 correct = answer(told, answers, c, a, reward[t], n_actions)
                 others = forgone[t] if len(forgone) else unknown
