@@ -161,3 +161,77 @@ class LatentsUnfilled(Habit):
     @staticmethod
     def observe(state, trial, theta, out):
         out[0] = 1.0
+
+
+class Rebinds(Habit):
+    @staticmethod
+    def update(state, trial, theta):
+        state = state * (1 - theta.alpha)
+
+
+class ContextsForCells(Habit):
+    @staticmethod
+    def log_policy(state, shown, theta, out):
+        out[:] = theta.beta * state[shown.context]
+        hl.log_softmax(out)
+
+
+class ObserveChanges(Habit):
+    @staticmethod
+    def observe(state, trial, theta, out):
+        state[:] += 1.0
+        out[:] = state[trial.cell]
+
+
+class Random(Habit):
+    @staticmethod
+    def log_policy(state, shown, theta, out):
+        out[0] = np.random.random()  # noqa: NPY002
+        out[1:] = 0.0
+        hl.log_softmax(out)
+
+
+class StateIsAList(Habit):
+    @staticmethod
+    def start(world):
+        return [0.0] * world.n_actions
+
+
+class UnnormalisedLate(Habit):
+    """After 80 trials its probabilities add up to more than 1, for some parameters only."""
+
+    @staticmethod
+    def start(world):
+        return np.zeros((world.n_cells + 1, world.n_actions))
+
+    @staticmethod
+    def log_policy(state, shown, theta, out):
+        out[:] = theta.beta * state[shown.cell]
+        hl.log_softmax(out)
+        if state[-1, 0] > 80 and theta.beta < 4:
+            out[:] += 0.2
+
+    @staticmethod
+    def update(state, trial, theta):
+        state[trial.cell] *= 1 - theta.alpha
+        state[trial.cell, trial.action] += theta.alpha
+        state[-1, 0] += 1
+
+
+class ShortMemory(Habit):
+    """Its memory ends before the record does."""
+
+    @staticmethod
+    def start(world):
+        return np.zeros((102, world.n_actions))
+
+    @staticmethod
+    def log_policy(state, shown, theta, out):
+        out[:] = theta.beta * state[0]
+        hl.log_softmax(out)
+
+    @staticmethod
+    def update(state, trial, theta):
+        state[0, trial.action] += theta.alpha
+        state[int(state[1, 0]) + 2, 0] = trial.reward
+        state[1, 0] += 1

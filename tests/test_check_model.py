@@ -31,6 +31,11 @@ MISSHAPEN = {
     "TwoOfOneName": "two parameters have the same name",
     "OddName": "'learning rate' has no name that Python can write as theta.NAME",
     "LatentsUnfilled": "observe leaves some of its latents",
+    "Rebinds": "update writes state = …, which leaves the state as it was",
+    "ContextsForCells": "log_policy fails with IndexError",
+    "ObserveChanges": "observe changes the state at trial 1",
+    "Random": "nothing in it may be random",
+    "StateIsAList": "start gives a list; needed: a numpy array",
 }
 
 
@@ -90,6 +95,29 @@ def test_a_number_that_is_none_late_in_another_learners_record(study: hl.Study) 
     assert sorted(set(first.tolist())) == [0, 1]  # the first learner of the study is innocent
     with pytest.raises(hl.HowlearnError, match="gives no number \\(NaN\\) for learner"):
         hl.fit(ordered, [Late()])
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("UnnormalisedLate", "add up to 1.2"), ("ShortMemory", "update fails with IndexError")],
+)
+def test_what_shows_late_in_a_record_is_caught_by_a_fit(
+    name: str, message: str, study: hl.Study
+) -> None:
+    with pytest.raises(hl.HowlearnError) as error:
+        hl.fit(study, [getattr(own_models, name)()])
+    assert message in str(error.value)
+
+
+def test_cells_of_a_partition_are_tried(study: hl.Study) -> None:
+    model = hl.Task.load("five-four").model("own_models:ContextsForCells(ByShape)")
+    with pytest.raises(hl.HowlearnError, match="log_policy fails with IndexError"):
+        hl.fit(study, [model])
+
+
+def test_a_class_is_not_yet_a_model(study: hl.Study) -> None:
+    with pytest.raises(hl.HowlearnError, match=r"Habit is a class; give a model, Habit\(\)"):
+        hl.fit(study, [own_models.Habit])
 
 
 def test_something_else_than_a_model() -> None:

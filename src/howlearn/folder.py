@@ -143,7 +143,15 @@ def _differences(found: Any, wanted: Any, place: str = "") -> list[str]:
         return lines
     if found == wanted:
         return []
+    if _named(found) and _named(wanted):  # such as models: what differs is said of each
+        there, here = ({each["name"]: each for each in side} for side in (found, wanted))
+        if list(there) == list(here):
+            return _differences(there, here, place)
     return [f"{place}: {_short(found)} there, {_short(wanted)} now"]
+
+
+def _named(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(e, dict) and "name" in e for e in value)
 
 
 def _short(value: Any) -> str:
