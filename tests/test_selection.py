@@ -19,7 +19,7 @@ from studies import model_of, random_trials, study_of
 
 COLUMNS = {
     "scores": "model criterion n_trials n_parameters log_likelihood penalty score rank selected",
-    "estimates": "model cell parameter estimate trials_fitted lower upper status",
+    "estimates": "model cell parameter estimate trials_fitted lower upper status agreement",
     "selection": "criterion model runner_up margin verdict",
 }
 EACH = model_of([["x"], ["y"]], GradientBandit(), name="each")

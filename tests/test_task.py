@@ -58,11 +58,12 @@ def test_models_by_name():
     for unknown in ("ByColour", "OneForAll (one rate)"):
         with pytest.raises(HowlearnError) as error:
             task.model(unknown)
-        assert str(error.value).startswith(
-            f"task five-four has no model '{unknown}'; its models are OneForAll, ByShape, "
-            "ByPattern, ByShapeExc, ByPatternExc, OnePerItem and Coin, and those with several "
-            "cells also as 'NAME (one rate)'. The field's models are q-learning, "
-        )
+        assert str(error.value).startswith(f"task five-four has no model '{unknown}'")
+        assert (
+            "; its models are OneForAll, ByShape, ByPattern, ByShapeExc, ByPatternExc, OnePerItem "
+            "and Coin, and those with several cells also as 'NAME (one rate)'. The field's models "
+            "are q-learning, "
+        ) in str(error.value)
 
 
 # What a file may say

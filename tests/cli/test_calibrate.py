@@ -138,7 +138,7 @@ def test_workers_never_change_a_byte(run: Run) -> None:
         (("--order", "periodic"), 'design.order: "blocks" there, "periodic" now'),
         (("--splits", "0.5"), "splits: [0.25, 0.5] there, [0.5] now"),
         (("--set", "ByFeature1:eta=0.3"), 'design.parameters.ByFeature1: ["0.2", "0.2"] there'),
-        (("--max-rate", 2), "models: "),
+        (("--max-rate", 2), "models."),
         (("--task", "shepard-2"), 'design.rewards.010.A: "1.0" there, "0.0" now'),
     ],
 )
@@ -465,7 +465,7 @@ def test_results_whose_task_file_changed(run: Run, trials: str) -> None:
     Path("my.toml").write_text(text.replace('by = ["feature1"]', 'by = ["feature2"]', 1))
     ran = run("calibrate", "--like", "r", "--out", "c")
     assert ran.status == 2
-    assert "the models of r cannot be built again: the task file has changed since" in ran.err
+    assert "the models of r cannot be built again: the task file, or the code" in ran.err
 
 
 def test_folders_that_are_not_results(run: Run, results: str) -> None:
