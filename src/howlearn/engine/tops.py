@@ -30,9 +30,9 @@ class Effort:
 
 
 SMOOTH = Effort(24, 5, ((4, 4), (10, 3)))  # where tops are few and wide
-USUAL = Effort(100, 16, ((6, 6), (14, 4)))
+USUAL = Effort(60, 10, ((5, 4), (12, 3)))
 THOROUGH = Effort(300, 20, ((14, 8),))  # for short records: many tops, and little time for each
-FINER = 4  # times as many points where a search is repeated
+FINER = 2  # times as many points where a search is repeated
 
 
 @dataclass(frozen=True, eq=False)

@@ -51,8 +51,8 @@ def fit(
     bytes_each = plan.n_units * sizes.shape[1] * 64 * 8
     workers = threads or os.cpu_count() or 1
     size = int(min(BLOCK, max(1, BLOCK_BYTES // max(bytes_each, 1))))
-    if plan.wholes.models:  # slow enough that every worker should have some
-        size = min(size, -(-len(study) // (4 * workers)))
+    if plan.wholes.models and workers > 1:  # slow enough that every worker should have some
+        size = min(size, -(-len(study) // (2 * workers)))
     edges = [*range(0, len(study), size), len(study)]
     done = 0
 
