@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from howlearn._version import __version__
-from howlearn.engine.parts import FUNCTIONS, register
+from howlearn.engine.parts import code_of
 from howlearn.model import Model
 from howlearn.models import PartitionModel
 from howlearn.models.adjustment import Adjusted
@@ -77,7 +77,7 @@ def _functions(model: Model) -> dict[str, Any]:
     if model.parameters:
         found["bounds"] = {p.name: [p.lower, p.upper] for p in model.parameters}
     if not type(model).__module__.startswith("howlearn."):
-        found["code"] = "sha256:" + register(model, FUNCTIONS)
+        found["code"] = "sha256:" + code_of(model)
     return found
 
 

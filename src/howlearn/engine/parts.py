@@ -190,10 +190,17 @@ def _slice(i: int) -> str:
 
 def register(part: Any, names: tuple[str, ...]) -> str:
     """Put a part where generated modules find it, under the hash of its meaning."""
-    functions = [getattr(part, name) for name in names if getattr(part, name, None) is not None]
-    digest = hashlib.sha256("\n".join(meaning(f) for f in functions).encode()).hexdigest()
+    # What was compiled looks for the modules of its functions by name when it is loaded.
+    digest = code_of(part, names, with_modules=True)
     PARTS[digest] = part if inspect.isclass(part) else type(part)
     return digest
+
+
+def code_of(part: Any, names: tuple[str, ...] = FUNCTIONS, with_modules: bool = False) -> str:
+    """A hash of all that a part's functions mean, wherever they are kept."""
+    functions = [getattr(part, name) for name in names if getattr(part, name, None) is not None]
+    text = "\n".join(meaning(function, with_modules) for function in functions)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _rule(rule: Rule) -> str:
@@ -223,32 +230,33 @@ def start_takes_theta(model: Any) -> bool:
     return len(inspect.signature(model.start).parameters) > 1
 
 
-def meaning(function: Callable[..., Any]) -> str:
+def meaning(function: Callable[..., Any], with_modules: bool = False) -> str:
     """All that the compiled code of a function depends on, as text."""
     found: dict[int, str] = {}
-    _collect(getattr(function, "py_func", function), found)
+    _collect(getattr(function, "py_func", function), found, with_modules)
     return "\n".join(found.values())
 
 
-def _collect(function: Any, found: dict[int, str]) -> None:
+def _collect(function: Any, found: dict[int, str], with_modules: bool) -> None:
     if id(function) in found:
         return
     code = function.__code__
     found[id(function)] = ""  # functions may call each other
     closed = inspect.getclosurevars(function)
-    parts = [_code(code)]
+    parts = [_code(code), function.__module__ if with_modules else ""]
     for name, value in sorted({**closed.globals, **closed.nonlocals}.items()):
         value = getattr(value, "py_func", value)
         if isinstance(value, types.FunctionType):
             parts.append(name)
-            _collect(value, found)
+            _collect(value, found, with_modules)
         elif isinstance(value, types.ModuleType):
             parts.append(f"{name}={value.__name__}")
         elif isinstance(value, np.ndarray):
             parts.append(f"{name}={value.dtype}{value.shape}{value.tobytes().hex()}")
         elif isinstance(value, type):
             fields = getattr(value, "_fields", ())
-            parts.append(f"{name}={value.__module__}.{value.__qualname__}{fields}")
+            module = value.__module__ if with_modules else ""
+            parts.append(f"{name}={module}.{value.__qualname__}{fields}")
         else:
             parts.append(f"{name}={value!r}")
     found[id(function)] = "\n".join(parts)
