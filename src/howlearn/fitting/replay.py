@@ -12,7 +12,7 @@ from howlearn.model import Model
 from howlearn.models import Coin, PartitionModel
 from howlearn.models.adjustment import Adjusted
 from howlearn.rule import Rule
-from howlearn.staging.setting import records_of, setting_of
+from howlearn.staging.setting import feature_names, records_of, setting_of
 from howlearn.staging.wholes import by_cells, latent_names, whole_of, whole_of_unit
 from howlearn.study import Study
 
@@ -65,11 +65,7 @@ def latents_named(study: Study, model: Model) -> tuple[str, ...]:
 
 
 def _names(study: Study, first: Rule | Model) -> tuple[str, ...]:
-    # The features that staging.setting.coded takes, in its order.
-    each = [study.features.get(context, {}) for context in study.contexts]
-    features = [
-        f for f in dict.fromkeys(f for mine in each for f in mine) if all(f in m for m in each)
-    ]
+    features = feature_names(study.contexts, study.features)
     return latent_names(first, study.actions, features)
 
 

@@ -23,6 +23,7 @@ from howlearn.staging.wholes import by_cells
 from howlearn.study import Study
 
 BLOCK = 50  # learners handled together: enough work per call, little enough memory
+SEARCH = 500  # curves that take as long as searching one parameter
 BLOCK_BYTES = 64e6  # of likelihoods on the grid
 _compiled: set[tuple[object, ...]] = set()  # kernels that were used in this process
 
@@ -48,7 +49,7 @@ def fit(
     """
     plan = check(study, models)
     sizes = sizes_of(study.n_scored, truncations)
-    bytes_each = plan.n_units * sizes.shape[1] * 64 * 8
+    bytes_each = plan.cells.n_units * sizes.shape[1] * 64 * 8
     workers = threads or os.cpu_count() or 1
     size = int(min(BLOCK, max(1, BLOCK_BYTES // max(bytes_each, 1))))
     if plan.wholes.models and workers > 1:  # slow enough that every worker should have some
@@ -106,9 +107,9 @@ class Plan:
 
     @property
     def n_units(self) -> int:
-        """How many curves of 64 nodes a learner's fits are worth, about."""
+        """How many curves of 64 nodes a learner's fits take as long as, about."""
         searched = [*self.wholes.units.values(), *self.wholes.wholes.values()]
-        return self.cells.n_units + sum(64 * (len(w.parameters) + 1) for w in searched)
+        return self.cells.n_units + sum(SEARCH * (len(w.parameters) + 1) for w in searched)
 
     @property
     def kernels(self) -> tuple[object, ...]:

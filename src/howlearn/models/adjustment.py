@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +16,7 @@ from howlearn.rule import Parameter
 
 
 @dataclass(frozen=True)
-class Adjustment:
+class Adjustment(ABC):
     """A change of the policy, with parameters that all cells share and a state of its own.
 
     ``start(world)`` gives the state, ``adjust(state, shown, theta, out)`` changes log-probabilities
@@ -28,9 +29,9 @@ class Adjustment:
     adjust: ClassVar[Callable[..., None]]
     update: ClassVar[Callable[..., None]]
 
+    @abstractmethod
     def parameters(self, actions: Sequence[str]) -> tuple[Parameter, ...]:
         """Its parameters; their defaults leave the model as it is."""
-        raise NotImplementedError
 
     def __radd__(self, model: Model) -> Adjusted:
         if isinstance(model, Adjusted):

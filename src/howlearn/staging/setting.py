@@ -61,8 +61,7 @@ def coded(
     >>> coded(["a", "b"], features)[0].tolist()
     [[0.0, 0.0], [1.0, 1.0]]
     """
-    names = list(dict.fromkeys(name for c in contexts for name in features.get(c, {})))
-    names = [name for name in names if all(name in features.get(c, {}) for c in contexts)]
+    names = feature_names(contexts, features)
     shape = (len(contexts), len(names))
     values, levels = np.zeros(shape), np.zeros(shape, np.int64)
     n_levels, numeric = np.zeros(len(names), np.int64), np.zeros(len(names), bool)
@@ -75,6 +74,17 @@ def coded(
         numeric[k] = numbers is not None
         values[:, k] = levels[:, k] if numbers is None else numbers
     return values, levels, n_levels, numeric
+
+
+def feature_names(contexts: Sequence[str], features: Described) -> list[str]:
+    """The features that every context has, in the order of their first appearance.
+
+    >>> feature_names(["a", "b"], {"a": {"size": "1", "shape": "round"}, "b": {"size": "2"}})
+    ['size']
+    """
+    described = [features.get(context, {}) for context in contexts]
+    names = dict.fromkeys(name for mine in described for name in mine)
+    return [name for name in names if all(name in mine for mine in described)]
 
 
 def _numbers(words: Sequence[str]) -> NDArray[np.float64] | None:
