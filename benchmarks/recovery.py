@@ -20,7 +20,7 @@ from howlearn import Range, Task, fit, simulate
 from howlearn.fitting.fits import STATUS_WORDS
 from howlearn.fitting.replay import log_probabilities
 from howlearn.model import Model
-from howlearn.simulation.values import drawn, parameter_values
+from howlearn.models.values import drawn, parameter_values
 from howlearn.study import Study
 from howlearn.task.schedule import Reversal, Reward, correct_rewards
 

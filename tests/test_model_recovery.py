@@ -10,8 +10,8 @@ import pytest
 from howlearn.fitting import fit
 from howlearn.fitting.replay import log_probabilities
 from howlearn.models.field import FIELD
+from howlearn.models.values import drawn, parameter_values
 from howlearn.simulation import Range, simulate
-from howlearn.simulation.values import drawn, parameter_values
 from howlearn.task import Task
 from howlearn.task.schedule import Reversal, Reward
 

@@ -10,9 +10,9 @@ import pytest
 from howlearn.errors import HowlearnError
 from howlearn.fitting.replay import log_probabilities
 from howlearn.models import Coin
+from howlearn.models.values import parameter_values
 from howlearn.rules import Exp3IX, GradientBandit, rule_named
 from howlearn.simulation import simulate
-from howlearn.simulation.values import parameter_values
 from howlearn.task import Task
 from howlearn.task.schedule import Reversal, Reward
 from studies import model_of

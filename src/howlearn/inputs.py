@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from howlearn.errors import HowlearnError
+from howlearn.experts import with_source
 from howlearn.folder import MANIFEST
 from howlearn.manifest import describe, hash_of
 from howlearn.model import NEEDS, Model
@@ -23,6 +24,7 @@ from howlearn.models.candidates import (
     too_many_contexts,
 )
 from howlearn.models.field import FIELD
+from howlearn.models.mixture import Mixture
 from howlearn.models.named import learning_named, model_named
 from howlearn.reading import ReadOptions, read
 from howlearn.rule import Form
@@ -55,10 +57,11 @@ def load(files: Sequence[str], options: Mapping[str, Any]) -> Inputs:
     if task is None and not options["model"]:
         check_contexts(study)
     base = task.models if task else candidates(study.contexts, study.features, rule)
+    mixtures = task.mixtures if task else ()
     whose = f"task {task.name}" if task else "the study"
     n_features = len(next(iter(study.features.values()), {}))
     left_out = _unfit(study, task)
-    models = chosen_models(base, options, whose, n_features, left_out)
+    models = chosen_models(base, options, whose, n_features, left_out, mixtures)
     if task is None:
         check_contexts(study, models)
     if "field" in (*options["model"], *options["add_model"]):
@@ -96,19 +99,24 @@ def chosen_models(
     whose: str,
     n_features: int,
     left_out: Container[str] = (),
+    mixtures: Sequence[Mixture] = (),
 ) -> tuple[Model, ...]:
     """The candidates, or those that were named, and what was asked for besides.
 
-    ``field`` stands for the field's models without those that are ``left_out``.
+    ``field`` stands for the field's models without those that are ``left_out``; ``mixtures`` are
+    those of the task.
     """
+    known = {mixture.name: mixture for mixture in mixtures}
+
+    def find(name: str) -> Model:
+        return known.get(name) or model_named(base, name, whose, n_features)
+
     names = _each(options["model"], left_out)
-    chosen: list[Model] = (
-        [model_named(base, name, whose, n_features) for name in names] if names else list(base)
-    )
+    chosen: list[Model] = [find(name) for name in names] if names else [*base, *mixtures]
     if options["one_rate"]:
         chosen += one_rate_versions([m for m in base if m in chosen])
-    more = _each(options["add_model"], left_out)
-    return (*chosen, *(model_named(base, name, whose, n_features) for name in more))
+    more = [find(name) for name in _each(options["add_model"], left_out)]
+    return with_source((*chosen, *more), options.get("experts_from"))
 
 
 def _each(names: Sequence[str], left_out: Container[str]) -> list[str]:

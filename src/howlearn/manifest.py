@@ -12,8 +12,9 @@ from typing import Any
 from howlearn._version import __version__
 from howlearn.engine.parts import code_of
 from howlearn.model import Model
-from howlearn.models import PartitionModel
+from howlearn.models import Exp4, FixedPolicy, PartitionModel
 from howlearn.models.adjustment import Adjusted
+from howlearn.models.mixture import SOURCES, Mixture
 from howlearn.rule import Rule
 from howlearn.study import Study
 
@@ -53,6 +54,20 @@ def describe(model: Model) -> dict[str, Any]:
     """A model in words that a reader of the manifest understands."""
     if isinstance(model, Adjusted):
         return {**describe(model.base), "name": model.name}
+    if isinstance(model, Mixture):
+        return {
+            "name": model.name,
+            "kind": model.kind,
+            "experts": [
+                {**describe(e.model), **({"given": dict(e.given)} if e.given else {})}
+                for e in model.experts
+            ],
+            "parameters_from": SOURCES[model.source],
+            **({"form": model.form} if isinstance(model, Exp4) else {}),
+            "bounds": {p.name: [p.lower, p.upper] for p in model.own},
+        }
+    if isinstance(model, FixedPolicy):
+        return {"name": model.name, "probabilities": model.probabilities}
     if not isinstance(model, PartitionModel):
         return {"name": model.name, **_functions(model)}
     return {

@@ -57,7 +57,8 @@ class Model:
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        if "name" not in {**cls.__dict__, **inspect.get_annotations(cls)}:
+        made_up = hasattr(getattr(cls, "name", None), "__get__")  # by a property of a base
+        if "name" not in {**cls.__dict__, **inspect.get_annotations(cls)} and not made_up:
             cls.name = cls.__name__
 
     def __repr__(self) -> str:
@@ -70,6 +71,11 @@ class Model:
     def n_parameters(self, n_actions: int) -> int:
         """D: how many parameters are fitted."""
         return len(self.owners([str(a) for a in range(n_actions)]))
+
+
+def same(one: Model, other: Model) -> bool:
+    """Whether two models are one, made twice."""
+    return one == other or (type(one) is type(other) and vars(one) == vars(other))
 
 
 NEEDS = {

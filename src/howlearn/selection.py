@@ -17,7 +17,7 @@ from howlearn.fitting import Fits, ModelFits, fit
 from howlearn.fitting.run import Progress
 from howlearn.fitting.truncation import Truncation
 from howlearn.model import Model
-from howlearn.models import Coin, PartitionModel
+from howlearn.models import Coin
 from howlearn.models.candidates import candidates, check_contexts
 from howlearn.study import Study
 
@@ -115,7 +115,7 @@ def select(
     if models is None:
         check_contexts(study)
         models = candidates(study.contexts, study.features)
-    elif isinstance(models, PartitionModel | Coin):
+    elif isinstance(models, Model):
         models = [models]
     criteria = check_criteria(criteria)
     truncations: list[Truncation] = []

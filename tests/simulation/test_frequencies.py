@@ -24,9 +24,9 @@ from scipy import stats
 from howlearn.fitting.replay import log_probabilities
 from howlearn.model import Model
 from howlearn.models import Coin, PartitionModel
+from howlearn.models.values import drawn, parameter_values
 from howlearn.rules import rule_named
 from howlearn.simulation import Range, simulate
-from howlearn.simulation.values import drawn, parameter_values
 from howlearn.study import Study
 from howlearn.task import Task
 from howlearn.task.schedule import Reward, certain

@@ -8,9 +8,9 @@ from scipy import stats
 
 from howlearn.errors import HowlearnError
 from howlearn.models import Coin
+from howlearn.models.values import defaults, drawn, parameter_values
 from howlearn.rules import Exp3IX, GradientBandit
 from howlearn.simulation import Range, simulate
-from howlearn.simulation.values import defaults, drawn, parameter_values
 from howlearn.study import Study
 from howlearn.task import Task
 from studies import model_of

@@ -60,10 +60,10 @@ def calibrate(
     if like is not None:
         if parameters or trials is not None:
             raise HowlearnError("doubles of recorded learners have their parameters and trials")
-        own = models or (task.models if task else candidates(like.contexts, like.features))
+        own = models or (task.candidates if task else candidates(like.contexts, like.features))
         design: Design = LikeDesign(like, own, task, learners, seed, threads)
     elif task is not None:
-        own = models or task.models
+        own = models or task.candidates
         by_model = by_model_name(parameters or {})
         many = ENOUGH if learners is None else learners
         design = TaskDesign(task, tuple(own), by_model, many, trials, seed)

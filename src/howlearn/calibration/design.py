@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from howlearn.errors import HowlearnError
 from howlearn.fitting import Fits
 from howlearn.model import Model
+from howlearn.models.values import Value, defaults, drawn, owners, parameter_values
 from howlearn.simulation import Parameters, Range, simulate
-from howlearn.simulation.values import Value, defaults, drawn, owners, parameter_values
 from howlearn.study import Study
 from howlearn.task import Task
 from howlearn.task.schedule import Reward

@@ -12,6 +12,7 @@ from howlearn.cli.options import (
     DESIGN,
     MODELS,
     AddModel,
+    ExpertsFrom,
     Form,
     FormName,
     Fresh,
@@ -79,6 +80,7 @@ def calibrate(
     model: ModelNames = None,
     add_model: AddModel = None,
     one_rate: OneRate = False,
+    experts_from: ExpertsFrom = None,
     rule: Rule = RuleName.gradient,
     form: Form = FormName.gain,
     max_rate: MaxRate = 1.0,
@@ -131,6 +133,7 @@ def calibrate(
     asked = {
         "task": task, "trials": trials, "learners": learners, "settings": settings, "seed": seed,
         "model": model or [], "add_model": add_model or [], "one_rate": one_rate,
+        "experts_from": experts_from,
         "rule": rule.value, "form": form.value, "max_rate": max_rate,
         "order": order.value if order else None,
     }  # fmt: skip
@@ -170,7 +173,9 @@ def _of_task(asked: dict[str, Any]) -> Asked:
     from howlearn.inputs import chosen_models, task_with
 
     task = task_with(*(asked[name] for name in ("task", "rule", "form", "max_rate", "order")))
-    models = chosen_models(task.models, asked, f"task {task.name}", task.n_features)
+    models = chosen_models(
+        task.models, asked, f"task {task.name}", task.n_features, (), task.mixtures
+    )
     design = TaskDesign(
         task,
         models,

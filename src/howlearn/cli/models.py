@@ -41,7 +41,9 @@ def models(
             f"In the cells of a partition: 'q-learning(ByShape)'; as --rule: {', '.join(IN_CELLS)}."
             "\nAdded to any model, as 'ByShape+lapse': "
             + "; ".join(f"{a.name} ({a.title})" for a in ADJUSTMENTS.values())
-            + ".\nA model of your own: my_module:MyModel (docs/models.md).",
+            + ".\nMixtures of strategies: 'exp4(ByPattern, ByPatternExc)', "
+            "'switch(ByPattern, ByPatternExc)' (docs/metalearning.md)."
+            "\nA model of your own: my_module:MyModel (docs/models.md).",
             soft_wrap=True,
         )
         console.print("Next: howlearn models --task five-four")
@@ -53,6 +55,10 @@ def models(
         rules = ", ".join(dict.fromkeys(_learning(unit.rule) for unit in units))
         cells = "  ".join(unit.name for unit in units)
         listing.add_row(model.name, str(len(model.owned)), rules, cells)
+    for mixture in chosen.mixtures:
+        count = str(mixture.n_parameters(len(chosen.actions)))
+        experts = "  ".join(expert.name for expert in mixture.experts)
+        listing.add_row(mixture.name, count, mixture.title, experts)
     console.print(listing)
     console.print(
         "Also available: 'NAME (one rate)' for models with several cells, and Coin, which does not "

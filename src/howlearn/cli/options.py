@@ -109,7 +109,8 @@ ModelNames = Annotated[
         help="A candidate, in place of the task's; may be repeated. 'NAME (one rate)' has one "
         "rate for all cells, Coin does not learn; q-learning, alcove … ('field': all that "
         "`howlearn models` lists), 'q-learning(NAME)' in the cells of a model; 'NAME+lapse', "
-        "+bias, +stickiness. my_module:MyModel is a model of your own: its code is run.",
+        "+bias, +stickiness; 'exp4(NAME, NAME)' and 'switch(NAME, NAME)' are mixtures of strategies, "
+        "with 'NAME[eta=0.03]' for given parameters. my_module:MyModel is a model of your own: its code is run.",
         rich_help_panel=MODELS,
     ),
 ]
@@ -119,6 +120,17 @@ AddModel = Annotated[
         "--add-model",
         metavar="NAME",
         help="A further candidate, named as for --model; may be repeated.",
+        rich_help_panel=MODELS,
+    ),
+]
+ExpertsFrom = Annotated[
+    str | None,
+    typer.Option(
+        "--experts-from",
+        metavar="training|joint|population|FOLDER",
+        help="Where the strategies of exp4(…) and switch(…) have their parameters from, unless "
+        "they are given: their own fits to the trials fitted (training, the default), a joint fit, "
+        "other learners (population), or a folder of howlearn select or calibrate.",
         rich_help_panel=MODELS,
     ),
 ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from howlearn.errors import HowlearnError
 
 if TYPE_CHECKING:
-    from howlearn.simulation.values import Value
+    from howlearn.models.values import Value
 
 MOST = 10_000  # numbers
 STEPS = 7  # values in a range that does not say its step
@@ -53,7 +53,7 @@ def parse_settings_by_model(settings: list[str] | None) -> dict[str, dict[str, l
 
 
 def _value(text: str) -> Value:
-    from howlearn.simulation.values import Range
+    from howlearn.models.values import Range
 
     lower, colon, upper = text.partition(":")
     return Range(float(lower), float(upper)) if colon else float(text)

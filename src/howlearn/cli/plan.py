@@ -12,6 +12,7 @@ from howlearn.cli.options import (
     AddModel,
     CalibrationFolder,
     Criteria,
+    ExpertsFrom,
     Form,
     FormName,
     Fresh,
@@ -75,6 +76,7 @@ def plan(
     model: ModelNames = None,
     add_model: AddModel = None,
     one_rate: OneRate = False,
+    experts_from: ExpertsFrom = None,
     rule: Rule = RuleName.gradient,
     form: Form = FormName.gain,
     max_rate: MaxRate = 1.0,
@@ -101,8 +103,13 @@ def plan(
     criteria, advice = chosen_criteria(criterion, calibration)
     show.default_task(task)
     chosen = task_with(task, rule.value, form.value, max_rate, order and order.value)
-    asked = {"model": model or [], "add_model": add_model or [], "one_rate": one_rate}
-    models = chosen_models(chosen.models, asked, f"task {chosen.name}", chosen.n_features)
+    asked = {
+        "model": model or [], "add_model": add_model or [], "one_rate": one_rate,
+        "experts_from": experts_from,
+    }  # fmt: skip
+    models = chosen_models(
+        chosen.models, asked, f"task {chosen.name}", chosen.n_features, (), chosen.mixtures
+    )
     show.same_models(models)
     numbers = parse_counts(trials, "--trials")
     people = parse_counts(learners, "--learners")

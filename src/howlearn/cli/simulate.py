@@ -101,8 +101,8 @@ def simulate(
     from howlearn.cli.parse import parse_settings
     from howlearn.cli.show import console, note, progress_bar
     from howlearn.inputs import recorded, task_with
+    from howlearn.models.values import defaults
     from howlearn.simulation import simulate as play
-    from howlearn.simulation.values import defaults
     from howlearn.writing import write_study
 
     design: dict[str, Any] = {
@@ -138,7 +138,7 @@ def simulate(
                 forgone=forgone,
             )
             design["task"] = task or "five-four"
-            if model not in {known.name for known in chosen.models}:
+            if model not in {known.name for known in chosen.candidates}:
                 design["add_model"] = [model]
     write_study(study, out, fresh)
     console.print(

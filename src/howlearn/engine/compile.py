@@ -50,6 +50,13 @@ def differential_at(cell, i, d, h, dh, p, dp, chosen, p_chosen, dp_chosen, feedb
     return differential(
         h, dh, p, dp, chosen, p_chosen, dp_chosen, feedback, {at}, {units}
     )
+
+
+@njit(**FLAGS)
+def differential_with(theta, d, h, dh, p, dp, chosen, p_chosen, dp_chosen, feedback):
+    return differential(
+        h, dh, p, dp, chosen, p_chosen, dp_chosen, feedback, {with_}, {units}
+    )
 """
 
 
@@ -59,7 +66,7 @@ def passes(rule: Rule, pair: bool) -> ModuleType:
 
 
 def single(rule: Rule) -> ModuleType:
-    """``replay`` and ``play`` for a rule."""
+    """``replay``, ``slopes`` and ``play`` for a rule."""
     return _single(type(rule), len(rule.parameters))
 
 
@@ -67,6 +74,12 @@ def single(rule: Rule) -> ModuleType:
 def search() -> ModuleType:
     """The compiled part of the search, the same for every rule."""
     return _load("search", _source("numeric") + _source("search"), "locate")
+
+
+@cache
+def mixture() -> ModuleType:
+    """The compiled loops of mixtures, the same whatever the strategies are."""
+    return _load("mixture", _source("numeric") + _source("mixture"), "*")
 
 
 _whole: dict[str, ModuleType] = {}

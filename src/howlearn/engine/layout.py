@@ -57,7 +57,9 @@ class Block:
 class Statuses:
     """How a parameter's fit ended, as codes."""
 
-    OK, AT_LOWER, AT_UPPER, CAPPED, UNSTABLE, FLAT, UNSEEN, ALONE, BROKEN, SEARCHING = range(10)
+    OK, AT_LOWER, AT_UPPER, CAPPED, UNSTABLE, FLAT, UNSEEN, ALONE, BROKEN = range(9)
+    PLUGGED, BORROWED = 9, 10  # of strategies in a mixture
+    SEARCHING = 11
 
 
 @dataclass(frozen=True)

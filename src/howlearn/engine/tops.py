@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,14 +11,35 @@ from numpy.typing import NDArray
 from howlearn.engine.climb import ROUGH, SHARP, Cuts, climb
 from howlearn.engine.layout import Statuses
 from howlearn.engine.starts import best_apart, corners
-from howlearn.engine.whole import Likelihood
+from howlearn.engine.whole import Space
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 AT_CHANCE = 0.5  # nats above tossing a coin: a fit this low is doubted
 AGREE = 0.01  # nats; searches that end this close to the best agree with it
 FLAT = 1e-6  # nats; a parameter that matters less than this is not informed
 PROBES = 4  # values of a parameter at which that is tried
+
+
+class Likelihood(Protocol):
+    """What is climbed: some learners' likelihood, in u."""
+
+    n_actions: int
+    analytic: bool  # whether ``both`` is there
+
+    @property
+    def whole(self) -> Space: ...
+
+    def at(self, learner: Ints, x: Floats, marks: Ints) -> Floats: ...
+
+    def value(self, learner: Ints, u: Floats, mark: Ints) -> Floats: ...
+
+    def slope(
+        self, learner: Ints, u: Floats, mark: Ints, value: Floats | None = None
+    ) -> Floats: ...
+
+    def both(self, learner: Ints, u: Floats, mark: Ints) -> tuple[Floats, Floats]: ...
 
 
 @dataclass(frozen=True)
@@ -32,6 +54,7 @@ class Effort:
 SMOOTH = Effort(24, 5, ((4, 4), (10, 3)))  # where tops are few and wide
 USUAL = Effort(60, 10, ((5, 4), (12, 3)))
 THOROUGH = Effort(300, 20, ((14, 8),))  # for short records: many tops, and little time for each
+JOINT = Effort(16, 6, ((6, 4), (14, 3)))  # of strategies that were fitted on their own before
 FINER = 2  # times as many points where a search is repeated
 
 

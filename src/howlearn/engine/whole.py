@@ -60,8 +60,29 @@ class Records:
         )
 
 
+class Space:
+    """Parameters as what a search moves in."""
+
+    parameters: tuple[Parameter, ...]
+
+    @cached_property
+    def ends(self) -> Floats:
+        """The upper bounds in u; the lower ones are 0."""
+        return np.array([parameter.end for parameter in self.parameters])
+
+    def at(self, u: Floats) -> Floats:
+        """Parameters [problem, parameter] from u."""
+        columns = [p.at(u[:, d]) for d, p in enumerate(self.parameters)]
+        return np.stack(columns, axis=1) if columns else np.empty_like(u)
+
+    def u(self, x: Floats) -> Floats:
+        """From parameters to u."""
+        columns = [p.u(x[:, d]) for d, p in enumerate(self.parameters)]
+        return np.stack(columns, axis=1) if columns else np.empty_like(x)
+
+
 @dataclass(frozen=True, eq=False)
-class Whole:
+class Whole(Space):
     """A learning part in the cells of a partition, adjustments of its policy, and parameters.
 
     ``index[cell, d]`` says which of the parameters is the d-th of that cell.
@@ -84,21 +105,6 @@ class Whole:
     def module(self) -> ModuleType:
         """The compiled loops."""
         return compiled.whole(self.first, self.adjustments)
-
-    @cached_property
-    def ends(self) -> Floats:
-        """The upper bounds in u; the lower ones are 0."""
-        return np.array([parameter.end for parameter in self.parameters])
-
-    def at(self, u: Floats) -> Floats:
-        """Parameters [problem, parameter] from u."""
-        columns = [p.at(u[:, d]) for d, p in enumerate(self.parameters)]
-        return np.stack(columns, axis=1) if columns else np.empty_like(u)
-
-    def u(self, x: Floats) -> Floats:
-        """From parameters to u."""
-        columns = [p.u(x[:, d]) for d, p in enumerate(self.parameters)]
-        return np.stack(columns, axis=1) if columns else np.empty_like(x)
 
     def stage(self, setting: Setting) -> tuple[Any, ...]:
         """What is the same for all learners, in the order in which the loops take it."""

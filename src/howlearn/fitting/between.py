@@ -15,8 +15,10 @@ from howlearn.fitting.fits import Fits
 from howlearn.fitting.partitions import Plan, block_of
 from howlearn.fitting.truncation import ALL, Truncation, marks_of, sizes_of
 from howlearn.model import Model
-from howlearn.models import Coin, PartitionModel
+from howlearn.models import Coin, FixedPolicy, PartitionModel
+from howlearn.models.mixture import Mixture
 from howlearn.models.partition_model import Unit
+from howlearn.staging.advice import Advisor
 from howlearn.staging.setting import records_of, setting_of
 from howlearn.staging.wholes import by_cells, whole_of, whole_of_unit
 from howlearn.study import Study
@@ -45,6 +47,8 @@ def between(fits: Fits, truncation: Truncation, following: Truncation) -> Floats
         for model in fits.models:
             if isinstance(model, Coin):
                 found[model.name][learners] = records.of_coin(theta[model.name])
+            elif isinstance(model, Mixture | FixedPolicy):
+                found[model.name][learners] = records.of_advice(model, theta[model.name])
             elif not by_cells(model):
                 found[model.name][learners] = records.of_model(model, theta[model.name])
     return np.stack([*found.values()], axis=1)
@@ -147,6 +151,18 @@ class _Marked:
             whole = whole_of_unit(unit, study.contexts, self.setting)
             total += self._of(whole, _parameters(unit, model, theta))
         return total
+
+    def of_advice(self, model: Model, theta: Floats) -> Floats:
+        """A mixture at theta[learner, parameter]."""
+        study = self.study
+        advisor = Advisor(model, study.contexts, study.actions, self.setting)
+        out = np.empty(len(theta))
+        for k, i in enumerate(self.learners.tolist()):
+            one = study.part(i, i + 1)
+            mine = slice(*self.marks[k].tolist())
+            log_p = advisor.chosen(records_of(one), np.ascontiguousarray(theta[k]))
+            out[k] = log_p[mine][one.scored[mine]].sum()
+        return out
 
     def _of(self, whole: Whole, theta: Floats) -> Floats:
         likelihood = Likelihood(whole, self.setting, self.records)

@@ -30,6 +30,9 @@ STATUSES = {
     "found, so that there may be a better one",
     "no fit": "the model gave no probability to these choices, whatever its parameters; see "
     "howlearn.check_model",
+    "own fit": "a strategy's own fit to the trials fitted, held fixed in the mixture and counted "
+    "as a parameter",
+    "from others": "the median of other learners' estimates, held fixed in the mixture",
 }
 STATUS_WORDS = {
     Statuses.OK: "ok",
@@ -41,6 +44,8 @@ STATUS_WORDS = {
     Statuses.UNSEEN: "unseen",
     Statuses.ALONE: "starts disagree",
     Statuses.BROKEN: "no fit",
+    Statuses.PLUGGED: "own fit",
+    Statuses.BORROWED: "from others",
 }
 
 

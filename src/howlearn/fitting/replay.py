@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from howlearn.engine.units import replay_unit
 from howlearn.engine.whole import replay
-from howlearn.fitting.partitions import Plan, block_of
 from howlearn.model import Model
-from howlearn.models import Coin, PartitionModel
+from howlearn.models import FixedPolicy, PartitionModel
 from howlearn.models.adjustment import Adjusted
+from howlearn.models.mixture import Mixture
 from howlearn.rule import Rule
+from howlearn.staging.advice import Advisor
 from howlearn.staging.setting import feature_names, records_of, setting_of
-from howlearn.staging.wholes import by_cells, latent_names, whole_of, whole_of_unit
+from howlearn.staging.wholes import latent_names, whole_of, whole_of_unit
 from howlearn.study import Study
 
 
@@ -23,6 +23,12 @@ def replayed(
     """Log-probabilities [trial, action] of one learner, and latents [trial, …]."""
     setting, records = setting_of(study), records_of(study)
     theta = np.ascontiguousarray(theta)
+    if isinstance(model, Mixture | FixedPolicy):
+        advisor = Advisor(model, study.contexts, study.actions, setting)
+        if isinstance(model, FixedPolicy):
+            return advisor.log_probabilities(records, theta), np.empty((len(study.context), 0))
+        log_q, log_pi = advisor.blended(records, theta)
+        return log_pi, np.exp(log_q)
     if not isinstance(model, PartitionModel):
         whole = whole_of(model, study.contexts, study.actions, setting)
         return replay(whole, setting, records, theta)
@@ -74,17 +80,14 @@ def log_probabilities(
 ) -> NDArray[np.float64]:
     """Log-probability of every action at every trial: [trial, action]."""
     study = study.part(learner, learner + 1)
-    out = np.zeros((len(study.context), len(study.actions)))
-    if isinstance(model, Coin):
-        out[:] = np.log([*theta, 1.0 - theta.sum()])
-        return out
-    if not isinstance(model, PartitionModel) or not by_cells(model):
-        return replayed(study, model, theta)[0]
-    plan = Plan.of([model], study.contexts)
-    for unit, mine in model.by_unit(theta):
-        assert isinstance(unit.rule, Rule)
-        block = block_of(study, unit.rule, np.zeros((1, 0), np.int64))
-        at = plan.units[unit.rule][unit]
-        # A trial belongs to one unit; the others leave 0 there.
-        out += replay_unit(block, plan.layouts[unit.rule], unit.rule, 0, at, mine)
-    return out
+    advisor = Advisor(model, study.contexts, study.actions, setting_of(study))
+    return advisor.log_probabilities(records_of(study), np.ascontiguousarray(theta))
+
+
+def weights(
+    study: Study, learner: int, model: Mixture, theta: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Log-weights of a mixture's strategies before every trial: [trial, strategy]."""
+    study = study.part(learner, learner + 1)
+    advisor = Advisor(model, study.contexts, study.actions, setting_of(study))
+    return advisor.blended(records_of(study), np.ascontiguousarray(theta))[0]

@@ -12,18 +12,22 @@ import numpy as np
 from howlearn.errors import HowlearnError
 from howlearn.fitting.coin import fit_coin
 from howlearn.fitting.fits import Fits, joined
+from howlearn.fitting.mixtures import MixturePlan, fit_mixtures
 from howlearn.fitting.partitions import Plan as CellPlan
 from howlearn.fitting.partitions import fit_partitions
+from howlearn.fitting.population import with_others
 from howlearn.fitting.truncation import ALL, Truncation, marks_of, sizes_of
 from howlearn.fitting.whole import WholePlan, fit_wholes
-from howlearn.model import Model
-from howlearn.models import Coin, PartitionModel
+from howlearn.model import Model, same
+from howlearn.models import Coin, FixedPolicy, PartitionModel
 from howlearn.models.adjustment import Adjusted
+from howlearn.models.mixture import Mixture
 from howlearn.staging.wholes import by_cells
 from howlearn.study import Study
 
 BLOCK = 50  # learners handled together: enough work per call, little enough memory
 SEARCH = 500  # curves that take as long as searching one parameter
+MIXED = 100  # curves that take as long as replaying strategies and fitting their mixture
 BLOCK_BYTES = 64e6  # of likelihoods on the grid
 _compiled: set[tuple[object, ...]] = set()  # kernels that were used in this process
 
@@ -47,6 +51,7 @@ def fit(
     >>> hl.fit(study, task.models, [0.5, 1.0]).log_likelihood(1.0).shape
     (2, 6)
     """
+    models = with_others(study, models, lambda experts: fit(study, experts, [ALL], threads))
     plan = check(study, models)
     sizes = sizes_of(study.n_scored, truncations)
     bytes_each = plan.cells.n_units * sizes.shape[1] * 64 * 8
@@ -92,30 +97,38 @@ def _fit_block(
     of = {part.model.name: part for part in fit_partitions(study, plan.cells, marks)}
     for part in fit_wholes(study, plan.wholes, marks, of):
         of[part.model.name] = part
-    for model in models:
-        if isinstance(model, Coin):
-            of[model.name] = fit_coin(study, model, marks)
+    for model in plan.coins:
+        of[model.name] = fit_coin(study, model, marks)
+    for part in fit_mixtures(study, plan.mixtures, marks, of):
+        of[part.model.name] = part
     return Fits(study, truncations, sizes, {model.name: of[model.name] for model in models})
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What is fitted cell by cell, and what whole."""
+    """What is fitted cell by cell, what whole, what by counting, and what from strategies."""
 
     cells: CellPlan
     wholes: WholePlan
+    coins: tuple[Coin, ...]
+    mixtures: MixturePlan
 
     @property
     def n_units(self) -> int:
         """How many curves of 64 nodes a learner's fits take as long as, about."""
         searched = [*self.wholes.units.values(), *self.wholes.wholes.values()]
-        return self.cells.n_units + sum(SEARCH * (len(w.parameters) + 1) for w in searched)
+        found = self.cells.n_units + sum(SEARCH * (len(w.parameters) + 1) for w in searched)
+        for advisor in self.mixtures.advisors.values():
+            joint = isinstance(advisor.model, Mixture) and advisor.model.source == "joint"
+            found += MIXED * (SEARCH * len(advisor.parameters) if joint else 1)
+        return found
 
     @property
     def kernels(self) -> tuple[object, ...]:
         """What must have been compiled."""
         searched = [*self.wholes.units.values(), *self.wholes.wholes.values()]
-        return (*self.cells.units, *((type(w.first), w.adjustments) for w in searched))
+        mixed = tuple(type(model) for model in self.mixtures.models)
+        return (*self.cells.units, *((type(w.first), w.adjustments) for w in searched), *mixed)
 
 
 def check(study: Study, models: Sequence[Model]) -> Plan:
@@ -134,15 +147,36 @@ def check(study: Study, models: Sequence[Model]) -> Plan:
     if np.any(study.n_scored == 0):
         nobody = study.learners[int(np.argmin(study.n_scored))]
         raise HowlearnError(f"learner {nobody} has no scored trial, so that no model can be judged")
-    exact = [m for m in _with_bases(models) if isinstance(m, PartitionModel) and by_cells(m)]
-    others = [m for m in _with_bases(models) if not by_cells(m) and not isinstance(m, Coin)]
-    return Plan(CellPlan.of(exact, study.contexts), WholePlan.of(others, study))
+    every = _with_bases(models)
+    mixtures = [m for m in every if isinstance(m, Mixture | FixedPolicy)]
+    exact = [m for m in every if isinstance(m, PartitionModel) and by_cells(m)]
+    coins = tuple(m for m in every if isinstance(m, Coin))
+    others = [m for m in every if not by_cells(m) and m not in (*mixtures, *coins)]
+    return Plan(
+        CellPlan.of(exact, study.contexts),
+        WholePlan.of(others, study),
+        coins,
+        MixturePlan.of(mixtures, study),
+    )
 
 
 def _with_bases(models: Sequence[Model]) -> list[Model]:
-    """The models, and those that are adjusted: their optimum is where a search starts."""
+    """The models, and those they are made of: what is adjusted, and strategies to be fitted."""
     known = {model.name: model for model in models}
+
+    def add(model: Model, of: Model) -> None:
+        if not same(known.setdefault(model.name, model), model):
+            raise HowlearnError(
+                f"{model.name} in {of.name} is another model than the candidate of that name"
+            )
+        if isinstance(model, Adjusted):
+            add(model.base, model)
+
     for model in models:
         if isinstance(model, Adjusted):
-            known.setdefault(model.base.name, model.base)
+            add(model.base, model)
+        if isinstance(model, Mixture) and model.source != "population":
+            for expert in model.experts:
+                if expert.fitted:
+                    add(expert.model, model)
     return list(known.values())

@@ -5,14 +5,18 @@ from howlearn.models.alcove import Alcove
 from howlearn.models.bias import Bias
 from howlearn.models.coin import Coin
 from howlearn.models.component_cue import ComponentCue
+from howlearn.models.exp4 import Exp4
+from howlearn.models.fixed_policy import FixedPolicy
 from howlearn.models.gcm import GCM
 from howlearn.models.lapse import Lapse
+from howlearn.models.mixture import Expert
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.q_forgetting import QLearningForgetting
 from howlearn.models.q_learning import QLearning
 from howlearn.models.q_perseveration import QLearningPerseveration
 from howlearn.models.q_two_rates import QLearningTwoRates
 from howlearn.models.stickiness import Stickiness
+from howlearn.models.switch import Switch
 from howlearn.models.win_stay_lose_shift import WinStayLoseShift
 
 __all__ = [
@@ -22,6 +26,9 @@ __all__ = [
     "Bias",
     "Coin",
     "ComponentCue",
+    "Exp4",
+    "Expert",
+    "FixedPolicy",
     "Lapse",
     "PartitionModel",
     "QLearning",
@@ -29,5 +36,6 @@ __all__ = [
     "QLearningPerseveration",
     "QLearningTwoRates",
     "Stickiness",
+    "Switch",
     "WinStayLoseShift",
 ]

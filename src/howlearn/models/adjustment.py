@@ -11,6 +11,8 @@ from typing import Any, ClassVar
 from howlearn.errors import HowlearnError
 from howlearn.model import Model
 from howlearn.models.coin import Coin
+from howlearn.models.fixed_policy import FixedPolicy
+from howlearn.models.mixture import Mixture
 from howlearn.models.partition_model import PartitionModel
 from howlearn.rule import Parameter
 
@@ -53,6 +55,11 @@ class Adjusted(Model):
     cells = "none"
 
     def __post_init__(self) -> None:
+        if isinstance(self.base, Mixture | FixedPolicy):
+            raise HowlearnError(
+                f"{self.name}: a mixture is not adjusted itself, but its experts can be, as in "
+                "exp4(ByShape+lapse, ByPattern+lapse)"
+            )
         names = [adjustment.name for adjustment in self.adjustments]
         if len(set(names)) < len(names):
             raise HowlearnError(f"{self.name}: an adjustment can be made once only")

@@ -15,6 +15,7 @@ from howlearn.models.candidates import one_rate_versions
 from howlearn.models.coin import Coin
 from howlearn.models.field import FIELD, field_model
 from howlearn.models.lapse import Lapse
+from howlearn.models.mixture_named import is_mixture, mixture_named
 from howlearn.models.own import own_model
 from howlearn.models.partition_model import PartitionModel, Rates
 from howlearn.models.stickiness import Stickiness
@@ -35,7 +36,8 @@ def model_named(
     - ``q-learning(NAME)`` with the cells of that partition and parameters that they share, or
       ``q-learning(NAME, per-cell)`` with parameters of each cell's own;
     - ``my_module:MyModel``, a model of your own;
-    - each of them with adjustments: ``NAME+lapse``, ``q-learning+stickiness+bias``.
+    - each of them with adjustments: ``NAME+lapse``, ``q-learning+stickiness+bias``;
+    - ``exp4(NAME, NAME…)`` and ``switch(NAME, NAME)``, mixtures of them; see ``mixture_named``.
 
     >>> from howlearn.models.candidates import candidates
     >>> models = candidates(["1", "2"])
@@ -49,6 +51,8 @@ def model_named(
     known["Coin"] = Coin()
     if name in known:
         return known[name]
+    if is_mixture(name):
+        return mixture_named(name, lambda each: model_named(models, each, whose, n_features))
     base, plus, last = name.rpartition("+")
     if plus and last.strip() in ADJUSTMENTS:
         return ADJUSTMENTS[last.strip()]().__radd__(
@@ -93,7 +97,8 @@ def _unknown(name: str, own: dict[str, PartitionModel], whose: str) -> HowlearnE
         f"{whose} has no model {name!r}{_meant(name, known)}; its models are {', '.join(own)} and "
         f"Coin, and those with several cells also as 'NAME (one rate)'. The field's models are "
         f"{', '.join(FIELD)}, also as 'q-learning(NAME)' in the cells of a model; +lapse, +bias "
-        "and +stickiness may follow any of them; a model of your own is my_module:MyModel"
+        "and +stickiness may follow any of them; exp4(NAME, NAME) and switch(NAME, NAME) are "
+        "mixtures; a model of your own is my_module:MyModel"
     )
 
 

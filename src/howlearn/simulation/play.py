@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +14,11 @@ from howlearn.engine.whole import Records
 from howlearn.errors import HowlearnError
 from howlearn.model import Model
 from howlearn.models import Coin
+from howlearn.models.values import Parameters, checked, drawn, parameter_values
 from howlearn.simulation import sequences
 from howlearn.simulation.rewards import TaskRewards
 from howlearn.simulation.stage import Stage, stage_for
-from howlearn.simulation.values import Parameters, checked, drawn, parameter_values
+from howlearn.staging.advice import Advisor
 from howlearn.study import Study
 from howlearn.task import Task
 
@@ -100,6 +102,8 @@ def _learner(
     gains = stage.rewards.gains(recorded, shown, draws[1])
     if isinstance(stage.model, Coin):
         _toss(theta, draws[0], gains, shown)
+    elif stage.advisor is not None:
+        _follow(stage, stage.advisor, theta, draws[0], gains, shown)
     else:
         _choose(stage, theta, draws[0], gains, shown)
     if stage.task is None or stage.task.stop is None:
@@ -114,6 +118,39 @@ def _toss(theta: Floats, draws: Floats, gains: Floats, shown: sequences.Sequence
     shown.action[free] = tossed[free]
     shown.reward[free] = gains[free, tossed[free]]
     shown.reward[(shown.flags & LEARNED) == 0] = np.nan
+
+
+def _follow(
+    stage: Stage,
+    advisor: Advisor,
+    theta: Floats,
+    draws: Floats,
+    gains: Floats,
+    shown: sequences.Sequence,
+) -> None:
+    """Choices of a mixture, whose strategies all see what was chosen.
+
+    The draws are made beforehand, so that there is one sequence that agrees with them. It is found
+    by replaying the strategies on what was found so far: every round makes at least one more trial
+    right, and most rounds far more.
+    """
+    free, learned = (shown.flags & SCORED) > 0, (shown.flags & LEARNED) > 0
+    n, n_actions = gains.shape
+    shown.action[free] = np.minimum(draws * n_actions, n_actions - 1)[free]
+    instructed = shown.reward.copy()
+    for _ in range(n + 1):
+        paid = gains[np.arange(n), shown.action]
+        shown.reward[:] = np.where(learned, np.where(free, paid, instructed), np.nan)
+        told = np.empty((0, n_actions))
+        if stage.tells:
+            told = np.where(learned[:, None], gains, np.nan)
+            told[np.arange(n), shown.action] = np.nan
+        records = replace(records_from(shown), forgone=told)
+        p = np.exp(advisor.log_probabilities(records, theta))
+        action = (draws[:, None] >= np.cumsum(p[:, :-1], axis=1)).sum(axis=1)
+        if np.array_equal(action[free], shown.action[free]):
+            return
+        shown.action[free] = action[free]
 
 
 def _choose(

@@ -11,14 +11,16 @@ from numpy.typing import NDArray
 from howlearn.engine.whole import Setting, Whole
 from howlearn.errors import HowlearnError
 from howlearn.model import Model
-from howlearn.models import Coin, PartitionModel
+from howlearn.models import Coin, FixedPolicy, PartitionModel
 from howlearn.models.adjustment import Adjusted
+from howlearn.models.mixture import Mixture
 from howlearn.reading.answers import answers_of
 from howlearn.rule import Rule
 from howlearn.simulation import sequences
 from howlearn.simulation.rewards import RecordedRewards, Rewards, TaskRewards, item_numbers
+from howlearn.staging.advice import Advisor
 from howlearn.staging.setting import setting_for
-from howlearn.staging.wholes import by_cells, check_needs, whole_of, whole_of_unit
+from howlearn.staging.wholes import by_cells, cells_by_rule, check_needs, whole_of, whole_of_unit
 from howlearn.study import Study
 from howlearn.task import Task
 
@@ -37,8 +39,9 @@ class Stage:
     like: Study | None
     rewards: Rewards
     codes: NDArray[np.int64]  # of the recorded contexts
-    cells: list[tuple[Rule, NDArray[np.int64], NDArray[np.int64]]]  # see _cells
+    cells: list[tuple[Rule, NDArray[np.int64], NDArray[np.int64]]]  # see cells_by_rule
     wholes: list[tuple[Whole, NDArray[np.int64]]]  # see _wholes
+    advisor: Advisor | None  # of a mixture
     setting: Setting
     as_published: bool
     tells: bool  # whether learners are also told what the other actions would have earned
@@ -96,6 +99,11 @@ def stage_for(
         rewards.right_wrong,
         answers_of(task) if told else like.answers if like is not None else None,
     )
+    advisor = None
+    if isinstance(model, Mixture | FixedPolicy):
+        if as_published:
+            raise HowlearnError(f"{model.name}: the paper's generator has no mixtures")
+        advisor = Advisor(model, world.contexts, world.actions, setting)
     return Stage(
         model,
         world.actions,
@@ -107,37 +115,20 @@ def stage_for(
         like,
         rewards,
         codes,
-        _cells(model, world.contexts),
+        cells_by_rule(model, world.contexts),
         _wholes(model, world.contexts, world.actions, setting),
+        advisor,
         setting,
         as_published,
         tells or (like is not None and like.forgone is not None),
     )
 
 
-def _cells(
-    model: Model, contexts: Sequence[str]
-) -> list[tuple[Rule, NDArray[np.int64], NDArray[np.int64]]]:
-    """By rule: the cell of every context (−1: another rule's), and each cell's parameters."""
-    if not isinstance(model, PartitionModel) or not by_cells(model):
-        return []
-    code = {name: i for i, name in enumerate(contexts)}
-    found: dict[Rule, tuple[NDArray[np.int64], list[NDArray[np.int64]]]] = {}
-    numbers = np.arange(len(model.owned), dtype=float)
-    for unit, mine in model.by_unit(numbers):
-        assert isinstance(unit.rule, Rule)
-        cell_of, places = found.setdefault(unit.rule, (np.full(len(code), -1), []))
-        for cell in unit.cells:
-            cell_of[[code[c] for c in cell if c in code]] = len(places)
-            places.append(mine.astype(np.int64))
-    return [(rule, cell_of, np.array(places)) for rule, (cell_of, places) in found.items()]
-
-
 def _wholes(
     model: Model, contexts: Sequence[str], actions: Sequence[str], setting: Setting
 ) -> list[tuple[Whole, NDArray[np.int64]]]:
     """The parts that are played whole, each with the places of its parameters."""
-    if by_cells(model) or isinstance(model, Coin):
+    if by_cells(model) or isinstance(model, Coin | Mixture | FixedPolicy):
         return []
     if not isinstance(model, PartitionModel):
         check_needs(model, setting)

@@ -24,6 +24,24 @@ def by_cells(model: Model) -> bool:
     return all(isinstance(unit.rule, Rule) for unit in model.units)
 
 
+def cells_by_rule(
+    model: Model, contexts: Sequence[str]
+) -> list[tuple[Rule, NDArray[np.int64], NDArray[np.int64]]]:
+    """By rule: the cell of every context (−1: another rule's), and each cell's parameters."""
+    if not isinstance(model, PartitionModel) or not by_cells(model):
+        return []
+    code = {name: i for i, name in enumerate(contexts)}
+    found: dict[Rule, tuple[NDArray[np.int64], list[NDArray[np.int64]]]] = {}
+    numbers = np.arange(len(model.owned), dtype=float)
+    for unit, mine in model.by_unit(numbers):
+        assert isinstance(unit.rule, Rule)
+        cell_of, places = found.setdefault(unit.rule, (np.full(len(code), -1), []))
+        for cell in unit.cells:
+            cell_of[[code[c] for c in cell if c in code]] = len(places)
+            places.append(mine.astype(np.int64))
+    return [(rule, cell_of, np.array(places)) for rule, (cell_of, places) in found.items()]
+
+
 def whole_of_unit(unit: Unit, contexts: Sequence[str], setting: Setting) -> Whole:
     """Cells that share their parameters; other contexts are none of their business."""
     own = range(len(unit.rule.parameters))

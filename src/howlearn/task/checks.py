@@ -33,11 +33,13 @@ def check_task(task: TaskFile) -> list[Problem]:
 
 
 def build_models(task: TaskFile) -> tuple[tuple[PartitionModel, ...], list[Problem]]:
-    """The models of the file, and what is wrong with those that cannot be built."""
+    """The partition models of the file, and what is wrong with those that cannot be built."""
     tables = task.models or []
     models: list[PartitionModel] = []
     problems = [*_repeated("models", [table.name for table in tables])]
     for i, table in enumerate(tables):
+        if table.kind != "partition":
+            continue
         mistakes = [*_check_model(task, table)]
         if not mistakes:
             try:
@@ -136,6 +138,9 @@ def _check_reversals(task: TaskFile) -> Iterator[Problem]:
 
 def _check_model(task: TaskFile, table: ModelTable) -> Iterator[Problem]:
     contexts = [context.name for context in task.contexts]
+    for key in ("experts", "source", "parameters"):
+        if getattr(table, key):
+            yield (key,), 'stands in a partition model; needed: kind = "exp4" or "switch"'
     if table.name == RESERVED:
         yield ("name",), f'"{RESERVED}" is known to every task; allowed: another name'
     ways = [key for key in ("partition", "by", "cells") if getattr(table, key) is not None]

@@ -105,7 +105,9 @@ class ModelTable(_Table):
     """A candidate model."""
 
     name: Name = Field(description="a name")
-    kind: Literal["partition"] = Field("partition", description='"partition"')
+    kind: Literal["partition", "exp4", "switch"] = Field(
+        "partition", description='"partition", "exp4" or "switch"'
+    )
     partition: Literal["all", "each"] | None = Field(None, description='"all" or "each"')
     by: list[str] | None = Field(None, min_length=1, description="a list of features")
     cells: list[list[Name]] | None = Field(
@@ -117,6 +119,15 @@ class ModelTable(_Table):
     form: Literal["gain", "loss"] | None = Field(None, description='"gain" or "loss"')
     rates: Literal["per-cell", "shared"] = Field("per-cell", description='"per-cell" or "shared"')
     max_rate: Number | None = Field(None, description="a number")
+    experts: list[Name] | None = Field(
+        None, description='a list of models, such as ["ByPattern", "ByPatternExc"]'
+    )
+    source: Literal["training", "joint", "population"] | None = Field(
+        None, description='"training", "joint" or "population"'
+    )
+    parameters: dict[Name, dict[str, Number | list[Number]]] = Field(
+        {}, description="for experts, a table such as {ByPattern = {eta = 0.03}}"
+    )
 
 
 class TaskFile(_Table):

@@ -11,10 +11,12 @@ from howlearn.errors import HowlearnError
 from howlearn.model import Model
 from howlearn.models import PartitionModel
 from howlearn.models.candidates import candidates
+from howlearn.models.mixture import Mixture
 from howlearn.models.named import model_named
 from howlearn.rule import Rule
 from howlearn.task.checks import build_models, check_task
-from howlearn.task.file import Order, TaskFile, parse_task_file, task_error
+from howlearn.task.file import ModelTable, Order, TaskFile, parse_task_file, task_error
+from howlearn.task.mixtures import build_mixture, check_mixtures
 from howlearn.task.schedule import (
     Reversal,
     Reward,
@@ -51,6 +53,7 @@ class Task:
     order: Order = "periodic"
     stop: int | None = None  # a learner stops after so many correct actions in a row
     fixed_rules: frozenset[str] = frozenset()  # models that name their rule themselves
+    mixed: tuple[ModelTable, ...] = ()  # mixtures, as the file describes them
 
     @staticmethod
     def shipped() -> tuple[str, ...]:
@@ -76,6 +79,16 @@ class Task:
             )
         return _from_text(_text_of(path), str(path))
 
+    @property
+    def candidates(self) -> tuple[Model, ...]:
+        """All models of the file: the partition models, then the mixtures of them."""
+        return (*self.models, *self.mixtures)
+
+    @property
+    def mixtures(self) -> tuple[Mixture, ...]:
+        """The mixtures of the file, with the models as they are now."""
+        return tuple(build_mixture(table, self.models, self.n_features) for table in self.mixed)
+
     def model(self, name: str) -> Model:
         """The model of that name: one of the task's, or any that ``--model`` takes.
 
@@ -84,6 +97,9 @@ class Task:
         >>> Task.load("five-four").model("q-learning(ByShape)+lapse").n_parameters(n_actions=2)
         3
         """
+        for mixture in self.mixtures:
+            if mixture.name == name:
+                return mixture
         return model_named(self.models, name, f"task {self.name}", self.n_features)
 
     @property
@@ -131,17 +147,21 @@ def _text_of(path: Path) -> str:
 def _from_text(text: str, file: str) -> Task:
     form, written = parse_task_file(text, file)
     models, mistakes = build_models(form)
-    problems = check_task(form) + mistakes
-    if problems:
-        raise task_error(file, written, problems)
     contexts = tuple(context.name for context in form.contexts)
     features = {context.name: dict(context.features) for context in form.contexts}
+    problems = check_task(form) + mistakes
+    mixed = tuple(table for table in form.models or [] if table.kind != "partition")
+    if not problems:
+        models = models or candidates(contexts, features)
+        problems = check_mixtures(form, models)
+    if problems:
+        raise task_error(file, written, problems)
     lo, hi = form.reward_range
     return Task(
         name=form.name or Path(file).stem,
         contexts=contexts,
         actions=tuple(form.actions),
-        models=models or candidates(contexts, features),
+        models=models,
         description=form.description,
         features=features,
         action_aliases=dict(form.action_aliases),
@@ -155,6 +175,7 @@ def _from_text(text: str, file: str) -> Task:
         fixed_rules=frozenset(
             table.name for table in form.models or [] if table.rule or table.rules
         ),
+        mixed=mixed,
     )
 
 

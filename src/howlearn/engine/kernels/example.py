@@ -29,3 +29,10 @@ def differential_at(cell, i, d, h, dh, p, dp, chosen, p_chosen, dp_chosen, feedb
     """The derivative of the update in parameter d, in lane i."""
     unit = 1.0 if d == 0 else 0.0
     return differential(h, dh, p, dp, chosen, p_chosen, dp_chosen, feedback, cell[0, i], unit)
+
+
+@njit(**FLAGS)
+def differential_with(theta, d, h, dh, p, dp, chosen, p_chosen, dp_chosen, feedback):
+    """The derivative of the update in parameter d, with a vector of parameters."""
+    unit = 1.0 if d == 0 else 0.0
+    return differential(h, dh, p, dp, chosen, p_chosen, dp_chosen, feedback, theta[0], unit)

@@ -16,7 +16,7 @@ from howlearn.engine.kernels.numeric import CACHED, FLAGS, LANES
 FLAT = 1e-9  # nats; a likelihood that varies less than this holds no information
 EXACT = 1e-17  # of the log-likelihood: how far a certified optimum may lie from the true one
 CLIFF = 1e3  # nats between neighbours; no smooth curve can be laid through that
-OK, AT_LOWER, AT_UPPER, IS_FLAT, UNSEEN, SEARCHING = 0, 1, 2, 5, 6, 9  # layout.Statuses
+OK, AT_LOWER, AT_UPPER, IS_FLAT, UNSEEN, SEARCHING = 0, 1, 2, 5, 6, 11  # layout.Statuses
 
 
 @njit(**FLAGS)

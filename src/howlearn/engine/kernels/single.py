@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import njit
 
-from howlearn.engine.kernels.example import update_with
+from howlearn.engine.kernels.example import differential_with, update_with
 from howlearn.engine.kernels.numeric import CACHED, FLAGS, LEARNED, RESET, SCORED
 
 
@@ -43,6 +43,42 @@ def replay(context, action, feedback, flags, cell_of, theta, out):
             log_policy(h[cell], out[t])
             if flags[t] & LEARNED:
                 learn(h[cell], out[t], action[t], feedback[t], theta[cell])
+
+
+@njit(**CACHED)
+def slopes(context, action, feedback, flags, cell_of, theta, log_ps, out):
+    """Log-probabilities [trial, action], and derivatives out[trial, parameter] of the choices' in
+    the parameters of the trial's cell."""
+    n_parameters, n_actions = out.shape[1], log_ps.shape[1]
+    h = np.zeros((len(theta), n_actions))
+    dh = np.zeros((len(theta), n_parameters, n_actions))
+    dp = np.empty(n_actions)
+    for t in range(len(context)):
+        if flags[t] & RESET:
+            h[:] = 0.0
+            dh[:] = 0.0
+        cell, a = cell_of[context[t]], action[t]
+        if cell < 0:
+            continue
+        log_p = log_ps[t]
+        log_policy(h[cell], log_p)
+        for d in range(n_parameters):
+            u = dh[cell, d]
+            mean = 0.0
+            for b in range(n_actions):
+                mean += math.exp(log_p[b]) * u[b]
+            out[t, d] = u[a] - mean
+            if flags[t] & LEARNED:
+                for b in range(n_actions):
+                    dp[b] = math.exp(log_p[b]) * (u[b] - mean)
+                for b in range(n_actions):
+                    chosen = 1.0 if b == a else 0.0
+                    u[b] = differential_with(
+                        theta[cell], d, h[cell, b], u[b], math.exp(log_p[b]), dp[b], chosen,
+                        math.exp(log_p[a]), dp[a], feedback[t],
+                    )  # fmt: skip
+        if flags[t] & LEARNED:
+            learn(h[cell], log_p, a, feedback[t], theta[cell])
 
 
 @njit(**CACHED)

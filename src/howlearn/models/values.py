@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from howlearn.errors import HowlearnError
 from howlearn.model import Model
-from howlearn.models import Coin
+from howlearn.models.coin import Coin
 
 STREAM = 1  # of random numbers for parameters, apart from that for choices
 

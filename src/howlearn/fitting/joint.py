@@ -1,0 +1,131 @@
+"""The likelihood of a mixture in all of its parameters at once, for searches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howlearn.engine.whole import Records, Space
+from howlearn.models.mixture import Best, Mixture, Trials
+from howlearn.staging.advice import Advisor
+from howlearn.study import Study
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class _Searched(Space):
+    def __init__(self, parameters: Sequence) -> None:
+        self.parameters = tuple(parameters)
+
+
+class JointLikelihood:
+    """Some learners' likelihood under a mixture, as ``engine.tops`` climbs it.
+
+    A mixture's own parameter is searched beside the experts', unless it is found exactly for any
+    advice: then it is at its best wherever the search looks.
+    """
+
+    analytic = True
+
+    def __init__(self, advisor: Advisor, records: Sequence[Records], study: Study) -> None:
+        model = advisor.model
+        assert isinstance(model, Mixture)
+        self.model, self.advisor, self.records = model, advisor, records
+        self.actions, self.n_actions = study.actions, len(study.actions)
+        self.scored = [study.part(i, i + 1).scored for i in range(len(study))]
+        self.hidden = len(model.own) if model.profiled else 0
+        parameters = [p for _, p in model.owners(study.actions)]
+        self.whole = _Searched(parameters[self.hidden :])
+        sizes = [len(expert.parameters(study.actions)) for expert in model.experts]
+        self.owner = np.repeat(np.arange(len(sizes)), sizes)
+
+    @cached_property
+    def trials(self) -> list[Trials]:
+        """What the weights of every learner learn from."""
+        return [self.advisor.trials(records) for records in self.records]
+
+    def at(self, learner: Ints, x: Floats, marks: Ints) -> Floats:
+        """Log-likelihoods [problem, mark] at parameters x."""
+        out = np.empty(marks.shape)
+        for p, i in enumerate(learner.tolist()):
+            advice = self._advice(i, x[p])
+            if self.hidden:
+                out[p] = self._profiled(i, advice, marks[p]).value[0]
+            else:
+                own, _ = self._split(x[p])
+                nothing = np.empty((len(advice), 0))
+                owner = np.empty(0, np.int64)
+                log_pi, _ = self.model.slopes(own, advice, nothing, owner, self.trials[i])
+                upto = np.concatenate(([0.0], np.cumsum(np.where(self.scored[i], log_pi, 0.0))))
+                out[p] = upto[marks[p]]
+        return out
+
+    def value(self, learner: Ints, u: Floats, mark: Ints) -> Floats:
+        """Of the trials before one mark per problem."""
+        found = self.at(learner, self.whole.at(u), mark[:, None])[:, 0]
+        return np.where(np.isnan(found), -np.inf, found)
+
+    def slope(self, learner: Ints, u: Floats, mark: Ints, value: Floats | None = None) -> Floats:
+        """Its gradient in u."""
+        return self.both(learner, u, mark)[1]
+
+    def both(self, learner: Ints, u: Floats, mark: Ints) -> tuple[Floats, Floats]:
+        """The value and its gradient in u."""
+        x = self.whole.at(u)
+        value, out = np.empty(len(u)), np.empty_like(u)
+        for p, (i, stop) in enumerate(zip(learner.tolist(), mark.tolist(), strict=True)):
+            own, each = self._split(x[p])
+            found = [
+                advisor.slopes(self.records[i], mine)
+                if not expert.given
+                else (advisor.chosen(self.records[i], mine), np.empty((len(self.scored[i]), 0)))
+                for expert, advisor, mine in zip(
+                    self.model.experts, self.advisor.experts, each, strict=True
+                )
+            ]
+            advice = np.stack([log_p for log_p, _ in found], axis=1)
+            slopes = np.concatenate([d for _, d in found], axis=1)
+            if self.hidden:
+                own = self._profiled(i, advice, mark[p : p + 1]).theta[0, 0]
+            log_pi, d = self.model.slopes(own, advice, slopes, self.owner, self.trials[i])
+            mine = self.scored[i][:stop]
+            value[p] = log_pi[:stop][mine].sum()
+            out[p] = d[:stop][mine].sum(axis=0)
+        stretch = [p.slope(u[:, d]) for d, p in enumerate(self.whole.parameters)]
+        value = np.where(np.isnan(value), -np.inf, value)
+        return value, np.nan_to_num(out, posinf=0.0, neginf=0.0) * np.stack(stretch, axis=1)
+
+    def ended(self, x: Floats, marks: Ints) -> Best:
+        """All parameters [learner, mark, …] where a search ended, and the likelihoods there."""
+        found = []
+        for i in range(len(marks)):
+            rows = []
+            for j, mark in enumerate(marks[i].tolist()):
+                advice = self._advice(i, x[i, j])
+                own, theta = self._split(x[i, j])[0], x[i, j]
+                status = np.empty(0, np.int8)
+                if self.hidden:
+                    best = self._profiled(i, advice, marks[i, j : j + 1])
+                    own, status = best.theta[0, 0], best.status[0, 0]
+                    theta = np.concatenate([own, theta])
+                nothing, owner = np.empty((len(advice), 0)), np.empty(0, np.int64)
+                log_pi, _ = self.model.slopes(own, advice, nothing, owner, self.trials[i])
+                each = np.where(self.scored[i], log_pi, 0.0)
+                rows.append((theta, status, each[:mark].sum(), each[mark:].sum()))
+            found.append([np.stack(column) for column in zip(*rows, strict=True)])
+        return Best(*(np.stack(column) for column in zip(*found, strict=True)))
+
+    def _split(self, x: Floats) -> tuple[Floats, list[Floats]]:
+        return self.model.split(np.concatenate([np.zeros(self.hidden), x]), self.actions)
+
+    def _advice(self, i: int, x: Floats) -> Floats:
+        pairs = zip(self.advisor.experts, self._split(x)[1], strict=True)
+        return np.stack([a.chosen(self.records[i], mine) for a, mine in pairs], axis=1)
+
+    def _profiled(self, i: int, advice: Floats, marks: Ints) -> Best:
+        seen = np.array([[int(self.scored[i][:mark].sum()) for mark in marks.tolist()]])
+        return self.model.best(advice, self.trials[i], marks[None], seen)

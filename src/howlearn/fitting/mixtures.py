@@ -1,0 +1,216 @@
+"""Fits of mixtures: strategies are replayed once, then the mixture's own parameter is fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howlearn.engine.layout import Statuses
+from howlearn.engine.tops import JOINT, highest
+from howlearn.engine.whole import Records, Setting
+from howlearn.errors import HowlearnError
+from howlearn.fitting.fits import ModelFits
+from howlearn.fitting.joint import JointLikelihood
+from howlearn.models import Coin, FixedPolicy
+from howlearn.models.mixture import Best, Mixture
+from howlearn.staging.advice import Advisor
+from howlearn.staging.setting import records_of, setting_of
+from howlearn.staging.wholes import by_cells
+from howlearn.study import Study
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class MixturePlan:
+    """Models that are fitted from their strategies' advice."""
+
+    models: tuple[Mixture | FixedPolicy, ...] = ()
+    setting: Setting | None = None
+    advisors: dict[str, Advisor] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, models: Sequence[Mixture | FixedPolicy], study: Study) -> MixturePlan:
+        if not models:
+            return cls()
+        setting = setting_of(study)
+        advisors = {m.name: Advisor(m, study.contexts, study.actions, setting) for m in models}
+        for model in models:
+            _check_positive(study, advisors[model.name])
+        return cls(tuple(models), setting, advisors)
+
+
+def records_each(study: Study) -> list[Records]:
+    """The records of every learner on its own."""
+    return [records_of(study.part(i, i + 1)) for i in range(len(study))]
+
+
+def _check_positive(study: Study, advisor: Advisor) -> None:
+    """Refuse experts with given parameters that rule an action out, before anything is fitted."""
+    model = advisor.model
+    if not isinstance(model, Mixture):
+        return
+    pairs = zip(model.experts, advisor.experts, strict=True)
+    known = [(e, a) for e, a in pairs if e.given or not a.parameters]
+    for expert, _ in known:
+        expert.values(study.actions)  # refuses what cannot be
+    if all(by_cells(expert.model) for expert, _ in known):
+        return  # a bandit rules nothing out
+    fixed = all(isinstance(expert.model, Coin | FixedPolicy) for expert, _ in known)
+    for i in range(1 if fixed and not _by_context(known) else len(study)):
+        records = records_of(study.part(i, i + 1))
+        advice = [a.log_probabilities(records, e.values(study.actions)) for e, a in known]
+        names = [model.strategies[model.experts.index(expert)] for expert, _ in known]
+        check_positive(np.stack(advice, axis=1), names, model, study, i)
+
+
+def _by_context(known: Sequence[tuple[object, Advisor]]) -> bool:
+    return any(advisor.table is not None for _, advisor in known)
+
+
+def check_positive(
+    advice: Floats, names: Sequence[str], model: Mixture, study: Study, learner: int
+) -> None:
+    """Refuse advice[trial, expert, action] that rules an action out."""
+    if np.isfinite(advice).all():
+        return
+    t, k, a = (int(place) for place in np.argwhere(~np.isfinite(advice))[0])
+    rho = float(np.exp(advice).sum(axis=1).min())
+    of = "experts" if len(names) == len(model.experts) else "experts with given parameters"
+    raise HowlearnError(
+        f"{model.name}: expert {names[k]} gives action {study.actions[a]} probability 0 at trial "
+        f"{t + 1} of learner {study.learners[learner]}; every expert must leave every action "
+        f"possible (Assumption 4 of the paper: the probabilities that the {of} give to an "
+        f"action add up to at least some rho > 0; found for this learner: rho = {rho:.3g})"
+    )
+
+
+def fit_mixtures(
+    study: Study, plan: MixturePlan, marks: Ints, known: dict[str, ModelFits]
+) -> list[ModelFits]:
+    """Fit the mixtures to some learners; ``known`` has the experts' own fits."""
+    if not plan.models:
+        return []
+    work = _Work(study, records_each(study), marks, known)
+    return [work.fitted(plan.advisors[model.name]) for model in plan.models]
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """Some learners' records, and up to where they are fitted."""
+
+    study: Study
+    records: list[Records]
+    marks: Ints
+    known: dict[str, ModelFits]
+
+    @property
+    def seen(self) -> Ints:
+        """Scored trials before each mark."""
+        counts = np.concatenate(([0], np.cumsum(self.study.scored)))
+        starts = self.study.starts[:-1, None]
+        return counts[starts + self.marks] - counts[starts]
+
+    def fitted(self, advisor: Advisor) -> ModelFits:
+        if isinstance(advisor.model, FixedPolicy):
+            return self._fixed(advisor)
+        model = advisor.model
+        assert isinstance(model, Mixture)
+        theta, status = self._experts(model)
+        best = self._own(advisor, theta)
+        agreement = None
+        theta = np.concatenate([best.theta, theta], axis=2)
+        status = np.concatenate([best.status, status], axis=2)
+        value, rest = best.value, best.rest
+        searched = theta.shape[2] > len(model.own) and model.source == "joint"
+        if searched:
+            likelihood = JointLikelihood(advisor, self.records, self.study)
+            hidden = len(model.own) if model.profiled else 0
+            tops = highest(likelihood, self.marks, self.seen, theta[:, :, None, hidden:], JOINT)
+            found = likelihood.ended(tops.theta, self.marks)
+            theta, value, rest = found.theta, found.value, found.rest
+            status = np.concatenate([found.status[:, :, :hidden], tops.status], axis=2)
+            agreement = tops.agreement
+        owners = model.owners(self.study.actions)
+        return ModelFits(
+            model,
+            tuple(cell for cell, _ in owners),
+            tuple(parameter.name for _, parameter in owners),
+            theta,
+            status,
+            value,
+            rest,
+            self._counted(model),
+            agreement,
+        )
+
+    def _experts(self, model: Mixture) -> tuple[Floats, NDArray[np.int8]]:
+        """The parameters of the experts that are not given, and how they were found."""
+        n, m = self.marks.shape
+        if model.source == "population":
+            values = model.values_of_others(self.study)
+            theta = np.repeat(values[:, None], m, axis=1)
+            return theta, np.full(theta.shape, Statuses.BORROWED, np.int8)
+        fits = [self.known[e.model.name] for e in model.experts if e.fitted]
+        theta = np.concatenate([np.empty((n, m, 0)), *(fit.theta for fit in fits)], axis=2)
+        nothing = np.empty((n, m, 0), np.int8)
+        status = np.concatenate([nothing, *(fit.status for fit in fits)], axis=2)
+        informed = ~np.isin(status, (Statuses.FLAT, Statuses.UNSEEN))
+        return theta, np.where(informed, Statuses.PLUGGED, status).astype(np.int8)
+
+    def _own(self, advisor: Advisor, theta: Floats) -> Best:
+        """The mixture's own parameter, the experts' being as they are."""
+        model = advisor.model
+        assert isinstance(model, Mixture)
+        trials = advisor.trials(records_of(self.study))
+        same = model.source == "population" or theta.shape[2] == 0
+        found = []
+        for j in range(1 if same else self.marks.shape[1]):
+            advice = np.concatenate(
+                [self._advice(advisor, i, theta[i, j]) for i in range(len(self.records))]
+            )
+            mine = slice(None) if same else slice(j, j + 1)
+            found.append(model.best(advice, trials, self.marks[:, mine], self.seen[:, mine]))
+        return Best(*(np.concatenate(each, axis=1) for each in zip(*found, strict=True)))
+
+    def _advice(self, advisor: Advisor, i: int, theta: Floats) -> Floats:
+        """Of what learner i chose: [trial, expert]."""
+        model, records = advisor.model, self.records[i]
+        assert isinstance(model, Mixture)
+        padded = np.concatenate([np.zeros(len(model.own)), theta])
+        _, each = model.split(padded, self.study.actions)
+        advice = np.stack(
+            [a.log_probabilities(records, v) for a, v in zip(advisor.experts, each, strict=True)],
+            axis=1,
+        )
+        check_positive(advice, model.strategies, model, self.study, i)
+        return advice[np.arange(len(advice)), :, records.action]
+
+    def _counted(self, model: Mixture) -> Ints:
+        """D: the mixture's own parameter, and those of experts that were fitted."""
+        count = np.full(len(self.study), len(model.own), np.int64)
+        if model.source != "population":
+            for expert in model.experts:
+                if expert.fitted:
+                    count += self.known[expert.model.name].n_parameters
+        return count
+
+    def _fixed(self, advisor: Advisor) -> ModelFits:
+        """A policy without parameters: its likelihood, nothing else."""
+        n, m = self.marks.shape
+        value, rest = np.empty((n, m)), np.empty((n, m))
+        for i, records in enumerate(self.records):
+            scored = self.study.part(i, i + 1).scored
+            each = np.where(scored, advisor.chosen(records, np.empty(0)), 0.0)
+            upto = np.concatenate(([0.0], np.cumsum(each)))
+            value[i] = upto[self.marks[i]]
+            rest[i] = [each[mark:].sum() for mark in self.marks[i]]
+        nothing = np.empty((n, m, 0))
+        return ModelFits(
+            advisor.model, (), (), nothing, nothing.astype(np.int8), value, rest,
+            np.zeros(n, np.int64),
+        )  # fmt: skip

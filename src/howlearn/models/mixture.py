@@ -1,0 +1,268 @@
+"""What a mixture of strategies is: experts, where their parameters come from, their weights."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howlearn.errors import HowlearnError
+from howlearn.model import Model
+from howlearn.models.coin import Coin
+from howlearn.models.fixed_policy import FixedPolicy
+from howlearn.models.partition_model import PartitionModel
+from howlearn.models.values import parameter_values
+from howlearn.rule import Parameter
+from howlearn.study import Study
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Source = Literal["training", "joint", "population"]
+SOURCES: dict[str, str] = {
+    "training": "every strategy fitted on its own to the trials fitted; counted as parameters",
+    "joint": "all strategies fitted together with the mixture; counted as parameters",
+    "population": "the median of the other learners' estimates; not counted",
+}
+
+
+@dataclass(frozen=True)
+class Expert:
+    """A strategy: a model, and its parameters where they are given.
+
+    >>> from howlearn.models.candidates import candidates
+    >>> Expert(candidates(["1", "2"])[1], {"eta": [0.01, 0.03]}).name
+    'OnePerItem[eta=0.01/0.03]'
+    """
+
+    model: Model
+    given: Mapping[str, float | Sequence[float]] | tuple[tuple[str, tuple[float, ...]], ...] = ()
+
+    def __post_init__(self) -> None:
+        if isinstance(self.model, type) and issubclass(self.model, Model):
+            raise HowlearnError(
+                f"{self.model.__name__} is a class; give a model, {self.model.__name__}()"
+            )
+        if not isinstance(self.model, Model):
+            raise HowlearnError(f"an expert is a model, not {self.model!r}")
+        if isinstance(self.model, Mixture):
+            raise HowlearnError(
+                f"{self.model.name} is a mixture itself, and cannot be an expert of another one"
+            )
+        if isinstance(self.given, Mapping):
+            one = {k: v if isinstance(v, Sequence) else (v,) for k, v in self.given.items()}
+            fixed = tuple((k, tuple(float(each) for each in v)) for k, v in one.items())
+            object.__setattr__(self, "given", fixed)
+
+    @property
+    def _fixed(self) -> dict[str, list[float]]:
+        return {name: [*values] for name, values in self.given}  # pyright: ignore
+
+    @cached_property
+    def name(self) -> str:
+        """The model's, with what is given in brackets."""
+        texts = [f"{k}={'/'.join(f'{each:g}' for each in v)}" for k, v in self._fixed.items()]
+        return self.model.name + (f"[{', '.join(texts)}]" if texts else "")
+
+    @property
+    def fitted(self) -> bool:
+        """Whether its parameters are still to be found."""
+        return not self.given and not isinstance(self.model, FixedPolicy)
+
+    def parameters(self, actions: Sequence[str]) -> tuple[tuple[str, Parameter], ...]:
+        """What is still to be found: every parameter with its cell; none where they are given."""
+        return () if self.given else self.model.owners(actions)
+
+    def values(self, actions: Sequence[str]) -> Floats:
+        """The given parameters, checked, in the order of the model's own."""
+        if not self.given:
+            return np.empty(0)
+        try:
+            found = parameter_values(self.model, self._fixed, actions)
+        except HowlearnError as error:
+            raise HowlearnError(f"expert {self.name}: {error}") from None
+        return np.array(found, dtype=float)
+
+    @property
+    def meaning(self) -> object:
+        """What decides its advice: two experts that mean the same are one, whatever their names."""
+        model = self.model
+        if isinstance(model, PartitionModel):
+            rules = model.rules if isinstance(model.rules, tuple) else (model.rules,)
+            cells = frozenset(frozenset(cell) for cell in model.partition.cells)
+            if len(set(rules)) == 1:
+                return cells, rules[0], model.rates, self.given
+        if isinstance(model, Coin):
+            return Coin, self.given
+        return type(model), vars(model), self.given
+
+
+@dataclass(frozen=True, repr=False)
+class Mixture(Model):
+    """Strategies that all see the learner's choices and rewards, and weights that say who chooses.
+
+    The strategies of the ``experts`` have parameters that are given, or come from the ``source``.
+    """
+
+    experts: tuple[Expert, ...]
+    source: Source = "training"
+    label: str = ""  # a name in place of the usual one
+    # With source "population": for every learner the parameters that are not given.
+    of_others: Mapping[str, Floats] | None = field(default=None, compare=False, kw_only=True)
+
+    kind: ClassVar[str]  # as it is typed
+    profiled: ClassVar[bool]  # whether its own parameter is found anew for any advice, exactly
+    cells = "none"
+
+    def __post_init__(self) -> None:
+        given = [self.experts] if isinstance(self.experts, Model | Expert) else self.experts
+        experts = tuple(e if isinstance(e, Expert) else Expert(e) for e in given)
+        object.__setattr__(self, "experts", experts)
+        if not experts:
+            raise HowlearnError(
+                f"{self.kind} has no experts; give at least one, such as {self.kind}(ByShape, "
+                "ByShapeExc)"
+            )
+        if self.source not in SOURCES:
+            raise HowlearnError(
+                f"{self.name}: the parameters of experts come from {', '.join(SOURCES)}, not from "
+                f"{self.source!r}"
+            )
+        for k, expert in enumerate(experts):
+            for other in experts[:k]:
+                if expert.meaning == other.meaning:
+                    same = f"{other.name} twice" if other.name == expert.name else (
+                        f"{other.name} and {expert.name}, which are the same"
+                    )  # fmt: skip
+                    raise HowlearnError(f"{self.name}: two experts are identical: {same}")
+
+    @cached_property
+    def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.label or f"{self.kind}({', '.join([*self._names, *self.settings])})"
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """What differs from the usual, as in a text that names the model."""
+        open_ones = any(expert.fitted for expert in self.experts)
+        return (f"source={self.source}",) if open_ones and self.source != "training" else ()
+
+    @property
+    def _names(self) -> list[str]:
+        return [expert.name for expert in self.experts]
+
+    @cached_property
+    def strategies(self) -> tuple[str, ...]:
+        """The experts' names, without what is given where that is not needed."""
+        short = [expert.model.name for expert in self.experts]
+        return tuple(
+            name if short.count(name) == 1 else long
+            for name, long in zip(short, self._names, strict=True)
+        )
+
+    @property
+    def latents(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return tuple(f"weight({name})" for name in self.strategies)
+
+    @property
+    def needs(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return frozenset(need for expert in self.experts for need in expert.model.needs)
+
+    own: ClassVar[
+        Any
+    ] = ()  # the parameter of the mixture itself; none where there is nothing to mix
+
+    def owners(self, actions: Sequence[str]) -> tuple[tuple[str, Parameter], ...]:
+        theirs = [
+            (f"{name}: {cell}", parameter)
+            for name, expert in zip(self.strategies, self.experts, strict=True)
+            for cell, parameter in expert.parameters(actions)
+        ]
+        return (*(("all", parameter) for parameter in self.own), *theirs)
+
+    def n_parameters(self, n_actions: int) -> int:
+        if self.source == "population":
+            return len(self.own)
+        return super().n_parameters(n_actions)
+
+    def split(self, theta: Floats, actions: Sequence[str]) -> tuple[Floats, list[Floats]]:
+        """The mixture's own parameter, and each expert's, given ones included."""
+        done = len(self.own)
+        each = []
+        for expert in self.experts:
+            size = len(expert.parameters(actions))
+            each.append(expert.values(actions) if expert.given else theta[done : done + size])
+            done += size
+        return theta[: len(self.own)], each
+
+    def known_from(self, values: Mapping[str, Floats]) -> Mixture:
+        """The same with every learner's parameters, as the other learners tell them."""
+        return self._with(of_others=values)
+
+    def from_source(self, source: Source) -> Mixture:
+        """The same with another source of the experts' parameters."""
+        return self._with(source=source)
+
+    def _with(self, **changed: object) -> Mixture:
+        other = copy(self)
+        for name in ("name", "strategies", "own"):
+            vars(other).pop(name, None)  # what was computed from the fields
+        for name, value in changed.items():
+            object.__setattr__(other, name, value)
+        return other
+
+    def values_of_others(self, study: Study) -> Floats:
+        """What other learners tell of the parameters that are not given: [learner, parameter]."""
+        if self.of_others is None or not study.learners:
+            return np.empty((len(study), 0))  # all are given
+        known = self.of_others  # under "" stands what holds for learners who are not among them
+        return np.stack([known[name if name in known else ""] for name in study.learners])
+
+    @abstractmethod
+    def feedback(
+        self, reward: Floats, learned: NDArray[np.bool_], extent: tuple[float, float]
+    ) -> Floats:
+        """What the weights learn from; 0 where they do not."""
+
+    # What a kind of mixture does with one learner's trials. ``advice`` are log-probabilities: of
+    # what was chosen, [trial, expert], or of all actions, [trial, expert, action].
+
+    @abstractmethod
+    def blend(self, own: Floats, advice: Floats, trials: Trials) -> tuple[Floats, Floats]:
+        """Log-weights [trial, expert] and log-probabilities [trial, action]."""
+
+    @abstractmethod
+    def slopes(
+        self, own: Floats, advice: Floats, slopes: Floats, owner: Ints, trials: Trials
+    ) -> tuple[Floats, Floats]:
+        """Log-probabilities [trial] of what was chosen, and their derivatives.
+
+        ``slopes[trial, p]`` are those of the advice in a parameter of expert ``owner[p]``; the
+        derivatives in the mixture's own parameter come first.
+        """
+
+    @abstractmethod
+    def best(self, advice: Floats, trials: Trials, marks: Ints, seen: Ints) -> Best:
+        """The mixture's own parameter, for many learners whose trials follow each other."""
+
+
+class Trials(NamedTuple):
+    """What the weights learn from: trials of one learner, or of several one after the other."""
+
+    offsets: Ints
+    action: Ints
+    feedback: Floats
+    flags: NDArray[np.uint8]
+
+
+class Best(NamedTuple):
+    """The best fit of a mixture's own parameter; the axes are learner, mark, (parameter)."""
+
+    theta: Floats
+    status: NDArray[np.int8]
+    value: Floats  # log-likelihood of the scored trials before the mark
+    rest: Floats  # and after it

@@ -1,0 +1,94 @@
+"""Switch: a learner who gives up one strategy for another, at one trial."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howlearn.engine.layout import SCORED, Statuses
+from howlearn.model import Model
+from howlearn.models.mixture import Best, Expert, Floats, Ints, Mixture, Source, Trials
+from howlearn.rule import Parameter
+
+LONGEST = 1e9  # trials
+
+
+@dataclass(frozen=True, repr=False, init=False)
+class Switch(Mixture):
+    """The first strategy chooses up to some trial, the second from it on.
+
+    Both see the learner's choices and rewards from the beginning. ``trial`` is the number of the
+    first trial at which the second chooses, counted within the learner's sequence: 1 if it always
+    does, and one more than there are trials if it never does.
+
+    >>> from howlearn.models.candidates import candidates
+    >>> Switch(*candidates(["1", "2"])).name
+    'switch(OneForAll, OnePerItem)'
+    """
+
+    kind = "switch"
+    title = "one strategy, and from some trial on another"
+    profiled = True
+
+    def __init__(
+        self,
+        first: Model | Expert,
+        second: Model | Expert,
+        source: Source = "training",
+        label: str = "",
+    ) -> None:
+        vars(self).update(experts=(first, second), source=source, label=label, of_others=None)
+        self.__post_init__()
+
+    own = (Parameter("trial", 1.0, LONGEST, default=100.0, scale=1.0),)
+
+    def feedback(
+        self, reward: Floats, learned: NDArray[np.bool_], extent: tuple[float, float]
+    ) -> Floats:
+        return np.zeros(len(reward))  # the switch does not learn
+
+    def blend(self, own: Floats, advice: Floats, trials: Trials) -> tuple[Floats, Floats]:
+        second = self._second(own, len(advice))
+        weight = np.column_stack([~second, second])
+        with np.errstate(divide="ignore"):
+            log_q = np.log(weight.astype(float))
+        return log_q, np.where(second[:, None], advice[:, 1], advice[:, 0])
+
+    def slopes(
+        self, own: Floats, advice: Floats, slopes: Floats, owner: Ints, trials: Trials
+    ) -> tuple[Floats, Floats]:
+        second = self._second(own, len(advice))
+        chooses = np.where(second[:, None], owner == 1, owner == 0)
+        return np.where(second, advice[:, 1], advice[:, 0]), np.where(chooses, slopes, 0.0)
+
+    def _second(self, own: Floats, n: int) -> NDArray[np.bool_]:
+        return np.arange(1, n + 1) >= np.floor(own[0])
+
+    def best(self, advice: Floats, trials: Trials, marks: Ints, seen: Ints) -> Best:
+        theta = np.empty((*marks.shape, 1))
+        status = np.full((*marks.shape, 1), Statuses.OK, np.int8)
+        value, rest = np.empty(marks.shape), np.empty(marks.shape)
+        scored = (trials.flags & SCORED) > 0
+        for i in range(len(marks)):
+            mine = slice(trials.offsets[i], trials.offsets[i + 1])
+            each = np.where(scored[mine, None], advice[mine], 0.0)
+            # upto[t]: of the first t trials, by each expert
+            upto = np.concatenate([np.zeros((1, 2)), np.cumsum(each, axis=0)])
+            n = len(each)
+            for j, mark in enumerate(marks[i].tolist()):
+                # at[k]: the first chooses the first k trials
+                at = upto[: mark + 1, 0] + upto[mark, 1] - upto[: mark + 1, 1]
+                k = int(np.argmax(at))
+                if at[mark] >= at[k]:
+                    k = mark
+                value[i, j] = at[k]
+                never = k == mark
+                theta[i, j] = n + 1 if never else k + 1
+                rest[i, j] = upto[n, 0 if never else 1] - upto[mark, 0 if never else 1]
+                if never or k == 0:
+                    status[i, j] = Statuses.AT_UPPER if never else Statuses.AT_LOWER
+                if seen[i, j] == 0:
+                    status[i, j] = Statuses.UNSEEN
+        return Best(theta, status, value, rest)
