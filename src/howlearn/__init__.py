@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from howlearn._version import __version__
 
 if TYPE_CHECKING:
-    from howlearn.calibration import Calibration, Plan, calibrate, plan
+    from howlearn.calibration import Calibration, Plan, Recovery, calibrate, plan, recover
     from howlearn.checking import check_model
-    from howlearn.criteria import AIC, BIC, HoldOut, Penalized, Prequential
+    from howlearn.criteria import AIC, BIC, HoldOut, Likelihood, Penalized, Prequential
     from howlearn.errors import DataError, HowlearnError
     from howlearn.fitting import Fits, fit
     from howlearn.model import Model
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
         Bias,
         Coin,
         ComponentCue,
+        Exp4,
+        Expert,
+        FixedPolicy,
         Lapse,
         PartitionModel,
         QLearning,
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
         QLearningPerseveration,
         QLearningTwoRates,
         Stickiness,
+        Switch,
         WinStayLoseShift,
     )
     from howlearn.models.candidates import candidates
@@ -42,13 +46,15 @@ if TYPE_CHECKING:
     from howlearn.simulation import Range, simulate
     from howlearn.study import Study, Trials
     from howlearn.task import Task
+    from howlearn.weights import leaders, weights
     from howlearn.world import log_softmax
 
 _HOMES = {
     "howlearn.models.candidates": ("candidates",),
-    "howlearn.calibration": ("Calibration", "Plan", "calibrate", "plan"),
+    "howlearn.calibration": ("Calibration", "Plan", "Recovery", "calibrate", "plan", "recover"),
     "howlearn.checking": ("check_model",),
-    "howlearn.criteria": ("AIC", "BIC", "HoldOut", "Penalized", "Prequential"),
+    "howlearn.criteria": ("AIC", "BIC", "HoldOut", "Likelihood", "Penalized", "Prequential"),
+    "howlearn.weights": ("leaders", "weights"),
     "howlearn.errors": ("DataError", "HowlearnError"),
     "howlearn.fitting": ("Fits", "fit"),
     "howlearn.model": ("Model",),
@@ -60,6 +66,9 @@ _HOMES = {
         "Bias",
         "Coin",
         "ComponentCue",
+        "Exp4",
+        "Expert",
+        "FixedPolicy",
         "GCM",
         "Lapse",
         "PartitionModel",
@@ -68,6 +77,7 @@ _HOMES = {
         "QLearningPerseveration",
         "QLearningTwoRates",
         "Stickiness",
+        "Switch",
         "WinStayLoseShift",
     ),
     "howlearn.partition": ("Partition",),
@@ -93,11 +103,15 @@ __all__ = [
     "DataError",
     "Exp3",
     "Exp3IX",
+    "Exp4",
+    "Expert",
     "Fits",
+    "FixedPolicy",
     "GradientBandit",
     "HoldOut",
     "HowlearnError",
     "Lapse",
+    "Likelihood",
     "Model",
     "Parameter",
     "Partition",
@@ -110,9 +124,11 @@ __all__ = [
     "QLearningPerseveration",
     "QLearningTwoRates",
     "Range",
+    "Recovery",
     "Selection",
     "Stickiness",
     "Study",
+    "Switch",
     "Task",
     "Trials",
     "WinStayLoseShift",
@@ -121,11 +137,14 @@ __all__ = [
     "candidates",
     "check_model",
     "fit",
+    "leaders",
     "log_softmax",
     "plan",
     "read",
+    "recover",
     "select",
     "simulate",
+    "weights",
 ]
 
 

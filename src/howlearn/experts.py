@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from howlearn.errors import HowlearnError
 from howlearn.fitting.population import without_own
-from howlearn.folder import MANIFEST
+from howlearn.folder import MANIFEST, read_table
 from howlearn.model import Model
 from howlearn.models.mixture import SOURCES, Expert, Mixture
 
@@ -69,21 +69,7 @@ class _Folder:
                 f"--experts-from {path}: these are results of howlearn {command}; parameters come "
                 "from those of howlearn select or howlearn calibrate"
             )
-        self.estimates = self._estimates() if command == "select" else None
-
-    def _estimates(self) -> pl.DataFrame:
-        for name, read in (
-            ("estimates.csv", lambda p: pl.read_csv(p, infer_schema=False)),
-            ("estimates.parquet", pl.read_parquet),
-        ):
-            if (self.path / name).is_file():
-                frame = read(self.path / name)
-                return frame.with_columns(
-                    pl.col("learner").cast(pl.String),
-                    pl.col("estimate").cast(pl.Float64),
-                    pl.col("trials_fitted").cast(pl.Int64),
-                )
-        raise HowlearnError(f"--experts-from {self.path}: there is no estimates.csv in it")
+        self.estimates = read_table(path, "estimates") if command == "select" else None
 
     def values(self, expert: Expert) -> dict[str, Floats]:
         """By learner the expert's parameters, and under "" those of anybody else."""

@@ -16,10 +16,16 @@ from howlearn.errors import HowlearnError
 Format = Literal["csv", "parquet"]
 MANIFEST = "manifest.json"
 PARTS = "parts"
-TABLES = ("scores", "estimates", "selection", "learners", "predictions", "future")
+TABLES = ("scores", "estimates", "selection", "learners", "predictions", "future", "weights")
+WEIGHTS = ("weights-mean", "leaders")  # tables made of the weights
+WEIGHT_CHARTS = ("weights", "weights-learners")
 BIDS = "bids"  # the folder for events files
 BIDS_DESCRIPTION = "dataset_description.json"
-RESULTS = {f"{table}.{ending}" for table in TABLES for ending in ("csv", "parquet")} | {BIDS}
+RESULTS = {
+    BIDS,
+    *(f"{table}.{ending}" for table in (*TABLES, *WEIGHTS) for ending in ("csv", "parquet")),
+    *(f"{chart}.{ending}" for chart in WEIGHT_CHARTS for ending in ("svg", "png")),
+}
 LONGEST = 100  # characters of a value that a message shows
 
 
@@ -99,6 +105,16 @@ class RunFolder:
         path = self.path / f"{table}.{format}"
         write_whole(path, frame.sink_csv if format == "csv" else frame.sink_parquet)
         return path
+
+
+def read_table(folder: Path, table: str) -> pl.DataFrame:
+    """A table of a finished run."""
+    text = {"learner": pl.String, "cell": pl.String}  # though they may look like numbers
+    if (folder / f"{table}.csv").is_file():
+        return pl.read_csv(folder / f"{table}.csv", schema_overrides=text, infer_schema_length=None)
+    if (folder / f"{table}.parquet").is_file():
+        return pl.read_parquet(folder / f"{table}.parquet")
+    raise HowlearnError(f"{folder} has no table {table}.csv")
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:

@@ -13,8 +13,10 @@ import polars as pl
 from howlearn.bids import write_events
 from howlearn.criteria import Criterion, HoldOut, Prequential
 from howlearn.engine.layout import Statuses
+from howlearn.errors import HowlearnError
 from howlearn.fitting.fits import STATUS_WORDS, Fits
-from howlearn.fitting.run import Progress, check
+from howlearn.fitting.population import with_others
+from howlearn.fitting.run import Progress, check, fit
 from howlearn.fitting.truncation import ALL
 from howlearn.folder import BIDS, TABLES, Format, RunFolder
 from howlearn.future import leave_future_out
@@ -29,6 +31,7 @@ from howlearn.predictions import (
 from howlearn.reading.originals import beside, originals
 from howlearn.selection import WITHIN, Selection, check_criteria, select
 from howlearn.study import Study
+from howlearn.weights import averages, is_weighted, leaders, weights
 
 CHUNK = 5_000  # learners whose tables are held in memory at once
 WORK = 10**8  # curves × trials in a part, about
@@ -59,19 +62,28 @@ def select_into(
     progress: Progress | None = None,
     latents: bool = False,
     predict_with: str | None = None,
+    with_weights: bool = False,
 ) -> Summary:
     """Select for every learner and leave tables in a folder; finished chunks are not repeated.
 
     ``latents`` adds the latent variables of the models to the predictions, and ``predict_with``
-    names a model for the predictions of all learners.
+    names a model for the predictions of all learners. ``with_weights`` adds the weights of the
+    mixtures' strategies.
     """
     plan, criteria = check(study, models), check_criteria(criteria)
     check_named(predict_with, models)
+    if with_weights and not any(is_weighted(model) for model in models):
+        raise HowlearnError(
+            "--weights: no candidate is a mixture of strategies; add one, such as --add-model "
+            "'exp4(ByShape, ByShapeExc)'"
+        )
     # A part should not take long, so that little is lost when a run is stopped.
     size = int(min(CHUNK, max(50, WORK // max(1, plan.n_units * len(study.context) // len(study)))))
     run = RunFolder(folder, manifest, fresh)
-    always = [table for table in TABLES if table not in ("predictions", "future")]
+    models = with_others(study, models, lambda experts: fit(study, experts, [ALL], threads))
+    always = [table for table in TABLES if table not in ("predictions", "future", "weights")]
     names = [*always, "statuses", *(["predictions"] if with_predictions else [])]
+    names += ["weights"] if with_weights else []
     later = next((c for c in criteria if isinstance(c, HoldOut | Prequential)), None)
     later = later if with_predictions else None
     names += ["future"] if later else []
@@ -92,6 +104,8 @@ def select_into(
             if later:
                 fits = _with_source(selection.fits, study, start)
                 parts["future"] = leave_future_out(fits, later)
+            if with_weights:
+                parts["weights"] = weights(selection)
             run.write(number, parts)
         if progress:
             progress(stop, len(study))
@@ -110,6 +124,10 @@ def select_into(
         run.assemble("predictions", format, frame.lazy())
     if later:
         run.assemble("future", format)
+    if with_weights:
+        run.assemble("weights", format)
+        run.assemble("weights-mean", format, averages(run.read("weights")).lazy())
+        run.assemble("leaders", format, leaders(run.read("weights").collect()).lazy())
     return summary(run.read("selection"), run.read("statuses"), len(criteria))
 
 

@@ -2,6 +2,7 @@
 
 from howlearn.calibration.calibrate import calibrate
 from howlearn.calibration.plan import Plan, plan
+from howlearn.calibration.recover import Recovery, recover
 from howlearn.calibration.result import Calibration
 
-__all__ = ["Calibration", "Plan", "calibrate", "plan"]
+__all__ = ["Calibration", "Plan", "Recovery", "calibrate", "plan", "recover"]

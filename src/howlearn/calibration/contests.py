@@ -115,7 +115,9 @@ def contests(
             true = np.full(len(study), part.truth, np.int64)
             stream = pl.lit(part.stream, pl.Int64).alias("stream")
             contest = contest_of(fits, names, true).frame().with_columns(stream)
-            estimates = _estimates(fits, names[part.truth], theta, part.start).with_columns(stream)
+            estimates = estimates_of_truth(fits, names[part.truth], theta, part.start).with_columns(
+                stream
+            )
             store.write(part.number, {contest_table: contest, estimates_table: estimates})
         done += part.stop - part.start
         if progress:
@@ -131,7 +133,7 @@ def contests(
     return found, estimates.drop("stream")
 
 
-def _estimates(fits: Fits, model: str, theta: np.ndarray, first: int) -> pl.DataFrame:
+def estimates_of_truth(fits: Fits, model: str, theta: np.ndarray, first: int) -> pl.DataFrame:
     """Of the true model; empty if it is not a candidate."""
     if model in fits.of:
         return estimates_of(fits, model, theta, first)

@@ -10,6 +10,7 @@ import polars as pl
 
 from howlearn.calibration.advice import RECOMMENDATION
 from howlearn.calibration.plan import Plan
+from howlearn.calibration.recover import Recovery
 from howlearn.calibration.result import Calibration
 from howlearn.folder import write_json, write_whole
 
@@ -25,6 +26,11 @@ OUTPUTS = {
     RECOMMENDATION,
     *(f"{table}.csv" for table in TABLES),
     *(f"{chart}.{ending}" for chart in CHARTS for ending in ("svg", "png")),
+}
+RECOVERY_TABLES = ("confusion", "recovery", "learners")
+RECOVERY_OUTPUTS = {
+    *(f"{table}.csv" for table in RECOVERY_TABLES),
+    *(f"{chart}.{ending}" for chart in ("confusion", "recovery") for ending in ("svg", "png")),
 }
 PLAN_TABLES = {"plan": "recovered", "pairs": "pairs", "shares": "shares"}
 PLAN_OUTPUTS = {
@@ -44,6 +50,11 @@ def write_calibration(folder: Path, calibration: Calibration, about: Mapping[str
     """The tables, and last the recommendation: where it is, everything is."""
     write_tables(folder, {table: getattr(calibration, table) for table in TABLES})
     write_json(folder / RECOMMENDATION, {**calibration.recommendation, **about})
+
+
+def write_recovery(folder: Path, result: Recovery) -> None:
+    """The tables."""
+    write_tables(folder, {table: getattr(result, table) for table in RECOVERY_TABLES})
 
 
 def write_plan(folder: Path, plan: Plan) -> None:

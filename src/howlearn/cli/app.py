@@ -13,6 +13,7 @@ from howlearn.cli.calibrate import calibrate
 from howlearn.cli.demo import demo
 from howlearn.cli.models import models
 from howlearn.cli.plan import plan
+from howlearn.cli.recover import recover
 from howlearn.cli.reproduce import reproduce
 from howlearn.cli.select import select
 from howlearn.cli.simulate import simulate
@@ -40,7 +41,7 @@ app = typer.Typer(
     rich_markup_mode=None if _quick else "rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (select, calibrate, plan, simulate, models, demo, reproduce):
+for command in (select, calibrate, recover, plan, simulate, models, demo, reproduce):
     app.command(help=_paragraphs(command.__doc__))(command)
 
 

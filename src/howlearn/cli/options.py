@@ -87,7 +87,8 @@ Criteria = Annotated[
         "--criterion",
         metavar="CRITERION",
         help="May be repeated: 'penalized(c=0.012)', 'holdout(split=0.5)', aic, bic, "
-        "'prequential(blocks=5, start=0.5)'. By default the first three.",
+        "'prequential(blocks=5, start=0.5)', 'likelihood(trials=20)' (without a penalty, of the "
+        "first trials or of all). By default penalized, holdout and aic.",
         rich_help_panel=MODELS,
     ),
 ]
@@ -109,8 +110,9 @@ ModelNames = Annotated[
         help="A candidate, in place of the task's; may be repeated. 'NAME (one rate)' has one "
         "rate for all cells, Coin does not learn; q-learning, alcove … ('field': all that "
         "`howlearn models` lists), 'q-learning(NAME)' in the cells of a model; 'NAME+lapse', "
-        "+bias, +stickiness; 'exp4(NAME, NAME)' and 'switch(NAME, NAME)' are mixtures of strategies, "
-        "with 'NAME[eta=0.03]' for given parameters. my_module:MyModel is a model of your own: its code is run.",
+        "+bias, +stickiness; 'exp4(NAME, NAME)' and 'switch(NAME, NAME)' are mixtures of "
+        "strategies, with 'NAME[eta=0.03]' for given parameters. my_module:MyModel is a model of "
+        "your own: its code is run.",
         rich_help_panel=MODELS,
     ),
 ]

@@ -203,6 +203,15 @@ def select(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
+    weights: Annotated[
+        bool,
+        typer.Option(
+            "--weights",
+            help="Also write the weight of every strategy of exp4(…) and switch(…) at every trial, "
+            "per learner and averaged, when the leading one changes, and charts of them.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False,
     fresh: Fresh = False,
     workers: Threads = None,
 ) -> None:
@@ -262,6 +271,7 @@ def select(
         "predictions": predictions,
         "latents": latents,
         "predict_with": predict_with,
+        "weights": weights,
     }
     with show.progress_bar("reading"):
         inputs = load([str(file) for file in files], options)
@@ -287,5 +297,12 @@ def select(
             progress,
             latents,
             predict_with,
+            weights,
         )
+    if weights:
+        from howlearn.report import charts
+
+        show.save_charts(lambda: charts.of_weights(out, candidates), out)
     show.summary(summary, criteria, candidates, study, out, within, not (criterion or calibration))
+    if weights:
+        show.weights(out, candidates)

@@ -163,6 +163,33 @@ def summary(
     console.print(f"Tables and manifest: {out}/", soft_wrap=True)
 
 
+def weights(out: Path, candidates: Sequence[Model]) -> None:
+    """When the leading strategy changes, of each mixture."""
+    import polars as pl
+
+    from howlearn.folder import read_table
+
+    frame = read_table(out, "leaders")
+    by = [c for c in frame.columns if c not in ("trial", "strategy", "before")]
+    for model in candidates:
+        mine = frame.filter(pl.col("model") == model.name)
+        changes = mine.filter(pl.col("before").is_not_null())
+        if not len(mine):
+            continue
+        last = changes.group_by(by, maintain_order=True).agg(pl.col("trial").last())["trial"]
+        learners = mine.select(by).n_unique()
+        text = f"{escape(model.name)}: the leading strategy changes for {len(last):,} of "
+        text += _many(learners, "learner")
+        if len(last):
+            low, middle, high = (last.quantile(q, "linear") for q in (0.25, 0.5, 0.75))
+            text += f", for the last time at trial {middle:.0f} (median; "
+            text += f"quartiles {low:.0f} and {high:.0f})"
+        console.print(text + ".", soft_wrap=True)
+    console.print(
+        f"Weights by trial: {out}/weights.csv, weights-mean.csv, leaders.csv, weights.svg"
+    )
+
+
 def save_charts(charts: Callable[[], Mapping[str, Chart]], folder: Path) -> None:
     """Draw, if the extra is there; otherwise say in one line how to get it."""
     from howlearn.report import save

@@ -8,6 +8,7 @@ from howlearn.criteria.aic import AIC
 from howlearn.criteria.bic import BIC
 from howlearn.criteria.criterion import Criterion, Scores
 from howlearn.criteria.holdout import HoldOut
+from howlearn.criteria.likelihood import Likelihood
 from howlearn.criteria.penalized import Penalized
 from howlearn.criteria.prequential import Prequential
 from howlearn.errors import HowlearnError
@@ -18,6 +19,7 @@ __all__ = [
     "DEFAULT",
     "Criterion",
     "HoldOut",
+    "Likelihood",
     "Penalized",
     "Prequential",
     "Scores",
@@ -30,6 +32,7 @@ CRITERIA: dict[str, type[Criterion]] = {
     "prequential": Prequential,
     "aic": AIC,
     "bic": BIC,
+    "likelihood": Likelihood,
 }
 DEFAULT: tuple[Criterion, ...] = (Penalized(), HoldOut(), AIC())
 
@@ -55,5 +58,8 @@ def criterion_named(text: str) -> Criterion:
     except HowlearnError as error:
         raise HowlearnError(f"criterion {text!r}: {error}") from None
     except (SyntaxError, ValueError, TypeError):
-        known = "penalized(c=0.012), holdout(split=0.5), prequential(blocks=5, start=0.5), aic, bic"
+        known = (
+            "penalized(c=0.012), holdout(split=0.5), prequential(blocks=5, start=0.5), aic, bic, "
+            "likelihood(trials=20)"
+        )
         raise HowlearnError(f"there is no criterion {text!r}; the criteria are {known}") from None

@@ -60,13 +60,13 @@ class Criterion(ABC):
         """The score of every model for every learner."""
 
     def __repr__(self) -> str:
-        values = ", ".join(f"{k}={_text(v)}" for k, v in vars(self).items())
+        values = ", ".join(f"{k}={_text(v)}" for k, v in vars(self).items() if v is not None)
         return f"{self.name}({values})" if values else self.name
 
     @property
     def key(self) -> str:
         """The text without brackets, for names of columns: ``penalized_0.012``."""
-        return "_".join([self.name, *map(_text, vars(self).values())])
+        return "_".join([self.name, *(_text(v) for v in vars(self).values() if v is not None)])
 
 
 def _text(value: float) -> str:

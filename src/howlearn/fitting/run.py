@@ -131,8 +131,8 @@ class Plan:
         return (*self.cells.units, *((type(w.first), w.adjustments) for w in searched), *mixed)
 
 
-def check(study: Study, models: Sequence[Model]) -> Plan:
-    """Whether these models can be fitted to this study, before any work is done."""
+def check_models(models: Sequence[Model]) -> None:
+    """Refuse what are no models, or two of one name."""
     if not models:
         raise HowlearnError("there is no candidate model")
     for model in models:
@@ -144,6 +144,11 @@ def check(study: Study, models: Sequence[Model]) -> Plan:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise HowlearnError(f"two candidates have the same name: {', '.join(twice)}")
+
+
+def check(study: Study, models: Sequence[Model]) -> Plan:
+    """Whether these models can be fitted to this study, before any work is done."""
+    check_models(models)
     if np.any(study.n_scored == 0):
         nobody = study.learners[int(np.argmin(study.n_scored))]
         raise HowlearnError(f"learner {nobody} has no scored trial, so that no model can be judged")

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from howlearn.calibration.errors import confusion
+from howlearn.folder import read_table
+from howlearn.model import Model
+from howlearn.models.mixture import Mixture
 from howlearn.report import figures
 
 if TYPE_CHECKING:
     from howlearn.calibration.plan import Plan
+    from howlearn.calibration.recover import Recovery
     from howlearn.calibration.result import Calibration
     from howlearn.report.style import Chart
 
@@ -39,6 +45,30 @@ def of_calibration(result: Calibration) -> dict[str, Chart]:
         )
     charts["recovery"] = figures.recovery(result.recovery)
     return charts
+
+
+def of_recovery(result: Recovery) -> dict[str, Chart]:
+    """The confusion matrix by the first criterion, and the errors of the estimates."""
+    criterion = repr(result.criteria[0])
+    frame = result.confusion.filter(pl.col("criterion") == criterion)
+    columns = frame.select("true_model", "selected_model", "share")
+    return {
+        "confusion": figures.confusion(columns, result.models, criterion),
+        "recovery": figures.recovery(result.recovery),
+    }
+
+
+def of_weights(folder: Path, models: Sequence[Model]) -> dict[str, Chart]:
+    """The weights of the mixtures' strategies, over all learners and by learner."""
+    mixtures = [m for m in models if isinstance(m, Mixture) and len(m.experts) > 1]
+    names = [m.name for m in mixtures]
+    strategies = [*dict.fromkeys(name for m in mixtures for name in m.strategies)]
+    mean = read_table(folder, "weights-mean")
+    first = read_table(folder, "weights").filter(pl.col("model") == names[0])
+    return {
+        "weights": figures.average_weights(mean, names, strategies),
+        "weights-learners": figures.learners_weights(first, names[0], mixtures[0].strategies),
+    }
 
 
 def of_plan(result: Plan) -> dict[str, Chart]:

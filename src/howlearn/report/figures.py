@@ -12,14 +12,17 @@ from howlearn.report.bars import confusion_bars, shares
 from howlearn.report.confusions import confusion
 from howlearn.report.errors import error_curves
 from howlearn.report.plans import plan, share_intervals
+from howlearn.report.strategies import average_weights, learners_weights
 from howlearn.report.style import CONFIG, Chart
 
 __all__ = [
+    "average_weights",
     "beside",
     "boxes",
     "confusion",
     "confusion_bars",
     "error_curves",
+    "learners_weights",
     "plan",
     "recovery",
     "share_intervals",

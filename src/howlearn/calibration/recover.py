@@ -1,0 +1,150 @@
+"""``recover``: are models and parameters found again, by the criteria as they are?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from howlearn.calibration.contests import Memory, Progress, Store, estimates_of_truth, parts_of
+from howlearn.calibration.design import ENOUGH, Design, TaskDesign, by_model_name
+from howlearn.calibration.errors import standard_error
+from howlearn.calibration.recovery import recovery
+from howlearn.criteria import DEFAULT, Criterion
+from howlearn.fitting import Fits, fit
+from howlearn.fitting.truncation import ALL, Truncation
+from howlearn.model import Model
+from howlearn.selection import check_criteria, choose
+from howlearn.simulation import Parameters
+from howlearn.task import Task
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Recovery:
+    """What became of simulated learners: the models selected for them, and the estimates."""
+
+    truths: tuple[str, ...]
+    models: tuple[str, ...]
+    criteria: tuple[Criterion, ...]
+    learners: pl.DataFrame  # true_model, learner, criterion, selected_model
+    estimates: pl.DataFrame
+
+    def __repr__(self) -> str:
+        return (
+            f"Recovery of {', '.join(self.truths)} among {', '.join(self.models)}: see .confusion, "
+            ".recovery, .learners"
+        )
+
+    @cached_property
+    def confusion(self) -> pl.DataFrame:
+        """How often each model is selected for the learners of each true model."""
+        rows = []
+        for criterion in map(repr, self.criteria):
+            for truth in self.truths:
+                mine = self.learners.filter(criterion=criterion, true_model=truth)["selected_model"]
+                count = np.array([(mine == model).sum() for model in self.models])
+                error = standard_error(count[None], np.array([[len(mine)]]))[0]
+                rows.append(
+                    pl.DataFrame(
+                        {
+                            "criterion": [criterion] * len(count),
+                            "true_model": [truth] * len(count),
+                            "selected_model": list(self.models),
+                            "learners": count,
+                            "share": count / max(len(mine), 1),
+                            "standard_error": error,
+                        }
+                    )
+                )
+        return pl.concat(rows)
+
+    @cached_property
+    def recovery(self) -> pl.DataFrame:
+        """Errors of the estimates of each true model, from all trials."""
+        return recovery(self.estimates.filter(pl.col("split") == ALL))
+
+
+def recover(
+    task: Task | str,
+    models: Sequence[Model] | None = None,
+    parameters: Parameters | Mapping[str, Parameters] | None = None,
+    learners: int = ENOUGH,
+    trials: int | None = None,
+    seed: int = 0,
+    *,
+    truths: Sequence[Model] | None = None,
+    criteria: Sequence[Criterion | str] = DEFAULT,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Recovery:
+    """Simulate learners of every true model, select among the candidates, compare.
+
+    Without ``truths`` every candidate is simulated. ``parameters`` are given as in ``calibrate``.
+
+    >>> import howlearn as hl
+    >>> hl.recover("shepard-1", parameters={"eta": 0.1}, learners=5, trials=60).confusion.columns[:3]
+    ['criterion', 'true_model', 'selected_model']
+    """
+    task = Task.load(task) if isinstance(task, str) else task
+    own = models or task.candidates
+    made = tuple(truths) if truths is not None else tuple(own)
+    design = TaskDesign(task, made, by_model_name(parameters or {}), learners, trials, seed)
+    return recover_design(design, own, criteria, None, threads, progress)
+
+
+def recover_design(
+    design: Design,
+    models: Sequence[Model],
+    criteria: Sequence[Criterion | str] = DEFAULT,
+    store: Store | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Recovery:
+    """Recover the learners of a design; parts that the store has are not computed again."""
+    chosen = check_criteria(criteria)
+    store = store if store is not None else Memory()
+    wanted: list[Truncation] = [ALL]
+    for truncation in (t for criterion in chosen for t in criterion.truncations):
+        if truncation not in wanted:
+            wanted.append(truncation)
+    names = [model.name for model in design.truths]
+    done, total = 0, len(names) * design.learners
+    for part in parts_of(design, (0,)):
+        if not store.has(["recovered", "estimates"], part.number):
+            study, theta = design.simulate(part.truth, part.stream, part.start, part.stop)
+            fits = fit(study, models, sorted(wanted), threads)
+            estimates = estimates_of_truth(fits, names[part.truth], theta, part.start)
+            store.write(
+                part.number,
+                {"recovered": _selected(fits, chosen, names[part.truth], part.start),
+                 "estimates": estimates},
+            )  # fmt: skip
+        done += part.stop - part.start
+        if progress:
+            progress(done, total)
+    return Recovery(
+        tuple(names),
+        tuple(model.name for model in models),
+        chosen,
+        store.read("recovered").collect(),
+        store.read("estimates").collect(),
+    )
+
+
+def _selected(fits: Fits, criteria: Sequence[Criterion], truth: str, first: int) -> pl.DataFrame:
+    selection = choose(fits, criteria)
+    names = pl.Series([*fits.of], dtype=pl.String)
+    return pl.concat(
+        pl.DataFrame(
+            {
+                "true_model": [truth] * len(choice.selected),
+                "learner": np.arange(len(choice.selected)) + first,
+                "criterion": [repr(choice.criterion)] * len(choice.selected),
+                "selected_model": names.gather(choice.selected),
+            }
+        )
+        for choice in selection.choices
+    )

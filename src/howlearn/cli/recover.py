@@ -1,0 +1,158 @@
+"""``howlearn recover``: are models and parameters found again?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from howlearn.cli.options import (
+    DESIGN,
+    AddModel,
+    Criteria,
+    ExpertsFrom,
+    Form,
+    FormName,
+    Fresh,
+    MaxRate,
+    ModelNames,
+    OneRate,
+    Order,
+    OutFolder,
+    Rule,
+    RuleName,
+    Seed,
+    SettingsByModel,
+    TaskOption,
+    Threads,
+    chosen_criteria,
+)
+
+if TYPE_CHECKING:
+    from howlearn.calibration.recover import Recovery
+
+
+def recover(
+    task: TaskOption = None,
+    truth: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--truth",
+            metavar="NAME",
+            help="A model of which learners are simulated, named as for --model; may be repeated. "
+            "By default every candidate.",
+            rich_help_panel=DESIGN,
+        ),
+    ] = None,
+    trials: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            help="Trials of each learner; by default as the task says.",
+            rich_help_panel=DESIGN,
+        ),
+    ] = None,
+    learners: Annotated[
+        int,
+        typer.Option(min=1, help="Simulated learners per true model.", rich_help_panel=DESIGN),
+    ] = 200,
+    order: Order = None,
+    settings: SettingsByModel = None,
+    seed: Seed = 0,
+    criterion: Criteria = None,
+    model: ModelNames = None,
+    add_model: AddModel = None,
+    one_rate: OneRate = False,
+    experts_from: ExpertsFrom = None,
+    rule: Rule = RuleName.gradient,
+    form: Form = FormName.gain,
+    max_rate: MaxRate = 1.0,
+    out: OutFolder = Path("recovery"),
+    fresh: Fresh = False,
+    workers: Threads = None,
+) -> None:
+    """See whether models and parameters are found again, by the criteria as they are.
+
+    Simulates learners of every model and selects among the candidates: how often is the true model
+    selected, which one instead, and how far are its estimates from the truth? (howlearn calibrate
+    also looks for better constants of the criteria.)
+    """
+    from howlearn.calibration.design import TaskDesign
+    from howlearn.calibration.folder import RECOVERY_OUTPUTS, write_recovery
+    from howlearn.calibration.recover import recover_design
+    from howlearn.cli import show
+    from howlearn.cli.parse import parse_settings_by_model
+    from howlearn.fitting.run import check_models
+    from howlearn.folder import RunFolder
+    from howlearn.inputs import chosen_models, task_with
+    from howlearn.manifest import describe, made_by
+    from howlearn.report import charts
+    from howlearn.selection import check_criteria
+
+    criteria = check_criteria(chosen_criteria(criterion, None)[0])
+    chosen = task_with(task, rule.value, form.value, max_rate, order.value if order else None)
+    asked = {
+        "model": model or [], "add_model": add_model or [], "one_rate": one_rate,
+        "experts_from": experts_from,
+    }  # fmt: skip
+    whose = f"task {chosen.name}"
+    models = chosen_models(chosen.models, asked, whose, chosen.n_features, (), chosen.mixtures)
+    check_models(models)
+    truths = tuple(chosen.model(name) for name in truth) if truth else models
+    design = TaskDesign(chosen, truths, parse_settings_by_model(settings), learners, trials, seed)
+    show.default_task(task)
+    manifest = {
+        **made_by("recover"),
+        "design": design.described(),
+        "models": [describe(m) for m in models],
+        "truths": [describe(m) for m in truths],
+        "criteria": [repr(c) for c in criteria],
+    }
+    store = RunFolder(out, manifest, fresh, RECOVERY_OUTPUTS)
+    with show.progress_bar("simulating and fitting") as progress:
+        result = recover_design(design, models, criteria, store, workers, progress)
+    write_recovery(out, result)
+    show.save_charts(lambda: charts.of_recovery(result), out)
+    _print(result, out)
+
+
+def _print(result: Recovery, out: Path) -> None:
+    import polars as pl
+    from rich.markup import escape
+
+    from howlearn.cli.show import console, listing_of
+
+    criteria = [repr(criterion) for criterion in result.criteria]
+    listing = listing_of("Share of learners whose true model is selected", "true model", *criteria)
+    for truth in result.truths:
+        cells = []
+        for criterion in criteria:
+            rows = result.confusion.filter(criterion=criterion, true_model=truth)
+            right = rows.filter(selected_model=truth)
+            wrong = rows.filter(pl.col("selected_model") != truth).sort("share", descending=True)
+            text = "no candidate"
+            if len(right):
+                text = f"{right['share'][0]:.0%} ± {right['standard_error'][0]:.0%}"
+            if len(wrong) and wrong["share"][0] > 0:
+                most = f"{wrong['selected_model'][0]} {wrong['share'][0]:.0%}"
+                text += f"\n[dim]{escape(most)}[/]"
+            cells.append(text)
+        listing.add_row(escape(truth), *cells)
+    console.print(listing)
+    console.print("[dim]In grey the model that is selected most often in its place.[/]")
+    found = result.recovery
+    if len(found):
+        listing = listing_of(
+            "Estimates from all trials", "true model", "cell", "parameter", "truth (mean)",
+            "estimate (median)", "relative error (median)",
+        )  # fmt: skip
+        for row in found.iter_rows(named=True):
+            error = row["relative_error"]
+            listing.add_row(
+                escape(row["true_model"]), escape(row["cell"]), row["parameter"],
+                f"{row['true_value']:.3g}", f"{row['median_estimate']:.3g}",
+                "" if error is None else f"{error:.0%}",
+            )  # fmt: skip
+        console.print(listing)
+    console.print(f"Tables: {out}/confusion.csv, recovery.csv, learners.csv", soft_wrap=True)

@@ -1,0 +1,87 @@
+"""Charts of a mixture's weights: over all learners, and learner by learner."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from howlearn.report import lines
+from howlearn.report.scale import spanning
+from howlearn.report.style import Chart, colours, finished, labels, nothing
+
+MANY = 24  # learners with a panel of their own
+POINTS = 200  # of a line
+
+
+def average_weights(frame: pl.DataFrame, models: Sequence[str], strategies: Sequence[str]) -> Chart:
+    """The mean weight of every strategy against the trial, with the learners' quartiles."""
+    question = "Which strategies are followed, and when?"
+    if frame.is_empty():
+        return nothing(question)
+    written = labels(models)
+    curves = _curves(frame, strategies).with_columns(
+        panel=frame["model"].replace_strict(written),
+        low=frame["lower_quartile"],
+        high=frame["upper_quartile"],
+    )
+    note = "Weight of each strategy, mean over learners; the band holds the middle half of them."
+    return _drawn(curves, [*written.values()], question, note, (300, 200), columns=2)
+
+
+def learners_weights(frame: pl.DataFrame, model: str, strategies: Sequence[str]) -> Chart:
+    """The weights of one mixture, a panel per learner."""
+    frame = frame.with_columns(learner=_sequence(frame))
+    names = frame["learner"].unique(maintain_order=True).to_list()
+    question = f"Which strategy does each learner follow, by {model}?"
+    shown = names[:MANY]
+    frame = frame.filter(pl.col("learner").is_in(shown))
+    curves = _curves(frame, strategies).with_columns(panel=frame["learner"])
+    note = "Weight of each strategy, trial by trial."
+    if len(names) > MANY:
+        note += f" The first {MANY} of {len(names):,} learners."
+    return _drawn(curves, shown, question, note, (130, 70), columns=4)
+
+
+def _sequence(frame: pl.DataFrame) -> pl.Series:
+    """A name for every sequence of trials: the learner's, with its conditions where they differ."""
+    own = [c for c in frame.columns if c not in ("model", "trial", "strategy", "weight", "leads")]
+    learner = frame["learner"].cast(pl.String)
+    if frame.select(own).n_unique() == learner.n_unique():
+        return learner
+    return frame.select(pl.concat_str([pl.col(c).cast(pl.String) for c in own], separator=" "))[
+        own[0]
+    ]
+
+
+def _curves(frame: pl.DataFrame, strategies: Sequence[str]) -> pl.DataFrame:
+    colour, name = colours(strategies), frame["strategy"]
+    return pl.DataFrame(
+        {
+            "kind": ["curve"] * len(frame),
+            "series": name,
+            "text": name,
+            "colour": name.replace_strict(colour, return_dtype=pl.String),
+            "dashed": [False] * len(frame),
+            "x": frame["trial"].cast(pl.Float64),
+            "y": frame["weight"],
+        }
+    )
+
+
+def _drawn(
+    curves: pl.DataFrame,
+    panels: Sequence[str],
+    question: str,
+    note: str,
+    size: tuple[int, int],
+    columns: int,
+) -> Chart:
+    step = max(1, int(curves["x"].max() or 1) // POINTS)  # pyright: ignore
+    curves = curves.filter((pl.col("x") - 1) % step == 0)
+    width, height = size
+    x = lines.Axis(spanning(curves["x"].to_list(), width, "linear"), "trial")
+    y = lines.share_axis("weight", height)
+    labelled = panels if columns == 2 else panels[min(columns, len(panels)) - 1 :][:1]
+    parts = [curves, *(p for name in labelled for p in lines.end_labels(curves, x, y, name))]
+    return finished(lines.drawing(parts, x, y, panels, columns), question, note, 600)

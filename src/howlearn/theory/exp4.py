@@ -1,0 +1,60 @@
+"""How long the probabilities of Exp4 stay away from 0, and how fast they change with θ."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from howlearn.errors import HowlearnError
+from howlearn.rule import Form
+
+
+class Exp4Bounds(NamedTuple):
+    """Up to trial ``horizon`` every action has at least the probability ε, and log-probabilities
+    change by at most exp(``log_lipschitz``) times the change of θ."""
+
+    horizon: int  # T_ε
+    log_lipschitz: float  # log L_ε
+
+
+def exp4_bounds(
+    epsilon: float, n_experts: int, rho: float, n_trials: int, R: float, form: Form = "loss"
+) -> Exp4Bounds:
+    """T_ε and log L_ε of Exp4 with θ ∈ [0, R], the rate of a trial being θ/√n.
+
+    Loss form: Proposition 6 of Aubert et al. (2025), for feedback in [0, 1]. For the gain form the
+    paper gives nothing; there T_ε is this project's own bound, and L_ε that of the general
+    argument, (|F|T/(ε√n))·exp(|F|RT/(ε²√n))/ε. ``rho`` is a lower bound of the sum of the experts'
+    probabilities of any action.
+
+    >>> exp4_bounds(epsilon=0.1, n_experts=2, rho=0.5, n_trials=500, R=1.0)
+    Exp4Bounds(horizon=6, log_lipschitz=104.60517018598809)
+    """
+    _check(epsilon, n_experts, rho, n_trials, R)
+    rate = R / math.sqrt(n_trials)
+    if form == "loss":
+        horizon = math.floor((1 / n_experts - epsilon / rho) / rate)
+        return Exp4Bounds(min(horizon, n_trials), 1 / epsilon**2 - math.log(R * epsilon**2))
+    steps = math.log(rho / (n_experts * epsilon)) / (rate * (1 + rate / (8 * epsilon**2)))
+    horizon = min(math.floor(steps), n_trials)
+    if horizon == 0:
+        return Exp4Bounds(0, -math.inf)
+    scale = math.log(n_experts * horizon / (epsilon**2 * math.sqrt(n_trials)))
+    return Exp4Bounds(horizon, scale + n_experts * rate * horizon / epsilon**2)
+
+
+def _check(epsilon: float, n_experts: int, rho: float, n_trials: int, R: float) -> None:
+    if n_experts < 1:
+        raise HowlearnError(f"there is at least one expert, not {n_experts}")
+    if n_trials < 1:
+        raise HowlearnError(f"there is at least one trial, not {n_trials}")
+    if not 0 < rho <= n_experts:
+        raise HowlearnError(
+            f"rho lies above 0 and at most at the number of experts, not at {rho:g}"
+        )
+    if not 0 < epsilon < rho / n_experts:
+        raise HowlearnError(
+            f"epsilon lies between 0 and rho/|F| = {rho / n_experts:g}, not at {epsilon:g}"
+        )
+    if not R > 0:
+        raise HowlearnError(f"R is positive, not {R:g}")

@@ -1,0 +1,104 @@
+"""The weights of a mixture's strategies, trial by trial, and when the leading one changes."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from howlearn.errors import HowlearnError
+from howlearn.fitting import Fits
+from howlearn.fitting.replay import weights as log_weights
+from howlearn.model import Model
+from howlearn.models.mixture import Mixture
+from howlearn.selection import Selection
+
+AHEAD = 1e-9  # a strategy leads if its weight is larger than all others by more than this
+
+
+def is_weighted(model: Model) -> bool:
+    """Whether a model has several strategies to weigh."""
+    return isinstance(model, Mixture) and len(model.experts) > 1
+
+
+def weights(fits: Fits | Selection) -> pl.DataFrame:
+    """The weight of every strategy before every trial, of all mixtures, fitted on all trials.
+
+    One row per learner, model, trial and strategy.
+
+    >>> import howlearn as hl
+    >>> task = hl.Task.load("five-four")
+    >>> model = task.model("exp4(ByPattern[eta=0.05], ByPatternExc[eta=0.05])")
+    >>> study = hl.simulate(task, model, {"theta": 0.1}, learners=2, trials=50)
+    >>> weights(hl.fit(study, [model])).columns
+    ['learner', 'model', 'trial', 'strategy', 'weight', 'leads']
+    """
+    fits = fits.fits if isinstance(fits, Selection) else fits
+    mixtures = [part for part in fits.of.values() if is_weighted(part.model)]
+    if not mixtures:
+        raise HowlearnError(
+            "there is no mixture of strategies among the candidates; add one, such as "
+            "exp4(ByShape, ByShapeExc)"
+        )
+    j = fits.at(fits.fullest)
+    frames = []
+    for i in range(len(fits.study)):
+        for part in mixtures:
+            assert isinstance(part.model, Mixture)
+            q = np.exp(log_weights(fits.study, i, part.model, part.theta[i, j]))
+            n, k = q.shape
+            frames.append(
+                fits.study.labels[np.full(n * k, i)].hstack(
+                    [
+                        pl.Series("model", [part.model.name], pl.String).new_from_index(0, n * k),
+                        pl.Series("trial", np.repeat(np.arange(1, n + 1), k)),
+                        pl.Series("strategy", part.model.strategies * n, pl.String),
+                        pl.Series("weight", q.reshape(-1)),
+                        pl.Series("leads", (leader(q)[:, None] == np.arange(k)).reshape(-1)),
+                    ]
+                )
+            )
+    return pl.concat(frames)
+
+
+def leader(q: np.ndarray) -> np.ndarray:
+    """The strategy with the largest weight [trial]; while two are level, the one that led before.
+
+    >>> leader(np.array([[0.5, 0.5], [0.6, 0.4], [0.5, 0.5], [0.3, 0.7]])).tolist()
+    [-1, 0, 0, 1]
+    """
+    order = np.sort(q, axis=1)
+    ahead = order[:, -1] - order[:, -2] > AHEAD
+    last = np.maximum.accumulate(np.where(ahead, np.arange(len(q)), -1))
+    return np.where(last >= 0, np.argmax(q, axis=1)[last], -1)
+
+
+def leaders(frame: pl.DataFrame) -> pl.DataFrame:
+    """When the lead was taken: one row per learner, model and change, the first lead included.
+
+    ``trial`` is the first at which the strategy leads, ``before`` the one that led until then.
+    """
+    labels = [c for c in frame.columns if c not in ("trial", "strategy", "weight", "leads")]
+    led = frame.filter("leads").sort("trial", maintain_order=True)
+    before = pl.col("strategy").shift(1).over(labels).alias("before")
+    first = pl.col("before").is_null() | (pl.col("before") != pl.col("strategy"))
+    changes = led.with_columns(before).filter(first)
+    order = frame.select(labels).unique(maintain_order=True)
+    found = changes.select(*labels, "trial", "strategy", "before")
+    return order.join(found, on=labels, how="inner", nulls_equal=True, maintain_order="left_right")
+
+
+def averages(frame: pl.LazyFrame) -> pl.DataFrame:
+    """The weights over all learners: mean, quartiles, and the share of learners whom it leads."""
+    weight = pl.col("weight")
+    return (
+        frame.group_by("model", "strategy", "trial")
+        .agg(
+            learners=pl.len(),
+            weight=weight.mean(),
+            lower_quartile=weight.quantile(0.25, "linear"),
+            upper_quartile=weight.quantile(0.75, "linear"),
+            leads=pl.col("leads").mean(),
+        )
+        .sort("model", "strategy", "trial")
+        .collect()
+    )
