@@ -85,7 +85,8 @@ def recover(
     Without ``truths`` every candidate is simulated. ``parameters`` are given as in ``calibrate``.
 
     >>> import howlearn as hl
-    >>> hl.recover("shepard-1", parameters={"eta": 0.1}, learners=5, trials=60).confusion.columns[:3]
+    >>> result = hl.recover("shepard-1", parameters={"eta": 0.1}, learners=5, trials=60)
+    >>> result.confusion.columns[:3]
     ['criterion', 'true_model', 'selected_model']
     """
     task = Task.load(task) if isinstance(task, str) else task

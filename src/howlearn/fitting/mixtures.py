@@ -126,8 +126,8 @@ class _Work:
         theta = np.concatenate([best.theta, theta], axis=2)
         status = np.concatenate([best.status, status], axis=2)
         value, rest = best.value, best.rest
-        searched = theta.shape[2] > len(model.own) and model.source == "joint"
-        if searched:
+        several = len(model.experts) > 1  # one alone is at its best already
+        if several and theta.shape[2] > len(model.own) and model.source == "joint":
             likelihood = JointLikelihood(advisor, self.records, self.study)
             hidden = len(model.own) if model.profiled else 0
             tops = highest(likelihood, self.marks, self.seen, theta[:, :, None, hidden:], JOINT)

@@ -15,7 +15,7 @@ from howlearn.models.mixture import Best, Floats, Ints, Mixture, Trials
 from howlearn.rule import MAX_RATE, Form, Parameter
 
 NODES = 64  # of the grid on which tops are looked for
-FINE = 4  # times as many in loss form, where the likelihood may have narrow tops
+FINE = 4  # times as many in loss form with rates above 1, where tops may be narrow
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,7 +95,8 @@ class Exp4(Mixture):
         u, value, rest = np.zeros(shape), np.empty(shape), np.empty(shape)
         status = np.empty(shape, np.int8)
         parameter = self.own[0] if self.own else Parameter("theta", 0.0, 1.0, 0.0, scale=0.002)
-        nodes = np.linspace(0.0, parameter.end, NODES * (FINE if self.form == "loss" else 1))
+        narrow = self.form == "loss" and self.max_rate > 1.0
+        nodes = np.linspace(0.0, parameter.end, NODES * (FINE if narrow else 1))
         # Where nothing is known the default holds, also for what follows.
         u[:] = parameter.u(np.array([parameter.default]))[0]
         compiled.mixture().fit(

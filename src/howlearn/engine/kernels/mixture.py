@@ -30,28 +30,35 @@ CLOSE = 3.0  # nats; tops of the grid that are this close to the best are climbe
 OK, AT_LOWER, AT_UPPER, CAPPED, IS_FLAT, UNSEEN = 0, 1, 2, 3, 5, 6  # layout.Statuses
 
 
-@njit(**CACHED)
-def curve(advice, feedback, flags, marks, rates, out):
+@njit(**FLAGS)
+def prepared(advice):
+    """Each trial's advice relative to the largest, as probabilities; and that largest, as a log."""
+    likely, largest = np.empty_like(advice), np.empty(len(advice))
+    for t in range(len(advice)):
+        largest[t] = np.max(advice[t])
+        for k in range(advice.shape[1]):
+            likely[t, k] = exp(advice[t, k] - largest[t])
+    return likely, largest
+
+
+@njit(**FLAGS)
+def curve(likely, largest, feedback, flags, marks, rates, out):
     """Log-likelihoods out[mark, rate] of the scored trials before each mark."""
-    n_experts, n_rates = advice.shape[1], len(rates)
+    n_experts, n_rates = likely.shape[1], len(rates)
     h = np.zeros((n_experts, n_rates))
     e = np.empty((n_experts, n_rates))
     top, total, mixed = np.empty(n_rates), np.empty(n_rates), np.empty(n_rates)
     mantissa, exponent = np.ones(n_rates), np.zeros(n_rates, np.int64)
-    likely = np.empty(n_experts)
     common = 0.0  # the largest advice of every trial, left out of the product
-    for t in range(len(advice) + 1):
+    for t in range(len(likely) + 1):
         for j in range(len(marks)):
             if marks[j] == t:
                 for i in range(n_rates):
                     out[j, i] = math.log(mantissa[i]) + exponent[i] * LN2 + common
-        if t == len(advice):
+        if t == len(likely):
             break
         if flags[t] & RESET:
             h[:] = 0.0
-        largest = np.max(advice[t])
-        for k in range(n_experts):
-            likely[k] = exp(advice[t, k] - largest)
         for i in range(n_rates):
             top[i], total[i], mixed[i] = h[0, i], 0.0, 0.0
         for k in range(1, n_experts):
@@ -59,23 +66,25 @@ def curve(advice, feedback, flags, marks, rates, out):
             for i in range(n_rates):
                 top[i] = max(top[i], row[i])
         for k in range(n_experts):
-            row, weight, x = h[k], e[k], likely[k]
+            row, weight, x = h[k], e[k], likely[t, k]
             for i in range(n_rates):
                 row[i] -= top[i]
                 weight[i] = exp(row[i])
                 total[i] += weight[i]
                 mixed[i] += weight[i] * x
         if flags[t] & SCORED:
-            common += largest
+            common += largest[t]
             for i in range(n_rates):
                 product = mantissa[i] * (mixed[i] / total[i])
                 exponent[i] += exponent_of(product)
                 mantissa[i] = mantissa_of(product)
         if flags[t] & LEARNED and feedback[t] != 0.0:
+            for i in range(n_rates):
+                total[i] /= mixed[i]
             for k in range(n_experts):
-                row, x = h[k], likely[k]
+                row, x = h[k], likely[t, k]
                 for i in range(n_rates):
-                    row[i] += rates[i] * feedback[t] * min(x * total[i] / mixed[i], LARGEST)
+                    row[i] += rates[i] * feedback[t] * min(x * total[i], LARGEST)
 
 
 @njit(**FLAGS)
@@ -106,33 +115,41 @@ def blended(h, log_total, log_p):
     return largest + math.log(total) - log_total
 
 
-@njit(**CACHED)
-def slope(advice, feedback, flags, stop, rate):
+@njit(**FLAGS)
+def slope(likely, largest, feedback, flags, stop, rate):
     """Of the scored trials before ``stop``: log-likelihood, slope, whether an update was capped.
 
     The derivatives of the log-weights are carried forward from trial to trial.
     """
-    n_experts = advice.shape[1]
-    h, u, q = np.zeros(n_experts), np.zeros(n_experts), np.empty(n_experts)
-    value, gradient, capped = 0.0, 0.0, False
+    n_experts = likely.shape[1]
+    h, u, e = np.zeros(n_experts), np.zeros(n_experts), np.empty(n_experts)
+    common, mantissa, exponent = 0.0, 1.0, 0
+    gradient, capped = 0.0, False
     for t in range(stop):
         if flags[t] & RESET:
             h[:] = 0.0
             u[:] = 0.0
-        log_total = weigh(h, q)
-        log_pi = blended(h, log_total, advice[t])
-        mean = 0.0
+        top = h[0]
+        for k in range(1, n_experts):
+            top = max(top, h[k])
+        total, mixed, mean, d = 0.0, 0.0, 0.0, 0.0
         for k in range(n_experts):
-            mean += q[k] * u[k]
-        d = 0.0
-        for k in range(n_experts):
-            d += (u[k] - mean) * math.exp(h[k] - log_total + advice[t, k] - log_pi)
+            h[k] -= top
+            e[k] = exp(h[k])
+            total += e[k]
+            mixed += e[k] * likely[t, k]
+            mean += e[k] * u[k]
+            d += e[k] * likely[t, k] * u[k]
+        d = d / mixed - mean / total
         if flags[t] & SCORED:
-            value += log_pi
+            product = mantissa * (mixed / total)
+            exponent += exponent_of(product)
+            mantissa = mantissa_of(product)
+            common += largest[t]
             gradient += d
         if flags[t] & LEARNED and feedback[t] != 0.0:
             for k in range(n_experts):
-                y = math.exp(min(advice[t, k] - log_pi, 700.0))
+                y = likely[t, k] * total / mixed
                 if y > LARGEST:
                     capped = True
                     h[k] += rate * feedback[t] * LARGEST
@@ -140,17 +157,17 @@ def slope(advice, feedback, flags, stop, rate):
                 else:
                     h[k] += rate * feedback[t] * y
                     u[k] += feedback[t] * y * (1.0 - rate * d)
-    return value, gradient, capped
+    return math.log(mantissa) + exponent * LN2 + common, gradient, capped
 
 
 @njit(**FLAGS)
-def climb(advice, feedback, flags, stop, width, i, last, scale):
+def climb(likely, largest, feedback, flags, stop, width, i, last, scale):
     """The top near node i: u and the value there.
 
     ``a`` is the best point so far, and uphill from it lies ``b``, which is lower.
     """
     a = i * width
-    value, d, _ = slope(advice, feedback, flags, stop, scale * math.sinh(a))
+    value, d, _ = slope(likely, largest, feedback, flags, stop, scale * math.sinh(a))
     d *= scale * math.cosh(a)
     if d == 0.0 or (i == 0 and d < 0) or (i == last and d > 0):
         return a, value
@@ -169,7 +186,7 @@ def climb(advice, feedback, flags, stop, width, i, last, scale):
                 point = secant
         if abs(b - a) < 1e-13 * (1.0 + abs(a)):
             break
-        there, d_there, _ = slope(advice, feedback, flags, stop, scale * math.sinh(point))
+        there, d_there, _ = slope(likely, largest, feedback, flags, stop, scale * math.sinh(point))
         d_there *= scale * math.cosh(point)
         if there >= value:
             if d_there * (b - a) < 0:  # passed the top: it lies between the two points
@@ -194,8 +211,9 @@ def fit(offsets, advice, feedback, flags, marks, seen, nodes, scale, u, value, r
     values = np.empty((marks.shape[1], len(nodes)))
     for i in range(len(offsets) - 1):
         mine = slice(offsets[i], offsets[i + 1])
-        given, f, kept = advice[mine], feedback[mine], flags[mine]
-        curve(given, f, kept, marks[i], rates, values)
+        likely, largest = prepared(advice[mine])
+        f, kept = feedback[mine], flags[mine]
+        curve(likely, largest, f, kept, marks[i], rates, values)
         for j in range(marks.shape[1]):
             stop = marks[i, j]
             grid = values[j]
@@ -213,7 +231,7 @@ def fit(offsets, advice, feedback, flags, marks, seen, nodes, scale, u, value, r
                         and (node == 0 or grid[node] >= grid[node - 1])
                         and (node == last or grid[node] > grid[node + 1])
                     ):
-                        at, height = climb(given, f, kept, stop, width, node, last, scale)
+                        at, height = climb(likely, largest, f, kept, stop, width, node, last, scale)
                         if height > best:
                             best, u[i, j] = height, at
                 if u[i, j] <= 0.0:
@@ -221,10 +239,12 @@ def fit(offsets, advice, feedback, flags, marks, seen, nodes, scale, u, value, r
                 elif u[i, j] >= nodes[last]:
                     status[i, j] = AT_UPPER
             rate = scale * math.sinh(u[i, j])
-            value[i, j], _, capped = slope(given, f, kept, stop, rate)
-            total, _, capped_later = slope(given, f, kept, len(given), rate)
+            total, _, capped = slope(likely, largest, f, kept, len(likely), rate)
+            value[i, j] = total
+            if stop < len(likely):
+                value[i, j], _, _ = slope(likely, largest, f, kept, stop, rate)
             rest[i, j] = total - value[i, j]
-            if (capped or capped_later) and status[i, j] < IS_FLAT:
+            if capped and status[i, j] < IS_FLAT:
                 status[i, j] = CAPPED
 
 
@@ -280,14 +300,14 @@ def slopes(advice, slopes, owner, feedback, flags, rate, log_pi, out):
             out[t, p] = d
         if flags[t] & LEARNED and feedback[t] != 0.0:
             for k in range(n_experts):
-                y = math.exp(min(advice[t, k] - log_pi[t], 700.0))
-                capped = y > LARGEST
-                y = min(y, LARGEST)
+                ratio = math.exp(min(advice[t, k] - log_pi[t], 700.0))
+                capped = ratio > LARGEST
+                ratio = min(ratio, LARGEST)
                 for p in range(n_own + 1):
                     if not capped:
                         change = -out[t, p]
                         if p > 0 and owner[p - 1] == k:
                             change += slopes[t, p - 1]
-                        u[k, p] += rate * feedback[t] * y * change
-                u[k, 0] += feedback[t] * y
-                h[k] += rate * feedback[t] * y
+                        u[k, p] += rate * feedback[t] * ratio * change
+                u[k, 0] += feedback[t] * ratio
+                h[k] += rate * feedback[t] * ratio

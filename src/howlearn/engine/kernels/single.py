@@ -18,8 +18,9 @@ def log_policy(h, out):
     total = 0.0
     for a in range(len(h)):
         total += math.exp(h[a] - largest)
+    log_total = math.log(total)
     for a in range(len(h)):
-        out[a] = h[a] - largest - math.log(total)
+        out[a] = h[a] - largest - log_total
 
 
 @njit(**FLAGS)
@@ -52,7 +53,7 @@ def slopes(context, action, feedback, flags, cell_of, theta, log_ps, out):
     n_parameters, n_actions = out.shape[1], log_ps.shape[1]
     h = np.zeros((len(theta), n_actions))
     dh = np.zeros((len(theta), n_parameters, n_actions))
-    dp = np.empty(n_actions)
+    p, dp = np.empty(n_actions), np.empty(n_actions)
     for t in range(len(context)):
         if flags[t] & RESET:
             h[:] = 0.0
@@ -62,20 +63,22 @@ def slopes(context, action, feedback, flags, cell_of, theta, log_ps, out):
             continue
         log_p = log_ps[t]
         log_policy(h[cell], log_p)
+        for b in range(n_actions):
+            p[b] = math.exp(log_p[b])
         for d in range(n_parameters):
             u = dh[cell, d]
             mean = 0.0
             for b in range(n_actions):
-                mean += math.exp(log_p[b]) * u[b]
+                mean += p[b] * u[b]
             out[t, d] = u[a] - mean
             if flags[t] & LEARNED:
                 for b in range(n_actions):
-                    dp[b] = math.exp(log_p[b]) * (u[b] - mean)
+                    dp[b] = p[b] * (u[b] - mean)
                 for b in range(n_actions):
                     chosen = 1.0 if b == a else 0.0
                     u[b] = differential_with(
-                        theta[cell], d, h[cell, b], u[b], math.exp(log_p[b]), dp[b], chosen,
-                        math.exp(log_p[a]), dp[a], feedback[t],
+                        theta[cell], d, h[cell, b], u[b], p[b], dp[b], chosen, p[a], dp[a],
+                        feedback[t],
                     )  # fmt: skip
         if flags[t] & LEARNED:
             learn(h[cell], log_p, a, feedback[t], theta[cell])
