@@ -173,3 +173,31 @@ def _zoomed(function, point, value, axes):
             for x, (low, high) in zip(point, sides, strict=True)
         ]
     return point, value
+
+
+def exp4(
+    advice: Sequence[Sequence[Sequence[float]]],
+    trials: Sequence[Trial],
+    rate: float,
+    form: str = "gain",
+    reward_range: tuple[float, float] = (0.0, 1.0),
+) -> tuple[list[list[float]], list[list[float]]]:
+    """Weights and probabilities before each trial; advice[trial][expert][action] are probabilities.
+
+    Plain probabilities, as the paper writes them; only the exponents are kept apart.
+    """
+    n_experts = len(advice[0])
+    exponents = [0.0] * n_experts
+    weights, policies = [], []
+    for trial, given in zip(trials, advice, strict=True):
+        if trial.reset:
+            exponents = [0.0] * n_experts
+        q = [math.exp(x) for x in log_softmax(exponents)]
+        policy = [sum(q[j] * given[j][a] for j in range(n_experts)) for a in range(len(given[0]))]
+        weights.append(q)
+        policies.append(policy)
+        if trial.learned:
+            g, sign = feedback(trial.reward, form, reward_range)
+            for j in range(n_experts):
+                exponents[j] += sign * rate * given[j][trial.action] * g / policy[trial.action]
+    return weights, policies

@@ -59,7 +59,10 @@ def describe(model: Model) -> dict[str, Any]:
             "name": model.name,
             "kind": model.kind,
             "experts": [
-                {**describe(e.model), **({"given": dict(e.given)} if e.given else {})}
+                {
+                    **describe(e.model),
+                    **({"given": {k: [*v] for k, v in e.fixed.items()}} if e.given else {}),
+                }
                 for e in model.experts
             ],
             "parameters_from": SOURCES[model.source],

@@ -102,6 +102,7 @@ def recover(
     truths = tuple(chosen.model(name) for name in truth) if truth else models
     design = TaskDesign(chosen, truths, parse_settings_by_model(settings), learners, trials, seed)
     show.default_task(task)
+    show.unequal(criteria, models, len(chosen.actions))
     manifest = {
         **made_by("recover"),
         "design": design.described(),

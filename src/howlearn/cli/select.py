@@ -278,6 +278,7 @@ def select(
     study, candidates = inputs.study, inputs.candidates
     show.reading(study)
     show.same_models(candidates)
+    show.unequal(criteria, candidates, len(study.actions))
     n_trials = float(np.median(study.n_scored))
     for note in doubts(advice, n_trials, candidates) if advice else ():
         show.note(note)
@@ -305,4 +306,4 @@ def select(
         show.save_charts(lambda: charts.of_weights(out, candidates), out)
     show.summary(summary, criteria, candidates, study, out, within, not (criterion or calibration))
     if weights:
-        show.weights(out, candidates)
+        show.weights(out, candidates, len(study))

@@ -111,6 +111,16 @@ def same_models(models: Sequence[Model]) -> None:
         seen.setdefault(units, model.name)
 
 
+def unequal(criteria: Sequence[Criterion], models: Sequence[Model], n_actions: int) -> None:
+    """Say when the likelihood alone judges models that differ in their number of parameters."""
+    sizes = {model.n_parameters(n_actions) for model in models}
+    if len(sizes) > 1 and any(criterion.name == "likelihood" for criterion in criteria):
+        note(
+            "likelihood has no penalty, and the candidates have between "
+            f"{min(sizes)} and {max(sizes)} parameters: it favours those that have more"
+        )
+
+
 def summary(
     result: Summary,
     criteria: Sequence[Criterion],
@@ -163,23 +173,23 @@ def summary(
     console.print(f"Tables and manifest: {out}/", soft_wrap=True)
 
 
-def weights(out: Path, candidates: Sequence[Model]) -> None:
+def weights(out: Path, candidates: Sequence[Model], n_sequences: int) -> None:
     """When the leading strategy changes, of each mixture."""
     import polars as pl
 
     from howlearn.folder import read_table
+    from howlearn.weights import is_weighted
 
     frame = read_table(out, "leaders")
     by = [c for c in frame.columns if c not in ("trial", "strategy", "before")]
     for model in candidates:
         mine = frame.filter(pl.col("model") == model.name)
         changes = mine.filter(pl.col("before").is_not_null())
-        if not len(mine):
+        if not is_weighted(model):
             continue
         last = changes.group_by(by, maintain_order=True).agg(pl.col("trial").last())["trial"]
-        learners = mine.select(by).n_unique()
         text = f"{escape(model.name)}: the leading strategy changes for {len(last):,} of "
-        text += _many(learners, "learner")
+        text += _many(n_sequences, "learner")
         if len(last):
             low, middle, high = (last.quantile(q, "linear") for q in (0.25, 0.5, 0.75))
             text += f", for the last time at trial {middle:.0f} (median; "

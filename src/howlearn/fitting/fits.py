@@ -32,7 +32,8 @@ STATUSES = {
     "howlearn.check_model",
     "own fit": "a strategy's own fit to the trials fitted, held fixed in the mixture and counted "
     "as a parameter",
-    "from others": "the median of other learners' estimates, held fixed in the mixture",
+    "from others": "of a strategy, as other learners or a calibration tell, held fixed in the "
+    "mixture",
 }
 STATUS_WORDS = {
     Statuses.OK: "ok",

@@ -104,7 +104,9 @@ class Exp4(Mixture):
             np.ascontiguousarray(marks), seen, nodes if self.own else nodes[:2] * 0.0,
             parameter.scale, u, value, rest, status,
         )  # fmt: skip
-        theta, status = parameter.at(u)[..., None], status[..., None]
+        uninformed = np.isin(status, (Statuses.FLAT, Statuses.UNSEEN))
+        theta = np.where(uninformed, parameter.default, parameter.at(u))[..., None]
+        status = status[..., None]
         if not self.own:
             return Best(theta[..., :0], status[..., :0], value, rest)
         status[~np.isfinite(value)] = Statuses.BROKEN

@@ -60,13 +60,14 @@ class Expert:
             object.__setattr__(self, "given", fixed)
 
     @property
-    def _fixed(self) -> dict[str, list[float]]:
+    def fixed(self) -> dict[str, list[float]]:
+        """What is given, by parameter: one value, or one per cell."""
         return {name: [*values] for name, values in self.given}  # pyright: ignore
 
     @cached_property
     def name(self) -> str:
         """The model's, with what is given in brackets."""
-        texts = [f"{k}={'/'.join(f'{each:g}' for each in v)}" for k, v in self._fixed.items()]
+        texts = [f"{k}={'/'.join(f'{each:g}' for each in v)}" for k, v in self.fixed.items()]
         return self.model.name + (f"[{', '.join(texts)}]" if texts else "")
 
     @property
@@ -83,7 +84,7 @@ class Expert:
         if not self.given:
             return np.empty(0)
         try:
-            found = parameter_values(self.model, self._fixed, actions)
+            found = parameter_values(self.model, self.fixed, actions)
         except HowlearnError as error:
             raise HowlearnError(f"expert {self.name}: {error}") from None
         return np.array(found, dtype=float)

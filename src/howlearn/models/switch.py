@@ -87,8 +87,6 @@ class Switch(Mixture):
                 never = k == mark
                 theta[i, j] = n + 1 if never else k + 1
                 rest[i, j] = upto[n, 0 if never else 1] - upto[mark, 0 if never else 1]
-                if never or k == 0:
-                    status[i, j] = Statuses.AT_UPPER if never else Statuses.AT_LOWER
                 if seen[i, j] == 0:
                     status[i, j] = Statuses.UNSEEN
         return Best(theta, status, value, rest)

@@ -1,0 +1,77 @@
+"""Switch: one strategy, then another."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from howlearn.errors import HowlearnError
+from howlearn.fitting import fit
+from howlearn.fitting.replay import log_probabilities, weights
+from howlearn.models import Coin, Expert, Switch
+from howlearn.simulation import simulate
+from howlearn.task import Task
+from studies import random_trials, study_of
+
+TASK = Task.load("five-four")
+SHAPE, PATTERN = TASK.model("ByShape"), TASK.model("ByPattern")
+GIVEN = Switch(Expert(SHAPE, {"eta": 0.2}), Expert(PATTERN, {"eta": 0.2}))
+
+
+def test_the_trial_is_the_best_of_all() -> None:
+    study = simulate(TASK, GIVEN, np.array([[60.0], [1.0], [200.0]]), trials=120, seed=3)
+    fits = fit(study, [GIVEN], [40, 1.0])
+    part = fits.of[GIVEN.name]
+    for i in range(3):
+        by = [log_probabilities(study, i, e.model, np.full(2, 0.2)) for e in GIVEN.experts]
+        first, second = (p[np.arange(120), study[i].action] for p in by)
+        for j, mark in enumerate((40, 120)):
+            every = [first[: k - 1].sum() + second[k - 1 : mark].sum() for k in range(1, mark + 2)]
+            assert part.log_likelihood[i, j] == pytest.approx(max(every), abs=1e-9)
+            trial = int(part.theta[i, j, 0])
+            if trial <= mark:
+                assert every[trial - 1] == pytest.approx(max(every), abs=1e-9)
+                assert part.rest[i, j] == pytest.approx(second[mark:].sum(), abs=1e-9)
+            else:  # no switch before the mark: the first strategy goes on
+                assert trial == 121
+                assert part.rest[i, j] == pytest.approx(first[mark:].sum(), abs=1e-9)
+
+
+def test_weights_jump_at_the_trial() -> None:
+    study = simulate(TASK, GIVEN, {"trial": 11}, learners=1, trials=20, seed=1)
+    q = np.exp(weights(study, 0, GIVEN, np.array([11.0])))
+    assert q[:, 1].tolist() == [0.0] * 10 + [1.0] * 10
+    both = log_probabilities(study, 0, GIVEN, np.array([11.0]))
+    first = log_probabilities(study, 0, SHAPE, np.full(2, 0.2))
+    second = log_probabilities(study, 0, PATTERN, np.full(2, 0.2))
+    assert np.array_equal(both[:10], first[:10])
+    assert np.array_equal(both[10:], second[10:])
+
+
+def test_trials_that_are_not_scored_do_not_decide() -> None:
+    study = study_of(random_trials(2, 80, flags=True))
+    model = Switch(Expert(Coin(), {"p(A)": 0.8}), Expert(Coin(), {"p(A)": 0.3}))
+    part = fit(study, [model], [0.5, 1.0]).of[model.name]
+    log_p = np.log(np.array([[0.8, 0.2], [0.3, 0.7]]))
+    action, scored = study[0].action, study[0].scored
+    every = [
+        log_p[0][action[:k]][scored[:k]].sum() + log_p[1][action[k:]][scored[k:]].sum()
+        for k in range(81)
+    ]
+    assert part.log_likelihood[0, 1] == pytest.approx(max(every), abs=1e-12)
+
+
+def test_joint_fits_are_never_worse_than_plug_in_fits() -> None:
+    study = simulate(TASK, GIVEN, {"trial": 60}, learners=3, trials=120, seed=5)
+    plug_in, joint = Switch(SHAPE, PATTERN), Switch(SHAPE, PATTERN, source="joint")
+    fits = fit(study, [plug_in, joint], [0.5, 1.0])
+    better = fits.of[joint.name].log_likelihood - fits.of[plug_in.name].log_likelihood
+    assert better.min() > -1e-9
+    assert better.max() > 0.01
+
+
+def test_it_has_two_different_strategies() -> None:
+    with pytest.raises(HowlearnError, match="identical"):
+        Switch(SHAPE, SHAPE)
+    with pytest.raises(HowlearnError, match="has two experts"):
+        TASK.model("switch(ByShape)")
