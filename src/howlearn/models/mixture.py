@@ -67,7 +67,7 @@ class Expert:
     @cached_property
     def name(self) -> str:
         """The model's, with what is given in brackets."""
-        texts = [f"{k}={'/'.join(f'{each:g}' for each in v)}" for k, v in self.fixed.items()]
+        texts = [f"{k}={'/'.join(map(_short, v))}" for k, v in self.fixed.items()]
         return self.model.name + (f"[{', '.join(texts)}]" if texts else "")
 
     @property
@@ -103,6 +103,11 @@ class Expert:
         return type(model), vars(model), self.given
 
 
+def _short(value: float) -> str:
+    """Short, and exact: two experts never have the same text."""
+    return f"{value:g}" if float(f"{value:g}") == value else repr(value)
+
+
 @dataclass(frozen=True, repr=False)
 class Mixture(Model):
     """Strategies that all see the learner's choices and rewards, and weights that say who chooses.
@@ -134,6 +139,8 @@ class Mixture(Model):
                 f"{self.name}: the parameters of experts come from {', '.join(SOURCES)}, not from "
                 f"{self.source!r}"
             )
+        if not any(expert.fitted for expert in experts):
+            object.__setattr__(self, "source", "training")  # there is nothing left to find
         for k, expert in enumerate(experts):
             for other in experts[:k]:
                 if expert.meaning == other.meaning:
@@ -149,8 +156,7 @@ class Mixture(Model):
     @property
     def settings(self) -> tuple[str, ...]:
         """What differs from the usual, as in a text that names the model."""
-        open_ones = any(expert.fitted for expert in self.experts)
-        return (f"source={self.source}",) if open_ones and self.source != "training" else ()
+        return () if self.source == "training" else (f"source={self.source}",)
 
     @property
     def _names(self) -> list[str]:
