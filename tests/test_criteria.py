@@ -148,7 +148,8 @@ def test_a_text_that_names_no_criterion(text):
         criterion_named(text)
     assert str(error.value) == (
         f"there is no criterion {text!r}; the criteria are penalized(c=0.012), "
-        "holdout(split=0.5), prequential(blocks=5, start=0.5), aic, bic"
+        "holdout(split=0.5), prequential(blocks=5, start=0.5), aic, bic, "
+        "likelihood(trials=20)"
     )
 
 

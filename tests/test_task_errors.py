@@ -14,7 +14,10 @@ TOP = (
     "name, description, actions, contexts, action_aliases, context_aliases, reward_range, trials, "
     "order, reversals, stop, models"
 )
-MODEL_KEYS = "name, kind, partition, by, cells, exceptions, rule, rules, form, rates, max_rate"
+MODEL_KEYS = (
+    "name, kind, partition, by, cells, exceptions, rule, rules, form, rates, max_rate, experts, "
+    "source, parameters"
+)
 BROKEN = [
     ("", [
         "actions: missing; needed: a list of two or more names",
@@ -110,8 +113,8 @@ BROKEN = [
     ]),
     (PAIR + '[[models]]\nname = "m"\nbuy = ["shape"]',
      [f"models[1].buy (model m): unknown key; allowed: {MODEL_KEYS}"]),
-    (PAIR + '[[models]]\nname = "m"\nkind = "exp4"',
-     ['models[1].kind (model m): found "exp4"; allowed: "partition"']),
+    (PAIR + '[[models]]\nname = "m"\nkind = "exp5"',
+     ['models[1].kind (model m): found "exp5"; allowed: "partition", "exp4" or "switch"']),
     (
         PAIR
         + """models = [

@@ -27,8 +27,9 @@ def exp4_bounds(
     argument, (|F|T/(ε√n))·exp(|F|RT/(ε²√n))/ε. ``rho`` is a lower bound of the sum of the experts'
     probabilities of any action.
 
-    >>> exp4_bounds(epsilon=0.1, n_experts=2, rho=0.5, n_trials=500, R=1.0)
-    Exp4Bounds(horizon=6, log_lipschitz=104.60517018598809)
+    >>> bounds = exp4_bounds(epsilon=0.1, n_experts=2, rho=0.5, n_trials=500, R=1.0)
+    >>> bounds.horizon, round(bounds.log_lipschitz, 4)
+    (6, 104.6052)
     """
     _check(epsilon, n_experts, rho, n_trials, R)
     rate = R / math.sqrt(n_trials)
