@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from howlearn.simulation import Range, simulate
     from howlearn.study import Study, Trials
     from howlearn.task import Task
-    from howlearn.weights import leaders, weights
+    from howlearn.weighing import leaders, weights
     from howlearn.world import log_softmax
 
 _HOMES = {
@@ -54,7 +54,7 @@ _HOMES = {
     "howlearn.calibration": ("Calibration", "Plan", "Recovery", "calibrate", "plan", "recover"),
     "howlearn.checking": ("check_model",),
     "howlearn.criteria": ("AIC", "BIC", "HoldOut", "Likelihood", "Penalized", "Prequential"),
-    "howlearn.weights": ("leaders", "weights"),
+    "howlearn.weighing": ("leaders", "weights"),
     "howlearn.errors": ("DataError", "HowlearnError"),
     "howlearn.fitting": ("Fits", "fit"),
     "howlearn.model": ("Model",),

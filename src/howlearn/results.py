@@ -31,7 +31,7 @@ from howlearn.predictions import (
 from howlearn.reading.originals import beside, originals
 from howlearn.selection import WITHIN, Selection, check_criteria, select
 from howlearn.study import Study
-from howlearn.weights import averages, is_weighted, leaders, weights
+from howlearn.weighing import averages, is_weighted, leaders, weights
 
 CHUNK = 5_000  # learners whose tables are held in memory at once
 WORK = 10**8  # curves × trials in a part, about

@@ -16,6 +16,8 @@ from howlearn.engine.starts import filling
 from howlearn.engine.whole import Likelihood, Records, Setting, Whole, replay
 from howlearn.errors import HowlearnError
 from howlearn.model import Model
+from howlearn.models import Coin, FixedPolicy, PartitionModel
+from howlearn.models.mixture import Mixture
 from howlearn.rule import Parameter
 from howlearn.staging.compiling import compiled_or_error
 from howlearn.staging.gradient import wrong_gradient
@@ -66,6 +68,11 @@ def check_model(model: Model | type[Model], study: Study | None = None) -> Check
     if not isinstance(model, Model):
         raise HowlearnError(
             f"{model!r} is not a model: it must be of a class that inherits from howlearn.Model"
+        )
+    if isinstance(model, PartitionModel | Coin | FixedPolicy | Mixture):
+        raise HowlearnError(
+            f"{model.name} has no functions of its own to check; check_model is for models of your "
+            "own, also those that learn in its cells or are its experts"
         )
     for form in (_parameters, _functions):
         problems = list(form(model))

@@ -178,7 +178,7 @@ def weights(out: Path, candidates: Sequence[Model], n_sequences: int) -> None:
     import polars as pl
 
     from howlearn.folder import read_table
-    from howlearn.weights import is_weighted
+    from howlearn.weighing import is_weighted
 
     frame = read_table(out, "leaders")
     by = [c for c in frame.columns if c not in ("trial", "strategy", "before")]

@@ -8,7 +8,7 @@ import pytest
 
 import howlearn as hl
 from howlearn.errors import HowlearnError
-from howlearn.weights import averages, leader, leaders, weights
+from howlearn.weighing import averages, leader, leaders, weights
 
 TASK = hl.Task.load("five-four")
 EXP4 = TASK.model("exp4(ByPattern[eta=0.1], ByPatternExc[eta=0.1])")
@@ -71,3 +71,8 @@ def test_without_mixtures_there_is_nothing_to_weigh() -> None:
     study = hl.simulate(TASK, "ByShape", {"eta": 0.1}, learners=1, trials=20)
     with pytest.raises(HowlearnError, match="no mixture of strategies"):
         weights(hl.fit(study, [TASK.model("ByShape"), TASK.model("exp4(ByShape)")]))
+
+
+def test_public_functions_are_no_modules() -> None:
+    assert hl.weights is weights
+    assert hl.leaders is leaders
