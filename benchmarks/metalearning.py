@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
@@ -18,17 +18,17 @@ from numpy.typing import NDArray
 from benchmarks.report import note
 from howlearn import Exp4, Expert, Switch, Task, fit, simulate
 from howlearn.criteria import AIC, Criterion, HoldOut, Likelihood
-from howlearn.fitting import Fits
+from howlearn.fitting.truncation import ALL
 from howlearn.model import Model
 from howlearn.models.mixture import Mixture, Source
-from howlearn.selection import choose
+from howlearn.selection import winners
 from howlearn.study import Study
 
 Floats = NDArray[np.float64]
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "metalearning-study.md"
 TASK = Task.load("five-four")
 ETA = 0.05  # of every strategy
-THETAS = (0.03, 0.1, 0.3)
+THETAS = (0.01, 0.03, 0.1, 0.3)
 TRIALS = (250, 500, 1000, 2000)
 SINGLES = ("OneForAll", "ByShape", "ByPattern", "ByShapeExc", "ByPatternExc")
 SETS = (
@@ -94,29 +94,35 @@ def groups(n: int, theta: float, learners: int, seed: int) -> Iterator[Group]:
         yield Group(model.name, study, own)
 
 
-@dataclass
 class Found:
-    """Selections of one criterion: [truth, selected], and learners per truth."""
+    """The scores of one criterion: by truth [learner, candidate], with D [learner, candidate]."""
 
-    counts: NDArray[np.int64] = field(
-        default_factory=lambda: np.zeros((len(NAMES), len(NAMES)), np.int64)
-    )
+    def __init__(self) -> None:
+        self.scores: dict[str, tuple[Floats, NDArray[np.int64]]] = {}
 
-    def add(self, truth: str, selected: NDArray[np.int64]) -> None:
-        np.add.at(self.counts[NAMES.index(truth)], selected, 1)
+    def counts(self, among: Sequence[str]) -> NDArray[np.int64]:
+        """Who is selected when only some of the models compete: [truth, selected]."""
+        columns = [NAMES.index(name) for name in among]
+        counts = np.zeros((len(NAMES), len(NAMES)), np.int64)
+        for truth, (score, d) in self.scores.items():
+            chosen = winners(score[:, columns], d[:, columns])
+            np.add.at(counts[NAMES.index(truth)], np.array(columns)[chosen], 1)
+        return counts
 
-    def right(self, truths: Sequence[str]) -> tuple[float, int]:
+    def right(self, truths: Sequence[str], among: Sequence[str]) -> tuple[float, int]:
         """The share of learners of these truths who are given their own model."""
+        counts = self.counts(among)
         rows = [NAMES.index(truth) for truth in truths]
-        n = int(self.counts[rows].sum())
-        return sum(self.counts[r, r] for r in rows) / n, n
+        n = int(counts[rows].sum())
+        return sum(counts[r, r] for r in rows) / n, n
 
-    def several(self, truths: Sequence[str]) -> tuple[float, int]:
+    def several(self, truths: Sequence[str], among: Sequence[str]) -> tuple[float, int]:
         """The share of learners of these truths who are given one strategy or several, rightly."""
+        counts = self.counts(among)
         rows = [NAMES.index(truth) for truth in truths]
-        n = int(self.counts[rows].sum())
+        n = int(counts[rows].sum())
         columns = np.array([name in SEVERAL for name in NAMES])
-        good = sum(self.counts[r, columns == (NAMES[r] in SEVERAL)].sum() for r in rows)
+        good = sum(counts[r, columns == (NAMES[r] in SEVERAL)].sum() for r in rows)
         return good / n, n
 
 
@@ -137,13 +143,11 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def criteria(n: int) -> tuple[Criterion, ...]:
-    """AIC, the hold-out, and the likelihood of the first √n trials (T_ε is of that order)."""
-    return AIC(), HoldOut(), Likelihood(trials=int(np.sqrt(n)))
+    """The likelihood of the first √n trials is there because T_ε is of that order."""
+    return AIC(), HoldOut(), HoldOut(split=0.1), Likelihood(), Likelihood(trials=int(np.sqrt(n)))
 
 
-def fitted(study: Study, models: Sequence[Model], n: int) -> Fits:
-    wanted = sorted({t for criterion in criteria(n) for t in criterion.truncations})
-    return fit(study, models, wanted)
+EARLY = "likelihood(trials=⌊√n⌋)"
 
 
 class Study1:
@@ -151,32 +155,26 @@ class Study1:
 
     def __init__(self, learners: int, seed: int) -> None:
         self.found: dict[tuple[int, float, str], Found] = {}
-        self.estimates: dict[tuple[int, float, str], tuple[Floats, Floats, float]] = {}
+        self.estimates: dict[tuple[int, float, str], tuple[Floats, Floats]] = {}
         models = candidates()
         for n in TRIALS:
+            wanted = sorted({t for criterion in criteria(n) for t in criterion.truncations})
             for theta in THETAS:
                 started = perf_counter()
                 for group in groups(n, theta, learners, seed):
                     if theta != THETAS[0] and group.truth not in SET_NAMES:
                         continue  # does not depend on θ
-                    fits = fitted(group.study, models, n)
-                    for choice in choose(fits, criteria(n)).choices:
-                        key = (n, theta, choice.criterion.name)
-                        self.found.setdefault(key, Found()).add(group.truth, choice.selected)
+                    fits = fit(group.study, models, wanted)
+                    for criterion in criteria(n):
+                        name = EARLY if getattr(criterion, "trials", None) else repr(criterion)
+                        scores = (criterion.scores(fits).score, fits.n_parameters)
+                        for each in THETAS if group.truth not in SET_NAMES else (theta,):
+                            found = self.found.setdefault((n, each, name), Found())
+                            found.scores[group.truth] = scores
                     if group.truth in SEVERAL:
-                        part = fits.of[group.truth]
-                        at_bound = float(np.isin(part.status[:, -1, 0], (1, 2)).mean())
-                        self.estimates[n, theta, group.truth] = (
-                            part.theta[:, -1, 0], group.own, at_bound,
-                        )  # fmt: skip
+                        own = fits.of[group.truth].theta[:, fits.at(ALL), 0]
+                        self.estimates[n, theta, group.truth] = (own, group.own)
                 note(f"n = {n}, theta = {theta}: {perf_counter() - started:.0f} s")
-        for n in TRIALS:  # singles and switches were simulated once
-            for theta in THETAS[1:]:
-                for name in ("aic", "holdout", "likelihood"):
-                    first = self.found[n, THETAS[0], name].counts
-                    for truth in (*SINGLE_NAMES, *SWITCH_NAMES):
-                        row = NAMES.index(truth)
-                        self.found[n, theta, name].counts[row] = first[row]
 
 
 class Study2:
@@ -202,14 +200,15 @@ class Study2:
                 if source == "joint":
                     study = study.part(0, min(joint, len(study)))
                 fits = fit(study, models, [0.5, 1.0])
-                for choice in choose(fits, (AIC(), HoldOut())).choices:
-                    key = (way, choice.criterion.name)
-                    self.found.setdefault(key, Found()).add(group.truth, choice.selected)
+                for criterion in (AIC(), HoldOut()):
+                    found = self.found.setdefault((way, repr(criterion)), Found())
+                    found.scores[group.truth] = (criterion.scores(fits).score, fits.n_parameters)
             note(f"n = {n}, rates {way}: {perf_counter() - started:.0f} s")
 
 
 def confusion(found: Found) -> str:
-    percent = 100 * found.counts / found.counts.sum(axis=1, keepdims=True)
+    counts = found.counts(NAMES)
+    percent = 100 * counts / counts.sum(axis=1, keepdims=True)
     rows = [
         [f"**{name}**", *(f"{value:.0f}" if value >= 0.5 else "·" for value in percent[r])]
         for r, name in enumerate(NAMES)
@@ -218,6 +217,8 @@ def confusion(found: Found) -> str:
 
 
 def page(one: Study1, two: dict[int, Study2], learners: int, joint: int, seed: int) -> str:
+    gradual = [*SINGLE_NAMES, *SET_NAMES]
+    thetas = [f"θ = {theta:g}" for theta in THETAS]
     text = [
         "# Can one tell which strategies a learner learns from?\n",
         "This page is written by a command, and says what it found; [metalearning.md]"
@@ -227,40 +228,51 @@ def page(one: Study1, two: dict[int, Study2], learners: int, joint: int, seed: i
         "Learners of the five-four task. Strategies: A = OneForAll, S = ByShape, P = ByPattern, "
         "Sx = ByShapeExc, Px = ByPatternExc, all with η = "
         f"{ETA:g} in every cell. P+Px is Exp4 over these two, P→Px an abrupt switch at a trial "
-        "drawn evenly from the middle three fifths. All ten models compete for every learner; "
-        f"{learners} learners per true model; ± is one Monte-Carlo standard error, in per cent. "
-        "θ is the effective rate (the paper's θ divided by √n).\n",
+        "drawn evenly from the middle three fifths. "
+        f"{learners} learners per true model; ± is one Monte-Carlo standard error, all in per "
+        "cent. θ is the effective rate (the paper's θ divided by √n). Chance is 33% where three "
+        "sets compete.\n",
         "## Rates known\n",
-        "### Is the right set found? Per cent of the learners of the three sets\n",
+        "### Which set? Only the three sets compete; learners of the three\n",
     ]
-    header = ["trials", "criterion", *(f"θ = {theta:g}" for theta in THETAS)]
     rows = [
-        [str(n), name, *(share(one.found[n, theta, name].right(SET_NAMES)) for theta in THETAS)]
+        [str(n), name, *(share(one.found[n, t, name].right(SET_NAMES, SET_NAMES)) for t in THETAS)]
         for n in TRIALS
-        for name in ("aic", "holdout", "likelihood")
+        for name in ("likelihood", EARLY, "holdout(split=0.1)", "holdout(split=0.5)")
     ]
-    text += [table(header, rows)]
     text += [
-        "`likelihood` is that of the first ⌊√n⌋ trials, the order of the paper's T_ε.\n",
-        "### One strategy or several? Per cent that are told rightly\n",
+        table(["trials", "criterion", *thetas], rows),
+        "The paper's criterion is the likelihood of the first T_ε trials, and T_ε is of the order "
+        "of √n.\n",
+        "### One strategy or several? The five strategies and the three sets compete\n",
     ]
-    header = [
-        "trials", "criterion", "one strategy", *(f"Exp4, θ = {theta:g}" for theta in THETAS),
-        "switch",
-    ]  # fmt: skip
+    header = ["trials", "criterion", "one strategy", *(f"Exp4, {theta}" for theta in thetas)]
     rows = [
         [
-            str(n), name, share(one.found[n, THETAS[0], name].several(SINGLE_NAMES)),
-            *(share(one.found[n, theta, name].several(SET_NAMES)) for theta in THETAS),
-            share(one.found[n, THETAS[0], name].several(SWITCH_NAMES)),
+            str(n), name, share(one.found[n, THETAS[0], name].several(SINGLE_NAMES, gradual)),
+            *(share(one.found[n, t, name].several(SET_NAMES, gradual)) for t in THETAS),
         ]
         for n in TRIALS
-        for name in ("aic", "holdout")
+        for name in ("aic", "holdout(split=0.1)", "holdout(split=0.5)")
+    ]  # fmt: skip
+    text += [
+        table(header, rows),
+        "Told rightly: a single strategy for learners of one, a set (any) for learners of Exp4.\n",
+        "### The same with the right model itself\n",
+    ]
+    header = ["trials", "criterion", "strategy", *(f"set, {theta}" for theta in thetas)]
+    rows = [
+        [
+            str(n), name, share(one.found[n, THETAS[0], name].right(SINGLE_NAMES, gradual)),
+            *(share(one.found[n, t, name].right(SET_NAMES, gradual)) for t in THETAS),
+        ]
+        for n in TRIALS
+        for name in ("aic", "holdout(split=0.1)", "holdout(split=0.5)")
     ]  # fmt: skip
     text += [table(header, rows)]
-    for n, theta in ((250, 0.1), (500, 0.1), (2000, 0.1)):
+    for n, theta in ((250, 0.1), (500, 0.03), (500, 0.1), (500, 0.3), (2000, 0.1)):
         text += [
-            f"### Which model is selected instead? {n} trials, θ = {theta:g}, aic, per cent\n",
+            f"### All ten models compete: {n} trials, θ = {theta:g}, aic\n",
             confusion(one.found[n, theta, "aic"]),
         ]
     text += ["### How well is θ recovered?\n"]
@@ -269,38 +281,43 @@ def page(one: Study1, two: dict[int, Study2], learners: int, joint: int, seed: i
         for name in SET_NAMES:
             row = [str(n), name]
             for theta in THETAS:
-                found, _, bound = one.estimates[n, theta, name]
-                low, middle, high = np.quantile(found, [0.25, 0.5, 0.75])
-                row.append(f"{middle:.2g} ({low:.2g}–{high:.2g}), {100 * bound:.0f}%")
+                own, _ = one.estimates[n, theta, name]
+                low, middle, high = np.quantile(own, [0.25, 0.5, 0.75])
+                bound = 100 * np.mean((own <= 0) | (own >= 1))
+                row.append(f"{middle:.2g} ({low:.2g}–{high:.2g}), {bound:.0f}%")
             rows.append(row)
     text += [
-        table(["trials", "set", *(f"θ = {theta:g}" for theta in THETAS)], rows),
+        table(["trials", "set", *thetas], rows),
         "Median estimate, quartiles, and how many lie at a bound (0 or 1).\n",
         "### How well is the trial of a switch recovered?\n",
     ]
     rows = []
     for n in TRIALS:
         for name in SWITCH_NAMES:
-            found, true, _ = one.estimates[n, THETAS[0], name]
-            error = np.abs(found - true)
-            low, middle, high = np.quantile(error, [0.25, 0.5, 0.75])
+            own, true = one.estimates[n, THETAS[0], name]
+            low, middle, high = np.quantile(np.abs(own - true), [0.25, 0.5, 0.75])
             rows.append([str(n), name, f"{middle:.0f} ({low:.0f}–{high:.0f})"])
     text += [
         table(["trials", "switch", "error in trials: median (quartiles)"], rows),
         "## Rates unknown\n",
-        "The same learners, θ = 0.1; single strategies have rates from the same place as the "
-        "experts. Where rates are estimated, each counts as a parameter (`aic`), and the hold-out "
-        f"estimates them on the first half. `joint` is of {joint} learners per true model.\n",
+        "Other learners, θ = 0.1, all ten models compete; single strategies have rates from the "
+        "same place as the experts. Where rates are estimated, each counts as a parameter (`aic`), "
+        "and the hold-out estimates them on the first half. `joint` is of "
+        f"{joint} learners per true model.\n",
     ]
-    header = ["trials", "rates", "criterion", "right model", "right set (Exp4)", "one or several"]
+    header = [
+        "trials", "rates", "criterion", "right model", "of these: strategy", "set", "switch",
+        "one or several",
+    ]  # fmt: skip
     rows = []
     for n, study in two.items():
         for way, _, _ in Study2.WAYS:
-            for name in ("aic", "holdout"):
+            for name in ("aic", "holdout(split=0.5)"):
                 found = study.found[way, name]
+                parts = (NAMES, SINGLE_NAMES, SET_NAMES, SWITCH_NAMES)
                 rows.append(
-                    [str(n), way, name, share(found.right(NAMES)), share(found.right(SET_NAMES)),
-                     share(found.several(NAMES))]
+                    [str(n), way, name, *(share(found.right(part, NAMES)) for part in parts),
+                     share(found.several(NAMES, NAMES))]
                 )  # fmt: skip
     text += [table(header, rows)]
     return "\n".join(text)

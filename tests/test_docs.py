@@ -1,4 +1,4 @@
-"""docs/models.md is run: its modules are saved, its Python and its commands are tried in order."""
+"""The docs are run: modules are saved, Python and commands are tried in order."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 import shlex
 import sys
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 
 import polars as pl
@@ -15,6 +16,7 @@ import pytest
 from howlearn.cli import main
 from howlearn.models import Bias, Lapse, Stickiness
 from howlearn.models.field import FIELD, field_model
+from howlearn.task import Task
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGE = (DOCS / "models.md").read_text(encoding="utf-8")
@@ -144,3 +146,29 @@ def test_links_lead_somewhere():
         text = (DOCS / page).read_text(encoding="utf-8")
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", text):
             assert (DOCS / target).exists(), target
+
+
+def test_the_page_on_metalearning(tmp_path, monkeypatch):
+    """Its commands, in order, its Python, and its piece of a task file."""
+    monkeypatch.chdir(tmp_path)
+    found = blocks((DOCS / "metalearning.md").read_text(encoding="utf-8"))
+    commands = [
+        shlex.split(line)
+        for block in found
+        if block.language == ""
+        for line in block.text.splitlines()
+    ]
+    assert [words[1] for words in commands] == ["simulate", "select", "recover"]
+    for words in commands:
+        run(smaller(words), monkeypatch)
+    assert Path("results/weights.svg").exists()
+    text = "".join(block.text for block in found if block.language == "python")
+    test = doctest.DocTestParser().get_doctest(text, {}, "metalearning.md", "metalearning.md", 0)
+    runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.NORMALIZE_WHITESPACE)
+    said: list[str] = []
+    runner.run(test, out=said.append)
+    assert runner.summarize(verbose=False).failed == 0, "".join(said)
+    (piece,) = [block.text for block in found if block.language == "toml"]
+    shipped = files("howlearn").joinpath("tasks", "five-four.toml").read_text(encoding="utf-8")
+    Path("task.toml").write_text(shipped + "\n" + piece, encoding="utf-8")
+    assert Task.load("task.toml").candidates[-1].n_parameters(2) == 1

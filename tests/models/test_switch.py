@@ -70,6 +70,14 @@ def test_joint_fits_are_never_worse_than_plug_in_fits() -> None:
     assert better.max() > 0.01
 
 
+def test_a_change_point_counts_as_three_parameters() -> None:
+    assert GIVEN.n_parameters(2) == 3
+    assert Switch(SHAPE, PATTERN).n_parameters(2) == 3 + 2 + 2
+    study = simulate(TASK, GIVEN, {"trial": 60}, learners=2, trials=80, seed=5)
+    fits = fit(study, [GIVEN, Switch(SHAPE, PATTERN)])
+    assert fits.n_parameters.tolist() == [[3, 7], [3, 7]]
+
+
 def test_it_has_two_different_strategies() -> None:
     with pytest.raises(HowlearnError, match="identical"):
         Switch(SHAPE, SHAPE)

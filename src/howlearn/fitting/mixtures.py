@@ -192,7 +192,7 @@ class _Work:
 
     def _counted(self, model: Mixture) -> Ints:
         """D: the mixture's own parameter, and those of experts that were fitted."""
-        count = np.full(len(self.study), len(model.own), np.int64)
+        count = np.full(len(self.study), model.counts * len(model.own), np.int64)
         if model.source != "population":
             for expert in model.experts:
                 if expert.fitted:

@@ -122,6 +122,9 @@ class Mixture(Model):
     of_others: Mapping[str, Floats] | None = field(default=None, compare=False, kw_only=True)
 
     kind: ClassVar[str]  # as it is typed
+    # Its own parameter, none where there is nothing to mix; for how many it counts in D.
+    own: ClassVar[Any] = ()
+    counts: ClassVar[int] = 1
     profiled: ClassVar[bool]  # whether its own parameter is found anew for any advice, exactly
     cells = "none"
 
@@ -179,10 +182,6 @@ class Mixture(Model):
     def needs(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
         return frozenset(need for expert in self.experts for need in expert.model.needs)
 
-    own: ClassVar[
-        Any
-    ] = ()  # the parameter of the mixture itself; none where there is nothing to mix
-
     def owners(self, actions: Sequence[str]) -> tuple[tuple[str, Parameter], ...]:
         theirs = [
             (f"{name}: {cell}", parameter)
@@ -192,9 +191,10 @@ class Mixture(Model):
         return (*(("all", parameter) for parameter in self.own), *theirs)
 
     def n_parameters(self, n_actions: int) -> int:
+        own = self.counts * len(self.own)
         if self.source == "population":
-            return len(self.own)
-        return super().n_parameters(n_actions)
+            return own
+        return own + super().n_parameters(n_actions) - len(self.own)
 
     def split(self, theta: Floats, actions: Sequence[str]) -> tuple[Floats, list[Floats]]:
         """The mixture's own parameter, and each expert's, given ones included."""

@@ -21,7 +21,9 @@ class Switch(Mixture):
 
     Both see the learner's choices and rewards from the beginning. ``trial`` is the number of the
     first trial at which the second chooses, counted within the learner's sequence: 1 if it always
-    does, and one more than there are trials if it never does.
+    does, and one more than there are trials if it never does. It counts as three parameters in D:
+    chosen among all trials, it gains as much by chance (Ninomiya, 2015, Ann. Inst. Stat. Math. 67,
+    943–961).
 
     >>> from howlearn.models.candidates import candidates
     >>> Switch(*candidates(["1", "2"])).name
@@ -29,6 +31,7 @@ class Switch(Mixture):
     """
 
     kind = "switch"
+    counts = 3
     title = "one strategy, and from some trial on another"
     profiled = True
 
