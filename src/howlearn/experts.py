@@ -15,7 +15,8 @@ from howlearn.errors import HowlearnError
 from howlearn.fitting.population import without_own
 from howlearn.folder import MANIFEST, read_table
 from howlearn.model import Model
-from howlearn.models.mixture import SOURCES, Expert, Mixture
+from howlearn.models.expert import Expert
+from howlearn.models.mixture import SOURCES, Mixture
 
 Floats = NDArray[np.float64]
 UNINFORMED = ("flat", "unseen", "no fit")

@@ -50,20 +50,20 @@ def with_others(
             continue
         columns = [_of_model(fits, e.model, names) for e in model.experts if e.fitted]
         values = np.concatenate(columns, axis=1)
-        found.append(model.known_from(dict(zip(names, values, strict=True))))
+        found.append(model.known_from(dict(zip([*names, ""], values, strict=True))))
     return found
 
 
 def _of_model(fits: Fits, model: Model, names: Sequence[str]) -> Floats:
-    """For every learner, the median of the others' estimates: [learner, parameter]."""
+    """For every learner, and last for anybody else, the median of the others' estimates."""
     part, j = fits.of[model.name], fits.at(ALL)
     known = ~np.isin(part.status[:, j], (Statuses.FLAT, Statuses.UNSEEN, Statuses.BROKEN))
     place = {name: k for k, name in enumerate(names)}
     learner = np.array([place[name] for name in fits.study.learners])
     defaults = [parameter.default for _, parameter in model.owners(fits.study.actions)]
-    out = np.empty((len(names), len(defaults)))
+    out = np.empty((len(names) + 1, len(defaults)))
     for p, default in enumerate(defaults):
-        own = np.full(len(names), np.nan)
+        own = np.full(len(names) + 1, np.nan)
         for k in np.unique(learner[known[:, p]]):
             own[k] = np.median(part.theta[known[:, p] & (learner == k), j, p])
         out[:, p] = without_own(own, default)

@@ -6,10 +6,10 @@ from howlearn.models.bias import Bias
 from howlearn.models.coin import Coin
 from howlearn.models.component_cue import ComponentCue
 from howlearn.models.exp4 import Exp4
+from howlearn.models.expert import Expert
 from howlearn.models.fixed_policy import FixedPolicy
 from howlearn.models.gcm import GCM
 from howlearn.models.lapse import Lapse
-from howlearn.models.mixture import Expert
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.q_forgetting import QLearningForgetting
 from howlearn.models.q_learning import QLearning

@@ -1,8 +1,8 @@
-"""What a mixture of strategies is: experts, where their parameters come from, their weights."""
+"""What mixtures of strategies share: experts, where their parameters come from, weights."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -14,10 +14,7 @@ from numpy.typing import NDArray
 
 from howlearn.errors import HowlearnError
 from howlearn.model import Model
-from howlearn.models.coin import Coin
-from howlearn.models.fixed_policy import FixedPolicy
-from howlearn.models.partition_model import PartitionModel
-from howlearn.models.values import parameter_values
+from howlearn.models.expert import Expert
 from howlearn.rule import Parameter
 from howlearn.study import Study
 
@@ -31,85 +28,8 @@ SOURCES: dict[str, str] = {
 }
 
 
-@dataclass(frozen=True)
-class Expert:
-    """A strategy: a model, and its parameters where they are given.
-
-    >>> from howlearn.models.candidates import candidates
-    >>> Expert(candidates(["1", "2"])[1], {"eta": [0.01, 0.03]}).name
-    'OnePerItem[eta=0.01/0.03]'
-    """
-
-    model: Model
-    given: Mapping[str, float | Sequence[float]] | tuple[tuple[str, tuple[float, ...]], ...] = ()
-
-    def __post_init__(self) -> None:
-        if isinstance(self.model, type) and issubclass(self.model, Model):
-            raise HowlearnError(
-                f"{self.model.__name__} is a class; give a model, {self.model.__name__}()"
-            )
-        if not isinstance(self.model, Model):
-            raise HowlearnError(f"an expert is a model, not {self.model!r}")
-        if isinstance(self.model, Mixture):
-            raise HowlearnError(
-                f"{self.model.name} is a mixture itself, and cannot be an expert of another one"
-            )
-        if isinstance(self.given, Mapping):
-            one = {k: v if isinstance(v, Sequence) else (v,) for k, v in self.given.items()}
-            fixed = tuple((k, tuple(float(each) for each in v)) for k, v in one.items())
-            object.__setattr__(self, "given", fixed)
-
-    @property
-    def fixed(self) -> dict[str, list[float]]:
-        """What is given, by parameter: one value, or one per cell."""
-        return {name: [*values] for name, values in self.given}  # pyright: ignore
-
-    @cached_property
-    def name(self) -> str:
-        """The model's, with what is given in brackets."""
-        texts = [f"{k}={'/'.join(map(_short, v))}" for k, v in self.fixed.items()]
-        return self.model.name + (f"[{', '.join(texts)}]" if texts else "")
-
-    @property
-    def fitted(self) -> bool:
-        """Whether its parameters are still to be found."""
-        return not self.given and not isinstance(self.model, FixedPolicy)
-
-    def parameters(self, actions: Sequence[str]) -> tuple[tuple[str, Parameter], ...]:
-        """What is still to be found: every parameter with its cell; none where they are given."""
-        return () if self.given else self.model.owners(actions)
-
-    def values(self, actions: Sequence[str]) -> Floats:
-        """The given parameters, checked, in the order of the model's own."""
-        if not self.given:
-            return np.empty(0)
-        try:
-            found = parameter_values(self.model, self.fixed, actions)
-        except HowlearnError as error:
-            raise HowlearnError(f"expert {self.name}: {error}") from None
-        return np.array(found, dtype=float)
-
-    @property
-    def meaning(self) -> object:
-        """What decides its advice: two experts that mean the same are one, whatever their names."""
-        model = self.model
-        if isinstance(model, PartitionModel):
-            rules = model.rules if isinstance(model.rules, tuple) else (model.rules,)
-            cells = frozenset(frozenset(cell) for cell in model.partition.cells)
-            if len(set(rules)) == 1:
-                return cells, rules[0], model.rates, self.given
-        if isinstance(model, Coin):
-            return Coin, self.given
-        return type(model), vars(model), self.given
-
-
-def _short(value: float) -> str:
-    """Short, and exact: two experts never have the same text."""
-    return f"{value:g}" if float(f"{value:g}") == value else repr(value)
-
-
 @dataclass(frozen=True, repr=False)
-class Mixture(Model):
+class Mixture(Model, ABC):
     """Strategies that all see the learner's choices and rewards, and weights that say who chooses.
 
     The strategies of the ``experts`` have parameters that are given, or come from the ``source``.
@@ -118,7 +38,8 @@ class Mixture(Model):
     experts: tuple[Expert, ...]
     source: Source = "training"
     label: str = ""  # a name in place of the usual one
-    # With source "population": for every learner the parameters that are not given.
+    # With source "population": for every learner the parameters that are not given, and under ""
+    # those of anybody else.
     of_others: Mapping[str, Floats] | None = field(default=None, compare=False, kw_only=True)
 
     kind: ClassVar[str]  # as it is typed
@@ -142,14 +63,20 @@ class Mixture(Model):
                 f"{self.name}: the parameters of experts come from {', '.join(SOURCES)}, not from "
                 f"{self.source!r}"
             )
+        for expert in experts:
+            if isinstance(expert.model, Mixture):
+                raise HowlearnError(
+                    f"{self.name}: {expert.name} is a mixture itself, and cannot be an expert of "
+                    "another one"
+                )
         if not any(expert.fitted for expert in experts):
             object.__setattr__(self, "source", "training")  # there is nothing left to find
         for k, expert in enumerate(experts):
             for other in experts[:k]:
                 if expert.meaning == other.meaning:
-                    same = f"{other.name} twice" if other.name == expert.name else (
-                        f"{other.name} and {expert.name}, which are the same"
-                    )  # fmt: skip
+                    same = f"{other.name} and {expert.name}, which are the same"
+                    if other.name == expert.name:
+                        same = f"{other.name} twice"
                     raise HowlearnError(f"{self.name}: two experts are identical: {same}")
 
     @cached_property
@@ -226,8 +153,8 @@ class Mixture(Model):
         """What other learners tell of the parameters that are not given: [learner, parameter]."""
         if self.of_others is None or not study.learners:
             return np.empty((len(study), 0))  # all are given
-        known = self.of_others  # under "" stands what holds for learners who are not among them
-        return np.stack([known[name if name in known else ""] for name in study.learners])
+        usual = self.of_others[""]
+        return np.stack([self.of_others.get(name, usual) for name in study.learners])
 
     @abstractmethod
     def feedback(

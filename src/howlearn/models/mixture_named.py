@@ -9,7 +9,8 @@ from typing import Any
 from howlearn.errors import HowlearnError
 from howlearn.model import Model
 from howlearn.models.exp4 import Exp4
-from howlearn.models.mixture import SOURCES, Expert, Mixture
+from howlearn.models.expert import Expert
+from howlearn.models.mixture import SOURCES, Mixture
 from howlearn.models.switch import Switch
 
 KINDS: dict[str, type[Mixture]] = {Exp4.kind: Exp4, Switch.kind: Switch}

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from howlearn.engine.layout import SCORED, Statuses
 from howlearn.model import Model
-from howlearn.models.mixture import Best, Expert, Floats, Ints, Mixture, Source, Trials
+from howlearn.models.expert import Expert
+from howlearn.models.mixture import Best, Floats, Ints, Mixture, Source, Trials
 from howlearn.rule import Parameter
 
 LONGEST = 1e9  # trials

@@ -9,7 +9,8 @@ from howlearn.errors import HowlearnError
 from howlearn.model import Model
 from howlearn.models import PartitionModel
 from howlearn.models.exp4 import Exp4
-from howlearn.models.mixture import Expert, Mixture
+from howlearn.models.expert import Expert
+from howlearn.models.mixture import Mixture
 from howlearn.models.mixture_named import built
 from howlearn.models.named import model_named
 from howlearn.task.file import ModelTable, Problem, TaskFile
