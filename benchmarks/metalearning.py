@@ -7,7 +7,7 @@ abrupt switches are simulated in the five-four task, and all of these compete fo
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -216,8 +216,20 @@ def confusion(found: Found) -> str:
     return table(["true \\ selected", *NAMES], rows)
 
 
+def _compared(one: Study1, told: Callable[..., tuple[float, int]]) -> list[list[str]]:
+    """Shares of learners, of single strategies and of sets, where only these compete."""
+    among = [*SINGLE_NAMES, *SET_NAMES]
+    return [
+        [
+            str(n), name, share(told(one.found[n, THETAS[0], name], SINGLE_NAMES, among)),
+            *(share(told(one.found[n, t, name], SET_NAMES, among)) for t in THETAS),
+        ]
+        for n in TRIALS
+        for name in ("aic", "holdout(split=0.1)", "holdout(split=0.5)")
+    ]  # fmt: skip
+
+
 def page(one: Study1, two: dict[int, Study2], learners: int, joint: int, seed: int) -> str:
-    gradual = [*SINGLE_NAMES, *SET_NAMES]
     thetas = [f"θ = {theta:g}" for theta in THETAS]
     text = [
         "# Can one tell which strategies a learner learns from?\n",
@@ -247,29 +259,13 @@ def page(one: Study1, two: dict[int, Study2], learners: int, joint: int, seed: i
         "### One strategy or several? The five strategies and the three sets compete\n",
     ]
     header = ["trials", "criterion", "one strategy", *(f"Exp4, {theta}" for theta in thetas)]
-    rows = [
-        [
-            str(n), name, share(one.found[n, THETAS[0], name].several(SINGLE_NAMES, gradual)),
-            *(share(one.found[n, t, name].several(SET_NAMES, gradual)) for t in THETAS),
-        ]
-        for n in TRIALS
-        for name in ("aic", "holdout(split=0.1)", "holdout(split=0.5)")
-    ]  # fmt: skip
     text += [
-        table(header, rows),
+        table(header, _compared(one, Found.several)),
         "Told rightly: a single strategy for learners of one, a set (any) for learners of Exp4.\n",
         "### The same with the right model itself\n",
     ]
     header = ["trials", "criterion", "strategy", *(f"set, {theta}" for theta in thetas)]
-    rows = [
-        [
-            str(n), name, share(one.found[n, THETAS[0], name].right(SINGLE_NAMES, gradual)),
-            *(share(one.found[n, t, name].right(SET_NAMES, gradual)) for t in THETAS),
-        ]
-        for n in TRIALS
-        for name in ("aic", "holdout(split=0.1)", "holdout(split=0.5)")
-    ]  # fmt: skip
-    text += [table(header, rows)]
+    text += [table(header, _compared(one, Found.right))]
     for n, theta in ((250, 0.1), (500, 0.03), (500, 0.1), (500, 0.3), (2000, 0.1)):
         text += [
             f"### All ten models compete: {n} trials, θ = {theta:g}, aic\n",
