@@ -15,6 +15,9 @@ from howlearn.errors import HowlearnError
 from howlearn.fitting import fit
 from howlearn.models import Coin
 from howlearn.rules import Exp3IX, GradientBandit
+from howlearn.selection import select
+from howlearn.simulation import simulate
+from howlearn.task import Task
 from studies import model_of, random_trials, study_of
 
 CELLS = [["x"], ["y"]]
@@ -171,3 +174,12 @@ def test_a_value_that_a_criterion_cannot_have(text, message):
 def test_the_criteria_when_none_is_named():
     assert list(map(repr, DEFAULT)) == ["penalized(c=0.012)", "holdout(split=0.5)", "aic"]
     assert [c.key for c in DEFAULT] == ["penalized_0.012", "holdout_0.5", "aic"]
+
+
+def test_the_likelihood_of_one_trial():
+    task = Task.load("five-four")
+    study = simulate(task, "ByShape", {"eta": 0.1}, 2, 20, seed=1)
+    scores = select(study, task.models, ["likelihood(trials=1)", "aic"]).scores
+    short = scores.filter(criterion="likelihood(trials=1)")
+    assert set(short["n_trials"]) == {1}
+    assert short["log_likelihood"].to_numpy() == pytest.approx(np.full(12, -np.log(2)))

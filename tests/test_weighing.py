@@ -76,3 +76,16 @@ def test_without_mixtures_there_is_nothing_to_weigh() -> None:
 def test_public_functions_are_no_modules() -> None:
     assert hl.weights is weights
     assert hl.leaders is leaders
+
+
+def test_nobody_leads_where_learning_starts_anew() -> None:
+    study = hl.simulate(TASK, EXP4, {"theta": 0.5}, learners=1, trials=60, seed=3)
+    study.reset[30] = True
+    frame = weights(hl.fit(study, [EXP4]))
+    at = frame.filter(trial=31)
+    assert set(at["weight"]) == {0.5}
+    assert not at["leads"].any()
+    with pytest.raises(HowlearnError, match="of fits or a selection"):
+        weights(study)
+    with pytest.raises(HowlearnError, match=r"howlearn\.weights gives"):
+        leaders(frame.drop("leads"))

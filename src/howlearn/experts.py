@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from howlearn.errors import HowlearnError
 from howlearn.fitting.population import without_own
 from howlearn.folder import MANIFEST, read_table
+from howlearn.manifest import describe
 from howlearn.model import Model
 from howlearn.models.expert import Expert
 from howlearn.models.mixture import SOURCES, Mixture
@@ -49,7 +50,7 @@ def _one(model: Model, source: str, folder: _Folder | None) -> Model:
     table = {
         name: np.concatenate([values.get(name, values[""]) for values in each]) for name in names
     }
-    return model.from_source("population").known_from(table)
+    return model.from_source("population").known_from(table, folder.told)
 
 
 class _Folder:
@@ -75,19 +76,44 @@ class _Folder:
     def values(self, expert: Expert) -> dict[str, Floats]:
         """By learner the expert's parameters, and under "" those of anybody else."""
         name = expert.model.name
+        self._check_same(expert)
         if self.estimates is None:
             return {"": self._simulated(name)}
         mine = self.estimates.filter(pl.col("model") == name)
-        if not len(mine):
-            raise self._lacks(name, self.estimates["model"].unique(maintain_order=True).to_list())
         most = pl.col("trials_fitted").max().over("learner")
         mine = mine.filter(pl.col("trials_fitted") == most)
         learners = mine["learner"].unique(maintain_order=True).to_list()
-        columns = mine.group_by("cell", "parameter", maintain_order=True)
-        table = np.stack([_medians(frame, learners) for _, frame in columns], axis=1)
-        usual = np.array([_median(column) for column in table.T])
-        others = np.stack([without_own(table[:, p], usual[p]) for p in range(len(usual))], axis=1)
+        columns = [frame for _, frame in mine.group_by("cell", "parameter", maintain_order=True)]
+        table = np.stack([_medians(frame, learners) for frame in columns], axis=1)
+        # Where nobody was informed, the estimates are what stands in for information.
+        guess = np.array([float(np.median(frame["estimate"].to_numpy())) for frame in columns])
+        others = np.full(table.shape, np.nan)  # one learner alone has no others
+        if len(learners) > 1:
+            pairs = zip(table.T, guess, strict=True)
+            others = np.stack([without_own(column, default) for column, default in pairs], axis=1)
+        usual = np.where(np.isnan(table).all(axis=0), guess, _median(table))
         return {"": usual, **dict(zip(learners, others, strict=True))}
+
+    @property
+    def told(self) -> str:
+        """Where these parameters come from, in words."""
+        what = "simulated learners" if self.estimates is None else "learners, without the learner"
+        return f"the {what} of {self.path}; not counted"
+
+    def _check_same(self, expert: Expert) -> None:
+        """Refuse a model that was another one there: other cells, another rule, other bounds."""
+        known = {model["name"]: model for model in self.manifest.get("models", [])}
+        name = expert.model.name
+        if name not in known:
+            raise HowlearnError(
+                f"--experts-from {self.path}: nothing is known there about {name}; its models are "
+                f"{', '.join(known)}"
+            )
+        if json.loads(json.dumps(describe(expert.model))) != known[name]:
+            raise HowlearnError(
+                f"--experts-from {self.path}: {name} is another model there (other cells, another "
+                "rule, form or bounds), so that its parameters mean something else"
+            )
 
     def _simulated(self, name: str) -> Floats:
         known = self.manifest.get("design", {}).get("parameters")
@@ -96,16 +122,8 @@ class _Folder:
                 f"--experts-from {self.path}: the learners of this calibration were doubles of "
                 "recorded ones; give the results of that howlearn select"
             )
-        if name not in known:
-            raise self._lacks(name, [*known])
         ends = [[float(end) for end in text.split(":")] for text in known[name]]
         return np.array([_middle(pair[0], pair[-1]) for pair in ends])
-
-    def _lacks(self, name: str, there: Sequence[str]) -> HowlearnError:
-        return HowlearnError(
-            f"--experts-from {self.path}: nothing is known there about {name}; its models are "
-            f"{', '.join(there)}"
-        )
 
 
 def _middle(low: float, high: float) -> float:
@@ -120,6 +138,7 @@ def _medians(frame: pl.DataFrame, learners: Sequence[str]) -> Floats:
     return np.array([by_learner.get(name, np.nan) for name in learners])
 
 
-def _median(column: Floats) -> float:
-    known = column[~np.isnan(column)]
-    return float(np.median(known)) if len(known) else 0.0
+def _median(table: Floats) -> Floats:
+    """By column, of what is known; 0 where nothing is."""
+    known = [column[~np.isnan(column)] for column in table.T]
+    return np.array([float(np.median(column)) if len(column) else 0.0 for column in known])

@@ -14,7 +14,7 @@ from howlearn.engine.parts import code_of
 from howlearn.model import Model
 from howlearn.models import Exp4, FixedPolicy, PartitionModel
 from howlearn.models.adjustment import Adjusted
-from howlearn.models.mixture import SOURCES, Mixture
+from howlearn.models.mixture import Mixture
 from howlearn.rule import Rule
 from howlearn.study import Study
 
@@ -65,7 +65,7 @@ def describe(model: Model) -> dict[str, Any]:
                 }
                 for e in model.experts
             ],
-            "parameters_from": SOURCES[model.source],
+            "parameters_from": model.parameters_from,
             **({"form": model.form} if isinstance(model, Exp4) else {}),
             "bounds": {p.name: [p.lower, p.upper] for p in model.own},
         }

@@ -77,10 +77,10 @@ def select_into(
             "--weights: no candidate is a mixture of strategies; add one, such as --add-model "
             "'exp4(ByShape, ByShapeExc)'"
         )
+    models = with_others(study, models, lambda experts: fit(study, experts, [ALL], threads))
     # A part should not take long, so that little is lost when a run is stopped.
     size = int(min(CHUNK, max(50, WORK // max(1, plan.n_units * len(study.context) // len(study)))))
     run = RunFolder(folder, manifest, fresh)
-    models = with_others(study, models, lambda experts: fit(study, experts, [ALL], threads))
     always = [table for table in TABLES if table not in ("predictions", "future", "weights")]
     names = [*always, "statuses", *(["predictions"] if with_predictions else [])]
     names += ["weights"] if with_weights else []

@@ -15,7 +15,7 @@ from howlearn.criteria import DEFAULT, Criterion, Scores, criterion_named
 from howlearn.errors import HowlearnError
 from howlearn.fitting import Fits, ModelFits, fit
 from howlearn.fitting.run import Progress
-from howlearn.fitting.truncation import Truncation
+from howlearn.fitting.truncation import distinct
 from howlearn.model import Model
 from howlearn.models import Coin
 from howlearn.models.candidates import candidates, check_contexts
@@ -118,11 +118,7 @@ def select(
     elif isinstance(models, Model):
         models = [models]
     criteria = check_criteria(criteria)
-    truncations: list[Truncation] = []
-    for truncation in (t for criterion in criteria for t in criterion.truncations):
-        if truncation not in truncations:
-            truncations.append(truncation)
-    truncations.sort()
+    truncations = distinct(t for criterion in criteria for t in criterion.truncations)
     fits = fit(study, models, truncations, threads, progress)
     return choose(fits, criteria, within)
 

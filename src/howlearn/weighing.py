@@ -12,6 +12,7 @@ from howlearn.model import Model
 from howlearn.models.mixture import Mixture
 from howlearn.selection import Selection
 
+COLUMNS = ("trial", "strategy", "weight", "leads")
 AHEAD = 1e-9  # a strategy leads if its weight is larger than all others by more than this
 
 
@@ -33,6 +34,10 @@ def weights(fits: Fits | Selection) -> pl.DataFrame:
     ['learner', 'model', 'trial', 'strategy', 'weight', 'leads']
     """
     fits = fits.fits if isinstance(fits, Selection) else fits
+    if not isinstance(fits, Fits):
+        raise HowlearnError(
+            f"weights are of fits or a selection, not of {type(fits).__name__}: see howlearn.fit"
+        )
     mixtures = [part for part in fits.of.values() if is_weighted(part.model)]
     if not mixtures:
         raise HowlearnError(
@@ -46,6 +51,9 @@ def weights(fits: Fits | Selection) -> pl.DataFrame:
             assert isinstance(part.model, Mixture)
             q = np.exp(log_weights(fits.study, i, part.model, part.theta[i, j]))
             n, k = q.shape
+            # Where learning starts anew, nobody leads.
+            starts = np.flatnonzero(fits.study[i].reset[1:]) + 1
+            first = np.concatenate([leader(block) for block in np.split(q, starts)])
             frames.append(
                 fits.study.labels[np.full(n * k, i)].hstack(
                     [
@@ -53,7 +61,7 @@ def weights(fits: Fits | Selection) -> pl.DataFrame:
                         pl.Series("trial", np.repeat(np.arange(1, n + 1), k)),
                         pl.Series("strategy", part.model.strategies * n, pl.String),
                         pl.Series("weight", q.reshape(-1)),
-                        pl.Series("leads", (leader(q)[:, None] == np.arange(k)).reshape(-1)),
+                        pl.Series("leads", (first[:, None] == np.arange(k)).reshape(-1)),
                     ]
                 )
             )
@@ -77,7 +85,9 @@ def leaders(frame: pl.DataFrame) -> pl.DataFrame:
 
     ``trial`` is the first at which the strategy leads, ``before`` the one that led until then.
     """
-    labels = [c for c in frame.columns if c not in ("trial", "strategy", "weight", "leads")]
+    labels = [c for c in frame.columns if c not in COLUMNS]
+    if not {"learner", "model", *COLUMNS} <= set(frame.columns):
+        raise HowlearnError("leaders are found in the table that howlearn.weights gives")
     led = frame.filter("leads").sort("trial", maintain_order=True)
     before = pl.col("strategy").shift(1).over(labels).alias("before")
     first = pl.col("before").is_null() | (pl.col("before") != pl.col("strategy"))
@@ -88,10 +98,16 @@ def leaders(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def averages(frame: pl.LazyFrame) -> pl.DataFrame:
-    """The weights over all learners: mean, quartiles, and the share of learners whom it leads."""
+    """The weights over all learners: mean, quartiles, and the share of learners whom it leads.
+
+    Conditions, that is, labels that differ within a learner, are kept apart.
+    """
     weight = pl.col("weight")
+    labels = [c for c in frame.collect_schema().names() if c not in ("learner", "model", *COLUMNS)]
+    differ = frame.group_by("learner").agg(pl.col(labels).n_unique()).collect() if labels else {}
+    conditions = [c for c in labels if (differ[c] > 1).any()]
     return (
-        frame.group_by("model", "strategy", "trial")
+        frame.group_by(*conditions, "model", "strategy", "trial")
         .agg(
             learners=pl.len(),
             weight=weight.mean(),
@@ -99,6 +115,6 @@ def averages(frame: pl.LazyFrame) -> pl.DataFrame:
             upper_quartile=weight.quantile(0.75, "linear"),
             leads=pl.col("leads").mean(),
         )
-        .sort("model", "strategy", "trial")
+        .sort(*conditions, "model", "strategy", "trial")
         .collect()
     )

@@ -38,11 +38,12 @@ def test_mixtures_compete_and_say_where_parameters_came_from(run: Run, trials: s
     assert counts[GIVEN] == 1
     assert counts[OPEN] == 7
     estimates = pl.read_csv("r/estimates.csv").filter(model=OPEN)
-    assert set(estimates.filter(parameter="eta")["status"]) <= {"own fit", "flat"}
+    assert "own fit" in set(estimates.filter(parameter="eta")["status"])
     assert set(estimates.filter(parameter="theta")["cell"]) == {"all"}
     models = json.loads(Path("r/manifest.json").read_text())["models"]
     described = {model["name"]: model for model in models}
     assert described[GIVEN]["experts"][0]["given"] == {"eta": [0.1]}
+    assert described[GIVEN]["parameters_from"] == "given; not counted"
     assert "counted" in described[OPEN]["parameters_from"]
     # The results can be taken up again.
     ran = run("simulate", "--like", "r", "--model", OPEN, "-o", "doubles.csv")
@@ -120,6 +121,64 @@ def test_parameters_come_from_elsewhere(run: Run, trials: str) -> None:
         assert words in ran.err
 
 
+def test_a_folder_tells_only_of_others_and_of_the_same_models(run: Run, trials: str) -> None:
+    lone = pl.read_csv(trials).filter(pl.col("learner") == 1)
+    lone.write_csv("one.csv")
+    assert run("select", "one.csv", *FIVE_FOUR, "--criterion", "aic", "--out", "one").status == 0
+    mixed = (*FIVE_FOUR, "--model", OPEN, "--criterion", "aic")
+    for source in ("one", "population"):
+        ran = run("select", "one.csv", *mixed, "--experts-from", source, "--out", "x")
+        assert ran.status == 2
+        assert "alone" in ran.err or "one learner only" in ran.err
+        assert not Path("x").exists()
+    ran = run("select", trials, *FIVE_FOUR, "--rule", "exp3", "--criterion", "aic", "--out", "e3")
+    assert ran.status == 0, ran.err
+    ran = run("select", trials, *mixed, "--experts-from", "e3", "--out", "x")
+    assert ran.status == 2
+    assert "is another model there" in ran.err
+
+
+def test_conditions_have_averages_of_their_own(run: Run, trials: str) -> None:
+    frame = pl.read_csv(trials)
+    half = pl.when(pl.col("trial") <= 45).then(pl.lit("early")).otherwise(pl.lit("late"))
+    frame.with_columns(half.alias("part")).write_csv("parts.csv")
+    ran = run("select", "parts.csv", *FIVE_FOUR, "--by", "part", "--model", GIVEN, "--criterion",
+              "aic", "--weights", "--out", "r")  # fmt: skip
+    assert ran.status == 0, ran.err
+    assert "8 sequences" in ran.out
+    mean = pl.read_csv("r/weights-mean.csv")
+    assert set(mean["part"]) == {"early", "late"}
+    assert set(mean["learners"]) == {4}
+
+
+def test_learners_whom_a_strategy_cannot_explain_do_not_end_the_run(run: Run) -> None:
+    """A fitted win-stay-lose-shift may rule actions out."""
+    sure = ("--model", "win-stay-lose-shift", "--set", "win_stay=1", "--set", "lose_shift=1")
+    ran = run("simulate", *FIVE_FOUR, *sure, "--learners", "2", "--trials", "60", "-o", "d.csv")
+    assert ran.status == 0, ran.err
+    models = [
+        word
+        for name in ("win-stay-lose-shift", "exp4(win-stay-lose-shift)",
+                     "exp4(win-stay-lose-shift, ByShape)")
+        for word in ("--model", name)
+    ]  # fmt: skip
+    ran = run("select", "d.csv", *FIVE_FOUR, *models, "--criterion", "holdout", "--criterion",
+              "aic", "--out", "r")  # fmt: skip
+    assert ran.status == 0, ran.err
+    scores = pl.read_csv("r/scores.csv").sort("learner", "criterion")
+    alone = scores.filter(model="win-stay-lose-shift")["log_likelihood"].to_numpy()
+    same = scores.filter(model="exp4(win-stay-lose-shift)")["log_likelihood"].to_numpy()
+    assert same == pytest.approx(alone, abs=1e-9)
+
+
+def test_brackets_are_seen(run: Run, trials: str) -> None:
+    ran = run("select", trials, *FIVE_FOUR, "--model", GIVEN, "--criterion", "aic", "--out", "r")
+    assert "ByPattern[eta=0.1]" in ran.out
+    ran = run("select", trials, *FIVE_FOUR, "--model", OPEN, "--model",
+              "exp4(ByPatternExc, ByPattern)", "--criterion", "aic", "--out", "s")  # fmt: skip
+    assert "are the same model" in ran.err
+
+
 def test_recover_says_what_is_found_again(run: Run) -> None:
     models = ("--model", "exp4(ByPattern[eta=0.1])", "--model", GIVEN)
     options = ("--learners", "6", "--trials", "60", "--criterion", "aic", "--out", "rec")
@@ -130,5 +189,11 @@ def test_recover_says_what_is_found_again(run: Run) -> None:
     assert pl.read_csv("rec/recovery.csv")["parameter"].to_list() == ["theta"]
     assert Path("rec/confusion.svg").exists()
     assert run("recover", *FIVE_FOUR, *models, *options).status == 2  # another run's folder
+    zero = ("--model", "exp4(ByShape, Coin[p(A)=1])")
+    for command in ("recover", "calibrate"):
+        ran = run(command, *FIVE_FOUR, *zero, "--out", "none")
+        assert ran.status == 2
+        assert "probability 0" in ran.err
+        assert not Path("none").exists()
     ran = run("calibrate", *FIVE_FOUR, *models, "--learners", "3", "--trials", "30", "--out", "c")
     assert ran.status == 0, ran.err

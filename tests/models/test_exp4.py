@@ -211,12 +211,26 @@ def test_what_cannot_be_is_refused() -> None:
         ([Exp4([PATTERN])], "mixture itself"),
         (["ByShape"], "an expert is a model"),
         ([QLearning], "give a model"),
+        (None, "list of experts"),
+        ([Expert(PATTERN, {"eta": 0.1}), Expert(PATTERN, {"eta": [0.1, 0.1]})], "identical"),
+        ([FixedPolicy("a", {"A": 0.5, "B": 0.5}), FixedPolicy("b", {"A": 0.5, "B": 0.5})], "same"),
+        (
+            [
+                Expert(QLearning(), {"alpha": 0.1, "beta": 1}),
+                Expert(QLearning(), {"beta": 1, "alpha": 0.1}),
+            ],
+            "identical",
+        ),
     ):
         with pytest.raises(HowlearnError, match=words):
             Exp4(experts)
     renamed = model_of(PATTERN.partition.cells, GradientBandit(), name="other name")
     with pytest.raises(HowlearnError, match="which are the same"):
         Exp4([PATTERN, renamed])
+    with pytest.raises(HowlearnError, match="given by name"):
+        Expert(PATTERN, 0.1)
+    with pytest.raises(HowlearnError, match="a number, or one per cell"):
+        Expert(PATTERN, {"eta": "fast"})
     with pytest.raises(HowlearnError, match="come from training, joint, population"):
         Exp4([PATTERN, PATTERN_EXC], source="nowhere")
     with pytest.raises(HowlearnError, match="gain or loss"):
@@ -240,7 +254,7 @@ def test_an_expert_that_rules_an_action_out_is_named() -> None:
     with pytest.raises(HowlearnError) as caught:
         fit(study, [Exp4([Expert(PATTERN, {"eta": 0.1}), sure])])
     text = str(caught.value)
-    for words in ("expert sure", "action B", "trial 1 ", "learner 1", "rho = 0.", "Assumption 4"):
+    for words in ("expert sure", "action B", "trial 1 ", "learner 1", "rho = 0.5", "Assumption 4"):
         assert words in text
     by_context = {c: {"A": 0.5, "B": 0.5} for c in TASK.contexts}
     by_context[TASK.contexts[3]] = {"A": 0.0, "B": 1.0}

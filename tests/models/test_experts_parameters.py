@@ -39,7 +39,8 @@ def test_what_is_fitted_is_counted(study: Study) -> None:
     counts = {name: part.n_parameters[0] for name, part in fits.of.items()}
     assert counts == {GIVEN.name: 1, TRAINING.name: 7, POPULATION.name: 1}
     assert [m.n_parameters(2) for m in (GIVEN, TRAINING, POPULATION)] == [1, 7, 1]
-    assert set(_words(fits.of[TRAINING.name])[1:]) == {"own fit"}
+    # What is to be said of an expert's own fit is still said.
+    assert set(_words(fits.of[TRAINING.name])[1:]) == {"own fit", "at lower bound"}
     assert set(_words(fits.of[POPULATION.name])[1:]) == {"from others"}
     mixed = Exp4([Expert(PATTERN, {"eta": 0.05}), PATTERN_EXC])
     assert fit(study, [mixed]).of[mixed.name].n_parameters[0] == 5

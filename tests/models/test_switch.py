@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from howlearn.engine.layout import Statuses
 from howlearn.errors import HowlearnError
 from howlearn.fitting import fit
 from howlearn.fitting.replay import log_probabilities, weights
-from howlearn.models import Coin, Expert, Switch
+from howlearn.models import Coin, Expert, FixedPolicy, Switch
 from howlearn.simulation import simulate
 from howlearn.task import Task
 from studies import random_trials, study_of
@@ -68,6 +69,14 @@ def test_joint_fits_are_never_worse_than_plug_in_fits() -> None:
     better = fits.of[joint.name].log_likelihood - fits.of[plug_in.name].log_likelihood
     assert better.min() > -1e-9
     assert better.max() > 0.01
+
+
+def test_without_a_difference_there_is_no_switch() -> None:
+    study = study_of(random_trials(1, 30))
+    same = Switch(Expert(Coin(), {"p(A)": 0.6}), FixedPolicy("p", {"A": 0.6, "B": 0.4}))
+    part = fit(study, [same], [0.5, 1.0]).of[same.name]
+    assert part.theta.reshape(-1).tolist() == [31.0, 31.0]
+    assert set(part.status.reshape(-1).tolist()) == {int(Statuses.FLAT)}
 
 
 def test_a_change_point_counts_as_three_parameters() -> None:

@@ -15,6 +15,8 @@ from howlearn.calibration.design import Design
 from howlearn.calibration.recovery import estimates_of
 from howlearn.errors import HowlearnError
 from howlearn.fitting import Fits, fit
+from howlearn.fitting.population import asks_others
+from howlearn.fitting.run import check
 from howlearn.fitting.truncation import ALL
 from howlearn.model import Model
 
@@ -81,6 +83,17 @@ def check_splits(splits: Sequence[float]) -> None:
         raise HowlearnError(
             f"splits are larger than 0 and smaller than 1, each given once, not {list(splits)}"
         )
+
+
+def check_candidates(design: Design, models: Sequence[Model]) -> None:
+    """Refuse candidates that cannot be fitted to such learners, before any folder is made."""
+    if design.learners < 2 and any(asks_others(model) for model in models):
+        raise HowlearnError(
+            "source=population takes the strategies' parameters from other learners: simulate at "
+            "least two of every model"
+        )
+    study, _ = design.simulate(0, 0, 0, 1)
+    check(study, models)
 
 
 def contests(

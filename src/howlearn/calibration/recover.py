@@ -15,7 +15,7 @@ from howlearn.calibration.errors import standard_error
 from howlearn.calibration.recovery import recovery
 from howlearn.criteria import DEFAULT, Criterion
 from howlearn.fitting import Fits, fit
-from howlearn.fitting.truncation import ALL, Truncation
+from howlearn.fitting.truncation import ALL, distinct
 from howlearn.model import Model
 from howlearn.selection import check_criteria, choose
 from howlearn.simulation import Parameters
@@ -69,20 +69,21 @@ class Recovery:
 
 def recover(
     task: Task | str,
-    models: Sequence[Model] | None = None,
+    models: Sequence[Model | str] | None = None,
     parameters: Parameters | Mapping[str, Parameters] | None = None,
     learners: int = ENOUGH,
     trials: int | None = None,
     seed: int = 0,
     *,
-    truths: Sequence[Model] | None = None,
+    truths: Sequence[Model | str] | None = None,
     criteria: Sequence[Criterion | str] = DEFAULT,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Recovery:
     """Simulate learners of every true model, select among the candidates, compare.
 
-    Without ``truths`` every candidate is simulated. ``parameters`` are given as in ``calibrate``.
+    Models may be given by their names. Without ``truths`` every candidate is simulated.
+    ``parameters`` are given as in ``calibrate``.
 
     >>> import howlearn as hl
     >>> result = hl.recover("shepard-1", parameters={"eta": 0.1}, learners=5, trials=60)
@@ -90,10 +91,14 @@ def recover(
     ['criterion', 'true_model', 'selected_model']
     """
     task = Task.load(task) if isinstance(task, str) else task
-    own = models or task.candidates
-    made = tuple(truths) if truths is not None else tuple(own)
+    own = [_found(task, model) for model in models or task.candidates]
+    made = tuple(_found(task, model) for model in truths or own)
     design = TaskDesign(task, made, by_model_name(parameters or {}), learners, trials, seed)
     return recover_design(design, own, criteria, None, threads, progress)
+
+
+def _found(task: Task, model: Model | str) -> Model:
+    return task.model(model) if isinstance(model, str) else model
 
 
 def recover_design(
@@ -107,16 +112,13 @@ def recover_design(
     """Recover the learners of a design; parts that the store has are not computed again."""
     chosen = check_criteria(criteria)
     store = store if store is not None else Memory()
-    wanted: list[Truncation] = [ALL]
-    for truncation in (t for criterion in chosen for t in criterion.truncations):
-        if truncation not in wanted:
-            wanted.append(truncation)
+    wanted = distinct([ALL, *(t for criterion in chosen for t in criterion.truncations)])
     names = [model.name for model in design.truths]
     done, total = 0, len(names) * design.learners
     for part in parts_of(design, (0,)):
         if not store.has(["recovered", "estimates"], part.number):
             study, theta = design.simulate(part.truth, part.stream, part.start, part.stop)
-            fits = fit(study, models, sorted(wanted), threads)
+            fits = fit(study, models, wanted, threads)
             estimates = estimates_of_truth(fits, names[part.truth], theta, part.start)
             store.write(
                 part.number,

@@ -122,6 +122,7 @@ def calibrate(
     howlearn select trials.csv --task five-four --calibration calibration
     """
     from howlearn.calibration.calibrate import calibrate_design, check_calibration
+    from howlearn.calibration.contests import check_candidates
     from howlearn.calibration.folder import OUTPUTS, write_calibration
     from howlearn.cli import show, show_calibration
     from howlearn.cli.parse import parse_numbers
@@ -142,6 +143,7 @@ def calibrate(
     if not like:
         show.default_task(task)
     check_calibration(design, chosen_constants, chosen_splits, goal.value)
+    check_candidates(design, models)
     show.same_models(models)
     for sentence in design.notes:
         show.note(sentence)

@@ -22,7 +22,9 @@ def parse_settings(settings: list[str] | None) -> dict[str, list[Value]]:
     found = parse_settings_by_model(settings)
     if set(found) - {""}:
         raise HowlearnError(
-            f"--set {settings!r}: there is one model only, so a parameter is set by eta=0.03"
+            f"--set {', '.join(settings or [])}: there is one model only, so a parameter is set by "
+            "eta=0.03, or eta=0.03,0.1,… with one value per cell (of all strategies of a mixture, "
+            "one after the other)"
         )
     return found.get("", {})
 

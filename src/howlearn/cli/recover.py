@@ -78,6 +78,7 @@ def recover(
     selected, which one instead, and how far are its estimates from the truth? (howlearn calibrate
     also looks for better constants of the criteria.)
     """
+    from howlearn.calibration.contests import check_candidates
     from howlearn.calibration.design import TaskDesign
     from howlearn.calibration.folder import RECOVERY_OUTPUTS, write_recovery
     from howlearn.calibration.recover import recover_design
@@ -101,6 +102,7 @@ def recover(
     check_models(models)
     truths = tuple(chosen.model(name) for name in truth) if truth else models
     design = TaskDesign(chosen, truths, parse_settings_by_model(settings), learners, trials, seed)
+    check_candidates(design, models)
     show.default_task(task)
     show.unequal(criteria, models, len(chosen.actions))
     manifest = {

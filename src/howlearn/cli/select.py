@@ -306,4 +306,4 @@ def select(
         show.save_charts(lambda: charts.of_weights(out, candidates), out)
     show.summary(summary, criteria, candidates, study, out, within, not (criterion or calibration))
     if weights:
-        show.weights(out, candidates, len(study))
+        show.weights(out, candidates, study)

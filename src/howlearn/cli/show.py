@@ -103,12 +103,19 @@ def default_task(task: str | None) -> None:
 
 def same_models(models: Sequence[Model]) -> None:
     """Say which candidates are one and the same."""
+    from howlearn.models.mixture import Mixture
+
     seen: dict[object, str] = {}
     for model in models:
         units = frozenset(getattr(model, "units", [model.name]))
-        if units in seen:
+        if units in seen and seen[units] != model.name:
             note(f"{seen[units]} and {model.name} are the same model")
         seen.setdefault(units, model.name)
+    mixtures = [model for model in models if isinstance(model, Mixture)]
+    for k, model in enumerate(mixtures):
+        for other in mixtures[:k]:
+            if model.name != other.name and model.is_like(other):
+                note(f"{other.name} and {model.name} are the same model")
 
 
 def unequal(criteria: Sequence[Criterion], models: Sequence[Model], n_actions: int) -> None:
@@ -142,7 +149,7 @@ def summary(
         for criterion in criteria:
             count = result.selected[repr(criterion)][model.name]
             cells.append(f"{count:,}  ({count / result.n_learners:.0%})" if count else "·")
-        listing.add_row(model.name, *cells)
+        listing.add_row(escape(model.name), *cells)
     listing.add_section()
     meaning = {
         "clear": f"clear (ahead by {within:g} nats or more)",
@@ -173,7 +180,7 @@ def summary(
     console.print(f"Tables and manifest: {out}/", soft_wrap=True)
 
 
-def weights(out: Path, candidates: Sequence[Model], n_sequences: int) -> None:
+def weights(out: Path, candidates: Sequence[Model], study: Study) -> None:
     """When the leading strategy changes, of each mixture."""
     import polars as pl
 
@@ -181,6 +188,7 @@ def weights(out: Path, candidates: Sequence[Model], n_sequences: int) -> None:
     from howlearn.weighing import is_weighted
 
     frame = read_table(out, "leaders")
+    n_sequences, several = len(study), len(set(study.learners)) < len(study)
     by = [c for c in frame.columns if c not in ("trial", "strategy", "before")]
     for model in candidates:
         mine = frame.filter(pl.col("model") == model.name)
@@ -189,15 +197,13 @@ def weights(out: Path, candidates: Sequence[Model], n_sequences: int) -> None:
             continue
         last = changes.group_by(by, maintain_order=True).agg(pl.col("trial").last())["trial"]
         text = f"{escape(model.name)}: the leading strategy changes for {len(last):,} of "
-        text += _many(n_sequences, "learner")
+        text += _many(n_sequences, "sequence" if several else "learner")
         if len(last):
             low, middle, high = (last.quantile(q, "linear") for q in (0.25, 0.5, 0.75))
             text += f", for the last time at trial {middle:.0f} (median; "
             text += f"quartiles {low:.0f} and {high:.0f})"
         console.print(text + ".", soft_wrap=True)
-    console.print(
-        f"Weights by trial: {out}/weights.csv, weights-mean.csv, leaders.csv, weights.svg"
-    )
+    console.print(f"Weights by trial, their means, changes of the lead, and charts: {out}/")
 
 
 def save_charts(charts: Callable[[], Mapping[str, Chart]], folder: Path) -> None:

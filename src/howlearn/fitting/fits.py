@@ -18,7 +18,8 @@ STATUSES = {
     "ok": "the best value lies inside the bounds",
     "at lower bound": "the data favour the smallest value allowed: a rate of 0 is no learning",
     "at upper bound": "the best value would lie beyond the largest one allowed; --max-rate raises "
-    "that of a bandit's rate, and a wide bound favours finer partitions",
+    "that of a bandit's rate (max_rate= that of exp4's theta), and a wide bound favours finer "
+    "partitions",
     "capped": "a choice was so improbable under this fit that the update of Exp3 had to be capped",
     "unstable": "the likelihood has a spike here, and a rate 0.1% off explains the choices far "
     "worse; where the feedback is a loss such spikes mean little, and others may have been missed",

@@ -40,6 +40,9 @@ class MixturePlan:
         setting = setting_of(study)
         advisors = {m.name: Advisor(m, study.contexts, study.actions, setting) for m in models}
         for model in models:
+            if isinstance(model, Mixture):
+                model.check_given(study.actions)
+                model.values_of_others(study)  # refuses learners who have no others
             _check_positive(study, advisors[model.name])
         return cls(tuple(models), setting, advisors)
 
@@ -56,8 +59,6 @@ def _check_positive(study: Study, advisor: Advisor) -> None:
         return
     pairs = zip(model.experts, advisor.experts, strict=True)
     known = [(e, a) for e, a in pairs if e.given or not a.parameters]
-    for expert, _ in known:
-        expert.values(study.actions)  # refuses what cannot be
     if all(by_cells(expert.model) for expert, _ in known):
         return  # a bandit rules nothing out
     fixed = all(isinstance(expert.model, Coin | FixedPolicy) for expert, _ in known)
@@ -65,14 +66,14 @@ def _check_positive(study: Study, advisor: Advisor) -> None:
         records = records_of(study.part(i, i + 1))
         advice = [a.log_probabilities(records, e.values(study.actions)) for e, a in known]
         names = [model.strategies[model.experts.index(expert)] for expert, _ in known]
-        check_positive(np.stack(advice, axis=1), names, model, study, i)
+        _refuse_zero(np.stack(advice, axis=1), names, model, study, i)
 
 
 def _by_context(known: Sequence[tuple[object, Advisor]]) -> bool:
     return any(advisor.table is not None for _, advisor in known)
 
 
-def check_positive(
+def _refuse_zero(
     advice: Floats, names: Sequence[str], model: Mixture, study: Study, learner: int
 ) -> None:
     """Refuse advice[trial, expert, action] that rules an action out."""
@@ -80,12 +81,12 @@ def check_positive(
         return
     t, k, a = (int(place) for place in np.argwhere(~np.isfinite(advice))[0])
     rho = float(np.exp(advice).sum(axis=1).min())
-    of = "experts" if len(names) == len(model.experts) else "experts with given parameters"
+    of = "experts" if len(names) == len(model.experts) else "experts that are given"
     raise HowlearnError(
         f"{model.name}: expert {names[k]} gives action {study.actions[a]} probability 0 at trial "
         f"{t + 1} of learner {study.learners[learner]}; every expert must leave every action "
-        f"possible (Assumption 4 of the paper: the probabilities that the {of} give to an "
-        f"action add up to at least some rho > 0; found for this learner: rho = {rho:.3g})"
+        f"possible, so that the paper's Assumption 4 holds for every set it belongs to (the {of} "
+        f"give each action probabilities that add up to rho = {rho:.3g} or more here)"
     )
 
 
@@ -159,8 +160,8 @@ class _Work:
         theta = np.concatenate([np.empty((n, m, 0)), *(fit.theta for fit in fits)], axis=2)
         nothing = np.empty((n, m, 0), np.int8)
         status = np.concatenate([nothing, *(fit.status for fit in fits)], axis=2)
-        informed = ~np.isin(status, (Statuses.FLAT, Statuses.UNSEEN))
-        return theta, np.where(informed, Statuses.PLUGGED, status).astype(np.int8)
+        # What is to be said of a fit is still said.
+        return theta, np.where(status == Statuses.OK, Statuses.PLUGGED, status).astype(np.int8)
 
     def _own(self, advisor: Advisor, theta: Floats) -> Best:
         """The mixture's own parameter, the experts' being as they are."""
@@ -187,7 +188,6 @@ class _Work:
             [a.log_probabilities(records, v) for a, v in zip(advisor.experts, each, strict=True)],
             axis=1,
         )
-        check_positive(advice, model.strategies, model, self.study, i)
         return advice[np.arange(len(advice)), :, records.action]
 
     def _counted(self, model: Mixture) -> Ints:

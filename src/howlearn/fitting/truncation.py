@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,16 @@ def sizes_of(n_scored: NDArray[np.int64], truncations: Sequence[Truncation]) -> 
         else:
             columns.append(np.minimum(truncation, n_scored))
     return np.stack(columns, axis=1)
+
+
+def distinct(truncations: Iterable[Truncation]) -> list[Truncation]:
+    """Each of them once, in order; 1 is one trial, and 1.0 all of them.
+
+    >>> distinct([1.0, 0.5, 1, 1.0])
+    [0.5, 1.0, 1]
+    """
+    found = {(isinstance(each, int), each): each for each in truncations}
+    return [found[key] for key in sorted(found, key=lambda key: (key[1], key[0]))]
 
 
 def marks_of(study: Study, sizes: NDArray[np.int64]) -> NDArray[np.int64]:

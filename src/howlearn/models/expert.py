@@ -39,6 +39,11 @@ class Expert:
             )
         if not isinstance(self.model, Model):
             raise HowlearnError(f"an expert is a model, not {self.model!r}")
+        if not isinstance(self.given, Mapping | tuple):
+            raise HowlearnError(
+                f"expert {self.model.name}: parameters are given by name, as in "
+                f"{{'eta': 0.03}}, not as {self.given!r}"
+            )
         if isinstance(self.given, Mapping):
             fixed = tuple((name, self._numbers(name, v)) for name, v in self.given.items())
             object.__setattr__(self, "given", fixed)
@@ -84,15 +89,23 @@ class Expert:
     @property
     def meaning(self) -> object:
         """What decides its advice: two experts that mean the same are one, whatever their names."""
+        one = {k: v[:1] if len(set(v)) == 1 else v for k, v in self.fixed.items()}
+        return self.strategy, one
+
+    @property
+    def strategy(self) -> object:
+        """Its model, whatever its name."""
         model = self.model
         if isinstance(model, PartitionModel):
             rules = model.rules if isinstance(model.rules, tuple) else (model.rules,)
             cells = frozenset(frozenset(cell) for cell in model.partition.cells)
             if len(set(rules)) == 1:
-                return cells, rules[0], model.rates, self.given
+                return cells, rules[0], model.rates
         if isinstance(model, Coin):
-            return Coin, self.given
-        return type(model), vars(model), self.given
+            return Coin
+        if isinstance(model, FixedPolicy):
+            return FixedPolicy, model.meaning
+        return type(model), vars(model)
 
 
 def _short(value: float) -> str:

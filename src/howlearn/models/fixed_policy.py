@@ -31,6 +31,13 @@ class FixedPolicy(Model):
     def __hash__(self) -> int:
         return hash(self.name)
 
+    @property
+    def meaning(self) -> object:
+        """The table, or the one policy that holds in all contexts."""
+        tables = [v for v in self.probabilities.values() if isinstance(v, Mapping)]
+        same = tables and all(table == tables[0] for table in tables)
+        return dict(tables[0]) if same else self.probabilities
+
     def log_table(self, contexts: Sequence[str], actions: Sequence[str]) -> NDArray[np.float64]:
         """Log-probabilities [context, action], checked."""
         rows = [self._row(context, actions) for context in contexts]
@@ -50,7 +57,10 @@ class FixedPolicy(Model):
                 f"policy {self.name} has probabilities for {', '.join(map(str, policy))}{where}; "
                 f"the actions are {', '.join(actions)}"
             )
-        row = [float(policy[action]) for action in actions]  # pyright: ignore[reportArgumentType]
+        given = [policy[action] for action in actions]
+        row = [float(p) for p in given if isinstance(p, int | float)]
+        if len(row) < len(given):
+            raise HowlearnError(f"the probabilities of policy {self.name}{where} are no numbers")
         if not all(p >= 0 for p in row) or abs(sum(row) - 1.0) > TOLERANCE:
             raise HowlearnError(
                 f"the probabilities of policy {self.name}{where} are {row}: they must be 0 or more "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -41,6 +41,7 @@ class Mixture(Model, ABC):
     # With source "population": for every learner the parameters that are not given, and under ""
     # those of anybody else.
     of_others: Mapping[str, Floats] | None = field(default=None, compare=False, kw_only=True)
+    origin: str = field(default="", compare=False, kw_only=True)  # of these, in words
 
     kind: ClassVar[str]  # as it is typed
     # Its own parameter, none where there is nothing to mix; for how many it counts in D.
@@ -51,6 +52,8 @@ class Mixture(Model, ABC):
 
     def __post_init__(self) -> None:
         given = [self.experts] if isinstance(self.experts, Model | Expert) else self.experts
+        if not isinstance(given, Iterable) or isinstance(given, str):
+            raise HowlearnError(f"{self.kind} needs a list of experts, not {given!r}")
         experts = tuple(e if isinstance(e, Expert) else Expert(e) for e in given)
         object.__setattr__(self, "experts", experts)
         if not experts:
@@ -71,13 +74,26 @@ class Mixture(Model, ABC):
                 )
         if not any(expert.fitted for expert in experts):
             object.__setattr__(self, "source", "training")  # there is nothing left to find
-        for k, expert in enumerate(experts):
-            for other in experts[:k]:
-                if expert.meaning == other.meaning:
-                    same = f"{other.name} and {expert.name}, which are the same"
-                    if other.name == expert.name:
-                        same = f"{other.name} twice"
-                    raise HowlearnError(f"{self.name}: two experts are identical: {same}")
+        self._refuse_identical([expert.meaning for expert in experts])
+
+    def _refuse_identical(self, meanings: Sequence[object]) -> None:
+        for k, meaning in enumerate(meanings):
+            if meaning in meanings[:k]:
+                one, other = self.experts[meanings.index(meaning)].name, self.experts[k].name
+                same = f"{one} twice" if one == other else f"{one} and {other}, which are the same"
+                raise HowlearnError(f"{self.name}: two experts are identical: {same}")
+
+    def check_given(self, actions: Sequence[str]) -> None:
+        """Refuse given parameters that cannot be, now that the actions are known."""
+        given = [expert.values(actions).tolist() for expert in self.experts]
+        meanings = [(expert.strategy, expert.fitted) for expert in self.experts]
+        self._refuse_identical([*zip(meanings, given, strict=True)])
+
+    def is_like(self, other: Mixture) -> bool:
+        """Whether two mixtures are one, whatever their names and the order of their experts."""
+        mine, theirs = ([e.meaning for e in each.experts] for each in (self, other))
+        same = (self.kind, self.settings) == (other.kind, other.settings)
+        return same and len(mine) == len(theirs) and all(each in theirs for each in mine)
 
     @cached_property
     def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -133,9 +149,9 @@ class Mixture(Model, ABC):
             done += size
         return theta[: len(self.own)], each
 
-    def known_from(self, values: Mapping[str, Floats]) -> Mixture:
+    def known_from(self, values: Mapping[str, Floats], origin: str = "") -> Mixture:
         """The same with every learner's parameters, as the other learners tell them."""
-        return self._with(of_others=values)
+        return self._with(of_others=values, origin=origin)
 
     def from_source(self, source: Source) -> Mixture:
         """The same with another source of the experts' parameters."""
@@ -154,7 +170,23 @@ class Mixture(Model, ABC):
         if self.of_others is None or not study.learners:
             return np.empty((len(study), 0))  # all are given
         usual = self.of_others[""]
-        return np.stack([self.of_others.get(name, usual) for name in study.learners])
+        found = np.stack([self.of_others.get(name, usual) for name in study.learners])
+        alone = np.flatnonzero(np.isnan(found).any(axis=1))
+        if len(alone):
+            raise HowlearnError(
+                f"{self.name}: what is known of the strategies' parameters comes from learner "
+                f"{study.learners[alone[0]]} alone, who is to be explained; source=training or "
+                "source=joint needs no others"
+            )
+        return found
+
+    @property
+    def parameters_from(self) -> str:
+        """Where the experts' parameters come from, in words."""
+        if not any(expert.fitted for expert in self.experts):
+            return "given; not counted"
+        source = self.origin or SOURCES[self.source]
+        return f"given, or {source}" if any(e.given for e in self.experts) else source
 
     @abstractmethod
     def feedback(

@@ -27,6 +27,13 @@ def is_mixture(text: str) -> bool:
     return _CALL.fullmatch(text.strip()) is not None
 
 
+def refuse_open(text: str) -> None:
+    """Refuse the text of a mixture whose parenthesis is not closed."""
+    kind, bracket, _ = text.partition("(")
+    if bracket and kind.strip().lower() in KINDS and not text.rstrip().endswith(")"):
+        raise HowlearnError(f"{text}: the parenthesis after {kind.strip()} is not closed")
+
+
 def mixture_named(text: str, find: Callable[[str], Model]) -> Mixture:
     """The mixture that a text names; ``find`` gives the model that the text of an expert names.
 
@@ -100,6 +107,8 @@ def _expert(text: str, find: Callable[[str], Model]) -> Expert:
         key, equals, values = (word.strip() for word in part.rpartition("="))
         if not equals or not key:
             raise HowlearnError(f"expert {text}: {part} is no parameter such as eta=0.03")
+        if key in given:
+            raise HowlearnError(f"expert {text}: {key} is given twice")
         given[key] = [_number(value, f"expert {text}: {key}") for value in values.split("/")]
     if not given:
         raise HowlearnError(f"expert {text}: the brackets hold no parameter such as eta=0.03")

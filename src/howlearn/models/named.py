@@ -15,7 +15,7 @@ from howlearn.models.candidates import one_rate_versions
 from howlearn.models.coin import Coin
 from howlearn.models.field import FIELD, field_model
 from howlearn.models.lapse import Lapse
-from howlearn.models.mixture_named import is_mixture, mixture_named
+from howlearn.models.mixture_named import is_mixture, mixture_named, refuse_open
 from howlearn.models.own import own_model
 from howlearn.models.partition_model import PartitionModel, Rates
 from howlearn.models.stickiness import Stickiness
@@ -54,6 +54,8 @@ def model_named(
     if is_mixture(name):
         return mixture_named(name, lambda each: model_named(models, each, whose, n_features))
     base, plus, last = name.rpartition("+")
+    if not (plus and last.strip() in ADJUSTMENTS):
+        refuse_open(name)
     if plus and last.strip() in ADJUSTMENTS:
         return ADJUSTMENTS[last.strip()]().__radd__(
             model_named(models, base.strip(), whose, n_features)

@@ -14,6 +14,7 @@ from howlearn.models.mixture import Best, Floats, Ints, Mixture, Source, Trials
 from howlearn.rule import Parameter
 
 LONGEST = 1e9  # trials
+LEVEL = 1e-9  # nats; trials that differ less are equally good
 
 
 @dataclass(frozen=True, repr=False, init=False)
@@ -51,7 +52,11 @@ class Switch(Mixture):
     def feedback(
         self, reward: Floats, learned: NDArray[np.bool_], extent: tuple[float, float]
     ) -> Floats:
-        return np.zeros(len(reward))  # the switch does not learn
+        return np.zeros(len(reward))  # it does not learn when to switch
+
+    def is_like(self, other: Mixture) -> bool:
+        ordered = [e.meaning for e in self.experts] == [e.meaning for e in other.experts]
+        return ordered and super().is_like(other)
 
     def blend(self, own: Floats, advice: Floats, trials: Trials) -> tuple[Floats, Floats]:
         second = self._second(own, len(advice))
@@ -85,8 +90,11 @@ class Switch(Mixture):
                 # at[k]: the first chooses the first k trials
                 at = upto[: mark + 1, 0] + upto[mark, 1] - upto[: mark + 1, 1]
                 k = int(np.argmax(at))
-                if at[mark] >= at[k]:
-                    k = mark
+                for end in (0, mark):  # no switch at all, rather than one by rounding
+                    if at[end] >= at[k] - LEVEL:
+                        k = end
+                if np.max(at) - np.min(at) < LEVEL:
+                    status[i, j] = Statuses.FLAT
                 value[i, j] = at[k]
                 never = k == mark
                 theta[i, j] = n + 1 if never else k + 1

@@ -64,10 +64,12 @@ def of_weights(folder: Path, models: Sequence[Model]) -> dict[str, Chart]:
     names = [m.name for m in mixtures]
     strategies = [*dict.fromkeys(name for m in mixtures for name in m.strategies)]
     mean = read_table(folder, "weights-mean")
+    changes = read_table(folder, "leaders")
     first = read_table(folder, "weights").filter(pl.col("model") == names[0])
+    own = changes.filter(pl.col("model") == names[0])
     return {
-        "weights": figures.average_weights(mean, names, strategies),
-        "weights-learners": figures.learners_weights(first, names[0], mixtures[0].strategies),
+        "weights": figures.average_weights(mean, changes, names, strategies),
+        "weights-learners": figures.learners_weights(first, own, names[0], mixtures[0].strategies),
     }
 
 

@@ -8,44 +8,80 @@ import polars as pl
 
 from howlearn.report import lines
 from howlearn.report.scale import spanning
-from howlearn.report.style import Chart, colours, finished, labels, nothing
+from howlearn.report.style import GREY, Chart, colours, finished, labels, nothing
+from howlearn.weighing import COLUMNS
 
+AVERAGED = ("model", "strategy", "trial", "learners", "weight", "lower_quartile", "upper_quartile",
+            "leads")  # fmt: skip
 MANY = 24  # learners with a panel of their own
 POINTS = 200  # of a line
 
 
-def average_weights(frame: pl.DataFrame, models: Sequence[str], strategies: Sequence[str]) -> Chart:
-    """The mean weight of every strategy against the trial, with the learners' quartiles."""
+def average_weights(
+    frame: pl.DataFrame, changes: pl.DataFrame, models: Sequence[str], strategies: Sequence[str]
+) -> Chart:
+    """The mean weight of every strategy against the trial, with the learners' quartiles.
+
+    ``changes`` is the table of ``leaders``: where the lead changes, for most learners, is marked.
+    """
     question = "Which strategies are followed, and when?"
     if frame.is_empty():
         return nothing(question)
-    written = labels(models)
+    written = labels(models, longest=60)
+    conditions = [c for c in frame.columns if c not in AVERAGED]
+    panel = frame["model"].replace_strict(written)
+    for condition in conditions:
+        panel = panel + " · " + frame[condition].cast(pl.String)
+    # Of weights that are 0 or 1 the quartiles are so too, and show nothing.
+    graded = ~frame["lower_quartile"].is_in([0.0, 1.0]) | ~frame["upper_quartile"].is_in([0.0, 1.0])
+    graded &= ~frame["model"].str.starts_with("switch")
     curves = _curves(frame, strategies).with_columns(
-        panel=frame["model"].replace_strict(written),
-        low=frame["lower_quartile"],
-        high=frame["upper_quartile"],
+        panel=panel,
+        low=pl.when(graded).then(frame["lower_quartile"]).otherwise(frame["weight"]),
+        high=pl.when(graded).then(frame["upper_quartile"]).otherwise(frame["weight"]),
     )
-    note = "Weight of each strategy, mean over learners; the band holds the middle half of them."
-    return _drawn(curves, [*written.values()], question, note, (300, 200), columns=2)
+    note = (
+        "Weight of each strategy, mean over learners; the band holds the middle half of them. "
+        "Dotted: the trial at which the leading strategy changes for the last time, median."
+    )
+    rules = []
+    if not conditions:
+        for name, text in written.items():
+            last = _last_changes(changes.filter(pl.col("model") == name))
+            rules += [(text, last.median())] if len(last) else []
+    panels = panel.unique(maintain_order=True).to_list()
+    return _drawn(curves, rules, panels, question, note, (300, 200), columns=2)
 
 
-def learners_weights(frame: pl.DataFrame, model: str, strategies: Sequence[str]) -> Chart:
-    """The weights of one mixture, a panel per learner."""
+def learners_weights(
+    frame: pl.DataFrame, changes: pl.DataFrame, model: str, strategies: Sequence[str]
+) -> Chart:
+    """The weights of one mixture, a panel per learner, with the changes of the lead."""
     frame = frame.with_columns(learner=_sequence(frame))
     names = frame["learner"].unique(maintain_order=True).to_list()
     question = f"Which strategy does each learner follow, by {model}?"
     shown = names[:MANY]
     frame = frame.filter(pl.col("learner").is_in(shown))
     curves = _curves(frame, strategies).with_columns(panel=frame["learner"])
-    note = "Weight of each strategy, trial by trial."
+    note = "Weight of each strategy, trial by trial. Dotted: the leading strategy changes."
+    changes = changes.with_columns(learner=_sequence(changes))
+    changes = changes.filter(pl.col("before").is_not_null(), pl.col("learner").is_in(shown))
+    rules = [*changes.select("learner", "trial").iter_rows()]
     if len(names) > MANY:
         note += f" The first {MANY} of {len(names):,} learners."
-    return _drawn(curves, shown, question, note, (130, 70), columns=4)
+    return _drawn(curves, rules, shown, question, note, (130, 70), columns=4)
+
+
+def _last_changes(changes: pl.DataFrame) -> pl.Series:
+    """Of every learner whose leading strategy changed: the last trial at which it did."""
+    by = [c for c in changes.columns if c not in ("trial", "strategy", "before")]
+    changed = changes.filter(pl.col("before").is_not_null())
+    return changed.group_by(by, maintain_order=True).agg(pl.col("trial").last())["trial"]
 
 
 def _sequence(frame: pl.DataFrame) -> pl.Series:
     """A name for every sequence of trials: the learner's, with its conditions where they differ."""
-    own = [c for c in frame.columns if c not in ("model", "trial", "strategy", "weight", "leads")]
+    own = [c for c in frame.columns if c not in ("model", "before", *COLUMNS)]
     learner = frame["learner"].cast(pl.String)
     if frame.select(own).n_unique() == learner.n_unique():
         return learner
@@ -71,6 +107,7 @@ def _curves(frame: pl.DataFrame, strategies: Sequence[str]) -> pl.DataFrame:
 
 def _drawn(
     curves: pl.DataFrame,
+    rules: Sequence[tuple[str, float]],
     panels: Sequence[str],
     question: str,
     note: str,
@@ -84,4 +121,9 @@ def _drawn(
     y = lines.share_axis("weight", height)
     labelled = panels if columns == 2 else panels[min(columns, len(panels)) - 1 :][:1]
     parts = [curves, *(p for name in labelled for p in lines.end_labels(curves, x, y, name))]
+    marks = [
+        {"panel": name, "x": at, "x2": at, "y": 0.0, "y2": 1.0, "colour": GREY}
+        for name, at in rules
+    ]
+    parts += [lines.rows("rule", marks)] if marks else []
     return finished(lines.drawing(parts, x, y, panels, columns), question, note, 600)

@@ -125,7 +125,7 @@ class ModelTable(_Table):
     source: Literal["training", "joint", "population"] | None = Field(
         None, description='"training", "joint" or "population"'
     )
-    parameters: dict[Name, dict[str, Number | list[Number]]] = Field(
+    parameters: dict[Name, dict[str, Any]] = Field(
         {}, description="for experts, a table such as {ByPattern = {eta = 0.03}}"
     )
 

@@ -22,6 +22,8 @@ def build_mixture(table: ModelTable, models: Sequence[PartitionModel], n_feature
     """A mixture of these models, as the file describes it."""
     experts = []
     names = table.experts or []
+    if table.source is not None and names and all(table.parameters.get(name) for name in names):
+        raise HowlearnError("all parameters are given, so that a source for them is not needed")
     for name in table.parameters:
         if name not in names:
             raise HowlearnError(
@@ -29,10 +31,7 @@ def build_mixture(table: ModelTable, models: Sequence[PartitionModel], n_feature
                 f"({', '.join(names) or 'none'})"
             )
     for name in names:
-        given = {
-            key: value if isinstance(value, list) else [value]
-            for key, value in table.parameters.get(name, {}).items()
-        }
+        given = table.parameters.get(name, {})
         experts.append(Expert(_model(name, models, n_features), given))
     settings: dict[str, Any] = {"label": table.name}
     if table.source is not None:
@@ -71,6 +70,11 @@ def _problems(
     for key in NOT_MIXED:
         if getattr(table, key):
             yield (key,), 'stands in a mixture; allowed: only where kind = "partition"'
+            return
+    mixtures = [each.name for each in task.models or [] if each.kind != "partition"]
+    for name in table.experts or []:
+        if name in mixtures:
+            yield ("experts",), f"{name} is a mixture itself; allowed: models that are none"
             return
     if table.experts is None:
         yield ("experts",), "missing; needed: a list of models"

@@ -27,7 +27,7 @@ LARGEST = 1e6  # of ξ/π in an update: beyond it the weights are 0 and 1 to dou
 FLAT = 1e-9  # nats; a likelihood that varies less than this holds no information
 EXACT = 1e-17  # of the log-likelihood: how far an optimum may lie from the true one
 CLOSE = 3.0  # nats; tops of the grid that are this close to the best are climbed too
-OK, AT_LOWER, AT_UPPER, CAPPED, IS_FLAT, UNSEEN = 0, 1, 2, 3, 5, 6  # layout.Statuses
+OK, AT_LOWER, AT_UPPER, CAPPED, IS_FLAT, UNSEEN, BROKEN = 0, 1, 2, 3, 5, 6, 8  # layout.Statuses
 
 
 @njit(**FLAGS)
@@ -36,8 +36,10 @@ def prepared(advice):
     likely, largest = np.empty_like(advice), np.empty(len(advice))
     for t in range(len(advice)):
         largest[t] = np.max(advice[t])
+        # What no strategy can explain makes the likelihood 0, and tells nothing about the weights.
         for k in range(advice.shape[1]):
-            likely[t, k] = exp(advice[t, k] - largest[t])
+            relative = advice[t, k] - largest[t] if largest[t] > -np.inf else 0.0
+            likely[t, k] = exp(max(relative, -1e9))
     return likely, largest
 
 
@@ -221,6 +223,8 @@ def fit(offsets, advice, feedback, flags, marks, seen, nodes, scale, u, value, r
             status[i, j] = OK
             if seen[i, j] == 0:
                 status[i, j] = UNSEEN
+            elif highest == -np.inf:
+                status[i, j] = BROKEN
             elif highest - np.min(grid) < FLAT:
                 status[i, j] = IS_FLAT
             else:
@@ -243,7 +247,7 @@ def fit(offsets, advice, feedback, flags, marks, seen, nodes, scale, u, value, r
             value[i, j] = total
             if stop < len(likely):
                 value[i, j], _, _ = slope(likely, largest, f, kept, stop, rate)
-            rest[i, j] = total - value[i, j]
+            rest[i, j] = total - value[i, j] if total > -np.inf else total
             if capped and status[i, j] < IS_FLAT:
                 status[i, j] = CAPPED
 
@@ -262,8 +266,8 @@ def blend(advice, action, feedback, flags, rate, log_q, log_pi):
             log_q[t, k] = h[k] - log_total
         for a in range(n_actions):
             log_pi[t, a] = blended(h, log_total, advice[t, :, a])
-        if flags[t] & LEARNED and feedback[t] != 0.0:
-            chosen = action[t]
+        chosen = action[t]
+        if flags[t] & LEARNED and feedback[t] != 0.0 and log_pi[t, chosen] > -np.inf:
             for k in range(n_experts):
                 y = math.exp(min(advice[t, k, chosen] - log_pi[t, chosen], 700.0))
                 h[k] += rate * feedback[t] * min(y, LARGEST)
@@ -286,6 +290,9 @@ def slopes(advice, slopes, owner, feedback, flags, rate, log_pi, out):
             u[:] = 0.0
         log_total = weigh(h, q)
         log_pi[t] = blended(h, log_total, advice[t])
+        if log_pi[t] == -np.inf:
+            out[t] = 0.0
+            continue
         for k in range(n_experts):
             share[k] = math.exp(h[k] - log_total + advice[t, k] - log_pi[t])
         for p in range(n_own + 1):
