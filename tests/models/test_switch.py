@@ -10,9 +10,10 @@ from howlearn.errors import HowlearnError
 from howlearn.fitting import fit
 from howlearn.fitting.replay import log_probabilities, weights
 from howlearn.models import Coin, Expert, FixedPolicy, Switch
+from howlearn.rules import Exp3, GradientBandit
 from howlearn.simulation import simulate
 from howlearn.task import Task
-from studies import random_trials, study_of
+from studies import model_of, random_trials, study_of
 
 TASK = Task.load("five-four")
 SHAPE, PATTERN = TASK.model("ByShape"), TASK.model("ByPattern")
@@ -77,6 +78,31 @@ def test_without_a_difference_there_is_no_switch() -> None:
     part = fit(study, [same], [0.5, 1.0]).of[same.name]
     assert part.theta.reshape(-1).tolist() == [31.0, 31.0]
     assert set(part.status.reshape(-1).tolist()) == {int(Statuses.FLAT)}
+
+
+def test_a_strategy_that_is_out_of_the_question_costs_no_digits() -> None:
+    """Exp3 with a high rate finds some choices next to impossible: sums of −1e150 and more."""
+    cells = [("x",), ("y",)]
+    wild = model_of(cells, Exp3(), name="wild")
+    calm = model_of(cells, GradientBandit(), name="calm")
+    model = Switch(Expert(calm, {"eta": 0.1}), Expert(wild, {"eta": 1.0}))
+    for seed in range(5):
+        study = study_of(random_trials(seed, 60))
+        part = fit(study, [model], [0.5, 1.0]).of[model.name]
+        by = [log_probabilities(study, 0, m, np.full(2, v)) for m, v in ((calm, 0.1), (wild, 1.0))]
+        first, second = (p[np.arange(60), study[0].action] for p in by)
+        for j, mark in enumerate((30, 60)):
+            every = [first[:k].sum() + second[k:mark].sum() for k in range(mark + 1)]
+            assert part.log_likelihood[0, j] == pytest.approx(max(every), abs=1e-9)
+    joint = Switch(wild, calm, source="joint")
+    fits = fit(study, [joint, Switch(wild, calm)])
+    assert fits.log_likelihood(1.0)[0, 0] >= fits.log_likelihood(1.0)[0, 1] - 1e-9
+
+
+def test_the_probabilities_of_a_coin_are_not_searched() -> None:
+    with pytest.raises(HowlearnError, match="cannot be fitted jointly"):
+        Switch(SHAPE, Coin(), source="joint")
+    assert Switch(SHAPE, Expert(Coin(), {"p(A)": 0.4}), source="joint").n_parameters(2) == 5
 
 
 def test_a_change_point_counts_as_three_parameters() -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from howlearn.engine.layout import Statuses
 from howlearn.engine.tops import JOINT, highest
-from howlearn.engine.whole import Records, Setting
+from howlearn.engine.whole import Records, Setting, Space
 from howlearn.errors import HowlearnError
 from howlearn.fitting.fits import ModelFits
 from howlearn.fitting.joint import JointLikelihood
@@ -90,6 +90,22 @@ def _refuse_zero(
     )
 
 
+VARIED = (1.0, 0.25, 4.0)  # times the plug-in fit: where a joint search starts, besides
+
+
+def _varied(theta: Floats, space: Space, n_own: int) -> Floats:
+    """Starts [learner, mark, start, parameter] around a plug-in fit: slower and faster ones."""
+    lower = np.array([parameter.lower for parameter in space.parameters])
+    upper = np.array([parameter.upper for parameter in space.parameters])
+    starts = []
+    for own in VARIED if n_own else (1.0,):
+        for theirs in VARIED:
+            factor = np.full(theta.shape[2], theirs)
+            factor[:n_own] = own
+            starts.append(np.clip(theta * factor, lower, upper))
+    return np.stack(starts, axis=2)
+
+
 def fit_mixtures(
     study: Study, plan: MixturePlan, marks: Ints, known: dict[str, ModelFits]
 ) -> list[ModelFits]:
@@ -131,10 +147,16 @@ class _Work:
         if several and theta.shape[2] > len(model.own) and model.source == "joint":
             likelihood = JointLikelihood(advisor, self.records, self.study)
             hidden = len(model.own) if model.profiled else 0
-            tops = highest(likelihood, self.marks, self.seen, theta[:, :, None, hidden:], JOINT)
+            guesses = _varied(theta[:, :, hidden:], likelihood.whole, len(model.own) - hidden)
+            tops = highest(likelihood, self.marks, self.seen, guesses, JOINT)
             found = likelihood.ended(tops.theta, self.marks)
-            theta, value, rest = found.theta, found.value, found.rest
-            status = np.concatenate([found.status[:, :, :hidden], tops.status], axis=2)
+            # Never worse than the plug-in fit, whatever rounding does to a search.
+            better = found.value >= best.value
+            theta = np.where(better[..., None], found.theta, theta)
+            ended = np.concatenate([found.status[:, :, :hidden], tops.status], axis=2)
+            status = np.where(better[..., None], ended, status)
+            value = np.where(better, found.value, best.value)
+            rest = np.where(better, found.rest, best.rest)
             agreement = tops.agreement
         owners = model.owners(self.study.actions)
         return ModelFits(

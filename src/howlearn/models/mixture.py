@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from howlearn.errors import HowlearnError
 from howlearn.model import Model
+from howlearn.models.coin import Coin
 from howlearn.models.expert import Expert
 from howlearn.rule import Parameter
 from howlearn.study import Study
@@ -74,7 +75,18 @@ class Mixture(Model, ABC):
                 )
         if not any(expert.fitted for expert in experts):
             object.__setattr__(self, "source", "training")  # there is nothing left to find
+        if self.source == "joint":
+            self._refuse_open_coins()
         self._refuse_identical([expert.meaning for expert in experts])
+
+    def _refuse_open_coins(self) -> None:
+        """The probabilities of a coin add up to 1, which a joint search does not know."""
+        for expert in self.experts:
+            if expert.fitted and isinstance(expert.model, Coin):
+                raise HowlearnError(
+                    f"{self.name}: the probabilities of a coin cannot be fitted jointly; give "
+                    "them, as in Coin[p(A)=0.5], or use source=training"
+                )
 
     def _refuse_identical(self, meanings: Sequence[object]) -> None:
         for k, meaning in enumerate(meanings):
@@ -155,7 +167,9 @@ class Mixture(Model, ABC):
 
     def from_source(self, source: Source) -> Mixture:
         """The same with another source of the experts' parameters."""
-        return self._with(source=source)
+        other = self._with(source=source)
+        other.__post_init__()
+        return other
 
     def _with(self, **changed: object) -> Mixture:
         other = copy(self)

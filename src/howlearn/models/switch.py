@@ -83,12 +83,13 @@ class Switch(Mixture):
         for i in range(len(marks)):
             mine = slice(trials.offsets[i], trials.offsets[i + 1])
             each = np.where(scored[mine, None], advice[mine], 0.0)
-            # upto[t]: of the first t trials, by each expert
-            upto = np.concatenate([np.zeros((1, 2)), np.cumsum(each, axis=0)])
             n = len(each)
+            before = np.concatenate([[0.0], np.cumsum(each[:, 0])])  # by the first, up to a trial
             for j, mark in enumerate(marks[i].tolist()):
-                # at[k]: the first chooses the first k trials
-                at = upto[: mark + 1, 0] + upto[mark, 1] - upto[: mark + 1, 1]
+                # at[k]: the first chooses the first k trials. Sums, no differences: one of the
+                # two may be out of the question, and its sum huge.
+                after = np.concatenate([np.cumsum(each[:mark, 1][::-1])[::-1], [0.0]])
+                at = before[: mark + 1] + after
                 k = int(np.argmax(at))
                 for end in (0, mark):  # no switch at all, rather than one by rounding
                     if at[end] >= at[k] - LEVEL:
@@ -98,7 +99,7 @@ class Switch(Mixture):
                 value[i, j] = at[k]
                 never = k == mark
                 theta[i, j] = n + 1 if never else k + 1
-                rest[i, j] = upto[n, 0 if never else 1] - upto[mark, 0 if never else 1]
+                rest[i, j] = each[mark:, 0 if never else 1].sum()
                 if seen[i, j] == 0:
                     status[i, j] = Statuses.UNSEEN
         return Best(theta, status, value, rest)

@@ -27,7 +27,8 @@ LARGEST = 1e6  # of ξ/π in an update: beyond it the weights are 0 and 1 to dou
 FLAT = 1e-9  # nats; a likelihood that varies less than this holds no information
 EXACT = 1e-17  # of the log-likelihood: how far an optimum may lie from the true one
 CLOSE = 3.0  # nats; tops of the grid that are this close to the best are climbed too
-OK, AT_LOWER, AT_UPPER, CAPPED, IS_FLAT, UNSEEN, BROKEN = 0, 1, 2, 3, 5, 6, 8  # layout.Statuses
+# As in layout.Statuses.
+OK, AT_LOWER, AT_UPPER, CAPPED, UNSTABLE, IS_FLAT, UNSEEN, BROKEN = 0, 1, 2, 3, 4, 5, 6, 8
 
 
 @njit(**FLAGS)
@@ -238,6 +239,11 @@ def fit(offsets, advice, feedback, flags, marks, seen, nodes, scale, u, value, r
                         at, height = climb(likely, largest, f, kept, stop, width, node, last, scale)
                         if height > best:
                             best, u[i, j] = height, at
+                rate = scale * math.sinh(u[i, j])
+                for near in (0.999 * rate, 1.001 * rate):  # a top too narrow to trust
+                    beside, _, _ = slope(likely, largest, f, kept, stop, near)
+                    if beside < best - 1.0:
+                        status[i, j] = UNSTABLE
                 if u[i, j] <= 0.0:
                     status[i, j] = AT_LOWER
                 elif u[i, j] >= nodes[last]:
