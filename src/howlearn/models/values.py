@@ -75,7 +75,7 @@ def parameter_values(model: Model, parameters: Parameters, actions: Sequence[str
     names = list(dict.fromkeys(owner.name for owner in mine))
     for name in [*parameters, *names]:
         if name not in names or name not in parameters:
-            wanted = f"needs a value for {', '.join(names)}, and for nothing else"
+            wanted = f"needs a value for {', '.join(names)}"
             raise HowlearnError(
                 f"model {model.name} {wanted if names else 'has no parameters to set'}; "
                 f"given: {', '.join(parameters) or 'none'}"
