@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.engine.layout import Statuses
-from howlearn.engine.tops import JOINT, highest
+from howlearn.engine.tops import JOINT, ROUGH_JOINT, highest
 from howlearn.engine.whole import Records, Setting, Space
 from howlearn.errors import HowlearnError
 from howlearn.fitting.fits import ModelFits
@@ -148,7 +148,8 @@ class _Work:
             likelihood = JointLikelihood(advisor, self.records, self.study)
             hidden = len(model.own) if model.profiled else 0
             guesses = _varied(theta[:, :, hidden:], likelihood.whole, len(model.own) - hidden)
-            tops = highest(likelihood, self.marks, self.seen, guesses, JOINT)
+            effort = ROUGH_JOINT if getattr(model, "form", "gain") == "loss" else JOINT
+            tops = highest(likelihood, self.marks, self.seen, guesses, effort)
             found = likelihood.ended(tops.theta, self.marks)
             # Never worse than the plug-in fit, whatever rounding does to a search.
             better = found.value >= best.value
