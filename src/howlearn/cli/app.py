@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from inspect import cleandoc
 from typing import Annotated
 
+import click
 import typer
+from typer.core import TyperGroup
 
 from howlearn._version import __version__
 from howlearn.cli.calibrate import calibrate
@@ -17,6 +20,7 @@ from howlearn.cli.recover import recover
 from howlearn.cli.reproduce import reproduce
 from howlearn.cli.select import select
 from howlearn.cli.simulate import simulate
+from howlearn.cli.theory import theory
 
 # Colours and panels cost a tenth of a second; the list of commands does without.
 _quick = len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help")
@@ -28,8 +32,30 @@ def _paragraphs(text: str | None) -> str:
     return "\n\n".join(" ".join(paragraph.splitlines()) for paragraph in paragraphs)
 
 
+COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
+    "Commands": (select, calibrate, recover, plan, simulate, models, demo),
+    "The paper": (theory, reproduce),
+}
+
+
+class _Headed(TyperGroup):
+    """The list of commands under headings, without the cost of colours."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for heading, commands in COMMANDS.items():
+            known = [
+                (command.__name__, self.get_command(ctx, command.__name__)) for command in commands
+            ]
+            limit = formatter.width - 6 - max(len(name) for name, _ in known)
+            with formatter.section(heading):
+                formatter.write_dl(
+                    [(name, each.get_short_help_str(limit)) for name, each in known if each]
+                )
+
+
 app = typer.Typer(
     name="howlearn",
+    cls=_Headed,
     help="Find the model that best explains how an individual learns, from trial-by-trial choices "
     "and rewards, and say how sure one may be.\n\n"
     "Start with:    howlearn select trials.csv --task five-four --out results\n\n"
@@ -41,8 +67,9 @@ app = typer.Typer(
     rich_markup_mode=None if _quick else "rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (select, calibrate, recover, plan, simulate, models, demo, reproduce):
-    app.command(help=_paragraphs(command.__doc__))(command)
+for heading, commands in COMMANDS.items():
+    for command in commands:
+        app.command(help=_paragraphs(command.__doc__), rich_help_panel=heading)(command)
 
 
 def _version(wanted: bool) -> None:

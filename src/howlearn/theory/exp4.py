@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from howlearn.errors import HowlearnError
 from howlearn.rule import Form
+from howlearn.theory.quantity import Quantity
 
 
 class Exp4Bounds(NamedTuple):
@@ -42,6 +43,29 @@ def exp4_bounds(
         return Exp4Bounds(0, -math.inf)
     scale = math.log(n_experts * horizon / (epsilon**2 * math.sqrt(n_trials)))
     return Exp4Bounds(horizon, scale + n_experts * rate * horizon / epsilon**2)
+
+
+def exp4_quantities(
+    epsilon: float, n_experts: int, rho: float, n_trials: int, R: float
+) -> list[Quantity]:
+    """The same for both forms, labelled."""
+    loss, gain = (
+        exp4_bounds(epsilon, n_experts, rho, n_trials, R, form) for form in ("loss", "gain")
+    )
+    left = 1 - n_experts * epsilon / rho
+    sharper = math.log(left) - math.log(R * epsilon**2) + left / epsilon**2
+    stated = "losses in [0, 1], experts whose probabilities of any action add up to rho or more"
+    return [
+        Quantity("T_epsilon", loss.horizon, "Proposition 6", "loss", stated,
+                 "trials during which every action has at least probability epsilon"),
+        Quantity("log_L_epsilon", loss.log_lipschitz, "Proposition 6", "loss", stated,
+                 "log of the Lipschitz constant of the log-probabilities in theta up to T_epsilon"),
+        Quantity("log_L_factor", sharper, "sharper: the proof's own factor", "loss", stated,
+                 "the same with the factor 1 - |F| epsilon/rho that the paper drops"),
+        Quantity("T_epsilon_gain", gain.horizon, "sharper: for gains", "gain", stated,
+                 "the same as T_epsilon where rewards are gains, which the paper does not cover"),
+        Quantity("log_L_gain", gain.log_lipschitz, "sharper: for gains", "gain", stated),
+    ]  # fmt: skip
 
 
 def _check(epsilon: float, n_experts: int, rho: float, n_trials: int, R: float) -> None:
