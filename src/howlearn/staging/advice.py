@@ -61,7 +61,7 @@ class Advisor:
         elif self.table is not None:
             out[:] = self.table[records.context]
         for rule, cell_of, places in self.rules:
-            feedback = self._feedback(records, rule)
+            feedback = self.feedback(records, rule)
             compiled.single(rule).replay(
                 records.context, records.action, feedback, records.flags, cell_of, theta[places],
                 out,
@@ -86,7 +86,7 @@ class Advisor:
         for rule, cell_of, places in self.rules:
             each = np.zeros((n, len(rule.parameters)))
             compiled.single(rule).slopes(
-                records.context, records.action, self._feedback(records, rule), records.flags,
+                records.context, records.action, self.feedback(records, rule), records.flags,
                 cell_of, theta[places], log_p, each,
             )  # fmt: skip
             cell = cell_of[records.context]
@@ -107,7 +107,8 @@ class Advisor:
             out[:, d] = rise / (high - low)
         return out
 
-    def _feedback(self, records: Records, rule: Rule) -> Floats:
+    def feedback(self, records: Records, rule: Rule) -> Floats:
+        """What a rule sees of the rewards; 0 where a trial does not teach."""
         low, high = self.setting.rewards
         gain = rule.form == "gain"
         feedback = records.reward if gain else (records.reward - high) / (high - low)
