@@ -148,6 +148,20 @@ def test_links_lead_somewhere():
             assert (DOCS / target).exists(), target
 
 
+def test_the_page_on_theory(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = blocks((DOCS / "theory.md").read_text(encoding="utf-8"))
+    for block in found:
+        for line in block.text.splitlines() if block.language == "" else ():
+            run(shlex.split(line), monkeypatch)
+    (text,) = [block.text for block in found if block.language == "python"]
+    test = doctest.DocTestParser().get_doctest(text, {}, "theory.md", "docs/theory.md", 0)
+    runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.NORMALIZE_WHITESPACE)
+    said: list[str] = []
+    runner.run(test, out=said.append)
+    assert runner.summarize(verbose=False).failed == 0, "".join(said)
+
+
 def test_the_page_on_metalearning(tmp_path, monkeypatch):
     """Its commands, in order, its Python, and its piece of a task file."""
     monkeypatch.chdir(tmp_path)
