@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from inspect import cleandoc
-from typing import Annotated
+from typing import Annotated, Any
 
-import click
 import typer
 from typer.core import TyperGroup
 
@@ -41,7 +40,7 @@ COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
 class _Headed(TyperGroup):
     """The list of commands under headings, without the cost of colours."""
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
         for heading, commands in COMMANDS.items():
             known = [
                 (command.__name__, self.get_command(ctx, command.__name__)) for command in commands
