@@ -97,6 +97,13 @@ def leaders(frame: pl.DataFrame) -> pl.DataFrame:
     return order.join(found, on=labels, how="inner", nulls_equal=True, maintain_order="left_right")
 
 
+def last_changes(changes: pl.DataFrame) -> pl.Series:
+    """Of every learner whose leading strategy changed: the last trial at which it did."""
+    by = [c for c in changes.columns if c not in ("trial", "strategy", "before")]
+    changed = changes.filter(pl.col("before").is_not_null())
+    return changed.group_by(by, maintain_order=True).agg(pl.col("trial").last())["trial"]
+
+
 def averages(frame: pl.LazyFrame) -> pl.DataFrame:
     """The weights over all learners: mean, quartiles, and the share of learners whom it leads.
 

@@ -185,17 +185,12 @@ def weights(out: Path, candidates: Sequence[Model], study: Study) -> None:
     import polars as pl
 
     from howlearn.folder import read_table
-    from howlearn.weighing import is_weighted
+    from howlearn.weighing import is_weighted, last_changes
 
     frame = read_table(out, "leaders")
     n_sequences, several = len(study), len(set(study.learners)) < len(study)
-    by = [c for c in frame.columns if c not in ("trial", "strategy", "before")]
-    for model in candidates:
-        mine = frame.filter(pl.col("model") == model.name)
-        changes = mine.filter(pl.col("before").is_not_null())
-        if not is_weighted(model):
-            continue
-        last = changes.group_by(by, maintain_order=True).agg(pl.col("trial").last())["trial"]
+    for model in filter(is_weighted, candidates):
+        last = last_changes(frame.filter(pl.col("model") == model.name))
         text = f"{escape(model.name)}: the leading strategy changes for {len(last):,} of "
         text += _many(n_sequences, "sequence" if several else "learner")
         if len(last):

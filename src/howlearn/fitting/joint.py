@@ -56,12 +56,8 @@ class JointLikelihood:
             if self.hidden:
                 out[p] = self._profiled(i, advice, marks[p]).value[0]
             else:
-                own, _ = self._split(x[p])
-                nothing = np.empty((len(advice), 0))
-                owner = np.empty(0, np.int64)
-                log_pi, _ = self.model.slopes(own, advice, nothing, owner, self.trials[i])
-                upto = np.concatenate(([0.0], np.cumsum(np.where(self.scored[i], log_pi, 0.0))))
-                out[p] = upto[marks[p]]
+                each = self._each(i, self._split(x[p])[0], advice)
+                out[p] = np.concatenate(([0.0], np.cumsum(each)))[marks[p]]
         return out
 
     def value(self, learner: Ints, u: Floats, mark: Ints) -> Floats:
@@ -112,19 +108,25 @@ class JointLikelihood:
                     best = self._profiled(i, advice, marks[i, j : j + 1])
                     own, status = best.theta[0, 0], best.status[0, 0]
                     theta = np.concatenate([own, theta])
-                nothing, owner = np.empty((len(advice), 0)), np.empty(0, np.int64)
-                log_pi, _ = self.model.slopes(own, advice, nothing, owner, self.trials[i])
-                each = np.where(self.scored[i], log_pi, 0.0)
+                each = self._each(i, own, advice)
                 rows.append((theta, status, each[:mark].sum(), each[mark:].sum()))
             found.append([np.stack(column) for column in zip(*rows, strict=True)])
         return Best(*(np.stack(column) for column in zip(*found, strict=True)))
 
+    def _each(self, i: int, own: Floats, advice: Floats) -> Floats:
+        """What every trial adds to the log-likelihood of learner i."""
+        nothing, nobody = np.empty((len(advice), 0)), np.empty(0, np.int64)
+        log_pi, _ = self.model.slopes(own, advice, nothing, nobody, self.trials[i])
+        return np.where(self.scored[i], log_pi, 0.0)
+
+    def _all(self, x: Floats) -> Floats:
+        return np.concatenate([np.zeros(self.hidden), x])
+
     def _split(self, x: Floats) -> tuple[Floats, list[Floats]]:
-        return self.model.split(np.concatenate([np.zeros(self.hidden), x]), self.actions)
+        return self.model.split(self._all(x), self.actions)
 
     def _advice(self, i: int, x: Floats) -> Floats:
-        pairs = zip(self.advisor.experts, self._split(x)[1], strict=True)
-        return np.stack([a.chosen(self.records[i], mine) for a, mine in pairs], axis=1)
+        return self.advisor.advice(self.records[i], self._all(x))
 
     def _profiled(self, i: int, advice: Floats, marks: Ints) -> Best:
         seen = np.array([[int(self.scored[i][:mark].sum()) for mark in marks.tolist()]])

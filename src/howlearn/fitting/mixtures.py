@@ -148,7 +148,7 @@ class _Work:
             likelihood = JointLikelihood(advisor, self.records, self.study)
             hidden = len(model.own) if model.profiled else 0
             guesses = _varied(theta[:, :, hidden:], likelihood.whole, len(model.own) - hidden)
-            effort = ROUGH_JOINT if getattr(model, "form", "gain") == "loss" else JOINT
+            effort = ROUGH_JOINT if model.rough else JOINT
             tops = highest(likelihood, self.marks, self.seen, guesses, effort)
             found = likelihood.ended(tops.theta, self.marks)
             # Never worse than the plug-in fit, whatever rounding does to a search.
@@ -193,25 +193,14 @@ class _Work:
         trials = advisor.trials(records_of(self.study))
         same = model.source == "population" or theta.shape[2] == 0
         found = []
+        everything = np.concatenate([np.zeros((*theta.shape[:2], len(model.own))), theta], axis=2)
         for j in range(1 if same else self.marks.shape[1]):
             advice = np.concatenate(
-                [self._advice(advisor, i, theta[i, j]) for i in range(len(self.records))]
+                [advisor.advice(each, everything[i, j]) for i, each in enumerate(self.records)]
             )
             mine = slice(None) if same else slice(j, j + 1)
             found.append(model.best(advice, trials, self.marks[:, mine], self.seen[:, mine]))
         return Best(*(np.concatenate(each, axis=1) for each in zip(*found, strict=True)))
-
-    def _advice(self, advisor: Advisor, i: int, theta: Floats) -> Floats:
-        """Of what learner i chose: [trial, expert]."""
-        model, records = advisor.model, self.records[i]
-        assert isinstance(model, Mixture)
-        padded = np.concatenate([np.zeros(len(model.own)), theta])
-        _, each = model.split(padded, self.study.actions)
-        advice = np.stack(
-            [a.log_probabilities(records, v) for a, v in zip(advisor.experts, each, strict=True)],
-            axis=1,
-        )
-        return advice[np.arange(len(advice)), :, records.action]
 
     def _counted(self, model: Mixture) -> Ints:
         """D: the mixture's own parameter, and those of experts that were fitted."""

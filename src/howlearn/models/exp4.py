@@ -63,6 +63,10 @@ class Exp4(Mixture):
             return ()
         return (Parameter("theta", 0.0, self.max_rate, min(0.1, self.max_rate), scale=0.002),)
 
+    @property
+    def rough(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.form == "loss"
+
     def feedback(
         self, reward: Floats, learned: NDArray[np.bool_], extent: tuple[float, float]
     ) -> Floats:
@@ -95,10 +99,11 @@ class Exp4(Mixture):
         u, value, rest = np.zeros(shape), np.empty(shape), np.empty(shape)
         status = np.empty(shape, np.int8)
         parameter = self.own[0] if self.own else Parameter("theta", 0.0, 1.0, 0.0, scale=0.002)
-        narrow = self.form == "loss" and self.max_rate > 1.0
+        narrow = self.rough and self.max_rate > 1.0
         nodes = np.linspace(0.0, parameter.end, NODES * (FINE if narrow else 1))
         # Where nothing is known the default holds, also for what follows.
         u[:] = parameter.u(np.array([parameter.default]))[0]
+        # One expert has nothing to mix: its likelihood is taken at a rate of 0, and none is sought.
         compiled.mixture().fit(
             trials.offsets, np.ascontiguousarray(advice), trials.feedback, trials.flags,
             np.ascontiguousarray(marks), seen, nodes if self.own else nodes[:2] * 0.0,

@@ -48,6 +48,7 @@ class Mixture(Model, ABC):
     # Its own parameter, none where there is nothing to mix; for how many it counts in D.
     own: ClassVar[Any] = ()
     counts: ClassVar[int] = 1
+    rough: ClassVar[Any] = False  # whether its likelihood has many tops
     profiled: ClassVar[bool]  # whether its own parameter is found anew for any advice, exactly
     cells = "none"
 

@@ -11,6 +11,7 @@ import polars as pl
 from howlearn.calibration.errors import confusion
 from howlearn.folder import read_table
 from howlearn.model import Model
+from howlearn.models import Switch
 from howlearn.models.mixture import Mixture
 from howlearn.report import figures
 
@@ -67,8 +68,9 @@ def of_weights(folder: Path, models: Sequence[Model]) -> dict[str, Chart]:
     changes = read_table(folder, "leaders")
     first = read_table(folder, "weights").filter(pl.col("model") == names[0])
     own = changes.filter(pl.col("model") == names[0])
+    abrupt = [m.name for m in mixtures if isinstance(m, Switch)]
     return {
-        "weights": figures.average_weights(mean, changes, names, strategies),
+        "weights": figures.average_weights(mean, changes, names, strategies, abrupt),
         "weights-learners": figures.learners_weights(first, own, names[0], mixtures[0].strategies),
     }
 

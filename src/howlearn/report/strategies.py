@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import polars as pl
 
 from howlearn.report import lines
 from howlearn.report.scale import spanning
 from howlearn.report.style import GREY, Chart, colours, finished, labels, nothing
-from howlearn.weighing import COLUMNS
+from howlearn.weighing import COLUMNS, last_changes
 
 AVERAGED = ("model", "strategy", "trial", "learners", "weight", "lower_quartile", "upper_quartile",
             "leads")  # fmt: skip
@@ -18,11 +18,16 @@ POINTS = 200  # of a line
 
 
 def average_weights(
-    frame: pl.DataFrame, changes: pl.DataFrame, models: Sequence[str], strategies: Sequence[str]
+    frame: pl.DataFrame,
+    changes: pl.DataFrame,
+    models: Sequence[str],
+    strategies: Sequence[str],
+    abrupt: Collection[str] = (),
 ) -> Chart:
     """The mean weight of every strategy against the trial, with the learners' quartiles.
 
     ``changes`` is the table of ``leaders``: where the lead changes, for most learners, is marked.
+    ``abrupt`` names the models whose weights are 0 or 1.
     """
     question = "Which strategies are followed, and when?"
     if frame.is_empty():
@@ -33,8 +38,7 @@ def average_weights(
     for condition in conditions:
         panel = panel + " · " + frame[condition].cast(pl.String)
     # Of weights that are 0 or 1 the quartiles are so too, and show nothing.
-    graded = ~frame["lower_quartile"].is_in([0.0, 1.0]) | ~frame["upper_quartile"].is_in([0.0, 1.0])
-    graded &= ~frame["model"].str.starts_with("switch")
+    graded = ~frame["model"].is_in([*abrupt])
     curves = _curves(frame, strategies).with_columns(
         panel=panel,
         low=pl.when(graded).then(frame["lower_quartile"]).otherwise(frame["weight"]),
@@ -47,7 +51,7 @@ def average_weights(
     rules = []
     if not conditions:
         for name, text in written.items():
-            last = _last_changes(changes.filter(pl.col("model") == name))
+            last = last_changes(changes.filter(pl.col("model") == name))
             rules += [(text, last.median())] if len(last) else []
     panels = panel.unique(maintain_order=True).to_list()
     return _drawn(curves, rules, panels, question, note, (300, 200), columns=2)
@@ -70,13 +74,6 @@ def learners_weights(
     if len(names) > MANY:
         note += f" The first {MANY} of {len(names):,} learners."
     return _drawn(curves, rules, shown, question, note, (130, 70), columns=4)
-
-
-def _last_changes(changes: pl.DataFrame) -> pl.Series:
-    """Of every learner whose leading strategy changed: the last trial at which it did."""
-    by = [c for c in changes.columns if c not in ("trial", "strategy", "before")]
-    changed = changes.filter(pl.col("before").is_not_null())
-    return changed.group_by(by, maintain_order=True).agg(pl.col("trial").last())["trial"]
 
 
 def _sequence(frame: pl.DataFrame) -> pl.Series:

@@ -124,6 +124,15 @@ class Advisor:
         advice = [expert.log_probabilities(records, mine) for expert, mine in pairs]
         return self.model.blend(own, np.stack(advice, axis=1), self.trials(records))
 
+    def advice(self, records: Records, theta: Floats) -> Floats:
+        """The log-probabilities that a mixture's experts gave to what was chosen: [trial, expert].
+
+        ``theta`` are all parameters of the mixture; its own do not matter.
+        """
+        assert isinstance(self.model, Mixture)
+        pairs = zip(self.experts, self.model.split(theta, self.actions)[1], strict=True)
+        return np.stack([expert.chosen(records, mine) for expert, mine in pairs], axis=1)
+
     def trials(self, records: Records) -> Trials:
         """What a mixture's weights learn from."""
         assert isinstance(self.model, Mixture)

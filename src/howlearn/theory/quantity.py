@@ -8,9 +8,6 @@ from typing import Any
 
 from howlearn.errors import HowlearnError
 
-PAPER = "paper"
-SHARPER = "sharper"  # derived for this project
-
 
 @dataclass(frozen=True)
 class Quantity:
