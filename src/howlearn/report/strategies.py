@@ -46,7 +46,7 @@ def average_weights(
     )
     note = (
         "Weight of each strategy, mean over learners; the band holds the middle half of them. "
-        "Dotted: the trial at which the leading strategy changes for the last time, median."
+        "Dotted: the last change of the leading strategy, median of those who have one."
     )
     rules = []
     if not conditions:
@@ -119,7 +119,7 @@ def _drawn(
     labelled = panels if columns == 2 else panels[min(columns, len(panels)) - 1 :][:1]
     parts = [curves, *(p for name in labelled for p in lines.end_labels(curves, x, y, name))]
     marks = [
-        {"panel": name, "x": at, "x2": at, "y": 0.0, "y2": 1.0, "colour": GREY}
+        {"panel": name, "x": at, "x2": at, "y": 0.0, "y2": 1.0, "colour": GREY, "dashed": True}
         for name, at in rules
     ]
     parts += [lines.rows("rule", marks)] if marks else []
