@@ -136,7 +136,7 @@ def test_any_c_comes_back_from_its_text(c):
     [
         "",
         "dic",
-        "penalized(1, 2)",
+        "penalized(1, 2, 3)",
         "penalized(d=1)",
         "holdout(split=half)",
         "holdout(split='half')",
@@ -150,7 +150,7 @@ def test_a_text_that_names_no_criterion(text):
     with pytest.raises(HowlearnError) as error:
         criterion_named(text)
     assert str(error.value) == (
-        f"there is no criterion {text!r}; the criteria are penalized(c=0.012), "
+        f"there is no criterion {text!r}; the criteria are penalized(c=0.012, stop_at=150), "
         "holdout(split=0.5), prequential(blocks=5, start=0.5), aic, bic, "
         "likelihood(trials=20)"
     )

@@ -16,7 +16,8 @@ from howlearn.errors import HowlearnError
 Format = Literal["csv", "parquet"]
 MANIFEST = "manifest.json"
 PARTS = "parts"
-TABLES = ("scores", "estimates", "selection", "learners", "predictions", "future", "weights")
+ALWAYS = ("scores", "estimates", "selection", "learners")  # tables of every selection
+TABLES = (*ALWAYS, "predictions", "future", "weights", "lowest")
 WEIGHTS = ("weights-mean", "leaders")  # tables made of the weights
 WEIGHT_CHARTS = ("weights", "weights-learners")
 BIDS = "bids"  # the folder for events files

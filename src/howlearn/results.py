@@ -18,7 +18,7 @@ from howlearn.fitting.fits import STATUS_WORDS, Fits
 from howlearn.fitting.population import with_others
 from howlearn.fitting.run import Progress, check, fit
 from howlearn.fitting.truncation import ALL
-from howlearn.folder import BIDS, TABLES, Format, RunFolder
+from howlearn.folder import ALWAYS, BIDS, Format, RunFolder
 from howlearn.future import leave_future_out
 from howlearn.model import Model
 from howlearn.predictions import (
@@ -31,6 +31,7 @@ from howlearn.predictions import (
 from howlearn.reading.originals import beside, originals
 from howlearn.selection import WITHIN, Selection, check_criteria, select
 from howlearn.study import Study
+from howlearn.theory.quantity import check_epsilon
 from howlearn.weighing import averages, is_weighted, leaders, weights
 
 CHUNK = 5_000  # learners whose tables are held in memory at once
@@ -63,15 +64,18 @@ def select_into(
     latents: bool = False,
     predict_with: str | None = None,
     with_weights: bool = False,
+    epsilon: float | None = None,
 ) -> Summary:
     """Select for every learner and leave tables in a folder; finished chunks are not repeated.
 
     ``latents`` adds the latent variables of the models to the predictions, and ``predict_with``
     names a model for the predictions of all learners. ``with_weights`` adds the weights of the
-    mixtures' strategies.
+    mixtures' strategies; ``epsilon`` a table of the smallest probabilities of every fit.
     """
     plan, criteria = check(study, models), check_criteria(criteria)
     check_named(predict_with, models)
+    if epsilon is not None:
+        check_epsilon(epsilon, len(study.actions))
     if with_weights and not any(is_weighted(model) for model in models):
         raise HowlearnError(
             "--weights: no candidate is a mixture of strategies; add one, such as --add-model "
@@ -81,9 +85,9 @@ def select_into(
     # A part should not take long, so that little is lost when a run is stopped.
     size = int(min(CHUNK, max(50, WORK // max(1, plan.n_units * len(study.context) // len(study)))))
     run = RunFolder(folder, manifest, fresh)
-    always = [table for table in TABLES if table not in ("predictions", "future", "weights")]
-    names = [*always, "statuses", *(["predictions"] if with_predictions else [])]
+    names = [*ALWAYS, "statuses", *(["predictions"] if with_predictions else [])]
     names += ["weights"] if with_weights else []
+    names += ["lowest"] if epsilon is not None else []
     later = next((c for c in criteria if isinstance(c, HoldOut | Prequential)), None)
     later = later if with_predictions else None
     names += ["future"] if later else []
@@ -97,7 +101,7 @@ def select_into(
 
             chunk = study.part(start, stop)
             selection = select(chunk, models, criteria, within, threads, report)
-            parts = {name: getattr(selection, name) for name in always}
+            parts = {name: getattr(selection, name) for name in ALWAYS}
             parts["statuses"] = _statuses(selection)
             if with_predictions:
                 parts["predictions"] = predictions(selection, study, start, predict_with, latents)
@@ -106,10 +110,12 @@ def select_into(
                 parts["future"] = leave_future_out(fits, later)
             if with_weights:
                 parts["weights"] = weights(selection)
+            if epsilon is not None:
+                parts["lowest"] = selection.lowest(epsilon)
             run.write(number, parts)
         if progress:
             progress(stop, len(study))
-    for name in always:
+    for name in ALWAYS:
         run.assemble(name, format)
     if with_predictions:
         frame = with_every_row(run.read("predictions").collect(), study)
@@ -124,6 +130,8 @@ def select_into(
         run.assemble("predictions", format, frame.lazy())
     if later:
         run.assemble("future", format)
+    if epsilon is not None:
+        run.assemble("lowest", format)
     if with_weights:
         run.assemble("weights", format)
         run.assemble("weights-mean", format, averages(run.read("weights")).lazy())

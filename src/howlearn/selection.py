@@ -14,7 +14,7 @@ from howlearn import tables
 from howlearn.criteria import DEFAULT, Criterion, Scores, criterion_named
 from howlearn.errors import HowlearnError
 from howlearn.fitting import Fits, ModelFits, fit
-from howlearn.fitting.run import Progress
+from howlearn.fitting.run import Progress, fit_at
 from howlearn.fitting.truncation import distinct
 from howlearn.model import Model
 from howlearn.models import Coin
@@ -87,6 +87,10 @@ class Selection:
         """One wide row per learner."""
         return tables.learners(self)
 
+    def lowest(self, epsilon: float = 0.05) -> pl.DataFrame:
+        """How small the probabilities of every fit become, and from which trial on under ε."""
+        return tables.lowest(self.fits, epsilon)
+
     @cached_property
     def shares(self) -> pl.DataFrame:
         """How many learners each model explains best, by each criterion."""
@@ -142,7 +146,7 @@ def choose(fits: Fits, criteria: Sequence[Criterion], within: float = WITHIN) ->
     """Select from fits that are already there."""
     if not within >= 0:
         raise HowlearnError(f"within is a number of nats from 0 on, not {within}")
-    coin = fit(fits.study, [Coin()], fits.truncations, threads=1)
+    coin = fit_at(fits.study, [Coin()], fits.truncations, fits.sizes, threads=1)
     fair = _fair(fits)
     return Selection(fits, tuple(_choice(c, fits, (coin, fair)) for c in criteria), within)
 
@@ -150,7 +154,8 @@ def choose(fits: Fits, criteria: Sequence[Criterion], within: float = WITHIN) ->
 def _choice(criterion: Criterion, fits: Fits, baselines: tuple[Fits, Fits]) -> Choice:
     scores = criterion.scores(fits)
     coin = np.max([criterion.scores(baseline).score[:, 0] for baseline in baselines], axis=0)
-    return Choice(criterion, scores, ranking(scores.score, fits.n_parameters), coin)
+    count = fits.n_parameters if scores.n_parameters is None else scores.n_parameters
+    return Choice(criterion, scores, ranking(scores.score, count), coin)
 
 
 def ranking(score: NDArray[np.float64], n_parameters: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 from howlearn.engine.layout import Statuses
 from howlearn.fitting.fits import STATUS_WORDS, Fits, ModelFits
+from howlearn.fitting.lowest import lowest as look
+from howlearn.fitting.lowest import paper_horizon
+from howlearn.theory.quantity import check_epsilon
 
 if TYPE_CHECKING:
     from howlearn.selection import Choice, Selection
@@ -24,6 +27,8 @@ def scores(selection: Selection) -> pl.DataFrame:
     for choice in selection.choices:
         order = choice.order.reshape(-1)
         learner = np.repeat(np.arange(n_learners), n_models)
+        count = choice.scores.n_parameters
+        count = fits.n_parameters if count is None else count
         frames.append(
             pl.DataFrame(
                 {
@@ -31,7 +36,7 @@ def scores(selection: Selection) -> pl.DataFrame:
                     "model": pl.Series([*fits.of], dtype=names).gather(order),
                     "criterion": repr(choice.criterion),
                     "n_trials": choice.scores.n_trials[learner],
-                    "n_parameters": fits.n_parameters[learner, order],
+                    "n_parameters": count[learner, order],
                     "log_likelihood": choice.scores.log_likelihood[learner, order],
                     "penalty": choice.scores.penalty[learner, order],
                     "score": choice.scores.score[learner, order],
@@ -67,6 +72,39 @@ def estimates(fits: Fits) -> pl.DataFrame:
                     "upper": empty(pl.Float64, rows * n_parameters),
                     "status": words.gather(part.status.reshape(-1)),
                     "agreement": _agreement(part, rows),
+                }
+            )
+        )
+    return _labelled(fits, pl.concat(frames).sort("_learner", maintain_order=True))
+
+
+def lowest(fits: Fits, epsilon: float) -> pl.DataFrame:
+    """One row per learner, model and number of trials fitted: how small probabilities become.
+
+    ``first_under`` is the first trial at which some action has less than ε, empty where none has;
+    ``T_epsilon`` the paper's, for the bounds of the model, empty where the paper has no formula.
+    """
+    check_epsilon(epsilon, len(fits.study.actions))
+    n_learners, n_marks = fits.sizes.shape
+    rows = n_learners * n_marks
+    frames = []
+    for name, part in fits.of.items():
+        found = look(fits.study, part, epsilon)
+        horizon = paper_horizon(part.model, fits.study, epsilon)
+        upto = None if horizon is None else np.minimum(horizon, fits.n_scored)
+        frames.append(
+            pl.DataFrame(
+                {
+                    "_learner": np.repeat(np.arange(n_learners), n_marks),
+                    "model": name,
+                    "trials_fitted": fits.sizes.reshape(-1),
+                    "smallest_probability": found.probability.reshape(-1),
+                    "smallest_at": found.trial.reshape(-1),
+                    "epsilon": epsilon,
+                    "first_under": pl.Series(found.first_under.reshape(-1)).replace({0: None}),
+                    "T_epsilon": empty(pl.Int64, rows)
+                    if upto is None
+                    else pl.Series(np.repeat(upto, n_marks)),
                 }
             )
         )

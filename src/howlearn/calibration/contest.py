@@ -44,6 +44,11 @@ class Contest:
             raise HowlearnError(f"the likelihood of the first {truncation!r} was not kept")
         return self.all_trials
 
+    def n_parameters_at(self, truncation: Truncation) -> NDArray[np.int64]:
+        if truncation != ALL:
+            raise HowlearnError(f"the likelihood of the first {truncation!r} was not kept")
+        return self.n_parameters
+
     def rest(self, truncation: Truncation) -> Floats:
         return self.later_trials[:, self._at(truncation)]
 
@@ -53,15 +58,15 @@ class Contest:
         return self.rest(truncation)
 
     def n_fitted(self, truncation: Truncation) -> NDArray[np.int64]:
-        return self.trained[:, self._at(truncation)]
+        return self.n_scored if truncation == ALL else self.trained[:, self._at(truncation)]
 
     def _at(self, truncation: Truncation) -> int:
-        if truncation not in self.splits:
+        if not isinstance(truncation, float) or truncation not in self.splits:
             raise HowlearnError(
                 f"nothing was fitted at split {truncation!r}; there are "
                 f"{', '.join(f'{split:g}' for split in self.splits)}"
             )
-        return self.splits.index(float(truncation))
+        return self.splits.index(truncation)
 
     def selected(self, criterion: Criterion) -> NDArray[np.int64]:
         """The model that a criterion selects for each learner."""
@@ -89,7 +94,7 @@ class Contest:
 
 def contest_of(fits: Fits, truths: Sequence[str], true: NDArray[np.int64]) -> Contest:
     """What is kept of fits at ``ALL`` and at splits."""
-    splits = tuple(float(t) for t in fits.truncations if t != ALL)
+    splits = tuple(t for t in fits.truncations if isinstance(t, float) and t != ALL)
     later = [fits.rest(split) for split in splits]
     return Contest(
         tuple(truths),

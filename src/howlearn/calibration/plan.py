@@ -233,7 +233,7 @@ def plan_design(
     numbers = tuple(sorted({*map(int, trials)}))
     people = tuple(sorted({*map(int, learners)}))
     store = store if store is not None else Memory()
-    splits = sorted({float(t) for c in chosen for t in c.truncations if t != ALL})
+    splits = sorted({t for c in chosen for t in shares_of(c) if t != ALL})
     total = len(numbers) * len(design.truths) * design.learners
     found = []
     for k, n in enumerate(numbers):
@@ -259,6 +259,8 @@ def check_plan(
     chosen = check_criteria(criteria)
     if any(isinstance(c, Prequential) and c.blocks > 1 for c in chosen):
         raise HowlearnError(NO_BLOCKS)
+    for criterion in chosen:
+        shares_of(criterion)
     if not 0 < target < 1:
         raise HowlearnError(f"the target is a share between 0 and 1, not {target:g}")
     if not len(trials) or min(trials) < 2:
@@ -268,6 +270,17 @@ def check_plan(
     if design.learners < 1:
         raise HowlearnError("a plan needs at least one simulated learner of every model")
     return chosen
+
+
+def shares_of(criterion: Criterion) -> list[float]:
+    """The shares of trials that a criterion is fitted on; refuses what is no share."""
+    shares = [t for t in criterion.truncations if isinstance(t, float)]
+    if len(shares) < len(criterion.truncations):
+        raise HowlearnError(
+            f"a plan keeps fits to all trials and to shares of them, not those that "
+            f"{criterion!r} needs; howlearn recover judges it for one number of trials"
+        )
+    return shares
 
 
 def _pair_error(contest: Contest, score: Floats, pair: tuple[int, int]) -> tuple[float, float]:

@@ -18,13 +18,15 @@ def estimates_of(
     Learners are numbered from ``first`` on.
     """
     part = fits.of[model]
-    n_learners, n_splits, n_parameters = part.theta.shape
+    shares = [j for j, t in enumerate(fits.truncations) if isinstance(t, float)]
+    found, status, sizes = part.theta[:, shares], part.status[:, shares], fits.sizes[:, shares]
+    n_learners, n_splits, n_parameters = found.shape
     rows = n_learners * n_splits
 
     def tiled(values: tuple[str, ...]) -> pl.Series:
         return pl.Series(values, dtype=pl.String).gather(np.tile(np.arange(n_parameters), rows))
 
-    splits = np.array([float(t) for t in fits.truncations])
+    splits = np.array([t for t in fits.truncations if isinstance(t, float)])
     return pl.DataFrame(
         {
             "true_model": [model] * (rows * n_parameters),
@@ -32,10 +34,10 @@ def estimates_of(
             "cell": tiled(part.cells),
             "parameter": tiled(part.parameters),
             "split": np.repeat(np.tile(splits, n_learners), n_parameters),
-            "trials_fitted": np.repeat(fits.sizes.reshape(-1), n_parameters),
+            "trials_fitted": np.repeat(sizes.reshape(-1), n_parameters),
             "true_value": np.repeat(theta[:, None], n_splits, axis=1).reshape(-1),
-            "estimate": part.theta.reshape(-1),
-            "status": part.status.reshape(-1),
+            "estimate": found.reshape(-1),
+            "status": status.reshape(-1),
         },
         schema_overrides={"true_model": pl.String},
     ).filter(pl.col("status") != int(Statuses.UNSEEN))

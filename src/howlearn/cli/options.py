@@ -86,7 +86,9 @@ Criteria = Annotated[
     typer.Option(
         "--criterion",
         metavar="CRITERION",
-        help="May be repeated: 'penalized(c=0.012)', 'holdout(split=0.5)', aic, bic, "
+        help="May be repeated: 'penalized(c=0.012)' (with stop_at=150, a trial, stop_at=0.05, "
+        "before any probability falls under it, or 'stop_at=paper(0.05)', the paper's formula, of "
+        "the first trials only), 'holdout(split=0.5)', aic, bic, "
         "'prequential(blocks=5, start=0.5)', 'likelihood(trials=20)' (without a penalty, of the "
         "first trials or of all). By default penalized, holdout and aic.",
         rich_help_panel=MODELS,

@@ -212,6 +212,15 @@ def select(
             rich_help_panel=OUTPUT,
         ),
     ] = False,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(
+            "--epsilon",
+            help="Also write lowest.csv: the smallest probability of any action under every fit, "
+            "the first trial where one falls under epsilon (such as 0.05), and the paper's T.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
     fresh: Fresh = False,
     workers: Threads = None,
 ) -> None:
@@ -272,6 +281,7 @@ def select(
         "latents": latents,
         "predict_with": predict_with,
         "weights": weights,
+        "epsilon": epsilon,
     }
     with show.progress_bar("reading"):
         inputs = load([str(file) for file in files], options)
@@ -299,6 +309,7 @@ def select(
             latents,
             predict_with,
             weights,
+            epsilon,
         )
     if weights:
         from howlearn.report import charts

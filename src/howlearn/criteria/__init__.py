@@ -44,14 +44,16 @@ def criterion_named(text: str) -> Criterion:
     penalized(c=0.05)
     >>> criterion_named("AIC"), criterion_named("holdout(0.3)")
     (aic, holdout(split=0.3))
+    >>> criterion_named("penalized(c=0.05, stop_at=paper(epsilon=0.01))")
+    penalized(c=0.05, stop_at=paper(0.01))
     """
     try:
         node = ast.parse(text.strip(), mode="eval").body
         name, values, named = node, [], {}
         if isinstance(node, ast.Call):
             name = node.func
-            values = [float(ast.literal_eval(value)) for value in node.args]
-            named = {str(k.arg): float(ast.literal_eval(k.value)) for k in node.keywords}
+            values = [_value(value) for value in node.args]
+            named = {str(k.arg): _value(k.value) for k in node.keywords}
         if not isinstance(name, ast.Name) or name.id.lower() not in CRITERIA:
             raise ValueError
         return CRITERIA[name.id.lower()](*values, **named)
@@ -59,7 +61,15 @@ def criterion_named(text: str) -> Criterion:
         raise HowlearnError(f"criterion {text!r}: {error}") from None
     except (SyntaxError, ValueError, TypeError):
         known = (
-            "penalized(c=0.012), holdout(split=0.5), prequential(blocks=5, start=0.5), aic, bic, "
-            "likelihood(trials=20)"
+            "penalized(c=0.012, stop_at=150), holdout(split=0.5), "
+            "prequential(blocks=5, start=0.5), aic, bic, likelihood(trials=20)"
         )
         raise HowlearnError(f"there is no criterion {text!r}; the criteria are {known}") from None
+
+
+def _value(node: ast.expr) -> float | str:
+    """A number; words such as paper(0.05) stay as they are."""
+    if isinstance(node, ast.Name | ast.Call):
+        return ast.unparse(node)
+    value = ast.literal_eval(node)
+    return value if isinstance(value, str) else float(value)

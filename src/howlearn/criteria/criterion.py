@@ -18,8 +18,7 @@ class Likelihoods(Protocol):
     @property
     def n_scored(self) -> NDArray[np.int64]: ...
 
-    @property
-    def n_parameters(self) -> NDArray[np.int64]: ...
+    def n_parameters_at(self, truncation: Truncation) -> NDArray[np.int64]: ...
 
     def n_fitted(self, truncation: Truncation) -> NDArray[np.int64]: ...
 
@@ -37,6 +36,7 @@ class Scores:
     n_trials: NDArray[np.int64]  # [learner]: the trials that log_likelihood is of
     log_likelihood: NDArray[np.float64]
     penalty: NDArray[np.float64]
+    n_parameters: NDArray[np.int64] | None = None  # those that are paid for, where not all of D
 
     @property
     def score(self) -> NDArray[np.float64]:
@@ -66,24 +66,26 @@ class Criterion(ABC):
     @property
     def key(self) -> str:
         """The text without brackets, for names of columns: ``penalized_0.012``."""
-        return "_".join([self.name, *(_text(v) for v in vars(self).values() if v is not None)])
+        words = [self.name, *(_text(v) for v in vars(self).values() if v is not None)]
+        return "_".join(words).replace("(", "_").replace(")", "")
 
 
-def _text(value: float) -> str:
+def _text(value: float | str) -> str:
     """Short, and exact: two criteria never have the same text; what is counted stays whole."""
-    if isinstance(value, int):
+    if isinstance(value, int | str):
         return str(value)
     return f"{value:g}" if float(f"{value:g}") == value else repr(float(value))
 
 
 class PerParameter(Criterion):
-    """The log-likelihood of all trials minus a price for each parameter."""
+    """The log-likelihood minus a price for each parameter."""
 
     @abstractmethod
     def price(self, n: NDArray[np.float64]) -> NDArray[np.float64]:
         """Nats per parameter for a learner with n trials."""
 
     def scores(self, fits: Likelihoods) -> Scores:
-        n = fits.n_scored
-        penalty = self.price(n.astype(float))[:, None] * fits.n_parameters
-        return Scores(n, fits.log_likelihood(ALL), penalty)
+        upto = self.truncations[0]
+        n, count = fits.n_fitted(upto), fits.n_parameters_at(upto)
+        penalty = self.price(n.astype(float))[:, None] * count
+        return Scores(n, fits.log_likelihood(upto), penalty, count)

@@ -13,7 +13,7 @@ from howlearn.engine.whole import Likelihood, Records, Setting, Whole
 from howlearn.errors import HowlearnError
 from howlearn.fitting.fits import Fits
 from howlearn.fitting.partitions import Plan, block_of
-from howlearn.fitting.truncation import ALL, Truncation, marks_of, sizes_of
+from howlearn.fitting.truncation import ALL, Stop, Truncation, marks_of, sizes_of
 from howlearn.model import Model
 from howlearn.models import Coin, FixedPolicy, PartitionModel
 from howlearn.models.mixture import Mixture
@@ -32,7 +32,11 @@ def between(fits: Fits, truncation: Truncation, following: Truncation) -> Floats
     if following == ALL and isinstance(following, float):
         return fits.rest(truncation)
     study, j = fits.study, fits.at(truncation)
-    sizes = np.column_stack([fits.sizes[:, j], sizes_of(study.n_scored, [following])])
+    if isinstance(following, Stop):
+        ends = fits.n_fitted(following)
+    else:
+        ends = sizes_of(study.n_scored, [following])[:, 0]
+    sizes = np.column_stack([fits.sizes[:, j], ends])
     if np.any(sizes[:, 1] < sizes[:, 0]):
         raise HowlearnError(f"truncation {following!r} does not follow {truncation!r}")
     learners = np.flatnonzero(sizes[:, 1] > sizes[:, 0])

@@ -64,6 +64,7 @@ class ModelFits:
     rest: NDArray[np.float64]  # of the trials after them, parameters frozen, state carried on
     n_parameters: NDArray[np.int64]  # [learner]: D, without cells that the learner never met
     agreement: NDArray[np.float64] | None = None  # share of the searches that ended at the best
+    n_met: NDArray[np.int64] | None = None  # [learner, truncation]: D, without cells not met so far
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,10 +95,18 @@ class Fits:
         """D of every model for every learner; a cell that was never shown to it is not counted."""
         return np.stack([part.n_parameters for part in self.of.values()], axis=1)
 
+    def n_parameters_at(self, truncation: Truncation) -> NDArray[np.int64]:
+        """D of the trials fitted alone, as if the record ended there: [learner, model]."""
+        j = self.at(truncation)
+        return np.stack(
+            [part.n_parameters if part.n_met is None else part.n_met[:, j]
+             for part in self.of.values()], axis=1,
+        )  # fmt: skip
+
     def at(self, truncation: Truncation) -> int:
         """Where a truncation stands on the truncation axis."""
         for j, known in enumerate(self.truncations):
-            if known == truncation and isinstance(known, float) == isinstance(truncation, float):
+            if known == truncation and type(known) is type(truncation):
                 return j
         raise HowlearnError(
             f"nothing was fitted at truncation {truncation!r}; there are "
@@ -120,6 +129,7 @@ class Fits:
                 rest=part.rest[mine],
                 n_parameters=part.n_parameters[mine],
                 agreement=None if part.agreement is None else part.agreement[mine],
+                n_met=None if part.n_met is None else part.n_met[mine],
             )
             for name, part in self.of.items()
         }
@@ -128,7 +138,9 @@ class Fits:
     @property
     def fullest(self) -> Truncation:
         """The truncation that sees most: all trials, where they were fitted."""
-        return ALL if ALL in self.truncations else self.truncations[-1]
+        if any(isinstance(t, float) and t == ALL for t in self.truncations):  # 1 is one trial
+            return ALL
+        return self.truncations[int(np.argmax(self.sizes.sum(axis=0)))]
 
     def log_likelihood(self, truncation: Truncation) -> NDArray[np.float64]:
         """Of the trials fitted: [learner, model]."""
@@ -188,5 +200,8 @@ def joined(study: Study, chunks: Sequence[Fits]) -> Fits:
             None
             if part.agreement is None
             else np.concatenate([p.agreement for p in parts if p.agreement is not None]),
+            None
+            if part.n_met is None
+            else np.concatenate([p.n_met for p in parts if p.n_met is not None]),
         )
     return Fits(study, first.truncations, np.concatenate([c.sizes for c in chunks]), of)

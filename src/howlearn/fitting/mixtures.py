@@ -160,6 +160,7 @@ class _Work:
             rest = np.where(better, found.rest, best.rest)
             agreement = tops.agreement
         owners = model.owners(self.study.actions)
+        counted, met = self._counted(model)
         return ModelFits(
             model,
             tuple(cell for cell, _ in owners),
@@ -168,8 +169,9 @@ class _Work:
             status,
             value,
             rest,
-            self._counted(model),
+            counted,
             agreement,
+            met,
         )
 
     def _experts(self, model: Mixture) -> tuple[Floats, NDArray[np.int8]]:
@@ -202,14 +204,19 @@ class _Work:
             found.append(model.best(advice, trials, self.marks[:, mine], self.seen[:, mine]))
         return Best(*(np.concatenate(each, axis=1) for each in zip(*found, strict=True)))
 
-    def _counted(self, model: Mixture) -> Ints:
-        """D: the mixture's own parameter, and those of experts that were fitted."""
+    def _counted(self, model: Mixture) -> tuple[Ints, Ints]:
+        """D: the mixture's own parameter, and those of experts that were fitted; and at marks."""
         count = np.full(len(self.study), model.counts * len(model.own), np.int64)
+        met = np.repeat(count[:, None], self.marks.shape[1], axis=1)
         if model.source != "population":
             for expert in model.experts:
                 if expert.fitted:
-                    count += self.known[expert.model.name].n_parameters
-        return count
+                    known = self.known[expert.model.name]
+                    count = count + known.n_parameters
+                    met = met + (
+                        known.n_parameters[:, None] if known.n_met is None else known.n_met
+                    )
+        return count, met
 
     def _fixed(self, advisor: Advisor) -> ModelFits:
         """A policy without parameters: its likelihood, nothing else."""

@@ -215,6 +215,7 @@ def _finished(draft: _Draft, found: UnitFits) -> ModelFits:
         draft.value.sum(axis=2),
         (draft.total - draft.value).sum(axis=2),
         shown[:, draft.place.owner].sum(axis=1),
+        n_met=np.sum(draft.status != Statuses.UNSEEN, axis=2),
     )
 
 

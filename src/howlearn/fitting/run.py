@@ -8,15 +8,17 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from howlearn.errors import HowlearnError
 from howlearn.fitting.coin import fit_coin
 from howlearn.fitting.fits import Fits, joined
+from howlearn.fitting.lowest import along_path, by_formula
 from howlearn.fitting.mixtures import MixturePlan, fit_mixtures
 from howlearn.fitting.partitions import Plan as CellPlan
 from howlearn.fitting.partitions import fit_partitions
 from howlearn.fitting.population import with_others
-from howlearn.fitting.truncation import ALL, Truncation, marks_of, sizes_of
+from howlearn.fitting.truncation import ALL, Stop, Truncation, marks_of, sizes_of
 from howlearn.fitting.whole import WholePlan, fit_wholes
 from howlearn.model import Model, same
 from howlearn.models import Coin, FixedPolicy, PartitionModel
@@ -24,6 +26,7 @@ from howlearn.models.adjustment import Adjusted
 from howlearn.models.mixture import Mixture
 from howlearn.staging.wholes import by_cells
 from howlearn.study import Study
+from howlearn.theory.quantity import check_epsilon
 
 BLOCK = 50  # learners handled together: enough work per call, little enough memory
 SEARCH = 500  # curves that take as long as searching one parameter
@@ -43,7 +46,8 @@ def fit(
 ) -> Fits:
     """Fit every model to every learner, exactly, at every truncation.
 
-    A truncation is a share of the learner's scored trials (0.5, 1.0) or their number (20, 50).
+    A truncation is a share of the learner's scored trials (0.5, 1.0), their number (20, 50), or a
+    ``Stop`` at the end of T_ε.
 
     >>> import howlearn as hl
     >>> task = hl.Task.load("five-four")
@@ -52,8 +56,54 @@ def fit(
     (2, 6)
     """
     models = with_others(study, models, lambda experts: fit(study, experts, [ALL], threads))
+    check_models(models)
+    whole = None
+    if any(isinstance(t, Stop) and t.by == "path" for t in truncations):
+        # Where to stop is known from fits to all trials: half of the work comes first.
+        sizes = sizes_of(study.n_scored, [ALL])
+        whole = fit_at(study, models, (ALL,), sizes, threads, _scaled(progress, 0.0, 0.5))
+        progress = _scaled(progress, 0.5, 1.0)
+    sizes = _sizes(study, models, truncations, whole)
+    return fit_at(study, models, truncations, sizes, threads, progress)
+
+
+def _scaled(progress: Progress | None, start: float, end: float) -> Progress | None:
+    """Progress of a part of the work, which goes from start to end."""
+    if progress is None:
+        return None
+    return lambda done, total: progress(int(start * total + (end - start) * done), total)
+
+
+def _sizes(
+    study: Study, models: Sequence[Model], truncations: Sequence[Truncation], whole: Fits | None
+) -> NDArray[np.int64]:
+    """Scored trials fitted: [learner, truncation]; ``whole`` are fits to all trials."""
+    if not truncations:
+        raise HowlearnError("at least one truncation is needed, such as 1.0 for all trials")
+    columns = []
+    for truncation in truncations:
+        if not isinstance(truncation, Stop):
+            columns.append(sizes_of(study.n_scored, [truncation]))
+            continue
+        check_epsilon(truncation.epsilon, len(study.actions))
+        if truncation.by == "paper" or whole is None:
+            horizon = by_formula(study, models, truncation.epsilon)
+            columns.append(sizes_of(study.n_scored, [horizon]))
+        else:
+            columns.append(along_path(whole, truncation.epsilon)[:, None])
+    return np.concatenate(columns, axis=1)
+
+
+def fit_at(
+    study: Study,
+    models: Sequence[Model],
+    truncations: Sequence[Truncation],
+    sizes: NDArray[np.int64],
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Fits:
+    """``fit`` with the numbers of scored trials [learner, truncation] that truncations mean."""
     plan = check(study, models)
-    sizes = sizes_of(study.n_scored, truncations)
     bytes_each = plan.cells.n_units * sizes.shape[1] * 64 * 8
     workers = threads or os.cpu_count() or 1
     size = int(min(BLOCK, max(1, BLOCK_BYTES // max(bytes_each, 1))))
@@ -64,9 +114,9 @@ def fit(
 
     def work(block: int) -> Fits:
         nonlocal done
-        result = _fit_block(
-            study.part(edges[block], edges[block + 1]), models, plan, tuple(truncations)
-        )
+        mine = slice(edges[block], edges[block + 1])
+        part = study.part(mine.start, mine.stop)
+        result = _fit_block(part, models, plan, tuple(truncations), sizes[mine])
         done += edges[block + 1] - edges[block]
         if progress:
             progress(done, len(study))
@@ -90,9 +140,12 @@ def fit(
 
 
 def _fit_block(
-    study: Study, models: Sequence[Model], plan: Plan, truncations: tuple[Truncation, ...]
+    study: Study,
+    models: Sequence[Model],
+    plan: Plan,
+    truncations: tuple[Truncation, ...],
+    sizes: NDArray[np.int64],
 ) -> Fits:
-    sizes = sizes_of(study.n_scored, truncations)
     marks = marks_of(study, sizes)
     of = {part.model.name: part for part in fit_partitions(study, plan.cells, marks)}
     for part in fit_wholes(study, plan.wholes, marks, of):

@@ -1,8 +1,10 @@
-"""How many trials a fit sees: a share of each learner's scored trials, or a count of them."""
+"""How many trials a fit sees: a share of each learner's scored trials, a count, or up to T_ε."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,18 +12,29 @@ from numpy.typing import NDArray
 from howlearn.errors import HowlearnError
 from howlearn.study import Study
 
-Truncation = float | int  # a float is a share, 1.0 all of them; an int is a number of trials
-ALL: Truncation = 1.0
+
+@dataclass(frozen=True)
+class Stop:
+    """Up to T_ε: the trials during which no action is less probable than ε.
+
+    ``by`` the paper's formula, which depends on the models' bounds only, or by the ``path``: before
+    the first trial at which a candidate, fitted to all trials, gives any action less than ε.
+    """
+
+    epsilon: float
+    by: Literal["path", "paper"] = "path"
 
 
-def sizes_of(n_scored: NDArray[np.int64], truncations: Sequence[Truncation]) -> NDArray[np.int64]:
+Truncation = float | int | Stop  # a float is a share, 1.0 all of them; an int is a number of trials
+ALL = 1.0
+
+
+def sizes_of(n_scored: NDArray[np.int64], truncations: Sequence[float | int]) -> NDArray[np.int64]:
     """Scored trials fitted: [learner, truncation].
 
     >>> sizes_of(np.array([10, 101]), [0.5, 20, 1.0]).tolist()
     [[5, 10, 10], [50, 20, 101]]
     """
-    if not truncations:
-        raise HowlearnError("at least one truncation is needed, such as 1.0 for all trials")
     columns = []
     for truncation in truncations:
         if isinstance(truncation, float):
@@ -45,7 +58,9 @@ def distinct(truncations: Iterable[Truncation]) -> list[Truncation]:
     [0.5, 1.0, 1]
     """
     found = {(isinstance(each, int), each): each for each in truncations}
-    return [found[key] for key in sorted(found, key=lambda key: (key[1], key[0]))]
+    stops = [each for each in found.values() if isinstance(each, Stop)]
+    plain = [key for key, each in found.items() if not isinstance(each, Stop)]
+    return [*stops, *(found[key] for key in sorted(plain, key=lambda key: (key[1], key[0])))]
 
 
 def marks_of(study: Study, sizes: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -237,7 +237,7 @@ def _of_units(
     status = np.concatenate([each.status for each in tops], axis=2)
     theta = filled(model, theta, np.isin(status, (Statuses.FLAT, Statuses.UNSEEN)))
     value, rest = np.zeros(work.marks.shape), np.zeros(work.marks.shape)
-    counted = np.zeros(len(work.study), np.int64)
+    counted, met = np.zeros(len(work.study), np.int64), np.zeros(work.marks.shape, np.int64)
     first = 0
     for unit in model.units:
         size = len(unit.rule.parameters)
@@ -245,7 +245,8 @@ def _of_units(
         work.check(plan.units[unit], mine)
         before, after = work.values(plan.units[unit], mine)
         value, rest = value + before, rest + after
-        counted += size * (work.seen(plan.units[unit])[:, -1] > 0)
+        seen = work.seen(plan.units[unit]) > 0
+        counted, met = counted + size * seen[:, -1], met + size * seen[:, :-1]
         first += size
     return ModelFits(
         model,
@@ -257,6 +258,7 @@ def _of_units(
         rest,
         counted,
         _least([each.agreement for each in tops]),
+        met,
     )
 
 

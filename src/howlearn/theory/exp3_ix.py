@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from howlearn.theory.quantity import Quantity, check_domain, whole
+from howlearn.theory.horizons import exp3_ix_horizon
+from howlearn.theory.quantity import Quantity, check_domain
 
 
 def exp3_ix_bounds(epsilon: float, actions: int, trials: int, R: float) -> list[Quantity]:
@@ -16,9 +17,9 @@ def exp3_ix_bounds(epsilon: float, actions: int, trials: int, R: float) -> list[
     """
     check_domain(epsilon, actions, trials, R)
     rate = R / math.sqrt(trials)
-    horizon = whole((1 / actions - epsilon) / rate, trials)
+    horizon = min(exp3_ix_horizon(epsilon, actions, rate, "loss"), trials)
     log_l = 0.5 * math.log(rate**2 + epsilon**2) - 3 * math.log(epsilon) - math.log(R)
-    gain = whole(math.log(1 / (actions * epsilon)) / (rate * (1 + rate / (8 * epsilon**2))), trials)
+    gain = min(exp3_ix_horizon(epsilon, actions, rate, "gain"), trials)
     stated = "losses in [0, 1], epsilon < 1/K"
     return [
         Quantity("T_epsilon", horizon, "Proposition 4", "loss", stated,

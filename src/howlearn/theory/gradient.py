@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from howlearn.theory.quantity import Quantity, check_domain, whole
+from howlearn.theory.horizons import gradient_horizon
+from howlearn.theory.quantity import Quantity, check_domain
 
 MOST = 10_000_000  # trials that are followed one by one
 
@@ -18,7 +19,7 @@ def gradient_bounds(epsilon: float, actions: int, trials: int, R: float) -> list
     """
     check_domain(epsilon, actions, trials, R)
     spare = math.log(1 / (actions * epsilon)) / 2
-    horizon = whole(spare * math.sqrt(trials) / R, trials)
+    horizon = min(gradient_horizon(epsilon, actions, R / math.sqrt(trials)), trials)
     lipschitz = math.sqrt(2) / (R * epsilon) * spare / math.sqrt(actions * epsilon)
     stated = "rewards in [0, 1], epsilon < 1/K"
     found = [

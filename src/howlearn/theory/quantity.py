@@ -33,15 +33,15 @@ def check_domain(epsilon: float, actions: int, trials: int, R: float) -> None:
         raise HowlearnError(f"there are at least two actions, not {actions}")
     if trials < 1:
         raise HowlearnError(f"there is at least one trial, not {trials}")
-    if not 0 < epsilon < 1 / actions:
-        raise HowlearnError(f"epsilon lies between 0 and 1/K = {1 / actions:g}, not at {epsilon:g}")
+    check_epsilon(epsilon, actions)
     if not 0 < R < math.inf:
         raise HowlearnError(f"R, the largest theta, is a positive number, not {R:g}")
 
 
-def whole(value: float, trials: int) -> int:
-    """⌊value⌋ ∧ n, and 0 where it is negative."""
-    return int(min(max(math.floor(value), 0), trials))
+def check_epsilon(epsilon: float, actions: int) -> None:
+    """Refuse probabilities that some action falls under at once."""
+    if not 0 < epsilon < 1 / actions:
+        raise HowlearnError(f"epsilon lies between 0 and 1/K = {1 / actions:g}, not at {epsilon:g}")
 
 
 def log_sum(a: float, b: float) -> float:
