@@ -6,12 +6,14 @@ import math
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from howlearn.errors import HowlearnError
 from howlearn.fitting import fit
 from howlearn.fitting.replay import log_probabilities
-from howlearn.models import QLearning
+from howlearn.models import PartitionModel, QLearning
 from howlearn.risks import oracle, risk
+from howlearn.rules import Exp3IX
 from howlearn.simulation import simulate
 from howlearn.task import Task
 from oracle import replay
@@ -80,5 +82,29 @@ def test_what_cannot_be_is_refused() -> None:
     study = simulate(TASK, SHAPE, TRUE, trials=20)
     with pytest.raises(HowlearnError, match="no scored trial from 31 on"):
         risk(study, SHAPE, TRUE, SHAPE, TRUE, first=30)
-    with pytest.raises(HowlearnError, match="cells have one rate"):
-        oracle(study, SHAPE, TRUE, TASK.model("q-learning(ByShape)"))
+
+
+def test_a_guess_changes_nothing() -> None:
+    study = simulate(TASK, SHAPE, TRUE, trials=400, seed=5)
+    far = oracle(study, SHAPE, TRUE, PATTERN)
+    for near in (far.theta * 1.05, np.full((2, 2), 0.9), np.zeros((2, 2))):
+        assert_allclose(oracle(study, SHAPE, TRUE, PATTERN, near=near).kl, far.kl, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["q-learning(ByShape)", "aca", "Coin", "ByShape"])
+def test_other_models_have_a_searched_oracle(name: str) -> None:
+    study = simulate(TASK, SHAPE, TRUE, trials=120, seed=6)
+    ix = PartitionModel("ix", SHAPE.partition, Exp3IX())
+    model = ix if name == "ByShape" else TASK.model(name)
+    found = oracle(study, SHAPE, TRUE, model)
+    at = risk(study, SHAPE, TRUE, model, found.theta)
+    assert_allclose(found.kl, at.kl, atol=1e-9)
+    fitted = fit(study, [model]).of[model.name].theta[:, 0]
+    assert np.all(found.kl <= risk(study, SHAPE, TRUE, model, fitted).kl + 1e-9)
+
+
+def test_a_searched_oracle_finds_the_truth() -> None:
+    model = PartitionModel("ix", SHAPE.partition, Exp3IX())
+    true = np.array([[0.05, 0.2, 0.1, 0.01]])
+    study = simulate(TASK, model, true, trials=300, seed=7)
+    assert oracle(study, model, true, model).kl[0] < 1e-6

@@ -16,7 +16,7 @@ from howlearn.engine.layout import Statuses
 from howlearn.errors import HowlearnError
 from howlearn.fitting.fits import STATUS_WORDS, Fits
 from howlearn.fitting.population import with_others
-from howlearn.fitting.run import Progress, check, fit
+from howlearn.fitting.run import Progress, check, check_stops, fit
 from howlearn.fitting.truncation import ALL
 from howlearn.folder import ALWAYS, BIDS, Format, RunFolder
 from howlearn.future import leave_future_out
@@ -74,6 +74,7 @@ def select_into(
     """
     plan, criteria = check(study, models), check_criteria(criteria)
     check_named(predict_with, models)
+    check_stops(study, models, [t for criterion in criteria for t in criterion.truncations])
     if epsilon is not None:
         check_epsilon(epsilon, len(study.actions))
     if with_weights and not any(is_weighted(model) for model in models):

@@ -6,12 +6,16 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize
 
 from howlearn.engine import compile as compiled
+from howlearn.engine.layout import POINTS
+from howlearn.engine.starts import filling
 from howlearn.engine.whole import Records
 from howlearn.errors import HowlearnError
 from howlearn.model import Model
 from howlearn.models import PartitionModel
+from howlearn.models.partition_model import Unit
 from howlearn.rule import Parameter
 from howlearn.staging.advice import Advisor
 from howlearn.staging.setting import records_of, setting_of
@@ -19,9 +23,9 @@ from howlearn.staging.wholes import by_cells
 from howlearn.study import Study
 
 Floats = NDArray[np.float64]
-GRID = 48  # rates at which the oracle looks first
-GOLDEN = (5**0.5 - 1) / 2
-SHRINKS = 40  # steps of the golden section
+ZOOMS = 6  # at most: each lays 32 points over the bracket of the one before
+STARTS = 7  # of a search, besides the guess
+CLOSE = 2e-3  # in u, log-rates about: K is a parabola there
 
 
 class Risk(NamedTuple):
@@ -78,65 +82,153 @@ def oracle(
     study: Study,
     truth: Model,
     true_theta: Floats,
-    model: PartitionModel,
+    model: Model,
     first: NDArray[np.int64] | int = 0,
+    near: Floats | None = None,
 ) -> Oracle:
-    """inf over the parameters of K(p*, p_θ), learner by learner, cell by cell."""
-    if not by_cells(model) or any(len(unit.rule.parameters) != 1 for unit in model.units):
-        raise HowlearnError(
-            f"{model.name}: the oracle is computed for partition models whose cells have one rate"
-        )
+    """inf over the parameters of K(p*, p_θ), learner by learner.
+
+    Exact for partition models with one rate per cell; for other models it is searched, from
+    ``near`` and from several starts, and may lie above the infimum. ``near`` are parameters
+    [learner, parameter] near which to look first, such as a fit's.
+    """
     firsts = np.broadcast_to(first, len(study))
     teller, advisor = _advisor(study, truth), _advisor(study, model)
-    theta, kl = np.empty((len(study), len(model.owned))), np.empty(len(study))
-    parameter = model.owned[0][1]
+    exact = by_cells(model) and all(len(unit.rule.parameters) == 1 for unit in _units(model))
+    theta, kl = np.empty((len(study), len(advisor.parameters))), np.empty(len(study))
     for i in range(len(study)):
         one = study.part(i, i + 1)
         records, start = records_of(one), int(firsts[i])
         log_true = teller.log_probabilities(records, np.ascontiguousarray(true_theta[i]))
-        mine = _counted(one, start)
-        entropy = float(np.sum(np.exp(log_true[mine]) * log_true[mine]))
-        theta[i], best = _highest(advisor, records, log_true, start, parameter)
+        mine, p_true = _counted(one, start), np.exp(log_true)
+        entropy = float(np.sum(p_true[mine] * log_true[mine]))
+        guess = None if near is None else near[i]
+        if exact:
+            parameter = advisor.parameters[0]
+            theta[i], best = highest_expected(advisor, records, p_true, start, parameter, guess)
+        else:
+            theta[i], best = _searched(advisor, records, p_true, mine, guess)
         kl[i] = max((entropy - best) / len(mine), 0.0)
     return Oracle(kl, theta)
 
 
-def _highest(
-    advisor: Advisor, records: Records, log_true: Floats, first: int, parameter: Parameter
+def _units(model: Model) -> tuple[Unit, ...]:
+    return model.units if isinstance(model, PartitionModel) else ()
+
+
+def _searched(
+    advisor: Advisor, records: Records, p_true: Floats, mine: NDArray[np.int64], near: Floats | None
 ) -> tuple[Floats, float]:
-    """The rates that maximise the expected log-likelihood: all cells of a pass at once."""
+    """The expected log-likelihood climbed from several starts; cells that share nothing apart."""
+    parameters = advisor.parameters
+    if not parameters:
+        log_p = advisor.log_probabilities(records, np.empty(0))
+        return np.empty(0), float(np.sum(p_true[mine] * log_p[mine]))
+    start = np.array([p.default for p in parameters]) if near is None else near.astype(float)
+    blocks = [(np.arange(len(parameters)), mine)]
+    if by_cells(advisor.model):
+        blocks = []
+        for _, cell_of, places in advisor.rules:
+            cell = cell_of[records.context[mine]]
+            owner = places[:, 0]
+            for first in np.unique(owner):
+                in_unit = (cell >= 0) & (owner[np.maximum(cell, 0)] == first)
+                blocks.append((places[np.flatnonzero(owner == first)[0]], mine[in_unit]))
+    theta, total = start.copy(), 0.0
+    for own, trials in blocks:
+        theta[own], best = _climbed(advisor, records, p_true, trials, theta, own)
+        total += best
+    return theta, total
+
+
+def _climbed(
+    advisor: Advisor,
+    records: Records,
+    p_true: Floats,
+    trials: NDArray[np.int64],
+    theta: Floats,
+    own: NDArray[np.int64],
+) -> tuple[Floats, float]:
+    """Some of the parameters at their best for some trials, the others as they are."""
+    parameters = [advisor.parameters[p] for p in own]
+
+    def at(u: Floats) -> Floats:
+        return np.array([float(p.at(np.array(x))) for p, x in zip(parameters, u, strict=True)])
+
+    def loss(u: Floats) -> float:
+        point = theta.copy()
+        point[own] = at(u)
+        log_p = advisor.log_probabilities(records, point)[trials]
+        with np.errstate(invalid="ignore"):
+            value = np.sum(np.where(p_true[trials] > 0, p_true[trials] * log_p, 0.0))
+        return -float(value) if np.isfinite(value) else 1e300
+
+    ends = np.array([p.end for p in parameters])
+    first = np.array([float(p.u(np.array(theta[k]))) for k, p in zip(own, parameters, strict=True)])
+    starts = [first, *(filling(STARTS, len(own)) * ends)]
+    found = [
+        minimize(loss, u, method="L-BFGS-B", bounds=[(0.0, end) for end in ends]) for u in starts
+    ]
+    best = min(found, key=lambda each: each.fun)
+    return at(best.x), -float(best.fun)
+
+
+def highest_expected(
+    advisor: Advisor,
+    records: Records,
+    p_true: Floats,
+    first: int,
+    parameter: Parameter,
+    near: Floats | None,
+) -> tuple[Floats, float]:
+    """The rates that maximise the expected log-likelihood, all cells at once.
+
+    Points are laid over the whole range, or near a guess, then over ever smaller brackets.
+    """
     n = len(advisor.parameters)
 
     def expected(u: Floats) -> Floats:
-        """By parameter: cells that share one are summed."""
-        theta, found = parameter.at(u), np.zeros(n)
+        """[parameter, point] at u[parameter, point]: cells that share one are summed."""
+        theta, found = parameter.at(u), np.zeros((n, POINTS))
         for rule, cell_of, places in advisor.rules:
-            out = np.empty(len(places))
-            compiled.single(rule).expected(
+            out = np.empty((len(places), POINTS))
+            compiled.expectation(rule).expected(
                 records.context, records.action, advisor.feedback(records, rule), records.flags,
-                cell_of, theta[places], log_true, first, out,
+                cell_of, np.ascontiguousarray(theta[places]), p_true, first, out,
             )  # fmt: skip
             np.add.at(found, places[:, 0], out)
         return found
 
-    nodes = np.linspace(0.0, parameter.end, GRID)
-    values = np.stack([expected(np.full(n, node)) for node in nodes])
-    top = np.argmax(values, axis=0)
-    low, high = nodes[np.maximum(top - 1, 0)], nodes[np.minimum(top + 1, GRID - 1)]
-    a, b = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-    f_a, f_b = expected(a), expected(b)
-    for _ in range(SHRINKS):
-        left = f_a >= f_b
-        low, high = np.where(left, low, a), np.where(left, b, high)
-        step = GOLDEN * (high - low)
-        a, b = np.where(left, high - step, b), np.where(left, a, low + step)
-        probe = expected(np.where(left, a, b))
-        f_a, f_b = np.where(left, probe, f_b), np.where(left, f_a, probe)
-    ends = np.stack([low, high, nodes[top]])
-    heights = np.stack([expected(end) for end in ends])
-    best = np.argmax(heights, axis=0)
-    u = np.take_along_axis(ends, best[None], axis=0)[0]
-    return parameter.at(u), float(np.sum(expected(u)))
+    low, high = np.zeros(n), np.full(n, parameter.end)
+    best, u = np.full(n, -np.inf), np.zeros(n)
+    top, values = np.zeros(n, np.int64), np.empty((n, POINTS))
+    width = parameter.end / (POINTS - 1)
+    if near is not None:
+        guess = parameter.u(near)
+        low, high = np.maximum(guess - width, 0.0), np.minimum(guess + width, parameter.end)
+    for step in range(ZOOMS):
+        points = np.linspace(low, high, POINTS, axis=1)
+        values = expected(points)
+        top = np.argmax(values, axis=1)
+        highest = values[np.arange(n), top]
+        u = np.where(highest > best, points[np.arange(n), top], u)
+        best = np.maximum(highest, best)
+        outside = ((u <= low) & (low > 0.0)) | ((u >= high) & (high < parameter.end))
+        if step == 0 and near is not None and outside.any():
+            return highest_expected(advisor, records, p_true, first, parameter, None)
+        width = (high - low) / (POINTS - 1)
+        low, high = np.maximum(u - width, 0.0), np.minimum(u + width, parameter.end)
+        if np.max(width) < CLOSE:
+            break
+    # The top of a parabola through the best point and its neighbours, where it has two.
+    at = np.clip(top, 1, POINTS - 2)
+    below, middle, above = (values[np.arange(n), at + k] for k in (-1, 0, 1))
+    bend, rise = 2 * middle - below - above, above - below
+    inside = (top == at) & (middle >= best) & (bend > 0.0)
+    bend = np.where(inside, bend, 1.0)
+    u = np.where(inside, u + rise / (2 * bend) * width, u)
+    best = np.where(inside, best + rise**2 / (8 * bend), best)
+    return parameter.at(u), float(np.sum(best))
 
 
 def _advisor(study: Study, model: Model) -> Advisor:

@@ -20,6 +20,7 @@ from howlearn.cli.reproduce import reproduce
 from howlearn.cli.select import select
 from howlearn.cli.simulate import simulate
 from howlearn.cli.theory import theory
+from howlearn.cli.verify import verify
 
 # Colours and panels cost a tenth of a second; the list of commands does without.
 _quick = len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help")
@@ -33,7 +34,7 @@ def _paragraphs(text: str | None) -> str:
 
 COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Commands": (select, calibrate, recover, plan, simulate, models, demo),
-    "The paper": (theory, reproduce),
+    "The paper": (theory, verify, reproduce),
 }
 
 

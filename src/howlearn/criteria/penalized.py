@@ -33,7 +33,7 @@ class Penalized(PerParameter):
     c: float = 0.012
     stop_at: int | float | str | None = None
     name = "penalized"
-    title = "log-likelihood minus c·log(n)² nats per parameter, n the learner's own trials (T, with stop_at)"
+    title = "log-likelihood minus c·log(n)² nats per parameter, n the trials (T with stop_at)"
 
     def __post_init__(self) -> None:
         if not 0 <= self.c < np.inf:

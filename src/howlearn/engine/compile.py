@@ -70,6 +70,16 @@ def single(rule: Rule) -> ModuleType:
     return _single(type(rule), len(rule.parameters))
 
 
+def expectation(rule: Rule) -> ModuleType:
+    """``expected`` for a rule."""
+    return _expectation(type(rule), len(rule.parameters))
+
+
+def continuation(rule: Rule) -> ModuleType:
+    """``advance``, ``continued`` and ``versus`` for a rule."""
+    return _continuation(type(rule), len(rule.parameters))
+
+
 @cache
 def search() -> ModuleType:
     """The compiled part of the search, the same for every rule."""
@@ -107,6 +117,18 @@ def _passes(rule: type[Rule], n_parameters: int, pair: bool) -> ModuleType:
 def _single(rule: type[Rule], n_parameters: int) -> ModuleType:
     text = _source("numeric") + _header(rule, n_parameters) + _source("single")
     return _load(f"{rule.__name__}_single", text, "*play")  # replay or play
+
+
+@cache
+def _expectation(rule: type[Rule], n_parameters: int) -> ModuleType:
+    text = _source("numeric") + _header(rule, n_parameters) + _source("general")
+    return _load(f"{rule.__name__}_expectation", text + _source("expectation"), "expected")
+
+
+@cache
+def _continuation(rule: type[Rule], n_parameters: int) -> ModuleType:
+    text = _source("numeric") + _header(rule, n_parameters) + _source("single")
+    return _load(f"{rule.__name__}_continuation", text + _source("continuation"), "*")
 
 
 def _header(rule: type[Rule], n: int) -> str:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-# As in kernels.numeric, which cannot import them: bits of a trial's flags, lanes of the passes.
+# As in the kernels, which cannot import them: bits of a trial's flags, lanes of the passes.
 SCORED, LEARNED, RESET = 1, 2, 4
-RATES, LANES = 64, 8
+RATES, LANES, POINTS = 64, 8, 32
 
 Floats = NDArray[np.float64]
 

@@ -31,6 +31,7 @@ from howlearn.theory.quantity import check_epsilon
 BLOCK = 50  # learners handled together: enough work per call, little enough memory
 SEARCH = 500  # curves that take as long as searching one parameter
 MIXED = 100  # curves that take as long as replaying strategies and fitting their mixture
+MANY_TRIALS = 40_000  # of few learners
 BLOCK_BYTES = 64e6  # of likelihoods on the grid
 _compiled: set[tuple[object, ...]] = set()  # kernels that were used in this process
 
@@ -94,6 +95,15 @@ def _sizes(
     return np.concatenate(columns, axis=1)
 
 
+def check_stops(study: Study, models: Sequence[Model], truncations: Sequence[Truncation]) -> None:
+    """Refuse stops that these models cannot have, before any work is done."""
+    for stop in truncations:
+        if isinstance(stop, Stop):
+            check_epsilon(stop.epsilon, len(study.actions))
+            if stop.by == "paper":
+                by_formula(study, models, stop.epsilon)
+
+
 def fit_at(
     study: Study,
     models: Sequence[Model],
@@ -107,7 +117,8 @@ def fit_at(
     bytes_each = plan.cells.n_units * sizes.shape[1] * 64 * 8
     workers = threads or os.cpu_count() or 1
     size = int(min(BLOCK, max(1, BLOCK_BYTES // max(bytes_each, 1))))
-    if plan.wholes.models and workers > 1:  # slow enough that every worker should have some
+    slow = bool(plan.wholes.models) or len(study.context) > MANY_TRIALS
+    if slow and workers > 1:  # so much that every worker should have some
         size = min(size, -(-len(study) // (2 * workers)))
     edges = [*range(0, len(study), size), len(study)]
     done = 0

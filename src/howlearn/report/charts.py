@@ -14,12 +14,14 @@ from howlearn.model import Model
 from howlearn.models import Switch
 from howlearn.models.mixture import Mixture
 from howlearn.report import figures
+from howlearn.verification.verify import SHOWN
 
 if TYPE_CHECKING:
     from howlearn.calibration.plan import Plan
     from howlearn.calibration.recover import Recovery
     from howlearn.calibration.result import Calibration
     from howlearn.report.style import Chart
+    from howlearn.verification import Verification
 
 
 def of_calibration(result: Calibration) -> dict[str, Chart]:
@@ -73,6 +75,12 @@ def of_weights(folder: Path, models: Sequence[Model]) -> dict[str, Chart]:
         "weights": figures.average_weights(mean, changes, names, strategies, abrupt),
         "weights-learners": figures.learners_weights(first, own, names[0], mixtures[0].strategies),
     }
+
+
+def of_verification(result: Verification) -> dict[str, Chart]:
+    """Risks and bounds against the number of trials."""
+    risks = result.risks
+    return {"risks": figures.bounds(risks.filter(pl.col("true_model").is_in(SHOWN)))}
 
 
 def of_plan(result: Plan) -> dict[str, Chart]:

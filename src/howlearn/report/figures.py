@@ -9,6 +9,7 @@ import altair as alt
 
 from howlearn.report.accuracy import boxes, recovery
 from howlearn.report.bars import confusion_bars, shares
+from howlearn.report.bounds import bounds
 from howlearn.report.confusions import confusion
 from howlearn.report.errors import error_curves
 from howlearn.report.plans import plan, share_intervals
@@ -18,6 +19,7 @@ from howlearn.report.style import CONFIG, Chart
 __all__ = [
     "average_weights",
     "beside",
+    "bounds",
     "boxes",
     "confusion",
     "confusion_bars",

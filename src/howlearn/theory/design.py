@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -57,6 +58,13 @@ def quantities(design: TheoryDesign) -> list[Quantity]:
         design.epsilon, int(known["T_epsilon"]), known["log_L_epsilon"], design.R,
         DIMENSIONS[design.rule], design.sizes, form=found[0].form,
     )  # fmt: skip
+    if "epsilon_at_n" in known:  # no action ever falls lower: all n trials may be used
+        sharper = math.log(known["L_linear_n"]) if known["L_linear_n"] > 0 else -math.inf
+        found += penalty_bounds(
+            known["epsilon_at_n"], design.trials, sharper, design.R, 1, design.sizes,
+            suffix="_all_trials", form="gain",
+            source="sharper: Theorem 3 with T = n, epsilon_at_n and L_linear_n",
+        )  # fmt: skip
     return found + _holdout(design)
 
 

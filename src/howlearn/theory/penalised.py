@@ -18,6 +18,7 @@ def penalty_bounds(
     sizes: Sequence[int] = (),
     suffix: str = "",
     form: str = "both",
+    source: str = "Theorem 3",
 ) -> list[Quantity]:
     """A_ε, Σ_ε and the smallest penalty per parameter, for a cell with ``dimension`` parameters.
 
@@ -34,14 +35,14 @@ def penalty_bounds(
     )
     assumed = "Assumptions of Theorem 3; theta in [0, R]"
     found = [
-        Quantity(f"log_A_epsilon{suffix}", log_a, "Theorem 3", form, assumed,
+        Quantity(f"log_A_epsilon{suffix}", log_a, source, form, assumed,
                  "log of A_epsilon = L sqrt(d) R + 2 log(1/epsilon)"),
-        Quantity(f"A_epsilon{suffix}", _exp(log_a), "Theorem 3", form, assumed),
+        Quantity(f"A_epsilon{suffix}", _exp(log_a), source, form, assumed),
     ]  # fmt: skip
     if sizes:
         total = sum(math.exp(-size) for size in sizes)
         found.append(
-            Quantity(f"Sigma_epsilon{suffix}", log_a * total, "Theorem 3", form, assumed,
+            Quantity(f"Sigma_epsilon{suffix}", log_a * total, source, form, assumed,
                      "log(A_epsilon) times the sum of exp(-D) over the models")
         )  # fmt: skip
     if horizon >= 2:
@@ -49,10 +50,10 @@ def penalty_bounds(
         log_penalty += 2 * math.log(math.log(horizon) + log_a)
         needs = "T_epsilon >= 2; times the paper's unspecified constant"
         found += [
-            Quantity(f"log_penalty_per_parameter{suffix}", log_penalty, "Theorem 3", form, needs,
+            Quantity(f"log_penalty_per_parameter{suffix}", log_penalty, source, form, needs,
                      "log of A^2 log(1/epsilon) log(T A)^2 / T: the smallest penalty per "
                      "parameter, of likelihoods divided by T"),
-            Quantity(f"penalty_per_parameter{suffix}", _exp(log_penalty), "Theorem 3", form, needs),
+            Quantity(f"penalty_per_parameter{suffix}", _exp(log_penalty), source, form, needs),
         ]  # fmt: skip
     return found
 

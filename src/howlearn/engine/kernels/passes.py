@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numba.core import cgutils
-from numba.core.imputils import impl_ret_untracked
-from numba.extending import intrinsic
 
 from howlearn.engine.kernels.general import (
     forget,
@@ -26,7 +23,7 @@ from howlearn.engine.kernels.general import (
     scratch_space,
     visit,
 )
-from howlearn.engine.kernels.numeric import CACHED, FLAGS, LANES, LEARNED, RESET, SCORED
+from howlearn.engine.kernels.numeric import CACHED, FLAGS, LANES, LEARNED, RESET, SCORED, unowned
 
 
 @njit(**FLAGS)
@@ -53,24 +50,6 @@ def rows_by_context(units, unit_starts, unit_contexts, unit_slots, unit_rows, n_
             rows[filled[context]] = first_row[i] + unit_slots[e]
             filled[context] += 1
     return starts, rows, first_row
-
-
-@intrinsic
-def unowned(typingctx, array):
-    """The same array without a count of its users; the caller keeps the owner alive.
-
-    Taking a row of a counted array is two atomic operations, which on every visit of every cell
-    cost as much as the visit itself does to eight lanes.
-    """
-
-    def generate(context, builder, signature, arguments):
-        make = context.make_array(signature.args[0])
-        bare = make(context, builder, value=arguments[0])
-        bare.meminfo = cgutils.get_null_value(bare.meminfo.type)
-        bare.parent = cgutils.get_null_value(bare.parent.type)
-        return impl_ret_untracked(context, builder, signature.return_type, bare._getvalue())
-
-    return array(array), generate
 
 
 @njit(**FLAGS)

@@ -85,27 +85,6 @@ def slopes(context, action, feedback, flags, cell_of, theta, log_ps, out):
 
 
 @njit(**CACHED)
-def expected(context, action, feedback, flags, cell_of, theta, log_true, first, out):
-    """out[cell] = Σ over scored trials from ``first`` on of Σ_a p*(a) log p(a), p* the truth."""
-    n_actions = log_true.shape[1]
-    h = np.zeros((len(theta), n_actions))
-    log_p = np.empty(n_actions)
-    out[:] = 0.0
-    for t in range(len(context)):
-        if flags[t] & RESET:
-            h[:] = 0.0
-        cell = cell_of[context[t]]
-        if cell < 0:
-            continue
-        log_policy(h[cell], log_p)
-        if t >= first and flags[t] & SCORED:
-            for a in range(n_actions):
-                out[cell] += math.exp(log_true[t, a]) * log_p[a]
-        if flags[t] & LEARNED:
-            learn(h[cell], log_p, action[t], feedback[t], theta[cell])
-
-
-@njit(**CACHED)
 def play(
     context,
     draws,

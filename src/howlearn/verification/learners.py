@@ -1,0 +1,153 @@
+"""The risks of the theorems, learner by learner, for one true model and one number of trials."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from howlearn.criteria import Penalized
+from howlearn.fitting import Fits, fit
+from howlearn.fitting.truncation import ALL
+from howlearn.models import PartitionModel
+from howlearn.risks import highest_expected
+from howlearn.selection import winners
+from howlearn.simulation import simulate
+from howlearn.staging.advice import Advisor
+from howlearn.staging.setting import records_of, setting_of
+from howlearn.study import Study
+from howlearn.task import Task
+from howlearn.verification.futures import Bandit, Futures
+
+Floats = NDArray[np.float64]
+MANY = 2_000  # trials from which an oracle's rate is near the estimate
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What is measured: the hold-out's split, how many futures, the penalty's constant."""
+
+    split: float = 0.5
+    futures: int = 20
+    c: float = 0.012
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """Learners of one true model with one number of trials."""
+
+    task: Task
+    truth: PartitionModel
+    rate: float
+    trials: int
+    learners: int
+    seed: tuple[int, ...]
+
+    def simulate(self) -> tuple[Study, Floats]:
+        """The learners, and their parameters."""
+        parameters = [parameter for _, parameter in self.truth.owned]
+        values = [self.rate if p.name == "eta" else p.default for p in parameters]
+        theta = np.tile(values, (self.learners, 1)).astype(float)
+        return simulate(self.task, self.truth, theta, trials=self.trials, seed=self.seed), theta
+
+
+def measured(
+    case: Case, models: Sequence[PartitionModel], measure: Measure, threads: int | None = None
+) -> pl.DataFrame:
+    """One row per learner.
+
+    ``hellinger`` is the mean over the futures of H²_{N,n} of the model that the hold-out selects;
+    ``best_kl`` the smallest, over the models, of the mean over the futures of K_{N,n}, and
+    ``best_kl_split`` that of the model that is best in every other future, in the remaining ones:
+    the first is too small on average, the second too large. ``kl`` is K_n of the model that the
+    penalised criterion selects, and ``penalised_oracle`` the smallest, over the models, of inf K_n
+    plus penalty.
+    """
+    study, theta = case.simulate()
+    fits = fit(study, models, [measure.split, ALL], threads)
+    work = _Work(case, models, measure, study, theta, fits)
+    # Short records are little work, of which threads would wait for each other.
+    workers = (threads or os.cpu_count() or 1) if case.trials >= MANY else 1
+    if workers > 1:
+        with ThreadPoolExecutor(workers) as pool:
+            rows = list(pool.map(work.row, range(len(study))))
+    else:
+        rows = [work.row(i) for i in range(len(study))]
+    return pl.DataFrame(rows)
+
+
+class _Work:
+    def __init__(
+        self,
+        case: Case,
+        models: Sequence[PartitionModel],
+        measure: Measure,
+        study: Study,
+        theta: Floats,
+        fits: Fits,
+    ) -> None:
+        self.case, self.models, self.measure = case, models, measure
+        self.study, self.theta, self.fits = study, theta, fits
+        self.truth, self.bandits = Bandit(case.truth, study), [Bandit(m, study) for m in models]
+        setting = setting_of(study)
+        self.advisors = [
+            Advisor(model, study.contexts, study.actions, setting)
+            for model in (case.truth, *models)
+        ]
+        scores = Penalized(measure.c).scores(fits)
+        self.selected = winners(scores.score, fits.n_parameters)
+        self.penalty = scores.penalty / scores.n_trials[:, None]
+
+    def row(self, i: int) -> dict[str, float]:
+        return {"learner": i, **self._holdout(i), **self._penalised(i)}
+
+    def _holdout(self, i: int) -> dict[str, float]:
+        split = self.measure.split
+        j = self.fits.at(split)
+        random = np.random.default_rng([*self.case.seed, 1, i])
+        futures = Futures(
+            self.case.task, self.study[i], int(self.fits.sizes[i, j]), self.truth, self.theta[i],
+            self.measure.futures, random,
+        )  # fmt: skip
+        found = [
+            futures.seen_by(bandit, part.theta[i, j])
+            for bandit, part in zip(self.bandits, self.fits.of.values(), strict=True)
+        ]
+        kl = np.stack([each.kl for each in found], axis=1)
+        hellinger = np.stack([each.hellinger for each in found], axis=1)
+        score = np.stack([each.log_likelihood for each in found], axis=1)
+        sizes = np.broadcast_to(self.fits.n_parameters[i], score.shape)
+        chosen = winners(score, sizes)
+        best = int(np.argmin(kl[::2].mean(axis=0)))
+        return {
+            "hellinger": float(hellinger[np.arange(len(chosen)), chosen].mean()),
+            "best_kl": float(kl.mean(axis=0).min()),
+            "best_kl_split": float(kl[1::2, best].mean()),
+        }
+
+    def _penalised(self, i: int) -> dict[str, float]:
+        records = records_of(self.study.part(i, i + 1))
+        log_true = self.advisors[0].log_probabilities(records, self.theta[i])
+        p_true = np.exp(log_true)
+        entropy, n = float(np.sum(p_true * log_true)), len(log_true)
+        j, name = self.fits.at(ALL), self.models[self.selected[i]].name
+        fitted = np.ascontiguousarray(self.fits.of[name].theta[i, j])
+        log_p = self.advisors[1 + self.selected[i]].log_probabilities(records, fitted)
+        penalised = np.inf
+        for m in np.argsort(self.penalty[i], kind="stable").tolist():
+            if self.penalty[i, m] >= penalised:
+                break  # inf K is 0 at best
+            model = self.models[m]
+            guess = self.fits.of[model.name].theta[i, j] if n >= MANY else None
+            parameter = model.owned[0][1]
+            _, best = highest_expected(self.advisors[1 + m], records, p_true, 0, parameter, guess)
+            penalised = min(penalised, max((entropy - best) / n, 0.0) + self.penalty[i, m])
+        return {
+            "kl": max(float(np.sum(p_true * (log_true - log_p))) / n, 0.0),
+            "penalised_oracle": float(penalised),
+        }
