@@ -76,6 +76,33 @@ class Passes:
         )
         return out
 
+    def scan(
+        self,
+        learner: NDArray[np.int64],
+        unit: NDArray[np.int64],
+        points: Floats,
+        stop: NDArray[np.int64],
+    ) -> Floats:
+        """Log-likelihoods [task, rate] of tasks at points[task, parameter, rate]."""
+        out = np.empty((len(learner), 1, 1, RATES))
+        block = self.block
+        self.module.scan(
+            block.offsets,
+            block.context,
+            block.action,
+            block.feedback,
+            block.flags,
+            self.units,
+            learner,
+            unit,
+            np.ascontiguousarray(points),
+            np.ascontiguousarray(stop, np.int64),
+            block.n_actions,
+            self.every,
+            out,
+        )
+        return out[:, 0, 0]
+
     def probe(
         self,
         learner: NDArray[np.int64],

@@ -310,3 +310,46 @@ def probe(
             totals[first:last],
         )
         first = last
+
+
+@njit(**CACHED)
+def scan(
+    offsets,
+    context,
+    action,
+    feedback,
+    flags,
+    units,
+    task_learner,
+    task_unit,
+    points,
+    stops,
+    n_actions,
+    every,
+    out,
+):
+    """Log-likelihoods out[task, 0, 0, rate] of single units at points[task, parameter, rate].
+
+    Each task is one unit of one learner up to its own stop, with values of its own in the lanes.
+    """
+    unit_starts, unit_contexts, unit_slots, unit_rows, n_contexts = units
+    for k in range(len(task_learner)):
+        starts, rows, first_row = rows_by_context(
+            task_unit[k : k + 1], unit_starts, unit_contexts, unit_slots, unit_rows, n_contexts
+        )
+        a = offsets[task_learner[k]]
+        b = a + stops[k]
+        grid_one(
+            context[a:b],
+            action[a:b],
+            feedback[a:b],
+            flags[a:b],
+            stops[k : k + 1],
+            starts,
+            rows,
+            first_row,
+            points[k],
+            n_actions,
+            every,
+            out[k],
+        )
