@@ -8,7 +8,7 @@ from time import perf_counter
 
 from benchmarks.report import duration, note, show
 
-NAMES = ("kernel", "authors", "study", "models", "mixtures", "reproduce", "scale")
+NAMES = ("kernel", "authors", "study", "models", "cells", "mixtures", "reproduce", "scale")
 
 
 def main() -> None:

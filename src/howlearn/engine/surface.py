@@ -21,13 +21,14 @@ from howlearn.rule import Parameter
 if TYPE_CHECKING:
     from howlearn.engine.units import Passes
 
-COARSE_ROWS = 7  # values of the second parameter on the coarse grid
-ROWS = 12  # and on the fine one
-STEP = 0.04  # in u, between rates on the fine grid
+COARSE_STEP = 0.111  # in u, between rates on the coarse grid: 63 of them up to a rate of 1
+COARSE_ROWS = 7  # values of the second parameter
+STEP, ROWS = 0.04, 12  # on the fine grid
 STARTS = 8  # tops that are refined, at most; half of them where the surface is smooth
 CLOSE = 4.0  # nats below the best node; lower tops are not refined
 FLAT = 1e-9  # nats; a likelihood that varies less than this holds no information
 COLLAPSED = 1e6  # nats below the best: probabilities have left the floats, and nothing hides there
+STEEP = 8.0  # nats between the best row of the coarse grid and the next
 FAR = 30.0  # nats below the best: further down a second top of a row is no matter
 MISSED = 0.5  # nats that interpolation may miss before a surface is rough
 
@@ -41,13 +42,14 @@ def fit_surface(
     """The global maximum over two parameters of each unit's likelihood up to each mark."""
     first, second = parameters
     ends = np.array([first.end, second.end])
-    rates, rows = np.linspace(0.0, first.end, RATES), np.linspace(0.0, second.end, COARSE_ROWS)
+    rates, rows = _nodes(first.end, COARSE_STEP), np.linspace(0.0, second.end, COARSE_ROWS)
     grid = np.stack([passes.curves(first.at(rates), value) for value in second.at(rows)], axis=1)
     flat = grid.max(axis=(1, 2)) - grid.min(axis=(1, 2)) < FLAT
     known = ~flat & (seen.reshape(-1) > 0)
     climb = Climb(passes, seen.shape, parameters, ends)
-    ridged = known & _several(grid, COLLAPSED) if passes.spiky else np.zeros(len(grid), bool)
-    rough = known & (ridged | _rough(grid))
+    once = grid[:, :, : len(np.unique(rates))]  # the end, too
+    ridged = known & _several(once, COLLAPSED) if passes.spiky else np.zeros(len(grid), bool)
+    rough = known & (ridged | _rough(once))
     smooth = np.flatnonzero(known & ~rough)
     curves, starts = _tops(grid[smooth], rates, rows, STARTS // 2)
     found = [climb.climbed(smooth[curves], starts)]
@@ -80,11 +82,20 @@ def fit_surface(
     )
 
 
+def _nodes(end: float, step: float) -> Floats:
+    """Nodes up to the end, which stands there as often as fills the last lanes.
+
+    The same nodes whatever the bound, so that a wider one finds again what a narrower one found.
+    """
+    nodes = np.arange(0.0, end - 0.1 * step, step)
+    return np.append(nodes, np.full(RATES - len(nodes) % RATES, end))
+
+
 def _rough(grid: Floats) -> NDArray[np.bool_]:
     """Where the coarse grid may have missed the highest top: [curve].
 
-    Some row has two tops that are not far below the best, or the best one is not smooth: fourth
-    differences vanish on anything up to a cubic.
+    Some row has two tops that are not far below the best, the next row is far below, or the best
+    top is not smooth: fourth differences vanish on anything up to a cubic.
     """
     best = grid.max(axis=(1, 2), keepdims=True)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -92,7 +103,12 @@ def _rough(grid: Floats) -> NDArray[np.bool_]:
     near = np.pad(grid > best - CLOSE, ((0, 0), (0, 0), (1, 1)))
     beside = (near[:, :, 2:] | near[:, :, :-2])[:, :, 2:-2]  # of a node near the best
     sharp = np.any((missed > MISSED) & beside, axis=(1, 2))
-    return sharp | _several(grid, FAR)
+    by_row = grid.max(axis=2)
+    top = by_row.argmax(axis=1)[:, None] + np.array([-1, 1])
+    inside = (top >= 0) & (top < grid.shape[1])
+    beside_top = np.take_along_axis(by_row, np.clip(top, 0, grid.shape[1] - 1), axis=1)
+    steep = np.any(inside & (beside_top < best[:, :, 0] - STEEP), axis=1)
+    return sharp | steep | _several(grid, FAR)
 
 
 def _several(grid: Floats, within: float) -> NDArray[np.bool_]:
@@ -105,17 +121,14 @@ def _several(grid: Floats, within: float) -> NDArray[np.bool_]:
 
 def _closer(climb: Climb, curves: NDArray[np.int64]) -> tuple[NDArray[np.int64], Floats]:
     """The tops of some curves on the fine grid: (curve, point) pairs."""
-    # The same nodes whatever the bound, so that a wider one finds again what a narrower one found.
-    end = climb.parameters[0].end
-    rates = np.arange(0.0, end, STEP)
-    rates = np.append(rates, np.full(RATES - len(rates) % RATES, end))
+    rates = _nodes(climb.parameters[0].end, STEP)
     rows = np.linspace(0.0, climb.parameters[1].end, ROWS)
-    which, starts = _tops(climb.scanned(curves, rates, rows), rates, rows)
+    which, starts = _tops(climb.scanned(curves, rates, rows), rates, rows, close=2 * CLOSE)
     return curves[which], starts
 
 
 def _tops(
-    grid: Floats, rates: Floats, rows: Floats, most: int = STARTS
+    grid: Floats, rates: Floats, rows: Floats, most: int = STARTS, close: float = CLOSE
 ) -> tuple[NDArray[np.int64], Floats]:
     """The highest local maxima of every curve's grid [curve, row, rate]: (curve, point) pairs."""
     padded = np.pad(grid, ((0, 0), (1, 1), (1, 1)), constant_values=-np.inf)
@@ -125,7 +138,7 @@ def _tops(
             top &= grid >= padded[:, i : i + len(rows), j : j + len(rates)]
     top[:, :, 1:] &= np.diff(rates) > 0  # the end stands there several times
     top[:, 1:, 0] = False  # at rate 0 the second parameter says nothing: one of them is enough
-    top &= grid > grid.max(axis=(1, 2), keepdims=True, initial=-np.inf) - CLOSE
+    top &= grid > grid.max(axis=(1, 2), keepdims=True, initial=-np.inf) - close
     heights = np.where(top, grid, -np.inf).reshape(len(grid), len(rows) * len(rates))
     order = np.argsort(-heights, axis=1, kind="stable")[:, :most]
     curve, rank = np.nonzero(np.isfinite(np.take_along_axis(heights, order, axis=1)))
