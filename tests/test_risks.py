@@ -84,6 +84,24 @@ def test_what_cannot_be_is_refused() -> None:
         risk(study, SHAPE, TRUE, SHAPE, TRUE, first=30)
 
 
+@pytest.mark.parametrize(
+    ("model", "theta", "first", "message"),
+    [
+        (SHAPE, np.full(2, 0.1), 0, "with 2 rows"),
+        (SHAPE, np.full((1, 2), 0.1), 0, "with 2 rows"),
+        (SHAPE, np.full((2, 3), 0.1), 0, "2 parameters"),
+        (SHAPE, np.full((2, 2), -0.1), 0, "-0.1"),
+        (SHAPE, np.full((2, 2), np.nan), 0, "nan"),
+        ("ByShape", np.full((2, 2), 0.1), 0, "not a model"),
+        (SHAPE, np.full((2, 2), 0.1), -1, "0 or later"),
+    ],
+)
+def test_parameters_that_fit_no_model_are_refused(model, theta, first, message) -> None:
+    study = simulate(TASK, SHAPE, TRUE, trials=20)
+    with pytest.raises(HowlearnError, match=message):
+        risk(study, SHAPE, TRUE, model, theta, first)
+
+
 def test_a_guess_changes_nothing() -> None:
     study = simulate(TASK, SHAPE, TRUE, trials=400, seed=5)
     far = oracle(study, SHAPE, TRUE, PATTERN)

@@ -83,6 +83,26 @@ def test_no_grid_is_higher_on_any_record(form, seed):
 
 
 @pytest.mark.parametrize("form", ["gain", "loss"])
+@pytest.mark.parametrize("seed", range(6))
+def test_no_grid_is_higher_for_a_learner_who_repeats_himself(form, seed):
+    """Choices that have little to do with the rewards make ridges at a small γ."""
+    rng = np.random.default_rng(seed)
+    n, k = 200, 2 + seed % 2
+    context, chance = rng.integers(0, 2, n), rng.random((2, k))
+    action = rng.integers(0, k, n)
+    for t in range(1, n):
+        action[t] = action[t - 1] if rng.random() < 0.9 else action[t]
+    trials = [
+        Trial("xy"[c], int(a), float(chance[c, a])) for c, a in zip(context, action, strict=True)
+    ]
+    study = study_of(trials, n_actions=k)
+    for max_rate in (1.0, 5.0):
+        rule = Exp3IX(form, max_rate)
+        for etas, gammas in grids(rule):
+            assert shortfall(study, rule, [[[0, 1]]], etas, gammas).max() <= 1e-6
+
+
+@pytest.mark.parametrize("form", ["gain", "loss"])
 def test_values_are_those_of_the_plain_replay_however_improbable(form):
     """A learner who does everything against the model, whose probabilities underflow."""
     pattern = [(0, 1.0)] * 60 + [(1, 0.0)] * 40 + [(1, 1.0), (0, 0.0)] * 30

@@ -16,6 +16,7 @@ from howlearn.errors import HowlearnError
 from howlearn.model import Model
 from howlearn.models import PartitionModel
 from howlearn.models.partition_model import Unit
+from howlearn.models.values import checked
 from howlearn.rule import Parameter
 from howlearn.staging.advice import Advisor
 from howlearn.staging.setting import records_of, setting_of
@@ -55,7 +56,8 @@ def risk(
     >>> float(risk(study, model, theta, model, theta).kl.max())
     0.0
     """
-    firsts = np.broadcast_to(first, len(study))
+    firsts = _firsts(study, first)
+    true_theta, theta = _given(study, truth, true_theta), _given(study, model, theta)
     advisors = [_advisor(study, each) for each in (truth, model)]
     kl, hellinger = np.empty(len(study)), np.empty(len(study))
     for i in range(len(study)):
@@ -92,7 +94,9 @@ def oracle(
     ``near`` and from several starts, and may lie above the infimum. ``near`` are parameters
     [learner, parameter] near which to look first, such as a fit's.
     """
-    firsts = np.broadcast_to(first, len(study))
+    firsts = _firsts(study, first)
+    true_theta = _given(study, truth, true_theta)
+    near = None if near is None else _given(study, model, near)
     teller, advisor = _advisor(study, truth), _advisor(study, model)
     exact = by_cells(model) and all(len(unit.rule.parameters) == 1 for unit in _units(model))
     theta, kl = np.empty((len(study), len(advisor.parameters))), np.empty(len(study))
@@ -233,6 +237,26 @@ def highest_expected(
 
 def _advisor(study: Study, model: Model) -> Advisor:
     return Advisor(model, study.contexts, study.actions, setting_of(study))
+
+
+def _given(study: Study, model: Model, theta: Floats) -> Floats:
+    """Parameters [learner, parameter], checked."""
+    if not isinstance(model, Model):
+        raise HowlearnError(f"{model!r} is not a model, such as task.model({model!r})")
+    given = np.asarray(theta, np.float64)
+    if given.ndim != 2 or len(given) != len(study):
+        raise HowlearnError(
+            f"the parameters of {model.name} are an array of [learner, parameter] with "
+            f"{len(study)} rows, one per learner; the one given has the shape {given.shape}"
+        )
+    return checked(model, given, study.actions)
+
+
+def _firsts(study: Study, first: NDArray[np.int64] | int) -> NDArray[np.int64]:
+    firsts = np.broadcast_to(first, len(study))
+    if np.any(firsts < 0):
+        raise HowlearnError(f"the first trial that counts is at 0 or later, not at {firsts.min()}")
+    return firsts
 
 
 def _counted(one: Study, first: int) -> NDArray[np.int64]:

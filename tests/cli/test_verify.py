@@ -48,3 +48,20 @@ def test_bad_options_leave_no_folder(
     assert ran.status == 2
     assert message in ran.err
     assert not out.exists()
+
+
+def test_a_task_without_rewards_leaves_no_folder(run: Run, tmp_path: Path) -> None:
+    task = tmp_path / "bare.toml"
+    task.write_text('name = "bare"\nactions = ["a", "b"]\ncontexts = ["x", "y"]\n')
+    ran = run("verify", "--task", str(task), "--out", str(tmp_path / "out"))
+    assert ran.status == 2
+    assert "reward" in ran.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_recover_refuses_a_stop_before_it_makes_a_folder(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    ran = run("recover", "--criterion", "penalized(stop_at=paper(0.05))", "--out", str(out))
+    assert ran.status == 2
+    assert "T_epsilon is 1" in ran.err
+    assert not out.exists()

@@ -16,8 +16,8 @@ from howlearn.calibration.recovery import estimates_of
 from howlearn.errors import HowlearnError
 from howlearn.fitting import Fits, fit
 from howlearn.fitting.population import asks_others
-from howlearn.fitting.run import check
-from howlearn.fitting.truncation import ALL
+from howlearn.fitting.run import check, check_stops
+from howlearn.fitting.truncation import ALL, Truncation
 from howlearn.model import Model
 
 PART = 500  # learners in a part: little is lost when a run is stopped
@@ -85,7 +85,9 @@ def check_splits(splits: Sequence[float]) -> None:
         )
 
 
-def check_candidates(design: Design, models: Sequence[Model]) -> None:
+def check_candidates(
+    design: Design, models: Sequence[Model], truncations: Sequence[Truncation] = ()
+) -> None:
     """Refuse candidates that cannot be fitted to such learners, before any folder is made."""
     if design.learners < 2 and any(asks_others(model) for model in models):
         raise HowlearnError(
@@ -94,6 +96,7 @@ def check_candidates(design: Design, models: Sequence[Model]) -> None:
         )
     study, _ = design.simulate(0, 0, 0, 1)
     check(study, models)
+    check_stops(study, models, truncations)
 
 
 def contests(

@@ -83,6 +83,20 @@ def parse_numbers(text: str, option: str) -> tuple[float, ...]:
     return tuple(sorted(set(values)))
 
 
+def parse_sizes(text: str, option: str) -> tuple[int, ...]:
+    """Whole numbers, each as often as it is there.
+
+    >>> parse_sizes("1,2,2,4", "--sizes")
+    (1, 2, 2, 4)
+    """
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise HowlearnError(
+            f"{option} {text!r}: write whole numbers with commas between them, as 1,2,2,4"
+        ) from None
+
+
 def _several(part: str) -> list[float]:
     ends = [float(number) for number in part.split(":")]
     if len(ends) == 1:

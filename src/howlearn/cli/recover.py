@@ -102,7 +102,7 @@ def recover(
     check_models(models)
     truths = tuple(chosen.model(name) for name in truth) if truth else models
     design = TaskDesign(chosen, truths, parse_settings_by_model(settings), learners, trials, seed)
-    check_candidates(design, models)
+    check_candidates(design, models, [t for c in criteria for t in c.truncations])
     show.default_task(task)
     show.unequal(criteria, models, len(chosen.actions))
     manifest = {

@@ -79,7 +79,7 @@ def theory(
     import math
     from json import dumps
 
-    from howlearn.cli.parse import parse_numbers
+    from howlearn.cli.parse import parse_sizes
     from howlearn.cli.show import console, listing_of
     from howlearn.errors import HowlearnError
     from howlearn.theory.design import TheoryDesign, quantities
@@ -90,7 +90,7 @@ def theory(
         raise HowlearnError(f"there is at least one trial, not {trials}")
     if R is None:
         R = (1.0 if max_rate is None else max_rate) * math.sqrt(trials)
-    counts = tuple(int(d) for d in parse_numbers(sizes, "--sizes")) if sizes else ()
+    counts = parse_sizes(sizes, "--sizes") if sizes is not None else ()
     design = TheoryDesign(
         rule.value, trials, R, epsilon, actions, experts, rho, counts, split, leading
     )

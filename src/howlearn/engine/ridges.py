@@ -1,4 +1,4 @@
-"""Ridges of two-parameter surfaces that losses have made rough.
+"""Ridges of two-parameter surfaces that are rough: with losses, or where rare choices are paid.
 
 With losses an update drives preferences apart: beside the points where a model keeps in step with
 the choices the likelihood falls off a cliff, by thousands of nats within a thousandth of a rate.
@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from howlearn.engine.climbing import Climb, Ints, Tops
-from howlearn.engine.layout import LANES, RATES, Floats
+from howlearn.engine.climbing import Climb, Ints
+from howlearn.engine.layout import RATES, Floats
 
-ROWS = 8  # values of the second parameter
+ROWS = 10  # values of the second parameter
 STEP = 0.02  # in u, between rates
 WIDE, NARROW = 2, 3  # rounds of narrowing: of all tops, and of the best; each leaves a 32nd
 KEPT = 8  # tops of a curve that are narrowed to the end
@@ -23,18 +23,16 @@ TURNS = 6  # in which a top is followed, each leaves a fifth of the bracket
 ACROSS = 5  # points across the rows in a turn
 
 
-def highest(climb: Climb, curves: Ints) -> Tops:
+def highest(climb: Climb, curves: Ints) -> tuple[Ints, Floats]:
     """The highest ridge point of each of some curves."""
-    points = np.stack([_of_one(climb, int(curve)) for curve in curves])
-    values, _, totals = climb.probe(curves, np.repeat(points[:, None], LANES, axis=1))
-    return curves, points, values[:, 0], totals[:, 0]
+    return curves, np.stack([_of_one(climb, int(curve)) for curve in curves])
 
 
 def _of_one(climb: Climb, curve: int) -> Floats:
     first, second = climb.parameters
     rates = np.arange(0.0, first.end, STEP)
     rates = np.append(rates, np.full(RATES - len(rates) % RATES, first.end))
-    rows = np.linspace(0.0, second.end, ROWS)
+    rows = second.end * np.linspace(0.0, 1.0, ROWS) ** 2  # the smaller it is, the more it matters
     grid = climb.scanned(np.array([curve]), rates, rows)[0]
     padded = np.pad(grid, ((0, 0), (1, 1)), constant_values=-np.inf)
     row, node = np.nonzero((grid >= padded[:, :-2]) & (grid > padded[:, 2:]))
@@ -45,7 +43,12 @@ def _of_one(climb: Climb, curve: int) -> Floats:
     u, value = _narrowed(climb, curve, u[best], v, STEP / 31.0**WIDE, NARROW)
     order = np.argsort(-value)[:FOLLOWED]
     tops = [(np.array([u[k], v[k]]), float(value[k])) for k in order]
-    tops += [_followed(climb, curve, x, height, rows[1]) for x, height in tops]
+    gaps = np.diff(rows, append=2 * rows[-1] - rows[-2])
+    spacing = [float(max(gaps[k - 1] if k else 0.0, gaps[k])) for k in row[best][order]]
+    tops += [
+        _followed(climb, curve, x, height, gap)
+        for (x, height), gap in zip(tops, spacing, strict=True)
+    ]
     return max(tops, key=lambda top: top[1])[0]
 
 

@@ -2,7 +2,7 @@
 
 Most surfaces are smooth at the scale of the coarse grid, and its tops lead to the highest one.
 Where interpolation between the nodes misses so much that a higher top could hide there, the surface
-is looked at more closely; where losses have made it a landscape of cliffs, along its ``ridges``.
+is looked at more closely; where it is a landscape of cliffs, along its ``ridges``.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ if TYPE_CHECKING:
 
 COARSE_STEP = 0.111  # in u, between rates on the coarse grid: 63 of them up to a rate of 1
 COARSE_ROWS = 7  # values of the second parameter
-STEP, ROWS = 0.04, 12  # on the fine grid
+STEP, ROWS = 0.055, 12  # on the fine grid
 STARTS = 8  # tops that are refined, at most; half of them where the surface is smooth
 CLOSE = 4.0  # nats below the best node; lower tops are not refined
 FLAT = 1e-9  # nats; a likelihood that varies less than this holds no information
 COLLAPSED = 1e6  # nats below the best: probabilities have left the floats, and nothing hides there
+SURPRISE = 2.0  # nats that a closer look may find above the best node of the coarse grid
 STEEP = 8.0  # nats between the best row of the coarse grid and the next
 FAR = 30.0  # nats below the best: further down a second top of a row is no matter
-MISSED = 0.5  # nats that interpolation may miss before a surface is rough
+MISSED = 1.0  # nats that interpolation may miss before a surface is rough
 
 
 def fit_surface(
@@ -48,15 +49,20 @@ def fit_surface(
     known = ~flat & (seen.reshape(-1) > 0)
     climb = Climb(passes, seen.shape, parameters, ends)
     once = grid[:, :, : len(np.unique(rates))]  # the end, too
-    ridged = known & _several(once, COLLAPSED) if passes.spiky else np.zeros(len(grid), bool)
+    ridged = known & (_steep(once) | (passes.spiky & _several(once, COLLAPSED)))
     rough = known & (ridged | _rough(once))
     smooth = np.flatnonzero(known & ~rough)
     curves, starts = _tops(grid[smooth], rates, rows, STARTS // 2)
     found = [climb.climbed(smooth[curves], starts)]
     if rough.any():
         found.append(climb.climbed(*_closer(climb, np.flatnonzero(rough))))
+        # Tops that the coarse grid knew nothing of: there may be others.
+        higher = np.full(len(grid), -np.inf)
+        np.maximum.at(higher, found[-1][0], found[-1][2])
+        surprise = higher - grid.max(axis=(1, 2)) > SURPRISE
+        ridged |= rough & surprise & _several(once, FAR)
     if ridged.any():
-        found.append(ridges.highest(climb, np.flatnonzero(ridged)))
+        found.append(climb.climbed(*ridges.highest(climb, np.flatnonzero(ridged))))
     curve, x, value, total = (np.concatenate(each) for each in zip(*found, strict=True))
     best_first = np.lexsort((-value, curve))
     chosen, place = np.unique(curve[best_first], return_index=True)
@@ -94,8 +100,8 @@ def _nodes(end: float, step: float) -> Floats:
 def _rough(grid: Floats) -> NDArray[np.bool_]:
     """Where the coarse grid may have missed the highest top: [curve].
 
-    Some row has two tops that are not far below the best, the next row is far below, or the best
-    top is not smooth: fourth differences vanish on anything up to a cubic.
+    Some row has two tops that are not far below the best, or the best one is not smooth: fourth
+    differences vanish on anything up to a cubic.
     """
     best = grid.max(axis=(1, 2), keepdims=True)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -103,12 +109,16 @@ def _rough(grid: Floats) -> NDArray[np.bool_]:
     near = np.pad(grid > best - CLOSE, ((0, 0), (0, 0), (1, 1)))
     beside = (near[:, :, 2:] | near[:, :, :-2])[:, :, 2:-2]  # of a node near the best
     sharp = np.any((missed > MISSED) & beside, axis=(1, 2))
+    return sharp | _several(grid, FAR)
+
+
+def _steep(grid: Floats) -> NDArray[np.bool_]:
+    """Whether the row beside the best one is far below it, so that a ridge may lie between."""
     by_row = grid.max(axis=2)
-    top = by_row.argmax(axis=1)[:, None] + np.array([-1, 1])
-    inside = (top >= 0) & (top < grid.shape[1])
-    beside_top = np.take_along_axis(by_row, np.clip(top, 0, grid.shape[1] - 1), axis=1)
-    steep = np.any(inside & (beside_top < best[:, :, 0] - STEEP), axis=1)
-    return sharp | steep | _several(grid, FAR)
+    best, beside = by_row.max(axis=1), by_row.argmax(axis=1)[:, None] + np.array([-1, 1])
+    inside = (beside >= 0) & (beside < grid.shape[1])
+    heights = np.take_along_axis(by_row, np.clip(beside, 0, grid.shape[1] - 1), axis=1)
+    return np.any(inside & (heights < best[:, None] - STEEP), axis=1)
 
 
 def _several(grid: Floats, within: float) -> NDArray[np.bool_]:

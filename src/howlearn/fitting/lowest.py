@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from howlearn.errors import HowlearnError
 from howlearn.fitting.fits import Fits, ModelFits
 from howlearn.model import Model
-from howlearn.models import PartitionModel
+from howlearn.models import Exp4, PartitionModel
 from howlearn.rule import Form, Rule
 from howlearn.staging.advice import Advisor
 from howlearn.staging.setting import records_of, setting_of
@@ -99,10 +99,14 @@ def by_formula(study: Study, models: Sequence[Model], epsilon: float) -> int:
     for model in models:
         horizon = paper_horizon(model, study, epsilon)
         if horizon is None:
+            why = (
+                "depends on a bound of its experts' advice, which howlearn theory --rule exp4 takes"
+                if isinstance(model, Exp4)
+                else "does not exist: it is for bandits in the cells of a partition"
+            )
             raise HowlearnError(
-                f"stop_at=paper({epsilon:g}): the paper has no formula for {model.name}, only for "
-                "bandits in the cells of a partition; give an epsilon (stop_at=0.05) or a trial "
-                "(stop_at=150)"
+                f"stop_at=paper({epsilon:g}): the paper's formula for {model.name} {why}; give an "
+                "epsilon (stop_at=0.05) or a trial (stop_at=150)"
             )
         found[model.name] = horizon
     name = min(found, key=lambda key: found[key])

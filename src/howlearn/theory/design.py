@@ -77,7 +77,7 @@ def _holdout(design: TheoryDesign) -> list[Quantity]:
         ("published", published, "Theorem 1, constants of its proof"),
         ("repaired", repaired, "sharper: repaired proof"),
     ):
-        if bound is published and 0.5 < design.leading <= SMALLEST_LEADING:
+        if bound is published and design.leading <= SMALLEST_LEADING:
             continue  # its proof says nothing there
         value = bound(design.leading, tested, models)
         found += [

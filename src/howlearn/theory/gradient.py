@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from howlearn.theory.horizons import gradient_horizon
-from howlearn.theory.quantity import Quantity, check_domain
+from howlearn.theory.quantity import Quantity, check_domain, exp
 
-MOST = 10_000_000  # trials that are followed one by one
+MOST = 2_000_000  # trials that are followed one by one, for what is exact
 
 
 def gradient_bounds(epsilon: float, actions: int, trials: int, R: float) -> list[Quantity]:
@@ -20,17 +20,18 @@ def gradient_bounds(epsilon: float, actions: int, trials: int, R: float) -> list
     check_domain(epsilon, actions, trials, R)
     spare = math.log(1 / (actions * epsilon)) / 2
     horizon = min(gradient_horizon(epsilon, actions, R / math.sqrt(trials)), trials)
-    lipschitz = math.sqrt(2) / (R * epsilon) * spare / math.sqrt(actions * epsilon)
+    log_l = 0.5 * math.log(2) - math.log(R) - 1.5 * math.log(epsilon)
+    log_l += math.log(spare) - 0.5 * math.log(actions)
     stated = "rewards in [0, 1], epsilon < 1/K"
     found = [
         Quantity("T_epsilon", horizon, "Proposition 5", "both", stated,
                  "trials of a cell during which every action has at least probability epsilon"),
-        Quantity("log_L_epsilon", math.log(lipschitz), "Proposition 5", "both", stated,
+        Quantity("log_L_epsilon", log_l, "Proposition 5", "both", stated,
                  "log of the Lipschitz constant of the log-probabilities in theta up to T_epsilon"),
-        Quantity("L_epsilon", lipschitz, "Proposition 5", "both", stated),
+        Quantity("L_epsilon", exp(log_l), "Proposition 5", "both", stated),
     ]  # fmt: skip
     rate = R / math.sqrt(trials)
-    if actions == 2 and rate < 2:
+    if actions == 2 and rate < 2 and trials <= MOST:
         exact = worst_case_horizon(epsilon, rate, trials)
         found += [
             Quantity("T_epsilon_exact", exact, "sharper: exact worst case", "gain",
@@ -66,7 +67,7 @@ def worst_case_horizon(epsilon: float, rate: float, trials: int) -> int:
     868
     """
     m, v = 0.0, 0
-    while v < min(trials, MOST) and _sigmoid(-m) >= epsilon:
+    while v < trials and _sigmoid(-m) >= epsilon:
         m += 2 * rate * _sigmoid(-m)
         v += 1
     return v
@@ -79,7 +80,7 @@ def lowest_probability(rate: float, trials: int) -> float:
     0.0175
     """
     m = 0.0
-    for _ in range(min(trials, MOST) - 1):
+    for _ in range(trials - 1):
         m += 2 * rate * _sigmoid(-m)
     return _sigmoid(-m)
 

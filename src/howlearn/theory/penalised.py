@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from howlearn.errors import HowlearnError
-from howlearn.theory.quantity import Quantity, log_sum
+from howlearn.theory.quantity import Quantity, exp, log_sum
 
 
 def penalty_bounds(
@@ -37,7 +37,7 @@ def penalty_bounds(
     found = [
         Quantity(f"log_A_epsilon{suffix}", log_a, source, form, assumed,
                  "log of A_epsilon = L sqrt(d) R + 2 log(1/epsilon)"),
-        Quantity(f"A_epsilon{suffix}", _exp(log_a), source, form, assumed),
+        Quantity(f"A_epsilon{suffix}", exp(log_a), source, form, assumed),
     ]  # fmt: skip
     if sizes:
         total = sum(math.exp(-size) for size in sizes)
@@ -53,11 +53,6 @@ def penalty_bounds(
             Quantity(f"log_penalty_per_parameter{suffix}", log_penalty, source, form, needs,
                      "log of A^2 log(1/epsilon) log(T A)^2 / T: the smallest penalty per "
                      "parameter, of likelihoods divided by T"),
-            Quantity(f"penalty_per_parameter{suffix}", _exp(log_penalty), source, form, needs),
+            Quantity(f"penalty_per_parameter{suffix}", exp(log_penalty), source, form, needs),
         ]  # fmt: skip
     return found
-
-
-def _exp(x: float) -> float:
-    """Infinite where it overflows: the log is given beside it."""
-    return math.exp(x) if x < 700 else math.inf

@@ -52,3 +52,8 @@ def log_sum(a: float, b: float) -> float:
     """
     high, low = max(a, b), min(a, b)
     return high if high == -math.inf else high + math.log1p(math.exp(low - high))
+
+
+def exp(x: float) -> float:
+    """Infinite where it overflows: the log is given beside it."""
+    return math.exp(x) if x < 700 else math.inf

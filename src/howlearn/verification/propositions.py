@@ -173,12 +173,13 @@ def _check(claims: list[Claim], setup: Setup, seed: int, tallies: dict[Claim, _T
 
 
 def _words(claim: Claim) -> str:
-    upto = f"up to {claim.horizon}" if claim.horizon else "at every trial"
+    upto = f" up to {claim.horizon}" if claim.horizon else ""
     if claim.in_log_rate:
-        return "the logit changes by at most 1/epsilon with the log rate, while p >= epsilon"
+        return "|d logit / d log rate| <= 1/epsilon while p >= epsilon"
     if claim.lipschitz is None:
-        return f"every probability is at least epsilon {upto}"
-    return f"log-probabilities change by at most {claim.lipschitz} with theta, {upto}"
+        return f"p >= epsilon{upto}"
+    bound = claim.lipschitz.removeprefix("log_")
+    return f"|d log p / d theta| <= {bound}{upto}"
 
 
 def _players(setup: Setup, trials: int, seed: int) -> Iterator[tuple[Player, int]]:

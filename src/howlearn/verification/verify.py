@@ -212,4 +212,6 @@ def check(
             f"task {task.name} ends when a learner has mastered it, so that learners have "
             "different numbers of trials; the theorems are about a fixed one"
         )
+    for truth in (*models, outsider(task)):  # refuses tasks in which nothing can be simulated
+        Case(task, truth, at_most, 4, 1, (0,)).simulate()
     return models
