@@ -13,7 +13,7 @@ from howlearn.fitting import fit
 from howlearn.fitting.replay import log_probabilities
 from howlearn.models import PartitionModel, QLearning
 from howlearn.risks import oracle, risk
-from howlearn.rules import Exp3IX
+from howlearn.rules import Exp3IX, GradientBandit
 from howlearn.simulation import simulate
 from howlearn.task import Task
 from oracle import replay
@@ -107,6 +107,20 @@ def test_a_guess_changes_nothing() -> None:
     far = oracle(study, SHAPE, TRUE, PATTERN)
     for near in (far.theta * 1.05, np.full((2, 2), 0.9), np.zeros((2, 2))):
         assert_allclose(oracle(study, SHAPE, TRUE, PATTERN, near=near).kl, far.kl, atol=1e-10)
+
+
+def test_a_wider_bound_does_not_hide_the_oracle() -> None:
+    """A learner who repeats himself, whose best rate is a narrow top far from the bound."""
+    rng = np.random.default_rng(14)
+    study = simulate(TASK, SHAPE, np.full((1, 2), 0.4), trials=60, seed=3)
+    for t in range(1, 60):
+        if rng.random() < 0.8:
+            study.action[t] = study.action[t - 1]
+    found = []
+    for max_rate in (1.0, 5.0):
+        model = PartitionModel("m", PATTERN.partition, GradientBandit("gain", max_rate))
+        found.append(oracle(study, SHAPE, np.full((1, 2), 0.4), model).kl[0])
+    assert found[1] <= found[0] + 1e-9
 
 
 @pytest.mark.parametrize("name", ["q-learning(ByShape)", "aca", "Coin", "ByShape"])

@@ -6,13 +6,14 @@ import numpy as np
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from tests.oracle import replay
-from tests.studies import trials_of
 
 import howlearn as hl
 from howlearn.criteria import criterion_named
 from howlearn.errors import HowlearnError
-from howlearn.rules import Exp3IX, GradientBandit
+from howlearn.partition import Partition
+from howlearn.rules import Exp3, Exp3IX, GradientBandit
+from oracle import Trial, replay
+from studies import study_of, trials_of
 
 TASK = hl.Task.load("five-four")
 STUDY = hl.simulate(TASK, "ByShape", {"eta": 0.2}, learners=6, trials=240, seed=3)
@@ -127,6 +128,20 @@ def test_stops_that_mean_nothing_are_refused(bad):
 )
 def test_a_criterion_is_its_text(criterion):
     assert criterion_named(repr(criterion)) == criterion
+
+
+@pytest.mark.parametrize("rule", [Exp3(), Exp3IX(max_rate=5.0)], ids=repr)
+def test_a_cell_that_comes_later_is_not_paid_for_however_its_fit_ends(rule):
+    """Context y comes after the stop, and its update is capped at the parameters of x."""
+    trials = [Trial("x", 0, 1.0)] * 4
+    actions = [0] * 24 + [1] + [0] * 19
+    trials += [Trial("y", a, 1.0) for a in actions[4:]]
+    study = study_of(trials)
+    model = hl.PartitionModel("each", Partition.each(("x", "y")), rule)
+    scores = hl.select(study, [model], [hl.Penalized(0.3, stop_at=4)]).scores
+    cut_scores = hl.select(cut(study, 4), [model], [hl.Penalized(0.3)]).scores
+    assert scores["n_parameters"].to_list() == cut_scores["n_parameters"].to_list()
+    assert_allclose(scores["score"], cut_scores["score"], atol=1e-9)
 
 
 def test_a_plan_says_what_it_cannot_do():

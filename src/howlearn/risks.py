@@ -24,6 +24,8 @@ from howlearn.staging.wholes import by_cells
 from howlearn.study import Study
 
 Floats = NDArray[np.float64]
+NODES = 128  # rates at which the oracle looks first, where it has no guess
+NEAR = 0.22  # in u, around a guess
 ZOOMS = 6  # at most: each lays 32 points over the bracket of the one before
 STARTS = 7  # of a search, besides the guess
 CLOSE = 2e-3  # in u, log-rates about: K is a parabola there
@@ -90,8 +92,9 @@ def oracle(
 ) -> Oracle:
     """inf over the parameters of K(p*, p_θ), learner by learner.
 
-    Exact for partition models with one rate per cell; for other models it is searched, from
-    ``near`` and from several starts, and may lie above the infimum. ``near`` are parameters
+    Exact for partition models with one rate per cell that learn from gains; with losses K has
+    spikes too narrow for any grid. For other models it is searched, from ``near`` and from several
+    starts, and may lie above the infimum. ``near`` are parameters
     [learner, parameter] near which to look first, such as a fit's.
     """
     firsts = _firsts(study, first)
@@ -203,25 +206,25 @@ def highest_expected(
             np.add.at(found, places[:, 0], out)
         return found
 
-    low, high = np.zeros(n), np.full(n, parameter.end)
     best, u = np.full(n, -np.inf), np.zeros(n)
+    width = parameter.end / (NODES - 1)
+    if near is None:
+        nodes = np.linspace(0.0, parameter.end, NODES)
+        for k in range(0, NODES, POINTS):
+            points = np.tile(nodes[k : k + POINTS], (n, 1))
+            u, best, _, _ = _better(points, expected(points), u, best)
+    else:
+        u = parameter.u(near)
+    centre, width = u.copy(), np.full(n, width if near is None else NEAR)
     top, values = np.zeros(n, np.int64), np.empty((n, POINTS))
-    width = parameter.end / (POINTS - 1)
-    if near is not None:
-        guess = parameter.u(near)
-        low, high = np.maximum(guess - width, 0.0), np.minimum(guess + width, parameter.end)
     for step in range(ZOOMS):
+        low, high = np.maximum(centre - width, 0.0), np.minimum(centre + width, parameter.end)
         points = np.linspace(low, high, POINTS, axis=1)
-        values = expected(points)
-        top = np.argmax(values, axis=1)
-        highest = values[np.arange(n), top]
-        u = np.where(highest > best, points[np.arange(n), top], u)
-        best = np.maximum(highest, best)
+        u, best, top, values = _better(points, expected(points), u, best)
         outside = ((u <= low) & (low > 0.0)) | ((u >= high) & (high < parameter.end))
         if step == 0 and near is not None and outside.any():
             return highest_expected(advisor, records, p_true, first, parameter, None)
-        width = (high - low) / (POINTS - 1)
-        low, high = np.maximum(u - width, 0.0), np.minimum(u + width, parameter.end)
+        centre, width = u, (high - low) / (POINTS - 1)
         if np.max(width) < CLOSE:
             break
     # The top of a parabola through the best point and its neighbours, where it has two.
@@ -233,6 +236,17 @@ def highest_expected(
     u = np.where(inside, u + rise / (2 * bend) * width, u)
     best = np.where(inside, best + rise**2 / (8 * bend), best)
     return parameter.at(u), float(np.sum(best))
+
+
+def _better(
+    points: Floats, values: Floats, u: Floats, best: Floats
+) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
+    """The best points so far with their values; and where the new ones are highest."""
+    top = np.argmax(values, axis=1)
+    every = np.arange(len(values))
+    highest = values[every, top]
+    u = np.where(highest > best, points[every, top], u)
+    return u, np.maximum(highest, best), top, values
 
 
 def _advisor(study: Study, model: Model) -> Advisor:

@@ -52,3 +52,10 @@ def test_leading_constants_that_no_proof_covers(run: Run) -> None:
     ran = run("theory", "--leading", "0.3")
     assert ran.status == 2
     assert "above 0.5" in ran.err
+
+
+@pytest.mark.parametrize(
+    "options", [("--rho", "2", "--experts", "2"), ("--actions", "1"), ("--R", "inf")]
+)
+def test_exp4_has_a_domain_too(run: Run, options: tuple[str, ...]) -> None:
+    assert run("theory", "--rule", "exp4", "--epsilon", "0.1", *options).status == 2

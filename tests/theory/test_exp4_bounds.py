@@ -32,7 +32,7 @@ def test_the_numbers_of_the_specification() -> None:
         ({"epsilon": 0.0}, "epsilon lies between"),
         ({"rho": 0.0}, "rho lies above 0"),
         ({"rho": 3.0}, "rho lies above 0"),
-        ({"R": 0.0}, "R is positive"),
+        ({"R": 0.0}, "R is a positive number"),
         ({"n_experts": 0}, "at least one expert"),
         ({"n_trials": 0}, "at least one trial"),
     ],

@@ -14,7 +14,8 @@ import numpy as np
 from howlearn.engine.climbing import Climb, Ints
 from howlearn.engine.layout import RATES, Floats
 
-ROWS = 10  # values of the second parameter
+# Values of the second parameter, and a power that draws them towards 0: with losses, with gains.
+ROWS, FEW_ROWS = (10, 2.0), (6, 2.5)
 STEP = 0.02  # in u, between rates
 WIDE, NARROW = 2, 3  # rounds of narrowing: of all tops, and of the best; each leaves a 32nd
 KEPT = 8  # tops of a curve that are narrowed to the end
@@ -25,14 +26,16 @@ ACROSS = 5  # points across the rows in a turn
 
 def highest(climb: Climb, curves: Ints) -> tuple[Ints, Floats]:
     """The highest ridge point of each of some curves."""
-    return curves, np.stack([_of_one(climb, int(curve)) for curve in curves])
+    n, power = ROWS if climb.passes.spiky else FEW_ROWS
+    # The smaller the second parameter is, the more it matters.
+    rows = climb.parameters[1].end * np.linspace(0.0, 1.0, n) ** power
+    return curves, np.stack([_of_one(climb, int(curve), rows) for curve in curves])
 
 
-def _of_one(climb: Climb, curve: int) -> Floats:
-    first, second = climb.parameters
+def _of_one(climb: Climb, curve: int, rows: Floats) -> Floats:
+    first = climb.parameters[0]
     rates = np.arange(0.0, first.end, STEP)
     rates = np.append(rates, np.full(RATES - len(rates) % RATES, first.end))
-    rows = second.end * np.linspace(0.0, 1.0, ROWS) ** 2  # the smaller it is, the more it matters
     grid = climb.scanned(np.array([curve]), rates, rows)[0]
     padded = np.pad(grid, ((0, 0), (1, 1)), constant_values=-np.inf)
     row, node = np.nonzero((grid >= padded[:, :-2]) & (grid > padded[:, 2:]))

@@ -23,15 +23,16 @@ if TYPE_CHECKING:
 
 COARSE_STEP = 0.111  # in u, between rates on the coarse grid: 63 of them up to a rate of 1
 COARSE_ROWS = 7  # values of the second parameter
-STEP, ROWS = 0.055, 12  # on the fine grid
+STEP, ROWS = 0.04, 12  # on the fine grid
 STARTS = 8  # tops that are refined, at most; half of them where the surface is smooth
 CLOSE = 4.0  # nats below the best node; lower tops are not refined
 FLAT = 1e-9  # nats; a likelihood that varies less than this holds no information
 COLLAPSED = 1e6  # nats below the best: probabilities have left the floats, and nothing hides there
 SURPRISE = 2.0  # nats that a closer look may find above the best node of the coarse grid
+EDGE, CLIFF = 5.0, 10.0  # nats below the best, nats between neighbours of a row
 STEEP = 8.0  # nats between the best row of the coarse grid and the next
 FAR = 30.0  # nats below the best: further down a second top of a row is no matter
-MISSED = 1.0  # nats that interpolation may miss before a surface is rough
+MISSED = 0.5  # nats that interpolation may miss before a surface is rough
 
 
 def fit_surface(
@@ -49,7 +50,8 @@ def fit_surface(
     known = ~flat & (seen.reshape(-1) > 0)
     climb = Climb(passes, seen.shape, parameters, ends)
     once = grid[:, :, : len(np.unique(rates))]  # the end, too
-    ridged = known & (_steep(once) | (passes.spiky & _several(once, COLLAPSED)))
+    ridged = _steep(once) | _edged(once) | (passes.spiky & _several(once, COLLAPSED))
+    ridged &= known
     rough = known & (ridged | _rough(once))
     smooth = np.flatnonzero(known & ~rough)
     curves, starts = _tops(grid[smooth], rates, rows, STARTS // 2)
@@ -119,6 +121,15 @@ def _steep(grid: Floats) -> NDArray[np.bool_]:
     inside = (beside >= 0) & (beside < grid.shape[1])
     heights = np.take_along_axis(by_row, np.clip(beside, 0, grid.shape[1] - 1), axis=1)
     return np.any(inside & (heights < best[:, None] - STEEP), axis=1)
+
+
+def _edged(grid: Floats) -> NDArray[np.bool_]:
+    """Whether some row falls off a cliff not far below the best: the top may be at its edge."""
+    best = grid.max(axis=(1, 2))[:, None, None]
+    with np.errstate(invalid="ignore"):
+        falls = np.abs(np.diff(grid, axis=2)) > CLIFF
+    edge = np.maximum(grid[:, :, 1:], grid[:, :, :-1]) > best - EDGE
+    return np.any(falls & edge, axis=(1, 2))
 
 
 def _several(grid: Floats, within: float) -> NDArray[np.bool_]:

@@ -199,7 +199,8 @@ def _mark_capped(
             trials = slice(block.offsets[learner], block.offsets[learner + 1])
             chosen = log_p[np.arange(len(log_p)), block.action[trials]]
             if np.min(chosen[block.feedback[trials] != 0.0], initial=0.0) < limit:
-                draft.status[learner, mark, mine] = Statuses.CAPPED
+                known = mine & (draft.status[learner, mark] != Statuses.UNSEEN)
+                draft.status[learner, mark, known] = Statuses.CAPPED
 
 
 def _finished(draft: _Draft, found: UnitFits) -> ModelFits:

@@ -27,7 +27,7 @@ class TheoryDesign:
     epsilon: float
     actions: int = 2
     experts: int = 2
-    rho: float = 1.0
+    rho: float = 0.5
     sizes: Sequence[int] = ()  # numbers of parameters of the models that compete
     split: float = 0.5
     leading: float = 2.0
@@ -52,6 +52,12 @@ def quantities(design: TheoryDesign) -> list[Quantity]:
     elif design.rule == "exp3-ix":
         found = exp3_ix_bounds(*common)
     else:
+        if design.actions < 2 or design.rho * design.actions > design.experts * (1 + 1e-12):
+            raise HowlearnError(
+                f"with {design.experts} experts and K = {design.actions} actions (at least 2), rho "
+                f"is at most |F|/K = {design.experts / max(design.actions, 1):g}: the experts' "
+                f"probabilities add up to |F| over all actions; not {design.rho:g}"
+            )
         found = exp4_quantities(design.epsilon, design.experts, design.rho, design.trials, design.R)
     known = {quantity.key: quantity.value for quantity in found}
     found += penalty_bounds(
@@ -69,7 +75,7 @@ def quantities(design: TheoryDesign) -> list[Quantity]:
 
 
 def _holdout(design: TheoryDesign) -> list[Quantity]:
-    tested = design.trials - int(design.trials * design.split)
+    tested = design.trials - math.floor(design.trials * design.split + 1e-9)
     models = max(len(design.sizes), 1)
     assumed = "predictable models, n' trials after the split"
     found = []

@@ -81,5 +81,5 @@ def _check(epsilon: float, n_experts: int, rho: float, n_trials: int, R: float) 
         raise HowlearnError(
             f"epsilon lies between 0 and rho/|F| = {rho / n_experts:g}, not at {epsilon:g}"
         )
-    if not R > 0:
-        raise HowlearnError(f"R is positive, not {R:g}")
+    if not 0 < R < math.inf:
+        raise HowlearnError(f"R is a positive number, not {R:g}")
