@@ -40,7 +40,7 @@ def run(quick: bool) -> list[Row]:
             seconds, dense = seconds / learners, dense / 2
             rows.append(
                 Row(
-                    f"Exp3-IX, {form}s, {words}, {TRIALS} trials",
+                    f"Exp3-IX, {form} form, {words}, {TRIALS} trials",
                     duration(seconds),
                     f"≤ {duration(BAR)}",
                     f"{DENSE[0]} × {DENSE[1]} grid: {dense / seconds:,.0f} ×",

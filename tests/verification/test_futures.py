@@ -50,7 +50,7 @@ def with_future(study, futures, f, known):
     return replace(study, action=action, reward=reward)
 
 
-RULES = [GradientBandit(), GradientBandit("loss"), Exp3(), Exp3IX("loss"), Exp3IX()]
+RULES = [GradientBandit(), GradientBandit("loss"), Exp3(), Exp3IX("loss")]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=repr)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 COARSE_STEP = 0.111  # in u, between rates on the coarse grid: 63 of them up to a rate of 1
 COARSE_ROWS = 7  # values of the second parameter
 STEP, ROWS = 0.04, 12  # on the fine grid
-STARTS = 8  # tops that are refined, at most; half of them where the surface is smooth
+STARTS, FEW = 8, 2  # tops that are refined, at most: where the surface is rough, and smooth
 CLOSE = 4.0  # nats below the best node; lower tops are not refined
 FLAT = 1e-9  # nats; a likelihood that varies less than this holds no information
 COLLAPSED = 1e6  # nats below the best: probabilities have left the floats, and nothing hides there
@@ -54,7 +54,7 @@ def fit_surface(
     ridged &= known
     rough = known & (ridged | _rough(once))
     smooth = np.flatnonzero(known & ~rough)
-    curves, starts = _tops(grid[smooth], rates, rows, STARTS // 2)
+    curves, starts = _tops(grid[smooth], rates, rows, FEW)
     found = [climb.climbed(smooth[curves], starts)]
     if rough.any():
         found.append(climb.climbed(*_closer(climb, np.flatnonzero(rough))))
