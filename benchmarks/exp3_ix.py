@@ -15,7 +15,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.report import note
+from benchmarks.report import note, table
 from howlearn import PartitionModel, Task, fit, simulate
 from howlearn.criteria import AIC, BIC, Criterion, HoldOut, Penalized
 from howlearn.engine.layout import Statuses
@@ -79,11 +79,6 @@ def learners_of(
 def share(right: int, n: int) -> str:
     p = right / n
     return f"{100 * p:.0f} ± {100 * np.sqrt(max(p * (1 - p), 0.25 / n) / n):.0f}"
-
-
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
 # 1. Which rule, and which parameters, the partition being known

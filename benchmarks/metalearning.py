@@ -15,7 +15,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.report import note
+from benchmarks.report import note, table
 from howlearn import Exp4, Expert, Switch, Task, fit, simulate
 from howlearn.criteria import AIC, Criterion, HoldOut, Likelihood
 from howlearn.fitting.truncation import ALL
@@ -135,11 +135,6 @@ def share(value: tuple[float, int]) -> str:
     """With its Monte-Carlo standard error."""
     p, n = value
     return f"{100 * p:.0f} ± {100 * np.sqrt(max(p * (1 - p), 0.25 / n) / n):.0f}"
-
-
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
 def criteria(n: int) -> tuple[Criterion, ...]:

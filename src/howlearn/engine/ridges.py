@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from howlearn.engine.climbing import Climb, Ints
 from howlearn.engine.layout import RATES, Floats
+from howlearn.engine.newton import Climb, Ints, nodes_to
 
 # Values of the second parameter, and a power that draws them towards 0: with losses, with gains.
 ROWS, FEW_ROWS = (10, 2.0), (6, 2.5)
@@ -34,8 +34,7 @@ def highest(climb: Climb, curves: Ints) -> tuple[Ints, Floats]:
 
 def _of_one(climb: Climb, curve: int, rows: Floats) -> Floats:
     first = climb.parameters[0]
-    rates = np.arange(0.0, first.end, STEP)
-    rates = np.append(rates, np.full(RATES - len(rates) % RATES, first.end))
+    rates = nodes_to(first.end, STEP)
     grid = climb.scanned(np.array([curve]), rates, rows)[0]
     padded = np.pad(grid, ((0, 0), (1, 1)), constant_values=-np.inf)
     row, node = np.nonzero((grid >= padded[:, :-2]) & (grid > padded[:, 2:]))

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.engine import ridges, spikes
-from howlearn.engine.climbing import Climb
-from howlearn.engine.layout import RATES, Floats, Statuses, UnitFits
+from howlearn.engine.layout import Floats, Statuses, UnitFits
+from howlearn.engine.newton import Climb, nodes_to
 from howlearn.rule import Parameter
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def fit_surface(
     """The global maximum over two parameters of each unit's likelihood up to each mark."""
     first, second = parameters
     ends = np.array([first.end, second.end])
-    rates, rows = _nodes(first.end, COARSE_STEP), np.linspace(0.0, second.end, COARSE_ROWS)
+    rates, rows = nodes_to(first.end, COARSE_STEP), np.linspace(0.0, second.end, COARSE_ROWS)
     grid = np.stack([passes.curves(first.at(rates), value) for value in second.at(rows)], axis=1)
     flat = grid.max(axis=(1, 2)) - grid.min(axis=(1, 2)) < FLAT
     known = ~flat & (seen.reshape(-1) > 0)
@@ -90,15 +90,6 @@ def fit_surface(
     )
 
 
-def _nodes(end: float, step: float) -> Floats:
-    """Nodes up to the end, which stands there as often as fills the last lanes.
-
-    The same nodes whatever the bound, so that a wider one finds again what a narrower one found.
-    """
-    nodes = np.arange(0.0, end - 0.1 * step, step)
-    return np.append(nodes, np.full(RATES - len(nodes) % RATES, end))
-
-
 def _rough(grid: Floats) -> NDArray[np.bool_]:
     """Where the coarse grid may have missed the highest top: [curve].
 
@@ -142,7 +133,7 @@ def _several(grid: Floats, within: float) -> NDArray[np.bool_]:
 
 def _closer(climb: Climb, curves: NDArray[np.int64]) -> tuple[NDArray[np.int64], Floats]:
     """The tops of some curves on the fine grid: (curve, point) pairs."""
-    rates = _nodes(climb.parameters[0].end, STEP)
+    rates = nodes_to(climb.parameters[0].end, STEP)
     rows = np.linspace(0.0, climb.parameters[1].end, ROWS)
     which, starts = _tops(climb.scanned(curves, rates, rows), rates, rows, close=2 * CLOSE)
     return curves[which], starts

@@ -27,6 +27,15 @@ OTHER = len(NEIGHBOURS)
 SHORTER, FAILURES = 0.02, 2  # where no length helps: how much shorter to try, and how often
 
 
+def nodes_to(end: float, step: float) -> Floats:
+    """Nodes up to the end, which stands there as often as fills the last lanes.
+
+    The same nodes whatever the bound, so that a wider one finds again what a narrower one found.
+    """
+    nodes = np.arange(0.0, end - 0.1 * step, step)
+    return np.append(nodes, np.full(RATES - len(nodes) % RATES, end))
+
+
 class Climb:
     """Searches in u, where a point x has one coordinate per parameter."""
 
