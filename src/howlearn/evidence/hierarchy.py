@@ -1,0 +1,158 @@
+"""Rates of one learner: an effect of the learner and one of each cell, both normal on log η.
+
+log η_C = a + v_C with a ~ N(μ, τ²) and v_C ~ N(0, s²), on a grid of log rates: both are normalised
+there, so that nothing lies outside of the bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from howlearn.evidence.curves import Curves
+from howlearn.evidence.rates import Floats
+from howlearn.models import PartitionModel
+from howlearn.rule import Rule
+
+SMALLEST, LARGEST = 0.1, 3.0  # spreads of log rates
+STRIDE = 2  # nodes of the cells between two nodes of the learner effect
+UNDERFLOW = 1e-290
+
+
+@dataclass(frozen=True)
+class Hyper:
+    """Where the log rates lie, how learners differ, and how cells of one learner do."""
+
+    mu: float
+    tau: float
+    s: float
+
+
+def log_sum(values: Floats) -> Floats:
+    """log Σ exp over the last axis; far quicker than logaddexp, which goes pair by pair.
+
+    >>> log_sum(np.log([[1.0, 2.0], [0.0, 4.0]] + np.float64(0))).round(3).tolist()
+    [1.099, 1.386]
+    """
+    top = values.max(axis=-1, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.log(np.exp(values - top).sum(axis=-1)) + top[..., 0]
+
+
+def normal(x: Floats, mean: float, spread: float) -> Floats:
+    """Log-probabilities of the nodes: a normal that is normalised on them."""
+    log_p = -0.5 * ((x - mean) / spread) ** 2
+    return log_p - log_sum(log_p)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Models that share the distribution of their rates."""
+
+    models: tuple[PartitionModel, ...]
+    columns: tuple[int, ...]  # of these models, among all candidates
+    curves: Curves
+
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        found = [unit.rule for model in self.models for unit in model.units]
+        return tuple(dict.fromkeys(rule for rule in found if isinstance(rule, Rule)))
+
+    @cached_property
+    def effects(self) -> Floats:
+        """Nodes of the learner effect."""
+        nodes = [self.curves.nodes[rule] for rule in self.rules]
+        widest = max(nodes, key=len)
+        low, high = min(x[0] for x in nodes), max(x[-1] for x in nodes)
+        return np.linspace(low, high, len(widest) // STRIDE)
+
+    @cached_property
+    def distances(self) -> dict[Rule, Floats]:
+        """(log η − a)² [effect, node]."""
+        return {
+            rule: (self.curves.nodes[rule][None, :] - self.effects[:, None]) ** 2
+            for rule in self.rules
+        }
+
+    @cached_property
+    def units(self) -> dict[Rule, list[int]]:
+        """The units of all models of the group, each once."""
+        found: dict[Rule, dict[int, None]] = {rule: {} for rule in self.rules}
+        for model in self.models:
+            for rule, units in self.curves.units_of(model).items():
+                found[rule].update(dict.fromkeys(units))
+        return {rule: list(units) for rule, units in found.items()}
+
+    @cached_property
+    def scaled(self) -> dict[Rule, tuple[Floats, Floats]]:
+        """Likelihoods with 1 as their largest, [learner, unit, node], and its logarithm."""
+        found = {}
+        for rule, units in self.units.items():
+            values = self.curves.values[rule][:, units]
+            top = values.max(axis=2)
+            found[rule] = (np.exp(values - top[:, :, None]), top)
+        return found
+
+    def cells(self, s: float, rule: Rule, moments: bool = False) -> tuple[Floats, Floats]:
+        """Log evidence [learner, unit, effect]; and, if asked for, the mean of (log η − a)²."""
+        x, a = self.curves.nodes[rule], self.effects
+        distance = self.distances[rule]
+        kernel = np.exp(-0.5 * distance / s**2)
+        scale = kernel.sum(axis=1, keepdims=True)
+        kernel /= scale
+        likelihood, top = self.scaled[rule]
+        wanted = np.concatenate([kernel, kernel * distance]) if moments else kernel
+        found = likelihood.reshape(-1, len(x)) @ wanted.T
+        found = found.reshape(*likelihood.shape[:2], -1, len(a))
+        total = found[:, :, 0]
+        moment = found[:, :, 1] if moments else np.empty(0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            log_total = np.log(total)
+            if moments:
+                moment /= total
+        i, c, j = np.nonzero(total < UNDERFLOW)  # effects far from all that explains the data
+        if len(i):
+            values = self.curves.values[rule][i, np.array(self.units[rule])[c]]
+            joint = values - top[i, c][:, None] - 0.5 * distance[j] / s**2
+            log_total[i, c, j] = log_sum(joint) - np.log(scale[j, 0])
+            if moments:
+                weight = np.exp(joint - log_sum(joint)[:, None])
+                moment[i, c, j] = np.sum(weight * distance[j], axis=1)
+        return log_total + top[:, :, None], moment
+
+    def by_effect(self, hyper: Hyper, cells: dict[Rule, Floats] | None = None) -> list[Floats]:
+        """Of every model: the log of prior times likelihood [learner, effect]."""
+        if cells is None:
+            cells = {rule: self.cells(hyper.s, rule)[0] for rule in self.rules}
+        prior = normal(self.effects, hyper.mu, hyper.tau)
+        found = []
+        for model in self.models:
+            joint = np.broadcast_to(prior, (len(next(iter(cells.values()))), len(prior))).copy()
+            for rule, units in self.curves.units_of(model).items():
+                at = [self.units[rule].index(unit) for unit in units]
+                joint += cells[rule][:, at].sum(axis=1)
+            found.append(joint)
+        return found
+
+    def log_evidence(self, hyper: Hyper) -> Floats:
+        """[learner, model]."""
+        joint = self.by_effect(hyper)
+        return np.stack([log_sum(part) for part in joint], axis=1)
+
+
+def groups_of(
+    models: Sequence[PartitionModel], columns: Sequence[int], curves: Curves, per_model: bool
+) -> list[Group]:
+    """Models with the same rules share their rates' distribution, unless each has its own."""
+    found: dict[object, list[int]] = {}
+    for k, model in enumerate(models):
+        rules = frozenset(unit.rule for unit in model.units)
+        found.setdefault(k if per_model else rules, []).append(k)
+    return [
+        Group(tuple(models[k] for k in mine), tuple(columns[k] for k in mine), curves)
+        for mine in found.values()
+    ]
