@@ -17,7 +17,15 @@ Format = Literal["csv", "parquet"]
 MANIFEST = "manifest.json"
 PARTS = "parts"
 ALWAYS = ("scores", "estimates", "selection", "learners")  # tables of every selection
-TABLES = (*ALWAYS, "predictions", "future", "weights", "lowest")
+TABLES = (
+    *ALWAYS,
+    "predictions",
+    "future",
+    "weights",
+    "lowest",
+    "population",
+    "population-rates",
+)
 WEIGHTS = ("weights-mean", "leaders")  # tables made of the weights
 WEIGHT_CHARTS = ("weights", "weights-learners")
 BIDS = "bids"  # the folder for events files

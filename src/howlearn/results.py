@@ -20,6 +20,7 @@ from howlearn.fitting.run import Progress, check, check_stops, fit
 from howlearn.fitting.truncation import ALL
 from howlearn.folder import ALWAYS, BIDS, Format, RunFolder
 from howlearn.future import leave_future_out
+from howlearn.group_tables import group_tables
 from howlearn.model import Model
 from howlearn.predictions import (
     check_named,
@@ -47,6 +48,7 @@ class Summary:
     verdicts: dict[str, Counter[str]] = field(default_factory=dict)
     agreeing: int = 0  # learners for whom all criteria select the same model
     statuses: Counter[str] = field(default_factory=Counter)  # of the selected models' estimates
+    together: dict[str, pl.DataFrame] = field(default_factory=dict)  # what all learners tell
 
 
 def select_into(
@@ -86,6 +88,7 @@ def select_into(
     # A part should not take long, so that little is lost when a run is stopped.
     size = int(min(CHUNK, max(50, WORK // max(1, plan.n_units * len(study.context) // len(study)))))
     run = RunFolder(folder, manifest, fresh)
+    criteria = [criterion.learn(study, models, None, threads, progress) for criterion in criteria]
     names = [*ALWAYS, "statuses", *(["predictions"] if with_predictions else [])]
     names += ["weights"] if with_weights else []
     names += ["lowest"] if epsilon is not None else []
@@ -137,7 +140,12 @@ def select_into(
         run.assemble("weights", format)
         run.assemble("weights-mean", format, averages(run.read("weights")).lazy())
         run.assemble("leaders", format, leaders(run.read("weights").collect()).lazy())
-    return summary(run.read("selection"), run.read("statuses"), len(criteria))
+    together = group_tables(criteria)
+    for name, frame in together.items():
+        run.assemble(name, format, frame.lazy())
+    found = summary(run.read("selection"), run.read("statuses"), len(criteria))
+    found.together = together
+    return found
 
 
 def summary(selection: pl.LazyFrame, statuses: pl.LazyFrame, n_criteria: int) -> Summary:

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howlearn import tables
-from howlearn.criteria import DEFAULT, Criterion, Scores, criterion_named
+from howlearn.criteria import Criterion, Scores, criterion_named, usual
 from howlearn.errors import HowlearnError
 from howlearn.fitting import Fits, ModelFits, fit
 from howlearn.fitting.run import Progress, fit_at
@@ -39,6 +39,12 @@ class Choice:
     def selected(self) -> NDArray[np.int64]:
         """The chosen model of every learner."""
         return self.order[:, 0]
+
+    @property
+    def outside(self) -> NDArray[np.bool_]:
+        """The learners for whom a partition that is not listed is selected."""
+        found = self.scores.outside
+        return np.zeros(len(self.order), bool) if found is None else found
 
     @property
     def ranked(self) -> NDArray[np.float64]:
@@ -100,7 +106,7 @@ class Selection:
 def select(
     study: Study,
     models: Sequence[Model] | None = None,
-    criteria: Sequence[Criterion | str] = DEFAULT,
+    criteria: Sequence[Criterion | str] | None = None,
     within: float = WITHIN,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -108,7 +114,8 @@ def select(
     """Fit every model to every learner, and let every criterion choose.
 
     Without ``models`` the candidates are built from the contexts and their features. A criterion
-    may be given as its text, such as ``"holdout(split=0.3)"``.
+    may be given as its text, such as ``"holdout(split=0.3)"``; without any, they are population
+    (evidence with fewer than ten learners) and the paper's two.
 
     >>> import howlearn as hl
     >>> task = hl.Task.load("five-four")
@@ -121,10 +128,10 @@ def select(
         models = candidates(study.contexts, study.features)
     elif isinstance(models, Model):
         models = [models]
-    criteria = check_criteria(criteria)
+    criteria = check_criteria(usual(len(set(study.learners))) if criteria is None else criteria)
     truncations = distinct(t for criterion in criteria for t in criterion.truncations)
     fits = fit(study, models, truncations, threads, progress)
-    return choose(fits, criteria, within)
+    return choose(fits, criteria, within, threads)
 
 
 def check_criteria(criteria: Sequence[Criterion | str]) -> tuple[Criterion, ...]:
@@ -142,10 +149,16 @@ def check_criteria(criteria: Sequence[Criterion | str]) -> tuple[Criterion, ...]
     return tuple(found)
 
 
-def choose(fits: Fits, criteria: Sequence[Criterion], within: float = WITHIN) -> Selection:
+def choose(
+    fits: Fits,
+    criteria: Sequence[Criterion],
+    within: float = WITHIN,
+    threads: int | None = None,
+) -> Selection:
     """Select from fits that are already there."""
     if not within >= 0:
         raise HowlearnError(f"within is a number of nats from 0 on, not {within}")
+    criteria = [criterion.learn(fits.study, fits.models, fits, threads) for criterion in criteria]
     coin = fit_at(fits.study, [Coin()], fits.truncations, fits.sizes, threads=1)
     fair = _fair(fits)
     return Selection(fits, tuple(_choice(c, fits, (coin, fair)) for c in criteria), within)
@@ -153,7 +166,9 @@ def choose(fits: Fits, criteria: Sequence[Criterion], within: float = WITHIN) ->
 
 def _choice(criterion: Criterion, fits: Fits, baselines: tuple[Fits, Fits]) -> Choice:
     scores = criterion.scores(fits)
-    coin = np.max([criterion.scores(baseline).score[:, 0] for baseline in baselines], axis=0)
+    coin = criterion.chance(fits, scores)
+    if coin is None:
+        coin = np.max([criterion.scores(baseline).score[:, 0] for baseline in baselines], axis=0)
     count = fits.n_parameters if scores.n_parameters is None else scores.n_parameters
     return Choice(criterion, scores, ranking(scores.score, count), coin)
 

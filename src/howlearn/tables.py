@@ -14,6 +14,9 @@ from howlearn.fitting.lowest import lowest as look
 from howlearn.fitting.lowest import paper_horizon
 from howlearn.theory.quantity import check_epsilon
 
+OTHER = "Other"  # a partition that is not among the candidates
+NONE_OF_THESE = 0.9  # probability of that from which on the verdict says so
+
 if TYPE_CHECKING:
     from howlearn.selection import Choice, Selection
 
@@ -41,7 +44,11 @@ def scores(selection: Selection) -> pl.DataFrame:
                     "penalty": choice.scores.penalty[learner, order],
                     "score": choice.scores.score[learner, order],
                     "rank": np.tile(np.arange(1, n_models + 1), n_learners),
-                    "selected": np.tile(np.arange(n_models) == 0, n_learners),
+                    "selected": np.tile(np.arange(n_models) == 0, n_learners)
+                    & ~choice.outside[learner],
+                    "probability": empty(pl.Float64, len(order))
+                    if choice.scores.probability is None
+                    else pl.Series(choice.scores.probability[learner, order]),
                 }
             )
         )
@@ -129,10 +136,12 @@ def selection(selection: Selection) -> pl.DataFrame:
                 {
                     "_learner": np.arange(len(fits.study)),
                     "criterion": repr(choice.criterion),
-                    "model": _named(fits, choice.selected),
+                    "model": _selected(fits, choice),
                     "runner_up": _runner_up(fits, choice),
                     "margin": margins(choice),
                     "verdict": verdicts(selection, choice),
+                    "probability": _probability(choice),
+                    "p_other": _p_other(choice),
                 }
             )
         )
@@ -141,10 +150,27 @@ def selection(selection: Selection) -> pl.DataFrame:
 
 def margins(choice: Choice) -> pl.Series:
     """Nats between the selected model and the next; empty where there is only one."""
+    if choice.scores.p_other is not None and choice.outside.any():
+        return pl.Series(np.where(choice.outside, _ahead_of_all(choice), _inside(choice)))
     if choice.order.shape[1] == 1:
         return empty(pl.Float64, len(choice.order))
+    return pl.Series(_inside(choice))
+
+
+def _inside(choice: Choice) -> NDArray[np.float64]:
+    if choice.order.shape[1] == 1:
+        return np.full(len(choice.order), np.nan)
     # A tie that parameter counting decided may stand the other way round by rounding.
-    return pl.Series(np.maximum(choice.ranked[:, 0] - choice.ranked[:, 1], 0.0))
+    return np.maximum(choice.ranked[:, 0] - choice.ranked[:, 1], 0.0)
+
+
+def _ahead_of_all(choice: Choice) -> NDArray[np.float64]:
+    """Nats between Other and the best candidate."""
+    assert choice.scores.p_other is not None
+    assert choice.scores.probability is not None
+    tiny = np.finfo(float).tiny
+    best = np.maximum(choice.scores.probability.max(axis=1), tiny)
+    return np.maximum(np.log(np.maximum(choice.scores.p_other, tiny)) - np.log(best), 0.0)
 
 
 def verdicts(selection: Selection, choice: Choice) -> pl.Series:
@@ -155,8 +181,12 @@ def verdicts(selection: Selection, choice: Choice) -> pl.Series:
     names = [*selection.fits.of]
     ranked, ahead = choice.ranked, choice.above_coin
     close = np.maximum((ranked > ranked[:, :1] - selection.within).sum(axis=1), 1)
+    nobody = choice.scores.p_other
     words = []
     for i in range(len(ranked)):
+        if nobody is not None and nobody[i] > NONE_OF_THESE:
+            words.append("probably none of these")
+            continue
         between = [names[k] for k in choice.order[i, : close[i]]]
         if ahead[i] < selection.within and "Coin" not in between:
             between.append("a coin")
@@ -182,9 +212,13 @@ def learners(selection: Selection) -> pl.DataFrame:
     }
     for choice in selection.choices:
         key = choice.criterion.key
-        columns[f"model_{key}"] = _named(fits, choice.selected)
+        columns[f"model_{key}"] = _selected(fits, choice)
         columns[f"margin_{key}"] = margins(choice)
         columns[f"verdict_{key}"] = verdicts(selection, choice)
+        if choice.scores.probability is not None:
+            columns[f"probability_{key}"] = _probability(choice)
+        if choice.scores.p_other is not None:
+            columns[f"p_other_{key}"] = _p_other(choice)
     j = fits.at(fits.fullest)
     wide: dict[str, NDArray[np.float64]] = {}
     for k, part in enumerate(fits.of.values()):
@@ -202,11 +236,14 @@ def shares(selection: Selection) -> pl.DataFrame:
     """How often each model was selected, the most frequent first."""
     frames = []
     for choice in selection.choices:
-        counts = np.bincount(choice.selected, minlength=len(selection.fits.of))
+        names = [*selection.fits.of]
+        counts = np.bincount(choice.selected[~choice.outside], minlength=len(names))
+        if choice.outside.any():
+            names, counts = [*names, OTHER], np.append(counts, choice.outside.sum())
         frame = pl.DataFrame(
             {
                 "criterion": repr(choice.criterion),
-                "model": [*selection.fits.of],
+                "model": names,
                 "learners": counts,
                 "share": counts / counts.sum(),
             }
@@ -225,7 +262,35 @@ def _named(fits: Fits, models: NDArray[np.int64]) -> pl.Series:
     return pl.Series([*fits.of], dtype=pl.String).gather(models)
 
 
+def _selected(fits: Fits, choice: Choice) -> pl.Series:
+    """The names of the models selected; Other where that is none of them."""
+    found = _named(fits, choice.selected)
+    if not choice.outside.any():
+        return found
+    return pl.Series(np.where(choice.outside, OTHER, found.to_numpy()), dtype=pl.String)
+
+
+def _probability(choice: Choice) -> pl.Series:
+    """Of what is selected."""
+    found = choice.scores.probability
+    if found is None:
+        return empty(pl.Float64, len(choice.order))
+    mine = np.take_along_axis(found, choice.selected[:, None], axis=1)[:, 0]
+    if choice.scores.p_other is not None:
+        mine = np.where(choice.outside, choice.scores.p_other, mine)
+    return pl.Series(mine)
+
+
+def _p_other(choice: Choice) -> pl.Series:
+    """That the learner uses a partition that is not listed."""
+    found = choice.scores.p_other
+    return empty(pl.Float64, len(choice.order)) if found is None else pl.Series(found)
+
+
 def _runner_up(fits: Fits, choice: Choice) -> pl.Series:
+    if choice.outside.any():
+        second = choice.order[:, min(1, choice.order.shape[1] - 1)]
+        return _named(fits, np.where(choice.outside, choice.selected, second))
     if choice.order.shape[1] == 1:
         return empty(pl.String, len(choice.order))
     return _named(fits, choice.order[:, 1])

@@ -234,6 +234,7 @@ def select(
 
     from howlearn.calibration.advice import doubts
     from howlearn.cli import show
+    from howlearn.criteria import usual
     from howlearn.errors import HowlearnError
     from howlearn.inputs import load
     from howlearn.manifest import manifest_of
@@ -267,7 +268,6 @@ def select(
         "episode": episode,
         "duration": duration,
         "bin": tuple(bin or ()),
-        "criteria": [repr(c) for c in criteria],
         "within": within,
         "rule": rule.value,
         "form": form.value,
@@ -286,6 +286,8 @@ def select(
     with show.progress_bar("reading"):
         inputs = load([str(file) for file in files], options)
     study, candidates = inputs.study, inputs.candidates
+    criteria = criteria or usual(len(set(study.learners)))
+    options["criteria"] = [repr(c) for c in criteria]
     show.reading(study)
     show.same_models(candidates)
     show.unequal(criteria, candidates, len(study.actions))

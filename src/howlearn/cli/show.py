@@ -15,6 +15,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from howlearn.criteria import Criterion
     from howlearn.model import Model
     from howlearn.report.style import Chart
@@ -144,17 +146,19 @@ def summary(
     unit = _many(result.n_learners, "learner" if whole else "learner × condition sequence")
     title = f"Models selected for {unit}"
     listing = listing_of(title, "model", *(repr(c) for c in criteria))
-    for model in candidates:
+    beyond = any(result.selected[repr(c)]["Other"] for c in criteria)
+    for name in [*(model.name for model in candidates), *(["Other"] if beyond else [])]:
         cells = []
         for criterion in criteria:
-            count = result.selected[repr(criterion)][model.name]
+            count = result.selected[repr(criterion)][name]
             cells.append(f"{count:,}  ({count / result.n_learners:.0%})" if count else "·")
-        listing.add_row(escape(model.name), *cells)
+        listing.add_row(escape(name), *cells)
     listing.add_section()
     meaning = {
         "clear": f"clear (ahead by {within:g} nats or more)",
         "undecided": f"undecided (others or a coin within {within:g})",
         "no better than a coin": "no better than a coin",
+        "probably none of these": "probably none of these (a partition not listed: over 90%)",
         "the only candidate": "the only candidate",
     }
     for word, label in meaning.items():
@@ -165,9 +169,11 @@ def summary(
     if len(criteria) > 1:
         console.print(f"All criteria select the same model for {result.agreeing:,} of {unit}.")
     if default_criteria:
-        console.print("No --criterion was given, so these were used:")
+        console.print(f"No --criterion was given, so these were used; {why(criteria)}:")
     for criterion in criteria:
-        console.print(f"  {criterion!r}: {criterion.title}")
+        console.print(f"  {criterion!r}: {criterion.title}", soft_wrap=True)
+    if result.together:
+        population(result.together)
     total = sum(result.statuses.values())
     for word, sentence in STATUSES.items():
         count = result.statuses[word]
@@ -178,6 +184,82 @@ def summary(
                 soft_wrap=True,
             )
     console.print(f"Tables and manifest: {out}/", soft_wrap=True)
+
+
+def why(criteria: Sequence[Criterion]) -> str:
+    """Why the first of the usual criteria is the first."""
+    if criteria[0].name == "population":
+        return (
+            "population comes first because ten learners or more tell where learning rates lie, "
+            "without which fine and coarse partitions can hardly be told apart"
+        )
+    return (
+        "evidence comes first because fewer than ten learners tell little about a population of "
+        "learning rates"
+    )
+
+
+def population(tables: Mapping[str, pl.DataFrame]) -> None:
+    """Shares of the models in the population, and what their rates are like."""
+    import polars as pl
+
+    frame = tables["population"]
+    listing = listing_of(
+        "Shares in the population", "model", "share", "95% interval", "most common (protected)"
+    )
+    first = frame["rates"][0]
+    for row in frame.filter(pl.col("rates") == first).iter_rows(named=True):
+        if row["model"] == "Other":
+            continue
+        listing.add_row(
+            escape(row["model"]),
+            f"{row['share']:.0%}",
+            f"{row['lower']:.0%} to {row['upper']:.0%}",
+            f"{row['protected_exceedance']:.2f}",
+        )
+    console.print(listing)
+    for row in frame.filter((pl.col("model") == "Other") & (pl.col("rates") == first)).iter_rows(
+        named=True
+    ):
+        console.print(
+            f"Learners with a partition that is not listed (p_other in selection.csv): "
+            f"{row['share_with_other']:.0%} ({row['lower']:.0%} to {row['upper']:.0%}).",
+            soft_wrap=True,
+        )
+    approximated = frame.filter(pl.col("evidence") == "laplace")["model"].unique().to_list()
+    if approximated:
+        console.print(
+            f"The evidence of {escape(', '.join(approximated))} is an approximation (Laplace's): "
+            "their rates are not integrated.",
+            soft_wrap=True,
+        )
+    rates = tables["population-rates"].filter(pl.col("rates") == first)
+    for row in rates.iter_rows(named=True):
+        of = f" of {row['models']}" if len(rates) > 1 else ""
+        console.print(
+            f"Learning rates{escape(of)}: median {row['median_rate']:.3g}; the spread of their "
+            f"logs is {row['spread_of_learners']:.2g} between learners and "
+            f"{row['spread_of_cells']:.2g} between the cells of one.",
+            soft_wrap=True,
+        )
+    if not len(rates):
+        return
+    gain, price = rates["gain_of_rates_per_model"][0], rates["price_of_rates_per_model"][0]
+    console.print(
+        f"Rates of its own for every model would explain the learners better by {gain:.1f} nats; "
+        f"that is worth its additional numbers from {price:.1f} on.",
+        soft_wrap=True,
+    )
+    second = frame.filter((pl.col("rates") != first) & pl.col("share").is_not_null())
+    if len(second):
+        shares = ", ".join(f"{r['model']} {r['share']:.0%}" for r in second.iter_rows(named=True))
+        which = second["rates"][0]
+        note(
+            f"it is worth them here: the models' rates lie on different scales, so that the answer "
+            f"depends on whether they are shared. With rates {which}: {shares} (population.csv "
+            f"has both; --criterion 'population{'(per_model=true)' * (which == 'per model')}' "
+            "selects with these)"
+        )
 
 
 def weights(out: Path, candidates: Sequence[Model], study: Study) -> None:

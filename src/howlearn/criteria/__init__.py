@@ -7,9 +7,11 @@ import ast
 from howlearn.criteria.aic import AIC
 from howlearn.criteria.bic import BIC
 from howlearn.criteria.criterion import Criterion, Scores
+from howlearn.criteria.evidence import Evidence
 from howlearn.criteria.holdout import HoldOut
 from howlearn.criteria.likelihood import Likelihood
 from howlearn.criteria.penalized import Penalized
+from howlearn.criteria.population import FEWEST, Population
 from howlearn.criteria.prequential import Prequential
 from howlearn.errors import HowlearnError
 
@@ -18,15 +20,20 @@ __all__ = [
     "BIC",
     "DEFAULT",
     "Criterion",
+    "Evidence",
     "HoldOut",
     "Likelihood",
     "Penalized",
+    "Population",
     "Prequential",
     "Scores",
     "criterion_named",
+    "usual",
 ]
 
 CRITERIA: dict[str, type[Criterion]] = {
+    "population": Population,
+    "evidence": Evidence,
     "penalized": Penalized,
     "holdout": HoldOut,
     "prequential": Prequential,
@@ -34,7 +41,17 @@ CRITERIA: dict[str, type[Criterion]] = {
     "bic": BIC,
     "likelihood": Likelihood,
 }
-DEFAULT: tuple[Criterion, ...] = (Penalized(), HoldOut(), AIC())
+DEFAULT: tuple[Criterion, ...] = (Penalized(), HoldOut(), AIC())  # from likelihoods alone
+
+
+def usual(n_learners: int) -> tuple[Criterion, ...]:
+    """The criteria of ``select`` unless others are named: the first one, then the paper's two.
+
+    >>> usual(9), usual(10)[0]
+    ((evidence, penalized(c=0.012), holdout(split=0.5)), population)
+    """
+    first = Population() if n_learners >= FEWEST else Evidence()
+    return first, Penalized(), HoldOut()
 
 
 def criterion_named(text: str) -> Criterion:
@@ -61,7 +78,8 @@ def criterion_named(text: str) -> Criterion:
         raise HowlearnError(f"criterion {text!r}: {error}") from None
     except (SyntaxError, ValueError, TypeError):
         known = (
-            "penalized(c=0.012, stop_at=150), holdout(split=0.5), "
+            "population(per_model=true), evidence, penalized(c=0.012, stop_at=150), "
+            "holdout(split=0.5), "
             "prequential(blocks=5, start=0.5), aic, bic, likelihood(trials=20)"
         )
         raise HowlearnError(f"there is no criterion {text!r}; the criteria are {known}") from None

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.fitting.truncation import ALL, Truncation
+
+if TYPE_CHECKING:
+    from howlearn.fitting.fits import Fits
+    from howlearn.model import Model
+    from howlearn.study import Study
+
+Progress = Callable[[int, int], None]  # learners done, learners in all
 
 
 class Likelihoods(Protocol):
@@ -37,6 +45,9 @@ class Scores:
     log_likelihood: NDArray[np.float64]
     penalty: NDArray[np.float64]
     n_parameters: NDArray[np.int64] | None = None  # those that are paid for, where not all of D
+    probability: NDArray[np.float64] | None = None  # of the models, where the criterion knows it
+    p_other: NDArray[np.float64] | None = None  # [learner]: that it is a partition not listed
+    outside: NDArray[np.bool_] | None = None  # [learner]: whether that is selected
 
     @property
     def score(self) -> NDArray[np.float64]:
@@ -49,6 +60,7 @@ class Criterion(ABC):
 
     name: ClassVar[str]
     title: ClassVar[str]  # one sentence for the summary
+    gives_probabilities: ClassVar[bool] = False  # of the models, for every learner
 
     @property
     def truncations(self) -> tuple[Truncation, ...]:
@@ -58,6 +70,21 @@ class Criterion(ABC):
     @abstractmethod
     def scores(self, fits: Likelihoods) -> Scores:
         """The score of every model for every learner."""
+
+    def learn(
+        self,
+        study: Study,
+        models: Sequence[Model],
+        fits: Fits | None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Criterion:
+        """A criterion that knows what all learners of a study tell; most need not know it."""
+        return self
+
+    def chance(self, fits: Likelihoods, scores: Scores) -> NDArray[np.float64] | None:
+        """The score of a learner who does not learn; None: that of a coin's fit."""
+        return None
 
     def __repr__(self) -> str:
         values = ", ".join(f"{k}={_text(v)}" for k, v in vars(self).items() if v is not None)

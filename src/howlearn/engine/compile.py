@@ -22,6 +22,7 @@ from types import ModuleType
 from typing import Any
 
 from howlearn.engine import parts
+from howlearn.engine.layout import RATES
 from howlearn.rule import Rule
 
 log = logging.getLogger("howlearn")
@@ -60,9 +61,12 @@ def differential_with(theta, d, h, dh, p, dp, chosen, p_chosen, dp_chosen, feedb
 """
 
 
-def passes(rule: Rule, pair: bool) -> ModuleType:
-    """``grid`` and ``probe`` for a rule; ``pair`` has its own kernel, for two actions."""
-    return _passes(type(rule), len(rule.parameters), pair)
+def passes(rule: Rule, pair: bool, rates: int = RATES) -> ModuleType:
+    """``grid`` and ``probe`` for a rule; ``pair`` has its own kernel, for two actions.
+
+    ``rates`` is the number of nodes in the lanes of ``grid``: fewer take less time.
+    """
+    return _passes(type(rule), len(rule.parameters), pair, rates)
 
 
 def single(rule: Rule) -> ModuleType:
@@ -113,11 +117,12 @@ def whole(first: Any, adjustments: tuple[Any, ...]) -> ModuleType:
 
 
 @cache
-def _passes(rule: type[Rule], n_parameters: int, pair: bool) -> ModuleType:
+def _passes(rule: type[Rule], n_parameters: int, pair: bool, rates: int) -> ModuleType:
     visits = _source("pair") if pair else _header(rule, n_parameters) + _source("general")
     # The kernel for pairs knows its rule: rules that share it share what was compiled.
     name = "GradientBandit_pair" if pair else f"{rule.__name__}_general"
-    return _load(name, _source("numeric") + visits + _source("passes"), "grid")
+    numeric = _source("numeric").replace(f"RATES = {RATES}", f"RATES = {rates}")
+    return _load(name, numeric + visits + _source("passes"), "grid")
 
 
 @cache

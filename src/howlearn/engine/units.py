@@ -32,9 +32,10 @@ class Passes:
     close: float  # nats; local maxima this close to the best one are all refined
     blocks: int  # of RATES nodes each that the grid needs for the likelihood's structure
     spiky: bool  # whether tops may hide between the nodes all the same
+    rates: int = RATES  # nodes in the lanes of ``grid``
 
     @classmethod
-    def prepare(cls, block: Block, units: Units, rule: Rule) -> Passes:
+    def prepare(cls, block: Block, units: Units, rule: Rule, rates: int = RATES) -> Passes:
         largest = float(np.max(block.feedback, initial=0.0))
         step = 2.0 * rule.parameters[0].upper * largest
         smooth = type(rule).update is GradientBandit.update
@@ -47,20 +48,22 @@ class Passes:
         if pair:  # a probability is at least about exp(−step)/(1 + step·n)
             longest = int(np.max(np.diff(block.offsets), initial=1))
             every = int(min(16, max(1, 600 // (step + np.log1p(step * longest) + 1))))
-        return cls(block, units, rule, compiled.passes(rule, pair), every, close, blocks, spiky)
+        module = compiled.passes(rule, pair, rates)
+        return cls(block, units, rule, module, every, close, blocks, spiky, rates)
 
     def curves(self, nodes: Floats, *others: float) -> Floats:
         """Log-likelihoods [curve, node] at nodes of the first parameter, the others fixed."""
         parts = []
-        for first in range(0, len(nodes), RATES):
-            rates = [nodes[first : first + RATES], *(np.full(RATES, other) for other in others)]
-            parts.append(self.grid(np.stack(rates)).reshape(-1, RATES))
+        n = self.rates
+        for first in range(0, len(nodes), n):
+            rates = [nodes[first : first + n], *(np.full(n, other) for other in others)]
+            parts.append(self.grid(np.stack(rates)).reshape(-1, n))
         return np.concatenate(parts, axis=1) if len(parts) > 1 else parts[0]
 
     def grid(self, rates: Floats) -> Floats:
         """Log-likelihoods [learner, mark, unit, rate] at rates[parameter, rate]."""
         block = self.block
-        out = np.empty((*block.marks.shape, len(self.units[3]), RATES))
+        out = np.empty((*block.marks.shape, len(self.units[3]), self.rates))
         self.module.grid(
             block.offsets,
             block.context,

@@ -97,6 +97,6 @@ def rule_curves(study: Study, plan: Plan, rule: Rule, x: Floats) -> Floats:
         return passes.curves(rates).reshape(shape)
     second = rule.parameters[1]
     # Evenly in the scale of the search: dense near the lower bound, where most happens.
-    u = (np.arange(SECOND) + 0.5) * (second.end / SECOND)
+    u = np.linspace(0.0, second.end, 2 * SECOND + 1)[1::2]  # middles of equal parts
     each = [passes.curves(rates, float(value)).reshape(shape) for value in second.at(u)]
     return np.logaddexp.reduce(each, axis=0) - np.log(SECOND)

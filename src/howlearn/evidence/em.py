@@ -1,31 +1,39 @@
-"""Shares of models and the distribution of rates, estimated together from all learners."""
+"""Shares of models and the distribution of rates, estimated together from all learners.
+
+The objective is Σ_i log Σ_m w_m e^{L_im}. For a given spread s of the cells, shares and the
+distribution of learner effects are climbed by EM, which takes no more than sums over the effects.
+The spread itself is a problem in one dimension: EM would take hundreds of rounds to approach a
+small one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from howlearn.evidence.hierarchy import LARGEST, SMALLEST, Group, Hyper, log_sum, normal
 from howlearn.evidence.rates import Floats
-from howlearn.rule import Rule
 
-ROUNDS = 400
+ROUNDS = 200  # of EM
+CYCLES = 6  # over the groups
+TRIES = 10  # spreads in a search
 ENOUGH = 1e-5  # nats per learner and round
 NEWTON = 20  # steps
+START = 0.4  # the spread of cells to begin with
 
 State = tuple[tuple[Hyper, ...], Floats]  # of every group; shares of every model
 
 
 @dataclass(frozen=True)
 class Estimated:
-    """What EM ended at."""
+    """What was found."""
 
     hypers: tuple[Hyper, ...]  # of every group
     shares: Floats  # of every model
     log_evidence: Floats  # [learner, model]
-    objectives: tuple[float, ...]  # the log-likelihood of all learners after every round
+    objectives: tuple[float, ...]  # after every step: none is lower than the one before
 
     @property
     def objective(self) -> float:
@@ -42,47 +50,136 @@ def estimate(
     groups: Sequence[Group],
     fixed: Floats,
     start: State | None = None,
-    rounds: int = ROUNDS,
-    watch: Callable[[int, int], None] | None = None,
+    independent: bool = False,
 ) -> Estimated:
-    """EM with squared steps (Varadhan & Roland 2008), taken only where the objective does not fall.
+    """The shares and distributions of rates that explain the learners best.
 
-    ``fixed`` [learner, model] is the evidence of models in no group.
+    ``fixed`` [learner, model] is the evidence of models in no group. ``independent`` cells of a
+    learner have nothing in common: no learner effect, τ = 0.
     """
     n_models = fixed.shape[1]
     state = start or (tuple(map(_start, groups)), np.full(n_models, 1.0 / n_models))
-    found = _Round(groups, fixed, state)
-    objectives = [found.objective]
-    while len(objectives) < rounds:
-        middle = _Round(groups, fixed, found.next())
-        last = middle.next()
-        leap = _leap(found.state, middle.state, last, groups)
-        far = _Round(groups, fixed, leap) if leap else None
-        if far is None or far.objective < middle.objective:
-            far = _Round(groups, fixed, last)
-        gain = far.objective - found.objective
-        found = far
-        objectives.append(found.objective)
-        if watch:
-            watch(len(objectives), rounds)
-        if gain < ENOUGH * len(fixed):
+    if independent:
+        state = tuple(Hyper(h.mu, 0.0, h.s) for h in state[0]), state[1]
+        return _climbed([_Independent(group) for group in groups], fixed, state)
+    effects = [_Effects(group) for group in groups]
+    found = _climbed(effects, fixed, state)
+    for cycle in range(CYCLES if groups else 0):
+        before = found.objective
+        for k in range(len(groups)):
+            found = _with_spread(effects, found, k, wide=cycle == 0)
+        if len(groups) == 1 or found.objective - before < ENOUGH * len(fixed):
             break
-    return Estimated(found.state[0], found.state[1], found.evidence, tuple(objectives))
+    return found
+
+
+def _with_spread(effects: Sequence[_Effects], found: Estimated, k: int, wide: bool) -> Estimated:
+    """The spread of one group that is best when its effects and the shares follow it."""
+    from scipy.optimize import minimize_scalar
+
+    others = found.log_evidence  # of the other groups, as it is
+    old, best = found.hypers[k], found
+
+    def loss(log_s: float) -> float:
+        nonlocal best
+        now = best.hypers[k]
+        state = (Hyper(now.mu, now.tau, float(np.exp(log_s))),), best.shares
+        tried = _climbed(effects[k : k + 1], others, state)
+        if tried.objective > best.objective:
+            hypers = (*found.hypers[:k], tried.hypers[0], *found.hypers[k + 1 :])
+            best = replace(tried, hypers=hypers)
+        return -tried.objective
+
+    low, high, middle = np.log([SMALLEST, LARGEST, old.s]).tolist()
+    if not wide:
+        low, high = max(low, middle - 0.7), min(high, middle + 0.7)
+    options = {"xatol": 0.01, "maxiter": TRIES}
+    minimize_scalar(loss, bounds=(low, high), method="bounded", options=options)
+    if best.hypers[k].s < SMALLEST * 1.2:  # the search never tries the very end
+        loss(float(np.log(SMALLEST)))
+    return replace(best, objectives=(*found.objectives, best.objective))
+
+
+@dataclass(eq=False)
+class _Effects:
+    """A group's models, given the spread of cells, as sums over learner effects."""
+
+    group: Group
+    kept: dict[float, list[Floats]] = field(default_factory=dict)  # by spread
+
+    def sums(self, s: float) -> list[Floats]:
+        """Of every model [learner, effect]."""
+        if s not in self.kept:
+            if len(self.kept) > 1:
+                self.kept.pop(next(iter(self.kept)))
+            cells = {rule: self.group.cells(s, rule) for rule in self.group.rules}
+            self.kept[s] = [self.group.sums(model, cells) for model in self.group.models]
+        return self.kept[s]
+
+    def evidence(self, hyper: Hyper) -> tuple[Floats, list[Floats]]:
+        """[learner, model], and of every model how probable effects are [learner, effect]."""
+        prior = normal(self.group.effects, hyper.mu, hyper.tau)
+        columns, weights = [], []
+        for part in self.sums(hyper.s):
+            joint = part + prior
+            top = joint.max(axis=1, keepdims=True)
+            joint -= top
+            np.exp(joint, out=joint)
+            total = joint.sum(axis=1, keepdims=True)
+            columns.append(np.log(total[:, 0]) + top[:, 0])
+            joint /= total
+            weights.append(joint)
+        return np.stack(columns, axis=1), weights
+
+    def better(self, hyper: Hyper, weights: list[Floats], posterior: Floats) -> Hyper:
+        """The M-step, exactly: normals are normalised on the grid, so moments would not do."""
+        pairs = zip(weights, posterior.T, strict=True)
+        weight = np.sum([own @ part for part, own in pairs], axis=0)
+        if weight.sum() < 1e-9:  # nobody follows any of these models
+            return hyper
+        mu, tau = fitted_normal(self.group.effects, weight, hyper.mu, hyper.tau)
+        return Hyper(mu, tau, hyper.s)
+
+
+@dataclass(eq=False)
+class _Independent:
+    """A group's models where a learner's cells have nothing in common."""
+
+    group: Group
+
+    def evidence(self, hyper: Hyper) -> tuple[Floats, None]:
+        return self.group.log_evidence(hyper), None
+
+    def better(self, hyper: Hyper, _: None, posterior: Floats) -> Hyper:
+        group = self.group
+        x = group.curves.nodes[group.rules[0]]
+        weight = np.zeros(len(x))
+        for rule in group.rules:
+            nodes, (likelihood, _top) = group.curves.nodes[rule], group.scaled[rule]
+            joint = likelihood * np.exp(normal(nodes, hyper.mu, hyper.s))
+            joint /= np.maximum(joint.sum(axis=2, keepdims=True), np.finfo(float).tiny)
+            uses = np.zeros(likelihood.shape[:2])
+            for model, own in zip(group.models, posterior.T, strict=True):
+                units = group.curves.units_of(model).get(rule, [])
+                uses[:, [group.units[rule].index(unit) for unit in units]] += own[:, None]
+            found = np.einsum("ic,icg->g", uses, joint)
+            weight += found if len(nodes) == len(x) else np.interp(x, nodes, found)
+        if weight.sum() < 1e-9:
+            return hyper
+        mu, s = fitted_normal(x, weight, hyper.mu, hyper.s)
+        return Hyper(mu, 0.0, s)
 
 
 class _Round:
     """The E-step at a state; ``next`` is the M-step."""
 
-    def __init__(self, groups: Sequence[Group], fixed: Floats, state: State) -> None:
-        self.groups, self.state = groups, state
+    def __init__(self, parts: Sequence[_Effects | _Independent], fixed: Floats, state: State):
+        self.parts, self.state = parts, state
         self.evidence = fixed.copy()
-        self.parts = []
-        for group, hyper in zip(groups, state[0], strict=True):
-            cells = {rule: group.cells(hyper.s, rule, moments=True) for rule in group.rules}
-            joint = group.by_effect(hyper, {rule: part[0] for rule, part in cells.items()})
-            for column, part in zip(group.columns, joint, strict=True):
-                self.evidence[:, column] = log_sum(part)
-            self.parts.append((cells, joint))
+        self.weights = []
+        for part, hyper in zip(parts, state[0], strict=True):
+            self.evidence[:, part.group.columns], weights = part.evidence(hyper)
+            self.weights.append(weights)
         weighed = self.evidence + log_shares(state[1])
         total = log_sum(weighed)
         self.posterior = np.exp(weighed - total[:, None])
@@ -90,13 +187,34 @@ class _Round:
 
     def next(self) -> State:
         hypers = [
-            _better(group, hyper, self.posterior, *part)
-            for group, hyper, part in zip(self.groups, self.state[0], self.parts, strict=True)
+            part.better(hyper, weights, self.posterior[:, part.group.columns])
+            for part, hyper, weights in zip(self.parts, self.state[0], self.weights, strict=True)
         ]
         return tuple(hypers), self.posterior.mean(axis=0)
 
 
-def _leap(first: State, middle: State, last: State, groups: Sequence[Group]) -> State | None:
+def _climbed(parts: Sequence[_Effects | _Independent], fixed: Floats, state: State) -> Estimated:
+    """EM with squared steps (Varadhan & Roland 2008), taken only where the objective rises."""
+    found = _Round(parts, fixed, state)
+    objectives = [found.objective]
+    for _ in range(ROUNDS):
+        middle = _Round(parts, fixed, found.next())
+        last = middle.next()
+        leap = _leap(found.state, middle.state, last, parts)
+        far = _Round(parts, fixed, leap) if leap else None
+        if far is None or far.objective < middle.objective:
+            far = _Round(parts, fixed, last)
+        gain = far.objective - found.objective
+        found = far
+        objectives.append(found.objective)
+        if gain < ENOUGH * len(fixed):
+            break
+    return Estimated(found.state[0], found.state[1], found.evidence, tuple(objectives))
+
+
+def _leap(
+    first: State, middle: State, last: State, parts: Sequence[_Effects | _Independent]
+) -> State | None:
     """A step of the length that three states suggest, within the bounds."""
     x0, x1, x2 = (_vector(state) for state in (first, middle, last))
     r, v = x1 - x0, x2 - 2 * x1 + x0
@@ -105,17 +223,20 @@ def _leap(first: State, middle: State, last: State, groups: Sequence[Group]) -> 
     length = max(1.0, float(np.linalg.norm(r) / np.linalg.norm(v)))
     point = x0 + 2 * length * r + length**2 * v
     hypers = []
-    for k, group in enumerate(groups):
+    for k, part in enumerate(parts):
         mu, tau, s = point[3 * k : 3 * k + 3]
-        tau, s = np.clip(np.exp(np.clip([tau, s], -9, 9)), SMALLEST, LARGEST)
-        hypers.append(Hyper(float(np.clip(mu, *group.effects[[0, -1]])), float(tau), float(s)))
-    tail = point[3 * len(groups) :]
+        mu = float(np.clip(mu, *part.group.effects[[0, -1]]))
+        tau, s = (_spread(float(np.exp(np.clip(value, -9, 9)))) for value in (tau, s))
+        hypers.append(Hyper(mu, tau if first[0][k].tau > 0 else 0.0, s))
+        if isinstance(part, _Effects):  # exactly: sums are kept by it
+            hypers[-1] = Hyper(mu, hypers[-1].tau, first[0][k].s)
+    tail = point[3 * len(parts) :]
     shares = np.exp(tail - tail.max())
     return tuple(hypers), shares / shares.sum()
 
 
 def _vector(state: State) -> Floats:
-    numbers = [value for h in state[0] for value in (h.mu, np.log(h.tau), np.log(h.s))]
+    numbers = [v for h in state[0] for v in (h.mu, np.log(h.tau or 1.0), np.log(h.s))]
     return np.array([*numbers, *log_shares(state[1])])
 
 
@@ -127,31 +248,7 @@ def _start(group: Group) -> Hyper:
         weight = (likelihood / likelihood.sum(axis=2, keepdims=True)).sum(axis=(0, 1))
         mass += weight.sum()
         moment += weight @ group.curves.nodes[rule]
-    return Hyper(float(moment / mass), 1.0, 0.5)
-
-
-def _better(
-    group: Group,
-    old: Hyper,
-    posterior: Floats,
-    cells: dict[Rule, tuple[Floats, Floats]],
-    joint: Sequence[Floats],
-) -> Hyper:
-    """The M-step, exactly: normals are normalised on the grid, so moments alone would not do."""
-    effects = np.zeros(len(group.effects))
-    by_cell = {rule: np.zeros_like(part[0]) for rule, part in cells.items()}
-    for model, column, part in zip(group.models, group.columns, joint, strict=True):
-        weight = posterior[:, column, None] * np.exp(part - log_sum(part)[:, None])
-        effects += weight.sum(axis=0)
-        for rule, units in group.curves.units_of(model).items():
-            at = [group.units[rule].index(unit) for unit in units]
-            by_cell[rule][:, at] += weight[:, None, :]
-    if effects.sum() < 1e-9:  # nobody follows any of these models
-        return old
-    mu, tau = fitted_normal(group.effects, effects, old.mu, old.tau)
-    moment = sum(float(np.sum(by_cell[rule] * cells[rule][1])) for rule in cells)
-    counts = [(by_cell[rule].sum(axis=(0, 1)), group.distances[rule]) for rule in cells]
-    return Hyper(mu, tau, _fitted_spread(moment, counts, old.s))
+    return Hyper(float(moment / mass), 1.0, START)
 
 
 def fitted_normal(x: Floats, weight: Floats, mean: float, spread: float) -> tuple[float, float]:
@@ -161,10 +258,12 @@ def fitted_normal(x: Floats, weight: Floats, mean: float, spread: float) -> tupl
     moments = float(np.clip(middle, x[0], x[-1])), _spread(np.sqrt(share @ (x - middle) ** 2))
     tried = [(mean, spread), moments]
     powers = np.stack([x - middle, (x - middle) ** 2])
-    m, t = moments
+    m, t = mean, spread
     for _ in range(NEWTON):  # in m/t² and −1/2t², where the problem is concave
         p = np.exp(normal(x, m, t))
         surplus = powers @ (share - p)
+        if np.max(np.abs(surplus)) < 1e-10:
+            break
         off = powers - (powers @ p)[:, None]
         step = np.linalg.solve((off * p) @ off.T + 1e-12 * np.eye(2), surplus)
         precision = 1.0 / t**2 - 2.0 * step[1]
@@ -172,28 +271,9 @@ def fitted_normal(x: Floats, weight: Floats, mean: float, spread: float) -> tupl
             break
         m = float(np.clip(middle + ((m - middle) / t**2 + step[0]) / precision, x[0], x[-1]))
         t = _spread(precision**-0.5)
-        tried.append((m, t))
-        if np.max(np.abs(surplus)) < 1e-12:
-            break
+    tried.append((m, t))
     return max(tried, key=lambda point: float(share @ normal(x, *point)))
 
 
 def _spread(value: float) -> float:
     return float(np.clip(value, SMALLEST, LARGEST))
-
-
-def _fitted_spread(moment: float, counts: list[tuple[Floats, Floats]], old: float) -> float:
-    """The spread of cells: a problem in one dimension, with a single top in 1/s²."""
-    from scipy.optimize import minimize_scalar
-
-    def loss(log_s: float) -> float:
-        precision = np.exp(-2.0 * log_s)
-        value = 0.5 * moment * precision
-        for weight, distance in counts:
-            value += float(weight @ np.log(np.exp(-0.5 * distance * precision).sum(axis=1)))
-        return value
-
-    ends = (float(np.log(SMALLEST)), float(np.log(LARGEST)))
-    inner = minimize_scalar(loss, bounds=ends, method="bounded", options={"xatol": 1e-6})
-    tried = [float(inner.x), *ends, float(np.log(old))]
-    return float(np.exp(min(tried, key=loss)))

@@ -71,14 +71,6 @@ class Group:
         return np.linspace(low, high, len(widest) // STRIDE)
 
     @cached_property
-    def distances(self) -> dict[Rule, Floats]:
-        """(log η − a)² [effect, node]."""
-        return {
-            rule: (self.curves.nodes[rule][None, :] - self.effects[:, None]) ** 2
-            for rule in self.rules
-        }
-
-    @cached_property
     def units(self) -> dict[Rule, list[int]]:
         """The units of all models of the group, each once."""
         found: dict[Rule, dict[int, None]] = {rule: {} for rule in self.rules}
@@ -97,51 +89,46 @@ class Group:
             found[rule] = (np.exp(values - top[:, :, None]), top)
         return found
 
-    def cells(self, s: float, rule: Rule, moments: bool = False) -> tuple[Floats, Floats]:
-        """Log evidence [learner, unit, effect]; and, if asked for, the mean of (log η − a)²."""
-        x, a = self.curves.nodes[rule], self.effects
-        distance = self.distances[rule]
+    def cells(self, s: float, rule: Rule) -> Floats:
+        """Log evidence of every unit, given the learner effect: [learner, unit, effect]."""
+        distance = (self.curves.nodes[rule][None, :] - self.effects[:, None]) ** 2
         kernel = np.exp(-0.5 * distance / s**2)
-        scale = kernel.sum(axis=1, keepdims=True)
-        kernel /= scale
+        scale = kernel.sum(axis=1)
         likelihood, top = self.scaled[rule]
-        wanted = np.concatenate([kernel, kernel * distance]) if moments else kernel
-        found = likelihood.reshape(-1, len(x)) @ wanted.T
-        found = found.reshape(*likelihood.shape[:2], -1, len(a))
-        total = found[:, :, 0]
-        moment = found[:, :, 1] if moments else np.empty(0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            log_total = np.log(total)
-            if moments:
-                moment /= total
+        total = likelihood.reshape(-1, likelihood.shape[2]) @ (kernel / scale[:, None]).T
+        total = total.reshape(*likelihood.shape[:2], -1)
         i, c, j = np.nonzero(total < UNDERFLOW)  # effects far from all that explains the data
+        total[i, c, j] = 1.0
+        found = np.log(total)
         if len(i):
             values = self.curves.values[rule][i, np.array(self.units[rule])[c]]
             joint = values - top[i, c][:, None] - 0.5 * distance[j] / s**2
-            log_total[i, c, j] = log_sum(joint) - np.log(scale[j, 0])
-            if moments:
-                weight = np.exp(joint - log_sum(joint)[:, None])
-                moment[i, c, j] = np.sum(weight * distance[j], axis=1)
-        return log_total + top[:, :, None], moment
+            found[i, c, j] = log_sum(joint) - np.log(scale[j])
+        return found + top[:, :, None]
 
-    def by_effect(self, hyper: Hyper, cells: dict[Rule, Floats] | None = None) -> list[Floats]:
-        """Of every model: the log of prior times likelihood [learner, effect]."""
-        if cells is None:
-            cells = {rule: self.cells(hyper.s, rule)[0] for rule in self.rules}
-        prior = normal(self.effects, hyper.mu, hyper.tau)
-        found = []
-        for model in self.models:
-            joint = np.broadcast_to(prior, (len(next(iter(cells.values()))), len(prior))).copy()
-            for rule, units in self.curves.units_of(model).items():
-                at = [self.units[rule].index(unit) for unit in units]
-                joint += cells[rule][:, at].sum(axis=1)
-            found.append(joint)
-        return found
+    def sums(self, model: PartitionModel, cells: dict[Rule, Floats]) -> Floats:
+        """The log evidence of a model's cells together, given the effect: [learner, effect]."""
+        parts = []
+        for rule, units in self.curves.units_of(model).items():
+            at = [self.units[rule].index(unit) for unit in units]
+            parts.append(cells[rule][:, at].sum(axis=1))
+        return np.sum(parts, axis=0)
 
     def log_evidence(self, hyper: Hyper) -> Floats:
-        """[learner, model]."""
-        joint = self.by_effect(hyper)
-        return np.stack([log_sum(part) for part in joint], axis=1)
+        """[learner, model]; without a spread of learners cells are independent."""
+        if hyper.tau == 0.0:
+            return self._independent(hyper)
+        cells = {rule: self.cells(hyper.s, rule) for rule in self.rules}
+        prior = normal(self.effects, hyper.mu, hyper.tau)
+        return np.stack([log_sum(self.sums(model, cells) + prior) for model in self.models], axis=1)
+
+    def _independent(self, hyper: Hyper) -> Floats:
+        cells = {}
+        for rule in self.rules:
+            log_p = normal(self.curves.nodes[rule], hyper.mu, hyper.s)
+            values = self.curves.values[rule][:, self.units[rule]]
+            cells[rule] = log_sum(values + log_p)[:, :, None]
+        return np.concatenate([self.sums(model, cells) for model in self.models], axis=1)
 
 
 def groups_of(

@@ -1,0 +1,197 @@
+"""Evidence with what all learners of a study tell about learning rates and models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from howlearn.criteria.criterion import Criterion, Likelihoods, Progress, Scores
+from howlearn.criteria.evidence import chance_evidence, unintegrated, with_trials
+from howlearn.errors import HowlearnError
+from howlearn.evidence.curves import on_grid
+from howlearn.evidence.em import log_shares
+from howlearn.evidence.hierarchy import log_sum
+from howlearn.evidence.other import log_evidence_other
+from howlearn.evidence.population import Learned, Rates, evidence_of, learn, learn_from_others
+from howlearn.evidence.rates import Floats, log_rates
+from howlearn.fitting.fits import Fits
+from howlearn.fitting.run import fit
+from howlearn.fitting.truncation import ALL
+from howlearn.model import Model
+from howlearn.models import PartitionModel
+from howlearn.rule import Rule
+from howlearn.study import Study
+
+FEWEST = 10  # learners who can tell something about a population
+FLAGS = {"true": True, "false": False}
+
+
+@dataclass(frozen=True, repr=False)
+class Population(Criterion):
+    """log of a model's share times the likelihood averaged over the population's learning rates.
+
+    Shares and the distribution of rates are estimated together from all learners (empirical Bayes):
+    log rates are normal around a mean of the learner's own, which is normal in the population.
+
+    per_model: every model has rates of its own; by default they share one distribution.
+    independent: a learner's cells have nothing in common, τ = 0.
+    leave_one_out: each learner is judged by what was learned from the others, as the paper's
+    hold-out theorem asks.
+    other: partitions that are not listed compete as one candidate, Other. The probability of that,
+    ``p_other``, is told in any case.
+
+    >>> Population(), Population(per_model=True)
+    (population, population(per_model=true))
+    """
+
+    per_model: bool = False
+    independent: bool = False
+    leave_one_out: bool = False
+    other: bool = False
+    learned: Learned | None = field(default=None, compare=False)
+    name = "population"
+    title = "log of share times likelihood averaged over the rates of all learners"
+    gives_probabilities = True
+
+    def __post_init__(self) -> None:
+        for option in ("per_model", "independent", "leave_one_out", "other"):
+            given = getattr(self, option)
+            flag = FLAGS.get(given.lower()) if isinstance(given, str) else given
+            if flag not in (True, False):
+                raise HowlearnError(f"{option} is true or false, not {given}")
+            object.__setattr__(self, option, bool(flag))
+
+    @property
+    def flags(self) -> list[str]:
+        """The options that are on."""
+        every = ("per_model", "independent", "leave_one_out", "other")
+        return [option for option in every if getattr(self, option)]
+
+    def __repr__(self) -> str:
+        flags = ", ".join(f"{flag}=true" for flag in self.flags)
+        return f"population({flags})" if flags else "population"
+
+    @property
+    def key(self) -> str:
+        return "_".join(["population", *self.flags])
+
+    def learn(
+        self,
+        study: Study,
+        models: Sequence[Model],
+        fits: Fits | None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Population:
+        """A criterion that knows the population of this study, and can judge any learner."""
+        if self.learned is not None:
+            return self
+        if len(study) < 2:
+            raise HowlearnError(
+                "a population needs at least two learners; the criterion for one learner alone is "
+                "evidence"
+            )
+        options = {"per_model": self.per_model, "independent": self.independent}
+        found = learn(
+            study, models, _fixed(models, fits, threads), threads=threads, progress=progress,
+            **options,
+        )  # fmt: skip
+        if self.leave_one_out:
+            fixed = _fixed(models, fits, threads)
+            found = learn_from_others(study, found, fixed=fixed, threads=threads, **options)
+        return replace(self, learned=found)
+
+    def scores(self, fits: Likelihoods) -> Scores:
+        fits = with_trials(fits, self)
+        if self.learned is None:
+            return self.learn(fits.study, fits.models, fits).scores(fits)
+        known = self.learned
+        if [m.name for m in known.models] != [*fits.of]:
+            raise HowlearnError(
+                "the population was learned with other candidates: "
+                f"{', '.join(m.name for m in known.models)}"
+            )
+        evidence, other = judged(known, fits)
+        shares = np.broadcast_to(log_shares(known.shares.share), evidence.shape)
+        if known.fold_of is not None:
+            evidence, shares = _by_others(known, fits, evidence)
+        p_other = outside = None
+        if other is not None and known.with_other is not None:
+            all_shares = log_shares(known.with_other.share)
+            both = np.column_stack([evidence, other]) + all_shares
+            p_other = np.exp(both[:, -1] - log_sum(both))
+            if self.other:
+                shares = np.broadcast_to(all_shares[:-1], evidence.shape)
+                outside = both[:, -1] > both[:, :-1].max(axis=1)
+        weighed = evidence + shares
+        total = log_sum(weighed)
+        probability = np.exp(weighed - total[:, None])
+        if outside is not None and p_other is not None:
+            probability = probability * (1.0 - p_other[:, None])
+        return Scores(fits.n_scored, evidence, -shares, None, probability, p_other, outside)
+
+    def chance(self, fits: Likelihoods, scores: Scores) -> Floats:
+        """As if not learning were as common as the model selected."""
+        best = np.argmax(scores.score, axis=1)
+        share = -np.take_along_axis(scores.penalty, best[:, None], axis=1)[:, 0]
+        return chance_evidence(with_trials(fits, self).study) + share
+
+
+def judged(known: Learned, fits: Fits) -> tuple[Floats, Floats | None]:
+    """The evidence of every model and of Other; that of learners not known yet is computed."""
+    study = fits.study
+    rows = known.rows_of(study)
+    evidence = known.log_evidence[rows].copy()
+    other = None if known.log_other is None else known.log_other[rows].copy()
+    new = np.flatnonzero(rows < 0)
+    if len(new):
+        part = study.take(new)
+        evidence[new] = evidence_of(part, known.models, known.rates, _fixed(known.models, None))
+        if other is not None:
+            models, rates = _of_other(known)
+            rule = models[0].units[0].rule
+            assert isinstance(rule, Rule)
+            nodes = log_rates(rule, max(abs(value) for value in study.reward_range))
+            other[new] = log_evidence_other(part, models, nodes, rates.hyper)
+    return evidence, other
+
+
+def _of_other(known: Learned) -> tuple[list[PartitionModel], Rates]:
+    rates = max(known.rates, key=lambda part: len(part.models))
+    models = [m for m in known.models if isinstance(m, PartitionModel) and m.name in rates.models]
+    return models, rates
+
+
+def _by_others(known: Learned, fits: Fits, evidence: Floats) -> tuple[Floats, Floats]:
+    """Evidence and log-shares of every learner, learned from the others."""
+    evidence, shares = evidence.copy(), np.empty_like(evidence)
+    assert known.fold_of is not None
+    rows = known.rows_of(fits.study)
+    fold = np.where(rows >= 0, known.fold_of[rows], -1)
+    fixed = _fixed(known.models, fits)
+    for k in np.unique(fold):
+        mine = np.flatnonzero(fold == k)
+        part = known if k < 0 else known.folds[k]
+        shares[mine] = log_shares(part.shares.share)
+        if k >= 0:
+            taken = fits.study.take(mine)
+            evidence[mine] = evidence_of(taken, known.models, part.rates, fixed)
+    return evidence, shares
+
+
+def _fixed(models: Sequence[Model], fits: Fits | None, threads: int | None = None):
+    """How the evidence of models without a grid is had for some learners."""
+    others = [model for model in models if not on_grid(model)]
+    known = fits
+
+    def fixed(study: Study) -> Floats:
+        if not others:
+            return np.full((len(study), len(models)), np.nan)
+        mine = known
+        if mine is None or mine.study is not study:
+            mine = fit(study, others, [ALL], threads)
+        return unintegrated(mine, models)
+
+    return fixed

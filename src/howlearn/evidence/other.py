@@ -1,0 +1,204 @@
+"""Other: every partition that is not listed, as one candidate.
+
+A mixture over all partitions of the contexts that a learner met, with Ewens' weights: a partition
+has the weight Π over its cells of α·(size − 1)!, over α(α + 1)…(α + J − 1). What the candidates
+among them have is taken off, so that Other stands for all the others.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from math import lgamma
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howlearn.engine.layout import RATES, lay_out
+from howlearn.engine.product import product
+from howlearn.engine.set_partitions import log_total, members
+from howlearn.engine.units import Passes
+from howlearn.evidence.hierarchy import Hyper, log_sum, normal
+from howlearn.evidence.rates import Floats
+from howlearn.fitting.partitions import block_of
+from howlearn.models import PartitionModel
+from howlearn.rule import Rule
+from howlearn.rules import GradientBandit
+from howlearn.study import Study
+
+LARGEST = 12  # contexts
+ALPHA = 1.0  # of Ewens' weights
+CELLS = 128  # that go through the trials together: their states stay in fast memory
+REACH = 4.5  # standard deviations of log rates that are looked at
+SPARSE = 0.25  # spacing of log rates that a cubic through a smooth likelihood bears
+FINE, COARSE = 0.05, 0.15  # spacings at which cells are integrated: half of their spread
+BLOCK = 10  # learners in one pass
+
+
+def can_have_other(models: Sequence[PartitionModel], study: Study) -> bool:
+    """Whether all partitions can be gone through: one rule with one rate, and few contexts."""
+    rules = {unit.rule for model in models for unit in model.units}
+    if len(rules) != 1 or not 2 <= len(study.contexts) <= LARGEST:
+        return False
+    rule = next(iter(rules))
+    return isinstance(rule, Rule) and len(rule.parameters) == 1
+
+
+def log_evidence_other(
+    study: Study,
+    models: Sequence[PartitionModel],
+    nodes: Floats,
+    hyper: Hyper,
+    threads: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Floats:
+    """Of every learner: the log evidence of all partitions that are not listed."""
+    rule = models[0].units[0].rule
+    assert isinstance(rule, Rule)
+    grid = _Grid.around(hyper, nodes, rule, study)
+    out = np.empty(len(study))
+    kinds: dict[bytes, list[int]] = {}  # by the contexts that were met
+    for i in range(len(study)):
+        met = np.zeros(len(study.contexts), bool)
+        met[study.context[study.starts[i] : study.starts[i + 1]]] = True
+        kinds.setdefault(met.tobytes(), []).append(i)
+    work = []
+    for key, mine in kinds.items():
+        met = np.flatnonzero(np.frombuffer(key, bool))
+        work += [(met, np.array(mine[k : k + BLOCK])) for k in range(0, len(mine), BLOCK)]
+    done = 0
+
+    def one(task: tuple[NDArray[np.int64], NDArray[np.int64]]) -> None:
+        nonlocal done
+        met, who = task
+        out[who] = _of_block(study.take(who), rule, models, met, grid, hyper)
+        done += len(who)
+        if progress:
+            progress(done, len(study))
+
+    one(work[0])
+    with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
+        list(pool.map(one, work[1:]))
+    return out
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """Log rates: few, at which likelihoods are computed, and many, at which they are integrated."""
+
+    sparse: Floats
+    fine: Floats
+    effects: Floats
+
+    @classmethod
+    def around(cls, hyper: Hyper, nodes: Floats, rule: Rule, study: Study) -> _Grid:
+        reach = REACH * float(np.hypot(hyper.tau, hyper.s))
+        low, high = max(nodes[0], hyper.mu - reach), min(nodes[-1], hyper.mu + reach)
+        if high - low < 4 * FINE:  # all learners at a bound
+            low, high = max(nodes[0], high - 4 * FINE), min(nodes[-1], low + 4 * FINE)
+        smooth = type(rule).update is GradientBandit.update and rule.form == "gain"
+        spacing = SPARSE if smooth and study.reward_range[0] >= 0 else FINE
+        n = next((k for k in (16, 32) if (high - low) / (k - 1) <= spacing), RATES)
+        n = n if n < RATES else RATES * int(np.ceil((high - low) / (spacing * RATES)))
+        width = float(np.clip(hyper.s / 2, FINE, COARSE))
+        fine = np.linspace(low, high, max(4, int(np.ceil((high - low) / width)) + 1))
+        stride = 2 if width < 2 * FINE and len(fine) > 8 else 1
+        effects = fine[::stride] if hyper.tau > 0 else np.array([hyper.mu])
+        return cls(np.linspace(low, high, n), fine, effects)
+
+    @property
+    def lanes(self) -> int:
+        return min(len(self.sparse), RATES)
+
+    @cached_property
+    def through(self) -> Floats:
+        """Weights [sparse, fine] of a cubic through the sparse nodes."""
+        from scipy.interpolate import CubicSpline
+
+        return CubicSpline(self.sparse, np.eye(len(self.sparse)))(self.fine).T
+
+    def kernel(self, s: float) -> Floats:
+        """[fine, effect]: how a cell's rate is distributed, given the learner effect."""
+        found = np.exp(-0.5 * ((self.fine[:, None] - self.effects) / s) ** 2)
+        return found / found.sum(axis=0)
+
+
+def _of_block(
+    study: Study,
+    rule: Rule,
+    models: Sequence[PartitionModel],
+    met: NDArray[np.int64],
+    grid: _Grid,
+    hyper: Hyper,
+) -> Floats:
+    j = len(met)
+    sets = _sets(tuple(met.tolist()))
+    marks = np.diff(study.starts)[:, None]
+    block = block_of(study, rule, marks)
+    rates = np.minimum(np.exp(grid.sparse), rule.parameters[0].upper)
+    curves = np.empty((len(study), len(sets), len(rates)))
+    for first in range(0, len(sets), CELLS):
+        mine = sets[first : first + CELLS]
+        units = lay_out([[cell] for cell in mine], len(study.contexts))
+        passes = Passes.prepare(block, units, rule, grid.lanes)
+        found = passes.curves(rates)
+        curves[:, first : first + len(mine)] = found.reshape(len(study), len(mine), -1)
+    kernel, prior = grid.kernel(hyper.s), normal(grid.effects, hyper.mu, hyper.tau or 1.0)
+    weight = _ewens(j)
+    listed = _listed(models, [study.contexts[c] for c in met])
+    size = float(sum(np.exp(_log_prior(cells, weight, j)) for cells in listed))
+    if size > 1.0 - 1e-9:  # there is no other partition
+        return np.full(len(study), -np.inf)
+    out = np.empty(len(study))
+    for i in range(len(study)):
+        fine = product(curves[i], grid.through)
+        top = fine.max(axis=1, keepdims=True)
+        with np.errstate(divide="ignore"):
+            cells = np.log(product(np.exp(fine - top), kernel)) + top
+        log_w = np.full((2**j, len(prior)), -np.inf)
+        log_w[1:] = np.maximum(cells, -1e300) + weight[1:, None]
+        every = log_total(log_w) - _log_rising(j)
+        total = float(log_sum(every + prior))
+        known = [log_w[cells].sum(axis=0) - _log_rising(j) for cells in listed]
+        mine = float(log_sum(np.array([log_sum(part + prior) for part in known])))
+        left = -np.expm1(min(mine - total, 0.0)) if listed else 1.0
+        # All but nothing is left: what rounding leaves of it.
+        out[i] = total + np.log(max(left, 1e-15)) - np.log1p(-size)
+    return out
+
+
+@lru_cache(maxsize=64)
+def _sets(met: tuple[int, ...]) -> tuple[list[int], ...]:
+    """Every set of these contexts but the empty one; set C stands at place C − 1."""
+    return tuple([met[k] for k in np.flatnonzero(row)] for row in members(len(met))[1:])
+
+
+@lru_cache(maxsize=16)
+def _ewens(j: int) -> Floats:
+    """log α·(size − 1)! of every set."""
+    sizes = members(j).sum(axis=1)
+    return np.array([np.log(ALPHA) + lgamma(max(int(size), 1)) for size in sizes])
+
+
+def _log_rising(j: int) -> float:
+    """log α(α + 1)…(α + j − 1)."""
+    return lgamma(ALPHA + j) - lgamma(ALPHA)
+
+
+def _log_prior(cells: list[int], weight: Floats, j: int) -> float:
+    return float(weight[cells].sum()) - _log_rising(j)
+
+
+def _listed(models: Sequence[PartitionModel], contexts: Sequence[str]) -> list[list[int]]:
+    """The candidates as sets of the contexts that were met, each partition once."""
+    place = {context: k for k, context in enumerate(contexts)}
+    found: dict[tuple[int, ...], None] = {}
+    for model in models:
+        if model.rates == "shared" and len(model.partition.cells) > 1:
+            continue  # one rate for all cells is no mixture's part
+        cells = [[place[c] for c in cell if c in place] for cell in model.partition.cells]
+        found[tuple(sorted(sum(1 << k for k in cell) for cell in cells if cell))] = None
+    return [list(cells) for cells in found]

@@ -1,0 +1,223 @@
+"""A population: who uses which model, and where its learning rates lie, from all learners."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howlearn.evidence.curves import Curves, curves_of, in_blocks, on_grid, plan_of
+from howlearn.evidence.em import Estimated, estimate
+from howlearn.evidence.hierarchy import Group, Hyper, groups_of
+from howlearn.evidence.other import can_have_other, log_evidence_other
+from howlearn.evidence.rates import Floats
+from howlearn.model import Model
+from howlearn.models import PartitionModel
+from howlearn.rule import Rule
+from howlearn.shares import mixture_shares
+from howlearn.shares.mixture import Shares
+from howlearn.study import Study
+
+SAMPLE = 500  # learners from whom the distribution of rates is estimated, if there are more
+BLOCK = 500  # learners whose curves are held at once
+CLEANING = 2  # times that learners of other partitions are kept from the rates' distribution
+FOLDS = 20  # groups of learners who are left out together
+SEED = 0  # of who is in the sample, of folds and of resampled learners
+RESAMPLES = 200
+
+Progress = Callable[[int, int], None]
+Fixed = Callable[[Study], Floats]  # the evidence of models in no group, NaN for the others
+
+
+@dataclass(frozen=True)
+class Rates:
+    """The distribution of the rates of some models."""
+
+    models: tuple[str, ...]
+    hyper: Hyper
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What was learned from all learners; knows their evidence again by their records."""
+
+    models: tuple[Model, ...]
+    rates: tuple[Rates, ...]
+    shares: Shares  # of the candidates
+    log_evidence: Floats  # [learner, model]
+    n_sampled: int
+    prints: NDArray[np.uint64] = field(repr=False)  # of the learners' records
+    with_other: Shares | None = None  # of the candidates, and Other
+    log_other: Floats | None = None  # [learner]
+    gain: float = 0.0  # nats by which rates of its own for every model explain the learners better
+    price: float = 0.0  # nats that their additional numbers cost
+    rival: Learned | None = None  # where that matters: the other answer
+    folds: tuple[Learned, ...] = ()  # each learned from the other learners
+    fold_of: NDArray[np.int64] | None = None  # [learner]
+
+    def rows_of(self, study: Study) -> NDArray[np.int64]:
+        """Where these learners stand among those learned from; −1 for others."""
+        mine = prints_of(study)
+        order = np.argsort(self.prints, kind="stable")
+        at = np.searchsorted(self.prints[order], mine)
+        at = np.minimum(at, len(order) - 1)
+        return np.where(self.prints[order][at] == mine, order[at], -1)
+
+
+def prints_of(study: Study) -> NDArray[np.uint64]:
+    """A hash of every learner's record."""
+    columns = (study.context, study.action, study.reward, study.scored, study.learned, study.reset)
+    found = np.empty(len(study), np.uint64)
+    for i in range(len(study)):
+        mine = slice(int(study.starts[i]), int(study.starts[i + 1]))
+        digest = hashlib.blake2b(digest_size=8)
+        for column in columns:
+            digest.update(np.ascontiguousarray(column[mine]).tobytes())
+        found[i] = np.frombuffer(digest.digest(), np.uint64)[0]
+    return found
+
+
+def learn(
+    study: Study,
+    models: Sequence[Model],
+    fixed: Fixed,
+    per_model: bool = False,
+    independent: bool = False,
+    other: bool = True,
+    resamples: int = RESAMPLES,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Learned:
+    """Shares and rates from all learners; the rates' distribution from at most ``SAMPLE``.
+
+    ``other`` says whether partitions that are not listed are looked at.
+    """
+    who = np.arange(len(study))
+    if len(study) > SAMPLE:
+        who = np.sort(np.random.default_rng(SEED).permutation(len(study))[:SAMPLE])
+    sample = study if len(who) == len(study) else study.take(who)
+    curves = curves_of(sample, plan_of(models, study), threads)
+    shared, separate = (_groups(models, curves, each) for each in (False, True))
+    known = np.nan_to_num(fixed(sample), nan=0.0)
+    found = estimate(shared, known, independent=independent)
+    beyond = max(shared, key=lambda group: len(group.models)) if shared else None
+    if not other or beyond is None or not can_have_other(beyond.models, study):
+        beyond = None
+    if beyond is not None:
+        found, known = _cleaned(sample, beyond, shared, known, found, independent, threads)
+    answers = {False: (shared, found)}
+    gain = price = 0.0
+    if len(separate) > len(shared):
+        apart = estimate(separate, known, independent=independent)
+        gain = apart.objective - found.objective
+        each = 2 if independent else 3
+        price = 0.5 * each * (len(separate) - len(shared)) * np.log(len(sample))
+        answers[True] = (separate, apart)
+    per_model = per_model and True in answers
+    log_other = None
+    if beyond is not None:
+        hyper = found.hypers[shared.index(beyond)]
+        nodes = curves.nodes[_rule(beyond)]
+        log_other = log_evidence_other(study, beyond.models, nodes, hyper, threads, progress)
+
+    def answer(groups: Sequence[Group], found: Estimated) -> Learned:
+        rates = tuple(
+            Rates(tuple(m.name for m in group.models), hyper)
+            for group, hyper in zip(groups, found.hypers, strict=True)
+        )
+        log_evidence = found.log_evidence[:, : len(models)]
+        if len(study) > len(sample):
+            log_evidence = evidence_of(study, models, rates, fixed, threads)
+        both = None
+        if log_other is not None:
+            both = mixture_shares(np.column_stack([log_evidence, log_other]), resamples, SEED)
+        return Learned(
+            tuple(models),
+            rates,
+            mixture_shares(log_evidence, resamples, SEED),
+            log_evidence,
+            len(sample),
+            prints,
+            both,
+            log_other,
+            gain,
+            price,
+        )
+
+    prints = prints_of(study)
+    chosen = answer(*answers[per_model])
+    if gain > price:
+        chosen = replace(chosen, rival=answer(*answers[not per_model]))
+    return chosen
+
+
+def learn_from_others(study: Study, whole: Learned, **options: Any) -> Learned:
+    """``whole`` with every learner judged by what was learned from the other learners.
+
+    Learners are left out together in at most ``FOLDS`` groups.
+    """
+    n = len(study)
+    folds = min(FOLDS, n)
+    fold_of = np.random.default_rng(SEED).permutation(n) % folds
+    parts = []
+    for k in range(folds):
+        rest = study.take(np.flatnonzero(fold_of != k))
+        parts.append(learn(rest, whole.models, other=False, resamples=0, **options))
+    return replace(whole, folds=tuple(parts), fold_of=fold_of)
+
+
+def evidence_of(
+    study: Study,
+    models: Sequence[Model],
+    rates: Sequence[Rates],
+    fixed: Fixed,
+    threads: int | None = None,
+) -> Floats:
+    """[learner, model], given the distribution of the rates."""
+    out = np.empty((len(study), len(models)))
+    names = [model.name for model in models]
+    for mine, curves in in_blocks(study, plan_of(models, study), BLOCK, threads):
+        out[mine] = fixed(study.part(mine.start, mine.stop))
+        for part in rates:
+            columns = tuple(names.index(name) for name in part.models)
+            chosen = tuple(m for k in columns if isinstance(m := models[k], PartitionModel))
+            out[mine, columns] = Group(chosen, columns, curves).log_evidence(part.hyper)
+    return out
+
+
+def _groups(models: Sequence[Model], curves: Curves, per_model: bool) -> list[Group]:
+    chosen = [(k, m) for k, m in enumerate(models) if isinstance(m, PartitionModel) and on_grid(m)]
+    return groups_of([m for _, m in chosen], [k for k, _ in chosen], curves, per_model)
+
+
+def _cleaned(
+    sample: Study,
+    beyond: Group,
+    groups: Sequence[Group],
+    known: Floats,
+    found: Estimated,
+    independent: bool,
+    threads: int | None,
+) -> tuple[Estimated, Floats]:
+    """Rates of those who use one of the candidates, however many use other partitions.
+
+    Other takes part in the estimation with the evidence it has at the rates found so far; that
+    evidence stands in a last column.
+    """
+    nodes, n = beyond.curves.nodes[_rule(beyond)], known.shape[1]
+    for _ in range(CLEANING):
+        hyper = found.hypers[[*groups].index(beyond)]
+        column = log_evidence_other(sample, beyond.models, nodes, hyper, threads)
+        known = np.column_stack([known[:, :n], column])
+        shares = np.append(0.9 * found.shares[:n] / max(found.shares[:n].sum(), 1e-300), 0.1)
+        start = found.hypers, 0.99 * shares + 0.01 / (n + 1)
+        found = estimate(groups, known, start, independent)
+    return found, known
+
+
+def _rule(group: Group) -> Rule:
+    return group.rules[0]

@@ -1,0 +1,103 @@
+"""What all learners together tell, as tidy tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from howlearn.criteria import Criterion, Population
+from howlearn.evidence.curves import on_grid
+from howlearn.evidence.laplace import approximation
+from howlearn.evidence.population import Learned
+from howlearn.shares import random_effects
+from howlearn.tables import OTHER, empty
+
+GROUP_TABLES = ("population", "population-rates")
+
+
+def group_tables(criteria: Sequence[Criterion]) -> dict[str, pl.DataFrame]:
+    """The tables of the first criterion that knows a population; none without one."""
+    for criterion in criteria:
+        if isinstance(criterion, Population) and criterion.learned is not None:
+            return {
+                "population": population(criterion),
+                "population-rates": population_rates(criterion),
+            }
+    return {}
+
+
+def population(criterion: Population) -> pl.DataFrame:
+    """One row per model: its share with an interval, and by random effects.
+
+    Where rates of its own for every model explain the learners far better, both answers are there.
+    """
+    return pl.concat([_shares(criterion, part, rates) for part, rates in _answers(criterion)])
+
+
+def population_rates(criterion: Population) -> pl.DataFrame:
+    """One row per distribution of rates."""
+    return pl.concat(
+        [
+            pl.DataFrame(
+                {
+                    "criterion": repr(criterion),
+                    "rates": rates,
+                    "models": [", ".join(each.models) for each in part.rates],
+                    "median_rate": [float(np.exp(each.hyper.mu)) for each in part.rates],
+                    "spread_of_learners": [each.hyper.tau for each in part.rates],
+                    "spread_of_cells": [each.hyper.s for each in part.rates],
+                    "gain_of_rates_per_model": part.gain,
+                    "price_of_rates_per_model": part.price,
+                    "learners": part.n_sampled,
+                },
+                schema_overrides={"models": pl.String, "median_rate": pl.Float64},
+            )
+            for part, rates in _answers(criterion)
+        ]
+    )
+
+
+def _answers(criterion: Population) -> list[tuple[Learned, str]]:
+    known = criterion.learned
+    assert known is not None
+    names = ("per model", "shared") if criterion.per_model else ("shared", "per model")
+    return [(known, names[0]), *([(known.rival, names[1])] if known.rival else [])]
+
+
+def _shares(criterion: Population, known: Learned, rates: str) -> pl.DataFrame:
+    models = [model.name for model in known.models]
+    effects = random_effects(known.log_evidence)
+    n = len(models)
+    frame = pl.DataFrame(
+        {
+            "criterion": repr(criterion),
+            "rates": rates,
+            "model": models,
+            "share": known.shares.share,
+            "lower": known.shares.lower,
+            "upper": known.shares.upper,
+            "random_effects_share": effects.expected,
+            "exceedance": effects.exceedance,
+            "protected_exceedance": effects.protected,
+            "evidence": ["quadrature" if on_grid(m) else approximation(m) for m in known.models],
+            "share_with_other": empty(pl.Float64, n)
+            if known.with_other is None
+            else pl.Series(known.with_other.share[:-1]),
+        }
+    )
+    order = np.argsort(-known.shares.share, kind="stable")
+    frame = frame[order]
+    if known.with_other is None:
+        return frame
+    other = {
+        "criterion": repr(criterion),
+        "rates": rates,
+        "model": OTHER,
+        "lower": float(known.with_other.lower[-1]),
+        "upper": float(known.with_other.upper[-1]),
+        "evidence": "quadrature",
+        "share_with_other": float(known.with_other.share[-1]),
+    }
+    return pl.concat([frame, pl.DataFrame([other])], how="diagonal").select(frame.columns)
