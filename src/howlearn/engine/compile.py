@@ -92,6 +92,13 @@ def mixture() -> ModuleType:
     return _load("mixture", _source("numeric") + _source("mixture"), "*")
 
 
+@cache
+def set_partitions() -> ModuleType:
+    """Sums and maxima over all partitions of a set, the same for every rule."""
+    text = _source("numeric") + _source("set_partitions")
+    return _load("set_partitions", text, "totals")
+
+
 _whole: dict[str, ModuleType] = {}
 
 

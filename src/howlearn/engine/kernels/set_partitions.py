@@ -1,0 +1,172 @@
+"""Sums and maxima over all partitions of a set, one step per pair of a set and a cell of it.
+
+A set is a mask of bits. A cell of S that holds its last element leaves a set that comes before S
+among the numbers, so that one loop over the numbers meets everything after what it needs.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from howlearn.engine.kernels.numeric import (
+    CACHED,
+    FLAGS,
+    LN2,
+    LOG2_E,
+    ROUND,
+    bits_of,
+    exp,
+    exponent_of,
+    float_of,
+    mantissa_of,
+)
+
+NOTHING = -1e15  # the power of two that stands for a weight of 0
+
+
+@njit(**FLAGS)
+def power(k):
+    """2^k for a whole number k from −1022 to 0, as a float; less than that counts as −1022."""
+    return float_of((bits_of(max(k, -1022.0) + ROUND) + 1023) << 52)
+
+
+@njit(**FLAGS)
+def split(log_weight, mantissa, exponent):
+    """Logs as mantissas times powers of two: products and sums then need no exponential."""
+    for c in range(1, len(log_weight)):
+        for a in range(log_weight.shape[1]):
+            if log_weight[c, a] == -np.inf:
+                mantissa[c, a], exponent[c, a] = 1.0, NOTHING
+            else:
+                k = (log_weight[c, a] * LOG2_E + ROUND) - ROUND
+                mantissa[c, a], exponent[c, a] = exp(log_weight[c, a] - k * LN2), k
+
+
+@njit(**FLAGS)
+def sum_over(whole, wm, we, zm, ze, top):
+    """Z(whole) = Σ w(C) Z(whole \\ C) over the cells C that hold its last element."""
+    last = 1
+    while 2 * last <= whole:
+        last *= 2
+    rest = whole - last
+    n = wm.shape[1]
+    for a in range(n):
+        top[a] = we[whole, a]
+    left = rest
+    while left > 0:  # what the cell leaves: every subset of the rest
+        c = whole - left
+        for a in range(n):
+            top[a] = max(top[a], we[c, a] + ze[left, a])
+        left = (left - 1) & rest
+    for a in range(n):
+        zm[whole, a] = wm[whole, a] * power(we[whole, a] - top[a])
+    left = rest
+    while left > 0:
+        c = whole - left
+        for a in range(n):
+            zm[whole, a] += wm[c, a] * zm[left, a] * power(we[c, a] + ze[left, a] - top[a])
+        left = (left - 1) & rest
+    for a in range(n):
+        ze[whole, a] = top[a] + exponent_of(zm[whole, a])
+        zm[whole, a] = mantissa_of(zm[whole, a])
+
+
+@njit(**CACHED)
+def totals(log_weight, every, log_z):
+    """log_z[S, a], the log of the sum over all partitions of S.
+
+    Without ``every`` only sets without the last element, and the whole, are summed.
+    """
+    shape = log_weight.shape
+    wm, we = np.empty(shape), np.empty(shape)
+    zm, ze = np.empty(shape), np.empty(shape)
+    top = np.empty(shape[1])
+    split(log_weight, wm, we)
+    whole = len(log_weight) - 1
+    stop = whole if every else len(log_weight) // 2
+    for s in range(1, stop):
+        sum_over(s, wm, we, zm, ze, top)
+    sum_over(whole, wm, we, zm, ze, top)
+    log_z[0] = 0.0
+    for s in range(1, whole + 1):
+        if s < stop or s == whole:
+            for a in range(shape[1]):
+                nothing = ze[s, a] < NOTHING / 2
+                log_z[s, a] = -np.inf if nothing else math.log(zm[s, a]) + ze[s, a] * LN2
+
+
+@njit(**CACHED)
+def totals_by_size(log_weight, log_z):
+    """log_z[S, k], the log of the sum over all partitions of S into k cells."""
+    n = log_z.shape[1]
+    top, total = np.empty(n), np.empty(n)
+    log_z[:] = -np.inf
+    log_z[0, 0] = 0.0
+    for s in range(1, len(log_weight)):
+        last = 1
+        while 2 * last <= s:
+            last *= 2
+        rest = s - last
+        top[:] = -1e300
+        total[:] = 0.0
+        for again in range(2):
+            left = rest
+            while True:
+                w = log_weight[s - left]
+                for k in range(1, n):
+                    x = w + log_z[left, k - 1]
+                    if again:
+                        total[k] += exp(x - top[k]) if x > -np.inf else 0.0
+                    else:
+                        top[k] = max(top[k], x)
+                if left == 0:
+                    break
+                left = (left - 1) & rest
+        for k in range(1, n):
+            if total[k] > 0.0 and top[k] > -1e300:
+                log_z[s, k] = top[k] + math.log(total[k])
+
+
+@njit(**FLAGS)
+def offer(score, cell, rank, value, c, r):
+    """Put a value that beats the last of the best ones in its place; equal ones come after."""
+    i = len(score) - 1
+    while i > 0 and value > score[i - 1]:
+        score[i], cell[i], rank[i] = score[i - 1], cell[i - 1], rank[i - 1]
+        i -= 1
+    score[i], cell[i], rank[i] = value, c, r
+
+
+@njit(**CACHED)
+def best_lists(weight, by_size, score, cell, rank):
+    """The best partitions of every S: score[S, k, i] with its last cell, and the rank of the rest.
+
+    Without ``by_size`` all numbers of cells k are in one list, k = 0.
+    """
+    whole = len(weight) - 1
+    sizes = score.shape[1]
+    score[:] = -np.inf
+    score[0, 0, 0] = 0.0
+    for s in range(1, whole + 1):
+        if s >= len(weight) // 2 and s != whole:
+            continue
+        last = 1
+        while 2 * last <= s:
+            last *= 2
+        rest = s - last
+        left = rest
+        while True:
+            w = weight[s - left]
+            for k in range(1 if by_size else 0, sizes):
+                before = k - 1 if by_size else 0
+                for r in range(score.shape[2]):
+                    value = w + score[left, before, r]
+                    if not value > score[s, k, -1]:
+                        break
+                    offer(score[s, k], cell[s, k], rank[s, k], value, s - left, r)
+            if left == 0:
+                break
+            left = (left - 1) & rest

@@ -1,0 +1,136 @@
+"""All partitions of a few contexts at once: their sum, the best of them, who shares a cell.
+
+A set of contexts is a number: bit j says whether it holds context j. ``log_weight[C]`` is what a
+cell C contributes to a partition's log-weight, the sum over its cells; row 0, the empty set, is not
+used. Everything is exact and takes 3^J/2 steps, where there are Bell(J) partitions.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howlearn.engine import compile as compiled
+from howlearn.engine.layout import Floats
+
+LARGEST = 14  # contexts; beyond it a step for every pair of sets takes minutes
+COLUMNS = 32  # summed side by side: their rows stay in the processor's own memory
+TIE = 1e-9  # nats; of partitions this close the one with fewer cells comes first
+
+
+class Ranked(NamedTuple):
+    """A partition as its cells, in order of their first contexts, and its log-weight."""
+
+    cells: tuple[int, ...]
+    score: float
+
+
+def log_total(log_weight: Floats) -> Floats:
+    """log Σ over all partitions of exp(Σ over cells of log_weight[C, a]), for every column a.
+
+    Z(S) = Σ w(C) Z(S \\ C) over the cells C that hold the last context of S.
+
+    >>> log_total(np.zeros((2**9, 1))).round(9) == np.log(21147).round(9)
+    array([ True])
+    """
+    return _by_columns(log_weight, every=False)[-1]
+
+
+def log_totals(log_weight: Floats) -> Floats:
+    """The same [S, a] for the partitions of every set S of contexts."""
+    return _by_columns(log_weight, every=True)
+
+
+def cell_probabilities(log_weight: Floats) -> tuple[Floats, Floats]:
+    """How probable it is that C is a cell, [C, a], and the log-total [a].
+
+    What is left of the partitions that have C as a cell are the partitions of all other contexts.
+    """
+    log_z = log_totals(log_weight)
+    others = log_z[::-1]  # row C: the complement of C
+    probability = np.exp(log_weight + others - log_z[-1])
+    probability[0] = 0.0
+    return probability, log_z[-1]
+
+
+def cell_probabilities_by_size(log_weight: Floats, by_size: Floats) -> tuple[Floats, float]:
+    """The same for one column, where by_size[k] is added to the log-weight of k cells."""
+    n_contexts = len(by_size) - 1
+    log_z = np.empty((len(log_weight), n_contexts + 1))
+    compiled.set_partitions().totals_by_size(np.ascontiguousarray(log_weight), log_z)
+    total = float(np.logaddexp.reduce(log_z[-1, 1:] + by_size[1:]))
+    others = np.logaddexp.reduce(log_z[::-1, :-1] + by_size[1:], axis=1)
+    probability = np.exp(log_weight + others - total)
+    probability[0] = 0.0
+    return probability, total
+
+
+def together(cell_probability: Floats) -> Floats:
+    """How probable it is that contexts i and j share a cell: [i, j], with 1 on the diagonal."""
+    n_contexts = len(cell_probability).bit_length() - 1
+    holds = members(n_contexts).astype(np.float64)
+    return np.clip(holds.T @ (holds * cell_probability[:, None]), 0.0, 1.0)
+
+
+def members(n_contexts: int) -> NDArray[np.bool_]:
+    """Which contexts each set holds: [set, context]."""
+    return (np.arange(2**n_contexts)[:, None] >> np.arange(n_contexts) & 1).astype(bool)
+
+
+def best(log_weight: Floats, count: int = 1, by_size: Floats | None = None) -> list[Ranked]:
+    """The partitions with the largest log-weights, best first; by_size[k] is added for k cells.
+
+    >>> weight = np.array([0.0, -1.0, -1.0, -1.5])  # of {}, {0}, {1}, {0, 1}
+    >>> best(weight, 9)
+    [Ranked(cells=(3,), score=-1.5), Ranked(cells=(1, 2), score=-2.0)]
+    """
+    n_contexts = len(log_weight).bit_length() - 1
+    sizes = n_contexts + 1 if by_size is not None else 1
+    shape = (len(log_weight), sizes, count)
+    score, cell, rank = np.empty(shape), np.empty(shape, np.int32), np.empty(shape, np.int32)
+    compiled.set_partitions().best_lists(
+        np.ascontiguousarray(log_weight), by_size is not None, score, cell, rank
+    )
+    found = []
+    for k in range(sizes):
+        extra = 0.0 if by_size is None else float(by_size[k])
+        for i in np.flatnonzero(np.isfinite(score[-1, k])).tolist():
+            cells = _cells(cell, rank, len(log_weight) - 1, k, i, by_size is not None)
+            found.append(Ranked(cells, float(score[-1, k, i]) + extra))
+    return in_order(found)[:count]
+
+
+def in_order(found: list[Ranked]) -> list[Ranked]:
+    """Best first; of those within a tie of the first of them the one with fewer cells is first."""
+    left = sorted(found, key=lambda one: -one.score)
+    ordered: list[Ranked] = []
+    while left:
+        tied = [one for one in left if one.score >= left[0].score - TIE]
+        ordered += sorted(tied, key=lambda one: (len(one.cells), one.cells))
+        left = left[len(tied) :]
+    return ordered
+
+
+def _cells(
+    cell: NDArray[np.int32], rank: NDArray[np.int32], whole: int, k: int, i: int, by_size: bool
+) -> tuple[int, ...]:
+    cells, left = [], whole
+    while left:
+        c, i = int(cell[left, k, i]), int(rank[left, k, i])
+        cells.append(c)
+        left -= c
+        k -= by_size
+    return tuple(sorted(cells, key=lambda c: c & -c))
+
+
+def _by_columns(log_weight: Floats, every: bool) -> Floats:
+    sums = compiled.set_partitions().totals
+    log_z = np.empty(log_weight.shape)
+    for first in range(0, log_weight.shape[1], COLUMNS):
+        mine = slice(first, first + COLUMNS)
+        part = np.empty((len(log_weight), log_weight[:, mine].shape[1]))
+        sums(np.ascontiguousarray(log_weight[:, mine]), every, part)
+        log_z[:, mine] = part
+    return log_z
