@@ -140,7 +140,7 @@ def offer(score, cell, rank, value, c, r):
     score[i], cell[i], rank[i] = value, c, r
 
 
-@njit(**CACHED)
+@njit(**FLAGS)
 def best_lists(weight, by_size, score, cell, rank):
     """The best partitions of every S: score[S, k, i] with its last cell, and the rank of the rest.
 
@@ -170,3 +170,57 @@ def best_lists(weight, by_size, score, cell, rank):
             if left == 0:
                 break
             left = (left - 1) & rest
+
+
+@njit(**FLAGS)
+def read_list(cell, rank, k, by_size, cells):
+    """The cells of the partitions in the list of the whole set with k, cells[i, :], filled by 0."""
+    whole = len(cell) - 1
+    cells[:] = 0
+    for i in range(len(cells)):
+        left, size, r, n = whole, k, i, 0
+        while left > 0:
+            c = cell[left, size, r]
+            cells[i, n] = c
+            n += 1
+            r = rank[left, size, r]
+            left -= c
+            if by_size:
+                size -= 1
+
+
+@njit(**CACHED)
+def best_of_columns(weight, count, score, cells):
+    """The best partitions by each column: score[column, i] and cells[column, i, :], filled by 0.
+
+    A list that is longer than there are partitions ends with scores of −inf.
+    """
+    shape = (len(weight), 1, count)
+    scores, last = np.empty(shape), np.zeros(shape, np.int32)
+    rank = np.zeros(shape, np.int32)
+    column = np.empty(len(weight))
+    for a in range(weight.shape[1]):
+        column[:] = weight[:, a]
+        best_lists(column, False, scores, last, rank)
+        found = 0
+        while found < count and scores[-1, 0, found] > -np.inf:
+            found += 1
+        score[a] = scores[-1, 0]
+        cells[a] = 0
+        read_list(last, rank, 0, False, cells[a, :found])
+
+
+@njit(**CACHED)
+def best_by_size(weight, count, score, cells):
+    """The best partitions with each number of cells k: score[k, i] and cells[k, i, :]."""
+    shape = (len(weight), len(score), count)
+    scores, last = np.empty(shape), np.zeros(shape, np.int32)
+    rank = np.zeros(shape, np.int32)
+    best_lists(weight, True, scores, last, rank)
+    cells[:] = 0
+    for k in range(len(score)):
+        found = 0
+        while found < count and scores[-1, k, found] > -np.inf:
+            found += 1
+        score[k] = scores[-1, k]
+        read_list(last, rank, k, True, cells[k, :found])
