@@ -116,9 +116,10 @@ def fit_cells(study: Study, rule: Rule, cells: Sequence[tuple[int, ...]], needs:
 def _profiles(block: Block, units: Units, rule: Rule, needs: Needs) -> tuple[Floats, Floats]:
     """Maxima [learner, cell], and curves [learner, cell, node]."""
     shape = (len(block), len(units[3]))
-    maxima, curves = np.empty((*shape[:1], 0)), np.empty((*shape, 0))
+    maxima, curves = np.empty((len(block), 0)), np.empty((*shape, 0))
     passes = Passes.prepare(block, units, rule)
-    if passes.blocks > 1 or len(rule.parameters) > 1:  # not smooth
+    smooth = passes.blocks == 1 and len(rule.parameters) == 1
+    if not smooth:
         if needs.maxima:
             maxima = fit_units(block, units, rule).value[:, -1]
         if needs.curves:

@@ -110,7 +110,7 @@ CRITERIA: dict[str, type[Criterion]] = {
     "bic": BIC,
     "holdout": HoldOut,
 }
-DEFAULT: tuple[Criterion, ...] = (Ewens(), Codelength())
+DEFAULT: tuple[Criterion, ...] = (Ewens(), BIC())
 
 
 def criterion_named(text: str) -> Criterion:

@@ -47,10 +47,10 @@ def discover(
 
     >>> import howlearn as hl
     >>> task = hl.Task.load("shepard-1")
-    >>> study = hl.simulate(task, "ByShape", {"eta": 0.1}, learners=2, trials=400, seed=1)
-    >>> found = hl.discover(study, models=task.models)
-    >>> found.models.filter(criterion="ewens(alpha=1, cells=learner)")["model"][0]
-    'ByShape'
+    >>> study = hl.simulate(task, "ByFeature1", {"eta": 0.1}, learners=2, trials=400, seed=1)
+    >>> found = hl.discover(study, criteria=["ewens"], models=task.models)
+    >>> found.models["model"][0]  # the most probable one
+    'ByFeature1'
     """
     criteria = check(study, rule, criteria, models, count, by)
     work = _Work(study, rule, criteria, models, count)
@@ -129,10 +129,7 @@ class _Work:
     ) -> None:
         self.study, self.rule, self.criteria, self.count = study, rule, criteria, count
         self.needs = needs_of(criteria)
-        self.met = [
-            tuple(np.unique(study.context[a:b]).tolist())
-            for a, b in zip(study.starts[:-1], study.starts[1:], strict=True)
-        ]
+        self.met = tables.contexts_met(study)
         code = {context: i for i, context in enumerate(study.contexts)}
         cells = [
             [[code[c] for c in cell if c in code] for cell in m.partition.cells] for m in models

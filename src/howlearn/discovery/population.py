@@ -67,7 +67,7 @@ def clustered(together: Floats) -> tuple[list[int], list[int]]:
     """The contexts in order, and the cell of each of them.
 
     >>> clustered(np.array([[1.0, 0.1, 0.9], [0.1, 1.0, 0.2], [0.9, 0.2, 1.0]]))
-    ([1, 0, 2], [1, 2, 2])
+    ([1, 2, 0], [1, 2, 2])
     """
     from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
 

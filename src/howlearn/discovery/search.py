@@ -6,7 +6,7 @@ have two cells merged, one cell split, or one context moved to another cell or t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -83,16 +83,16 @@ class Search:
         terms, weights = self.terms[k], self.weights[k]
         self.fit(start)
         now = start
-        score = visited[now] = self._score(terms, sum(weights[c] for c in now), len(now))
+        score = visited[now] = self._score(terms, _sum(weights, now), len(now))
         while True:
             moves = self._moves(k, now)
             self.fit([cell for _, added in moves for cell in added])
-            base = np.sum([weights[c] for c in now], axis=0)
+            base = _sum(weights, now)
             best: tuple[float, Masks] | None = None
             for removed, added in moves:
                 after = in_first_order((*(c for c in now if c not in removed), *added))
                 if after not in visited:
-                    sums = base - sum(weights[c] for c in removed) + sum(weights[c] for c in added)
+                    sums = base - _sum(weights, removed) + _sum(weights, added)
                     visited[after] = self._score(terms, sums, len(after))
                 if best is None or visited[after] > best[0]:
                     best = visited[after], after
@@ -138,3 +138,7 @@ class Search:
                     halves[int(to_b > to_a)] |= other
             found.append(tuple(halves))
         return found
+
+
+def _sum(weights: Mapping[int, Floats], cells: Sequence[int]) -> Floats:
+    return np.sum([weights[cell] for cell in cells], axis=0)

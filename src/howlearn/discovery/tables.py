@@ -47,6 +47,8 @@ MARKED = {
     "exact": pl.Boolean,
 }
 
+POPULATION = ("mean_probability", "standard_error", "learners", "place_a", "place_b", "place")
+
 Codes = tuple[int, ...]
 Named = Mapping[Codes, Sequence[tuple[int, ...]]]
 
@@ -73,14 +75,30 @@ def discovery(
             rows["partitions"] += _ranked(i, text, one, contexts, known)
             rows["together"] += _pairs(i, text, one, codes, study.contexts)
             rows["marked"] += _marked(i, text, one, contexts, names, parts)
-    frames = [
-        _labelled(study, rows[name], schema)
-        for name, schema in (("partitions", PARTITIONS), ("together", TOGETHER), ("marked", MARKED))
-    ]
-    renamed = labels(study, PARTITIONS).columns  # a condition may have got another name
-    conditions = [renamed[1 + study.about.columns.index(name)] for name in by]
     unmet = sum(len(codes) < len(study.contexts) for codes in met)
-    return Discovery(*frames, tuple(study.contexts), tuple(texts), tuple(conditions), unmet)
+    return Discovery(
+        _labelled(study, rows["partitions"], PARTITIONS),
+        _labelled(study, rows["together"], TOGETHER),
+        _labelled(study, rows["marked"], MARKED),
+        tuple(study.contexts),
+        tuple(texts),
+        conditions_of(study, by),
+        unmet,
+    )
+
+
+def contexts_met(study: Study) -> list[Codes]:
+    """Of every learner: the codes of the contexts that were shown."""
+    return [
+        tuple(np.unique(study.context[a:b]).tolist())
+        for a, b in zip(study.starts[:-1], study.starts[1:], strict=True)
+    ]
+
+
+def conditions_of(study: Study, by: Sequence[str]) -> tuple[str, ...]:
+    """The conditions as the tables call them."""
+    renamed = labels(study).columns
+    return tuple(renamed[1 + study.about.columns.index(name)] for name in by)
 
 
 def _ranked(
@@ -137,9 +155,9 @@ def written(cells: Sequence[int], contexts: Sequence[str]) -> str:
     return "|".join(cell_name(cell) for cell in inside)
 
 
-def labels(study: Study, schema: Mapping[str, Any]) -> pl.DataFrame:
-    """The columns that open a table; those with a name of its own are called ``input_NAME``."""
-    frame, taken = study.labels, {*PARTITIONS, *TOGETHER, *MARKED}
+def labels(study: Study) -> pl.DataFrame:
+    """The columns that open a table; one with the name of a result is called ``input_NAME``."""
+    frame, taken = study.labels, {*PARTITIONS, *TOGETHER, *MARKED, *POPULATION}
     return frame.rename({c: f"input_{c}" for c in frame.columns if c in taken})
 
 
@@ -147,5 +165,5 @@ def _labelled(
     study: Study, rows: Sequence[tuple[Any, ...]], schema: Mapping[str, Any]
 ) -> pl.DataFrame:
     frame = pl.DataFrame(rows, schema={"_learner": pl.Int64, **schema}, orient="row")
-    front = labels(study, schema)[frame["_learner"]]
+    front = labels(study)[frame["_learner"]]
     return front.hstack(frame.drop("_learner").get_columns())
