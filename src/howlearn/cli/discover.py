@@ -40,7 +40,7 @@ def discover(
             metavar="CRITERION",
             help="May be repeated: ewens ('ewens(alpha=1, cells=independent)'), 'kappa(nats=1)', "
             "'codelength(nats=1)', 'penalized(c=0.012)', aic, bic, 'holdout(split=0.5)'. By "
-            "default ewens and bic.",
+            "default ewens and codelength.",
             rich_help_panel=MODELS,
         ),
     ] = None,
@@ -56,7 +56,7 @@ def discover(
             help="How many of the best partitions are listed for each learner and criterion.",
             rich_help_panel=OUTPUT,
         ),
-    ] = 10,
+    ] = 5,
     out: OutFolder = Path("discovery"),
     format: Annotated[
         FormatName, typer.Option(help="How tables are written.", rich_help_panel=OUTPUT)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from howlearn.discovery.rates import log_rates, second_values, through_nodes
+from howlearn.discovery.rates import NOTHING, log_rates, second_values, through_nodes
 from howlearn.engine.layout import RATES, Block, Floats, Statuses, Units, lay_out
 from howlearn.engine.units import Passes, evaluate, fit_units, profile_units
 from howlearn.fitting.partitions import block_of
@@ -62,8 +62,9 @@ class Cells:
         if curves.shape[1] == RATES:
             curves = product(curves, through_nodes(self.rule))
         top = curves.max(axis=1, keepdims=True)
-        with np.errstate(divide="ignore", under="ignore"):  # rates that are out of the question
-            return np.log(product(np.exp(curves - top), kernel)) + top
+        likely = np.exp(np.maximum(curves - top, np.log(NOTHING)))
+        with np.errstate(divide="ignore"):  # rates that are out of the question
+            return np.log(product(likely, kernel)) + top
 
 
 def product(a: Floats, b: Floats) -> Floats:

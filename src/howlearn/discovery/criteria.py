@@ -110,7 +110,7 @@ CRITERIA: dict[str, type[Criterion]] = {
     "bic": BIC,
     "holdout": HoldOut,
 }
-DEFAULT: tuple[Criterion, ...] = (Ewens(), BIC())
+DEFAULT: tuple[Criterion, ...] = (Ewens(), Codelength())
 
 
 def criterion_named(text: str) -> Criterion:

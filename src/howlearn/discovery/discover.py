@@ -25,7 +25,7 @@ from howlearn.rule import Rule
 from howlearn.rules import RULES, GradientBandit
 from howlearn.study import Study
 
-COUNT = 10  # partitions listed per learner and criterion
+COUNT = 5  # partitions listed per learner and criterion
 BLOCK_BYTES = 8e6  # of likelihoods on the grid, for the learners of a block
 
 

@@ -13,6 +13,7 @@ SMALLEST = 1e-4  # a rate so small that nobody learns anything in an experiment
 SPACING = 0.05  # of the logs, at most: half of the smallest spread between cells
 SECOND = 8  # values of a second parameter
 SPREADS = (0.1, 0.3, 0.7, 1.2)  # of the logs of the rates of one learner's cells
+NOTHING = 1e-60  # what is less adds nothing, and products of it are slow
 STEPS = {0.1: 2, 0.3: 4, 0.7: 6, 1.2: 10}  # of the grid between the learner's own means
 
 
@@ -61,6 +62,7 @@ def spread_kernels(rule: Rule) -> tuple[Floats, Floats]:
     for s in SPREADS:
         means = grid[:: STEPS[s]]
         kernel = np.exp(-0.5 * ((grid[:, None] - means) / s) ** 2)
-        kernels.append(kernel / kernel.sum(axis=0))
+        kernel /= kernel.sum(axis=0)
+        kernels.append(np.where(kernel < NOTHING, 0.0, kernel))
         priors.append(np.full(len(means), -np.log(len(means) * len(SPREADS))))
     return np.concatenate(kernels, axis=1), np.concatenate(priors)

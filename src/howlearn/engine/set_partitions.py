@@ -18,6 +18,7 @@ from howlearn.engine.layout import Floats
 
 LARGEST = 14  # contexts; beyond it a step for every pair of sets takes minutes
 COLUMNS = 32  # summed side by side: their rows stay in the processor's own memory
+SMALLEST = -300.0  # of a log-probability
 TIE = 1e-9  # nats; of partitions this close the one with fewer cells comes first
 
 
@@ -51,9 +52,7 @@ def cell_probabilities(log_weight: Floats) -> tuple[Floats, Floats]:
     """
     log_z = log_totals(log_weight)
     others = log_z[::-1]  # row C: the complement of C
-    probability = np.exp(log_weight + others - log_z[-1])
-    probability[0] = 0.0
-    return probability, log_z[-1]
+    return _share(log_weight + others - log_z[-1]), log_z[-1]
 
 
 def cell_probabilities_by_size(log_weight: Floats, by_size: Floats) -> tuple[Floats, float]:
@@ -63,9 +62,14 @@ def cell_probabilities_by_size(log_weight: Floats, by_size: Floats) -> tuple[Flo
     compiled.set_partitions().totals_by_size(np.ascontiguousarray(log_weight), log_z)
     total = float(np.logaddexp.reduce(log_z[-1, 1:] + by_size[1:]))
     others = np.logaddexp.reduce(log_z[::-1, :-1] + by_size[1:], axis=1)
-    probability = np.exp(log_weight + others - total)
-    probability[0] = 0.0
-    return probability, total
+    return _share(log_weight + others - total), total
+
+
+def _share(log_share: Floats) -> Floats:
+    """As numbers that are not so small as to be slow; the empty set is no cell."""
+    share = np.exp(np.maximum(log_share, SMALLEST))
+    share[0] = 0.0
+    return share
 
 
 def together(cell_probability: Floats) -> Floats:

@@ -24,6 +24,7 @@ from howlearn.engine.kernels.numeric import (
     mantissa_of,
 )
 
+TIE = 1e-9  # nats; a score must be larger by more than this to come before another
 NOTHING = -1e15  # the power of two that stands for a weight of 0
 
 
@@ -134,7 +135,7 @@ def totals_by_size(log_weight, log_z):
 def offer(score, cell, rank, value, c, r):
     """Put a value that beats the last of the best ones in its place; equal ones come after."""
     i = len(score) - 1
-    while i > 0 and value > score[i - 1]:
+    while i > 0 and value > score[i - 1] + TIE:
         score[i], cell[i], rank[i] = score[i - 1], cell[i - 1], rank[i - 1]
         i -= 1
     score[i], cell[i], rank[i] = value, c, r
@@ -157,19 +158,19 @@ def best_lists(weight, by_size, score, cell, rank):
         while 2 * last <= s:
             last *= 2
         rest = s - last
-        left = rest
+        left = 0  # large cells first: of partitions that tie, one with few cells
         while True:
             w = weight[s - left]
             for k in range(1 if by_size else 0, sizes):
                 before = k - 1 if by_size else 0
                 for r in range(score.shape[2]):
                     value = w + score[left, before, r]
-                    if not value > score[s, k, -1]:
+                    if not value > score[s, k, -1] + TIE:
                         break
                     offer(score[s, k], cell[s, k], rank[s, k], value, s - left, r)
+            left = (left - rest) & rest
             if left == 0:
                 break
-            left = (left - 1) & rest
 
 
 @njit(**FLAGS)
