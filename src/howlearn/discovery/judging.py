@@ -19,8 +19,8 @@ from howlearn.engine import set_partitions
 from howlearn.engine.layout import Floats
 from howlearn.engine.set_partitions import Ranked, in_first_order, in_order
 
-NEGLIGIBLE = 25.0  # nats under the most probable column: together less than 1e-8
-LEFT = 7.0  # nats; the share of the columns without a list is less than a thousandth at first
+NEGLIGIBLE = 16.0  # nats under the largest: all that is left out is less than 1e-4
+LEFT = 6.0  # nats; at first the columns without a list have less than 1/400 of the mass
 LONGEST = 640  # partitions in a list; beyond this the answer is not called exact
 
 
@@ -32,7 +32,8 @@ class Judged:
     together: Floats  # [context, context]
     total: float  # log Σ exp(score) over all partitions
     named: list[float]  # scores of the partitions that were asked for
-    exact: bool
+    exact: bool  # nothing better than these partitions was missed
+    complete: bool = True  # the sums are over all partitions
 
 
 def judge(terms: Terms, cells: Cells, count: int, named: Sequence[tuple[int, ...]] = ()) -> Judged:

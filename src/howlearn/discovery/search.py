@@ -67,7 +67,7 @@ class Search:
                     inside = [j for j in range(len(self.codes)) if cell >> j & 1]
                     together[np.ix_(inside, inside)] += np.exp(one.score - total)
         known = [visited[in_first_order(cells)] for cells in named]
-        return Judged(ranked[:count], np.minimum(together, 1.0), total, known, exact=False)
+        return Judged(ranked[:count], np.minimum(together, 1.0), total, known, False, False)
 
     def _starts(self, named: Sequence[Masks]) -> list[Masks]:
         n = len(self.codes)

@@ -122,7 +122,7 @@ def _pairs(
     for a, b in combinations(range(len(contexts)), 2):
         both = a in place and b in place
         probability = float(one.together[place[a], place[b]]) if both else None
-        rows.append((i, text, contexts[a], contexts[b], probability, one.exact))
+        rows.append((i, text, contexts[a], contexts[b], probability, one.complete))
     return rows
 
 
