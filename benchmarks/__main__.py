@@ -8,7 +8,17 @@ from time import perf_counter
 
 from benchmarks.report import duration, note, show
 
-NAMES = ("kernel", "authors", "study", "models", "cells", "mixtures", "reproduce", "scale")
+NAMES = (
+    "kernel",
+    "authors",
+    "study",
+    "models",
+    "cells",
+    "mixtures",
+    "partitions",
+    "reproduce",
+    "scale",
+)
 
 
 def main() -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from howlearn.calibration import Calibration, Plan, Recovery, calibrate, plan, recover
     from howlearn.checking import check_model
     from howlearn.criteria import AIC, BIC, HoldOut, Likelihood, Penalized, Prequential
+    from howlearn.discovery import Codelength, Discovery, Ewens, Kappa, discover
     from howlearn.errors import DataError, HowlearnError
     from howlearn.fitting import Fits, fit
     from howlearn.model import Model
@@ -54,6 +55,7 @@ _HOMES = {
     "howlearn.calibration": ("Calibration", "Plan", "Recovery", "calibrate", "plan", "recover"),
     "howlearn.checking": ("check_model",),
     "howlearn.criteria": ("AIC", "BIC", "HoldOut", "Likelihood", "Penalized", "Prequential"),
+    "howlearn.discovery": ("Codelength", "Discovery", "Ewens", "Kappa", "discover"),
     "howlearn.weighing": ("leaders", "weights"),
     "howlearn.errors": ("DataError", "HowlearnError"),
     "howlearn.fitting": ("Fits", "fit"),
@@ -98,9 +100,12 @@ __all__ = [
     "Alcove",
     "Bias",
     "Calibration",
+    "Codelength",
     "Coin",
     "ComponentCue",
     "DataError",
+    "Discovery",
+    "Ewens",
     "Exp3",
     "Exp3IX",
     "Exp4",
@@ -110,6 +115,7 @@ __all__ = [
     "GradientBandit",
     "HoldOut",
     "HowlearnError",
+    "Kappa",
     "Lapse",
     "Likelihood",
     "Model",
@@ -136,6 +142,7 @@ __all__ = [
     "calibrate",
     "candidates",
     "check_model",
+    "discover",
     "fit",
     "leaders",
     "log_softmax",

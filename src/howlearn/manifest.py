@@ -20,12 +20,16 @@ from howlearn.study import Study
 
 
 def manifest_of(
-    files: Sequence[Path], study: Study, models: Sequence[Model], options: Mapping[str, Any]
+    files: Sequence[Path],
+    study: Study,
+    models: Sequence[Model],
+    options: Mapping[str, Any],
+    command: str = "select",
 ) -> dict[str, Any]:
     """Everything that decides the results of a run."""
     names = study.source.files if study.source else tuple(str(file) for file in files)
     return {
-        **made_by("select"),
+        **made_by(command),
         "input": {name: hash_of(Path(name)) for name in names},
         "options": dict(options),
         "columns": dict(study.roles),

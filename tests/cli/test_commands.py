@@ -12,7 +12,9 @@ import pytest
 from running import Run
 
 
-@pytest.mark.parametrize("words", [["--help"], ["select", "--help"], ["simulate", "-h"]])
+@pytest.mark.parametrize(
+    "words", [["--help"], ["select", "--help"], ["discover", "--help"], ["simulate", "-h"]]
+)
 def test_help_loads_nothing_heavy(words: list[str]) -> None:
     code = (
         "import sys, atexit\n"

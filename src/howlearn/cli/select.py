@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from howlearn.cli.data import DATA_OPTIONS, Files, Given, takes_data
 from howlearn.cli.options import (
-    DATA,
     MODELS,
     OUTPUT,
     AddModel,
@@ -28,31 +28,12 @@ from howlearn.cli.options import (
     TaskOption,
     Threads,
     chosen_criteria,
-    commas,
 )
 
 
-def _column(*names: str, help: str) -> Any:
-    return typer.Option(*names, metavar="COL", help=help, rich_help_panel=DATA)
-
-
-def _columns(*names: str, help: str) -> Any:
-    return typer.Option(*names, metavar="COL[,COL]", help=help, rich_help_panel=DATA)
-
-
-def _expression(*names: str, help: str) -> Any:
-    return typer.Option(*names, metavar="EXPR", help=help, rich_help_panel=DATA)
-
-
+@takes_data
 def select(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILES…",
-            help="CSV, TSV or Parquet: one file with a column for the learner, or many files or a "
-            "folder with one learner each.",
-        ),
-    ],
+    files: Files,
     task: TaskOption = None,
     criterion: Criteria = None,
     calibration: CalibrationFolder = None,
@@ -71,107 +52,7 @@ def select(
             rich_help_panel=MODELS,
         ),
     ] = 2.0,
-    learner: Annotated[
-        str | None,
-        _column(
-            "--learner",
-            "--participant",
-            "--subject",
-            help="Who (also --participant, --subject); 'file' if each file is one learner.",
-        ),
-    ] = None,
-    context: Annotated[
-        str | None, _columns("--context", help="What was shown; 'none' if always the same.")
-    ] = None,
-    action: Annotated[str | None, _column("--action", help="What was chosen.")] = None,
-    reward: Annotated[str | None, _column("--reward", help="What it earned, 0 to 1.")] = None,
-    trial: Annotated[
-        str | None, _column("--trial", help="Its number; 'none' for the order of the rows.")
-    ] = None,
-    features: Annotated[
-        str | None,
-        _columns("--features", help="Columns that describe a context; each gives candidates."),
-    ] = None,
-    by: Annotated[
-        str | None, _columns("--by", help="Conditions: each learner × condition on its own.")
-    ] = None,
-    keep: Annotated[
-        str | None, _columns("--keep", help="Columns to carry into every table (group, age).")
-    ] = None,
-    reset_by: Annotated[
-        str | None, _columns("--reset-by", help="Learning starts anew where these change.")
-    ] = None,
-    where: Annotated[
-        str | None, _expression("--where", help="Rows to use, as \"phase == 'learn'\".")
-    ] = None,
-    test_when: Annotated[
-        str | None, _expression("--test-when", help="Choices without feedback: they only count.")
-    ] = None,
-    forced_when: Annotated[
-        str | None, _expression("--forced-when", help="Instructed choices: they only teach.")
-    ] = None,
-    scored: Annotated[
-        str | None, _column("--scored", help="Whether a trial counts for the likelihood.")
-    ] = None,
-    learned: Annotated[
-        str | None, _column("--learned", help="Whether a trial teaches the learner.")
-    ] = None,
-    recode: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--recode",
-            metavar="COL:OLD=NEW,…",
-            help="As reward:-1=0,1=1; may be repeated.",
-            rich_help_panel=DATA,
-        ),
-    ] = None,
-    missing: Annotated[
-        str | None,
-        typer.Option(
-            "--missing",
-            metavar="VALUE[,VALUE]",
-            help="Values that mean nothing was recorded, as --missing=-1,n/a.",
-            rich_help_panel=DATA,
-        ),
-    ] = None,
-    reward_range: Annotated[
-        str | None,
-        typer.Option(
-            "--reward-range",
-            metavar="LO,HI",
-            help="Accept rewards outside [0,1], as recorded.",
-            rich_help_panel=DATA,
-        ),
-    ] = None,
-    min_trials: Annotated[
-        int | None,
-        typer.Option(
-            "--min-trials", help="Leave learners with fewer trials out.", rich_help_panel=DATA
-        ),
-    ] = None,
-    forgone: Annotated[
-        str | None,
-        _columns(
-            "--forgone",
-            help="What the other of two actions would have earned; or one column per action.",
-        ),
-    ] = None,
-    episode: Annotated[
-        str | None, _column("--episode", help="Trials in a row with the same value are an episode.")
-    ] = None,
-    duration: Annotated[
-        str | None, _column("--duration", help="The time spent on the trial.")
-    ] = None,
-    bin: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--bin",
-            metavar="COL:N|CUT,CUT…",
-            help="Make N bins, or bins between cut points, of a context's or feature's numbers; "
-            "may be repeated.",
-            rich_help_panel=DATA,
-        ),
-    ] = None,
+    data: Given = DATA_OPTIONS,
     out: OutFolder = Path("results"),
     format: Annotated[
         FormatName, typer.Option(help="How tables are written.", rich_help_panel=OUTPUT)
@@ -246,28 +127,7 @@ def select(
     criteria, advice = chosen_criteria(criterion, calibration)
     options = {
         "task": task,
-        "learner": learner,
-        "context": commas(context),
-        "action": action,
-        "reward": reward,
-        "trial": trial,
-        "features": commas(features),
-        "by": commas(by),
-        "keep": commas(keep),
-        "reset_by": commas(reset_by),
-        "scored": scored,
-        "learned": learned,
-        "where": where,
-        "test_when": test_when,
-        "forced_when": forced_when,
-        "recode": tuple(recode or ()),
-        "missing": tuple((missing or "").split(",")) if missing is not None else (),
-        "reward_range": commas(reward_range) or None,
-        "min_trials": min_trials,
-        "forgone": commas(forgone),
-        "episode": episode,
-        "duration": duration,
-        "bin": tuple(bin or ()),
+        **data,
         "within": within,
         "rule": rule.value,
         "form": form.value,

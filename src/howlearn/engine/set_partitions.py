@@ -7,6 +7,7 @@ used. Everything is exact and takes 3^J/2 steps, where there are Bell(J) partiti
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from howlearn.engine.layout import Floats
 
 LARGEST = 14  # contexts; beyond it a step for every pair of sets takes minutes
 COLUMNS = 32  # summed side by side: their rows stay in the processor's own memory
+SMALLEST = -300.0  # of a log-probability
 TIE = 1e-9  # nats; of partitions this close the one with fewer cells comes first
 
 
@@ -50,9 +52,7 @@ def cell_probabilities(log_weight: Floats) -> tuple[Floats, Floats]:
     """
     log_z = log_totals(log_weight)
     others = log_z[::-1]  # row C: the complement of C
-    probability = np.exp(log_weight + others - log_z[-1])
-    probability[0] = 0.0
-    return probability, log_z[-1]
+    return _share(log_weight + others - log_z[-1]), log_z[-1]
 
 
 def cell_probabilities_by_size(log_weight: Floats, by_size: Floats) -> tuple[Floats, float]:
@@ -62,9 +62,14 @@ def cell_probabilities_by_size(log_weight: Floats, by_size: Floats) -> tuple[Flo
     compiled.set_partitions().totals_by_size(np.ascontiguousarray(log_weight), log_z)
     total = float(np.logaddexp.reduce(log_z[-1, 1:] + by_size[1:]))
     others = np.logaddexp.reduce(log_z[::-1, :-1] + by_size[1:], axis=1)
-    probability = np.exp(log_weight + others - total)
-    probability[0] = 0.0
-    return probability, total
+    return _share(log_weight + others - total), total
+
+
+def _share(log_share: Floats) -> Floats:
+    """As numbers that are not so small as to be slow; the empty set is no cell."""
+    share = np.exp(np.maximum(log_share, SMALLEST))
+    share[0] = 0.0
+    return share
 
 
 def together(cell_probability: Floats) -> Floats:
@@ -87,19 +92,37 @@ def best(log_weight: Floats, count: int = 1, by_size: Floats | None = None) -> l
     [Ranked(cells=(3,), score=-1.5), Ranked(cells=(1, 2), score=-2.0)]
     """
     n_contexts = len(log_weight).bit_length() - 1
-    sizes = n_contexts + 1 if by_size is not None else 1
-    shape = (len(log_weight), sizes, count)
-    score, cell, rank = np.empty(shape), np.empty(shape, np.int32), np.empty(shape, np.int32)
-    compiled.set_partitions().best_lists(
-        np.ascontiguousarray(log_weight), by_size is not None, score, cell, rank
-    )
-    found = []
-    for k in range(sizes):
-        extra = 0.0 if by_size is None else float(by_size[k])
-        for i in np.flatnonzero(np.isfinite(score[-1, k])).tolist():
-            cells = _cells(cell, rank, len(log_weight) - 1, k, i, by_size is not None)
-            found.append(Ranked(cells, float(score[-1, k, i]) + extra))
-    return in_order(found)[:count]
+    if by_size is None:
+        score, cells = best_of_columns(log_weight[:, None], count)
+    else:
+        score = np.empty((n_contexts + 1, count))
+        cells = np.empty((*score.shape, n_contexts), np.int32)
+        weight = np.ascontiguousarray(log_weight)
+        compiled.set_partitions().best_by_size(weight, count, score, cells)
+        score[1:] += by_size[1:, None]
+    found = np.isfinite(score)
+    return in_order(
+        [
+            Ranked(in_first_order(row), value)
+            for row, value in zip(cells[found].tolist(), score[found].tolist(), strict=True)
+        ]
+    )[:count]
+
+
+def best_of_columns(log_weight: Floats, count: int) -> tuple[Floats, NDArray[np.int32]]:
+    """The best partitions by each column: scores [column, i], best first, −inf where there are no
+    more, and cells [column, i, J], filled by 0."""
+    n_contexts = len(log_weight).bit_length() - 1
+    score = np.empty((log_weight.shape[1], count))
+    cells = np.empty((*score.shape, n_contexts), np.int32)
+    weight = np.ascontiguousarray(log_weight)
+    compiled.set_partitions().best_of_columns(weight, count, score, cells)
+    return score, cells
+
+
+def in_first_order(cells: Iterable[int]) -> tuple[int, ...]:
+    """Cells in the order of their first contexts, without empty ones."""
+    return tuple(sorted((c for c in cells if c), key=lambda c: c & -c))
 
 
 def in_order(found: list[Ranked]) -> list[Ranked]:
@@ -111,18 +134,6 @@ def in_order(found: list[Ranked]) -> list[Ranked]:
         ordered += sorted(tied, key=lambda one: (len(one.cells), one.cells))
         left = left[len(tied) :]
     return ordered
-
-
-def _cells(
-    cell: NDArray[np.int32], rank: NDArray[np.int32], whole: int, k: int, i: int, by_size: bool
-) -> tuple[int, ...]:
-    cells, left = [], whole
-    while left:
-        c, i = int(cell[left, k, i]), int(rank[left, k, i])
-        cells.append(c)
-        left -= c
-        k -= by_size
-    return tuple(sorted(cells, key=lambda c: c & -c))
 
 
 def _by_columns(log_weight: Floats, every: bool) -> Floats:

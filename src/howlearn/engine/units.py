@@ -18,6 +18,7 @@ from howlearn.rules import GradientBandit
 
 PAIR_LIMIT = 500.0  # 2·η·g beyond this would underflow in the two-action kernel
 ROUNDS = 60  # of refinement; three or four are the rule
+RISE = 1e-7  # nats; a parabola tells so small a rise to the top a hundred times better
 
 
 @dataclass(frozen=True)
@@ -148,8 +149,19 @@ def fit_units(block: Block, units: Units, rule: Rule) -> UnitFits:
     seen = trials_seen(block, units, np.concatenate([block.marks, ends], axis=1))
     shown = seen[:, -1] > 0
     if len(rule.parameters) == 1:
-        return _fit_line(passes, seen[:, :-1], shown, rule.parameters[0])
+        return _fit_line(passes, seen[:, :-1], shown, rule.parameters[0])[0]
     return surface.fit_surface(passes, seen[:, :-1], shown, rule.parameters)
+
+
+def profile_units(block: Block, units: Units, rule: Rule) -> tuple[UnitFits, Floats]:
+    """As ``fit_units`` for a rule with one parameter, and every likelihood [curve, node].
+
+    The nodes are even in u. Maxima are good to 1e-9 nats, which takes half as long as making sure
+    of the estimates as well: those are good for a likelihood, and not for a hold-out.
+    """
+    passes = Passes.prepare(block, units, rule)
+    seen = trials_seen(block, units, block.marks)
+    return _fit_line(passes, seen, seen[:, -1] > 0, rule.parameters[0], hasty=True)
 
 
 def trials_seen(block: Block, units: Units, marks: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -208,9 +220,13 @@ def replay_unit(
 
 
 def _fit_line(
-    passes: Passes, seen: NDArray[np.int64], shown: NDArray[np.bool_], parameter: Parameter
-) -> UnitFits:
-    """Units with one parameter."""
+    passes: Passes,
+    seen: NDArray[np.int64],
+    shown: NDArray[np.bool_],
+    parameter: Parameter,
+    hasty: bool = False,
+) -> tuple[UnitFits, Floats]:
+    """Units with one parameter, and the curves that they were found on."""
     shape = seen.shape
     search = compiled.search()
     end = parameter.end
@@ -233,10 +249,13 @@ def _fit_line(
         rivals,
         rival_nodes,
     )
-    _, _, gradient = _certificate(passes, shape, u, parameter)
-    search.newton(u, gradient, curvature, status, node, width, end, parameter.scale)
     value, total, gradient = _certificate(passes, shape, u, parameter)
+    if not hasty:
+        search.newton(u, gradient, curvature, status, node, width, end, parameter.scale)
+        value, total, gradient = _certificate(passes, shape, u, parameter)
     search.certify(u, value, gradient, curvature, status, end, parameter.scale)
+    if hasty:
+        _rise(u, value, gradient, curvature, status, parameter)
     open_ = np.flatnonzero(status == Statuses.SEARCHING)
     contested = np.unique(rivals[:n_rivals])
     # A contested curve is refined from its best node as well, so that like is compared with like.
@@ -259,13 +278,32 @@ def _fit_line(
                 status[curves[i]] = Statuses.OK
     if passes.blocks > 1:
         spikes.mark_unstable(passes, shape, u[:, None], value, status[:, None], [parameter])
-    return UnitFits(
+    found = UnitFits(
         parameter.at(u).reshape(*shape, 1),
         status.reshape(*shape, 1),
         value.reshape(shape),
         total.reshape(shape),
         shown,
     )
+    return found, values
+
+
+def _rise(
+    u: Floats,
+    value: Floats,
+    gradient: Floats,
+    curvature: Floats,
+    status: NDArray[np.int8],
+    parameter: Parameter,
+) -> None:
+    """Settle the points that are almost at the top, with the rest of the way by a parabola."""
+    inside = (status == Statuses.SEARCHING) & (u > 0.0) & (u < parameter.end) & (curvature < 0.0)
+    slope, bend = gradient[inside] * parameter.slope(u[inside]), -curvature[inside]
+    rise = slope * slope / (2.0 * bend)
+    near = np.flatnonzero(inside)[rise < RISE]
+    u[near] += (slope / bend)[rise < RISE]
+    value[near] += rise[rise < RISE]
+    status[near] = Statuses.OK
 
 
 def _certificate(

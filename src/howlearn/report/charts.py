@@ -11,7 +11,7 @@ import polars as pl
 from howlearn.calibration.errors import confusion
 from howlearn.folder import read_table
 from howlearn.model import Model
-from howlearn.models import Switch
+from howlearn.models import PartitionModel, Switch
 from howlearn.models.mixture import Mixture
 from howlearn.report import figures
 from howlearn.verification.verify import SHOWN
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from howlearn.calibration.plan import Plan
     from howlearn.calibration.recover import Recovery
     from howlearn.calibration.result import Calibration
+    from howlearn.discovery import Discovery
     from howlearn.report.style import Chart
     from howlearn.verification import Verification
 
@@ -74,6 +75,24 @@ def of_weights(folder: Path, models: Sequence[Model]) -> dict[str, Chart]:
     return {
         "weights": figures.average_weights(mean, changes, names, strategies, abrupt),
         "weights-learners": figures.learners_weights(first, own, names[0], mixtures[0].strategies),
+    }
+
+
+def of_discovery(result: Discovery, models: Sequence[PartitionModel]) -> dict[str, Chart]:
+    """The mean co-classification by the first criterion, with the marked partitions."""
+    marks = {
+        model.name: {c: i for i, cell in enumerate(model.partition.cells) for c in cell}
+        for model in models
+    }
+    return {
+        "coclassification": figures.coclassification(
+            result.population,
+            result.consensus,
+            marks,
+            result.criteria[0],
+            result.by,
+            result.exact,
+        )
     }
 
 

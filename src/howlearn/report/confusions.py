@@ -79,14 +79,15 @@ def _cells(
     for true in down:
         for selected in across:
             value = share.get((true, selected), 0.0)
-            fill = _fill(value)
+            fill = fill_of(value)
             cell = {"true": written[true], "selected": written[selected]}
             cell |= {"fill": fill, "ink": ink_on(fill), "text": percent(value)}
             cells.append(cell | {"same": true == selected})
     return pl.DataFrame(cells)
 
 
-def _fill(share: float | None) -> str:
+def fill_of(share: float | None) -> str:
+    """The darker the larger the share is."""
     if share is None:
         return FAINT
     return mixed("#FFFFFF", parts(BLUE), min(1.0, share) ** 0.8) if share > 0 else NEVER

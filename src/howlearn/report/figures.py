@@ -10,6 +10,7 @@ import altair as alt
 from howlearn.report.accuracy import boxes, recovery
 from howlearn.report.bars import confusion_bars, shares
 from howlearn.report.bounds import bounds
+from howlearn.report.coclassification import coclassification
 from howlearn.report.confusions import confusion
 from howlearn.report.errors import error_curves
 from howlearn.report.plans import plan, share_intervals
@@ -21,6 +22,7 @@ __all__ = [
     "beside",
     "bounds",
     "boxes",
+    "coclassification",
     "confusion",
     "confusion_bars",
     "error_curves",

@@ -24,6 +24,7 @@ from howlearn.engine.kernels.numeric import (
     mantissa_of,
 )
 
+TIE = 1e-9  # nats; a score must be larger by more than this to come before another
 NOTHING = -1e15  # the power of two that stands for a weight of 0
 
 
@@ -134,13 +135,13 @@ def totals_by_size(log_weight, log_z):
 def offer(score, cell, rank, value, c, r):
     """Put a value that beats the last of the best ones in its place; equal ones come after."""
     i = len(score) - 1
-    while i > 0 and value > score[i - 1]:
+    while i > 0 and value > score[i - 1] + TIE:
         score[i], cell[i], rank[i] = score[i - 1], cell[i - 1], rank[i - 1]
         i -= 1
     score[i], cell[i], rank[i] = value, c, r
 
 
-@njit(**CACHED)
+@njit(**FLAGS)
 def best_lists(weight, by_size, score, cell, rank):
     """The best partitions of every S: score[S, k, i] with its last cell, and the rank of the rest.
 
@@ -157,16 +158,70 @@ def best_lists(weight, by_size, score, cell, rank):
         while 2 * last <= s:
             last *= 2
         rest = s - last
-        left = rest
+        left = 0  # large cells first: of partitions that tie, one with few cells
         while True:
             w = weight[s - left]
             for k in range(1 if by_size else 0, sizes):
                 before = k - 1 if by_size else 0
                 for r in range(score.shape[2]):
                     value = w + score[left, before, r]
-                    if not value > score[s, k, -1]:
+                    if not value > score[s, k, -1] + TIE:
                         break
                     offer(score[s, k], cell[s, k], rank[s, k], value, s - left, r)
+            left = (left - rest) & rest
             if left == 0:
                 break
-            left = (left - 1) & rest
+
+
+@njit(**FLAGS)
+def read_list(cell, rank, k, by_size, cells):
+    """The cells of the partitions in the list of the whole set with k, cells[i, :], filled by 0."""
+    whole = len(cell) - 1
+    cells[:] = 0
+    for i in range(len(cells)):
+        left, size, r, n = whole, k, i, 0
+        while left > 0:
+            c = cell[left, size, r]
+            cells[i, n] = c
+            n += 1
+            r = rank[left, size, r]
+            left -= c
+            if by_size:
+                size -= 1
+
+
+@njit(**CACHED)
+def best_of_columns(weight, count, score, cells):
+    """The best partitions by each column: score[column, i] and cells[column, i, :], filled by 0.
+
+    A list that is longer than there are partitions ends with scores of −inf.
+    """
+    shape = (len(weight), 1, count)
+    scores, last = np.empty(shape), np.zeros(shape, np.int32)
+    rank = np.zeros(shape, np.int32)
+    column = np.empty(len(weight))
+    for a in range(weight.shape[1]):
+        column[:] = weight[:, a]
+        best_lists(column, False, scores, last, rank)
+        found = 0
+        while found < count and scores[-1, 0, found] > -np.inf:
+            found += 1
+        score[a] = scores[-1, 0]
+        cells[a] = 0
+        read_list(last, rank, 0, False, cells[a, :found])
+
+
+@njit(**CACHED)
+def best_by_size(weight, count, score, cells):
+    """The best partitions with each number of cells k: score[k, i] and cells[k, i, :]."""
+    shape = (len(weight), len(score), count)
+    scores, last = np.empty(shape), np.zeros(shape, np.int32)
+    rank = np.zeros(shape, np.int32)
+    best_lists(weight, True, scores, last, rank)
+    cells[:] = 0
+    for k in range(len(score)):
+        found = 0
+        while found < count and scores[-1, k, found] > -np.inf:
+            found += 1
+        score[k] = scores[-1, k]
+        read_list(last, rank, k, True, cells[k, :found])

@@ -1,0 +1,166 @@
+"""The likelihoods of cells: of all sets of contexts, or of those that a search asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howlearn.discovery.rates import NOTHING, log_rates, second_values, through_nodes
+from howlearn.engine.layout import RATES, Block, Floats, Statuses, Units, lay_out
+from howlearn.engine.units import Passes, evaluate, fit_units, profile_units
+from howlearn.fitting.partitions import block_of
+from howlearn.fitting.truncation import marks_of, sizes_of
+from howlearn.rule import Rule
+from howlearn.study import Study
+
+ALONE = 2**18  # multiplications that OpenBLAS does on one core
+GROUP = 128  # cells that go through the trials together: their states stay in fast memory
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What criteria look at: maxima, whole curves, hold-outs at these splits."""
+
+    maxima: bool = False
+    curves: bool = False
+    splits: tuple[float, ...] = ()
+
+    def __or__(self, other: Needs) -> Needs:
+        splits = tuple(dict.fromkeys((*self.splits, *other.splits)))
+        return Needs(self.maxima or other.maxima, self.curves or other.curves, splits)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Log-likelihoods of cells; the axes are learner, cell, (rate). What nobody needs is empty."""
+
+    rule: Rule
+    sizes: NDArray[np.int64]  # contexts in each cell
+    n_trials: NDArray[np.int64]  # [learner]: scored trials
+    maxima: Floats  # of all trials at the best parameters
+    curves: Floats  # at nodes for ``through_nodes``, or at the rates themselves
+    held_out: dict[float, Floats]  # of the trials after each split
+
+    def of(self, learner: int) -> Cells:
+        """One learner only."""
+        one = slice(learner, learner + 1)
+        return Cells(
+            self.rule,
+            self.sizes,
+            self.n_trials[one],
+            self.maxima[one],
+            self.curves[one],
+            {split: part[one] for split, part in self.held_out.items()},
+        )
+
+    def averaged(self, kernel: Floats) -> Floats:
+        """The log of the mean likelihood of the first learner, by kernel[rate, column]."""
+        curves = self.curves[0]
+        if curves.shape[1] == RATES:
+            curves = product(curves, through_nodes(self.rule))
+        top = curves.max(axis=1, keepdims=True)
+        likely = np.exp(np.maximum(curves - top, np.log(NOTHING)))
+        with np.errstate(divide="ignore"):  # rates that are out of the question
+            return np.log(product(likely, kernel)) + top
+
+
+def product(a: Floats, b: Floats) -> Floats:
+    """a @ b in pieces that a library does not spread over cores, which are busy with others."""
+    out = np.empty((len(a), b.shape[1]))
+    rows = max(1, ALONE // b.size)
+    for first in range(0, len(a), rows):
+        np.matmul(a[first : first + rows], b, out=out[first : first + rows])
+    return out
+
+
+def all_sets(codes: Sequence[int]) -> list[tuple[int, ...]]:
+    """Every set of these contexts but the empty one; set C stands at place C − 1.
+
+    >>> all_sets([4, 7])
+    [(4,), (7,), (4, 7)]
+    """
+    return [
+        tuple(code for j, code in enumerate(codes) if mask >> j & 1)
+        for mask in range(1, 2 ** len(codes))
+    ]
+
+
+def fit_cells(study: Study, rule: Rule, cells: Sequence[tuple[int, ...]], needs: Needs) -> Cells:
+    """What is needed of these cells, of every learner of the study."""
+    ends = np.diff(study.starts)[:, None]
+    block = block_of(study, rule, ends)
+    held = {
+        split: block_of(study, rule, marks_of(study, sizes_of(study.n_scored, [split])))
+        for split in needs.splits
+    }
+    parts: list[tuple[Floats, Floats]] = []
+    rest: dict[float, list[Floats]] = {split: [] for split in needs.splits}
+    for first in range(0, len(cells), GROUP):
+        group = [[list(cell)] for cell in cells[first : first + GROUP]]
+        units = lay_out(group, len(study.contexts))
+        parts.append(_profiles(block, units, rule, needs))
+        for split, marked in held.items():
+            rest[split].append(_held_out(marked, units, rule))
+    return Cells(
+        rule,
+        np.array([len(cell) for cell in cells]),
+        study.n_scored,
+        np.concatenate([maxima for maxima, _ in parts], axis=1),
+        np.concatenate([curves for _, curves in parts], axis=1),
+        {split: np.concatenate(found, axis=1) for split, found in rest.items()},
+    )
+
+
+def _profiles(block: Block, units: Units, rule: Rule, needs: Needs) -> tuple[Floats, Floats]:
+    """Maxima [learner, cell], and curves [learner, cell, node]."""
+    shape = (len(block), len(units[3]))
+    maxima, curves = np.empty((len(block), 0)), np.empty((*shape, 0))
+    passes = Passes.prepare(block, units, rule)
+    smooth = passes.blocks == 1 and len(rule.parameters) == 1
+    if not smooth:
+        if needs.maxima:
+            maxima = fit_units(block, units, rule).value[:, -1]
+        if needs.curves:
+            curves = _average_curves(passes, rule).reshape(*shape, -1)
+        return maxima, curves
+    if needs.maxima:
+        found, values = profile_units(block, units, rule)
+        maxima = found.value[:, -1]
+    else:
+        parameter = rule.parameters[0]
+        values = passes.curves(parameter.at(np.linspace(0.0, parameter.end, RATES)))
+    return maxima, values.reshape(*shape, -1) if needs.curves else curves
+
+
+def _average_curves(passes: Passes, rule: Rule) -> Floats:
+    """Likelihoods [curve, rate] that need not be smooth; other parameters are averaged.
+
+    A cubic through few nodes would swing beside a cliff, so every rate is evaluated.
+    """
+    rates = np.exp(log_rates(rule))
+    padded = np.append(rates, np.full(-len(rates) % RATES, rates[-1]))
+    others = second_values(rule.parameters)
+    found = [passes.curves(padded, *values)[:, : len(rates)] for values in others]
+    return np.logaddexp.reduce(found) - np.log(len(others))
+
+
+def _held_out(block: Block, units: Units, rule: Rule) -> Floats:
+    """Likelihoods [learner, cell] of the trials after the mark, parameters from those before.
+
+    A cell without information there has the parameters' defaults: what other cells of a partition
+    know (as in ``select``) would make its score depend on the partition.
+    """
+    found = fit_units(block, units, rule)
+    rest = found.total[:, 0] - found.value[:, 0]
+    guessed = found.status[:, 0] >= Statuses.FLAT
+    learner, unit = np.nonzero(guessed.any(axis=2))
+    if len(learner):
+        default = np.array([parameter.default for parameter in rule.parameters])
+        theta = np.where(guessed, default, found.theta[:, 0])[learner, unit]
+        stop = block.marks[learner, 0]
+        value, total = evaluate(block, units, rule, learner, unit, theta, stop)
+        rest[learner, unit] = total - value
+    return rest

@@ -1,0 +1,170 @@
+"""``discover``: the best of all partitions for each learner, and who is treated alike."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from howlearn.criteria import Criterion
+from howlearn.discovery import tables
+from howlearn.discovery.cells import all_sets, fit_cells
+from howlearn.discovery.criteria import DEFAULT, check_criteria, needs_of, terms_of
+from howlearn.discovery.judging import Judged, judge
+from howlearn.discovery.result import Discovery
+from howlearn.discovery.search import Search
+from howlearn.engine.set_partitions import LARGEST
+from howlearn.errors import HowlearnError
+from howlearn.fitting.run import Progress
+from howlearn.model import Model
+from howlearn.models import PartitionModel
+from howlearn.models.candidates import check_contexts
+from howlearn.rule import Rule
+from howlearn.rules import RULES, GradientBandit
+from howlearn.study import Study
+
+COUNT = 5  # partitions listed per learner and criterion
+BLOCK_BYTES = 8e6  # of likelihoods on the grid, for the learners of a block
+
+
+def discover(
+    study: Study,
+    rule: Rule = GradientBandit(),  # noqa: B008  (frozen)
+    criteria: Sequence[Criterion | str] = DEFAULT,
+    models: Sequence[PartitionModel] = (),
+    count: int = COUNT,
+    by: Sequence[str] = (),
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Discovery:
+    """Judge all partitions of the contexts that each learner met.
+
+    Exact for up to 14 contexts, by recursion over fitted cells; beyond that a search, which the
+    column ``exact`` says. The partitions of ``models`` are marked. ``by`` names conditions of which
+    each has a population of its own; ``count`` is how many of the best partitions are listed.
+
+    >>> import howlearn as hl
+    >>> task = hl.Task.load("shepard-1")
+    >>> study = hl.simulate(task, "ByFeature1", {"eta": 0.1}, learners=2, trials=400, seed=1)
+    >>> found = hl.discover(study, criteria=["ewens"], models=task.models)
+    >>> found.models["model"][0]  # the most probable one
+    'ByFeature1'
+    """
+    criteria = check(study, rule, criteria, models, count, by)
+    work = _Work(study, rule, criteria, models, count)
+    blocks = work.blocks()
+    workers = threads or os.cpu_count() or 1
+    done = 0
+
+    def step(block: list[int]) -> list[tuple[int, list[Judged]]]:
+        nonlocal done
+        found = work.judge(block)
+        done += len(block)
+        if progress:
+            progress(done, len(study))
+        return found
+
+    # What is compiled on first use is compiled before threads would wait for each other.
+    results = step(blocks[0])
+    if workers > 1 and len(blocks) > 2:
+        with ThreadPoolExecutor(min(workers, len(blocks) - 1)) as pool:
+            try:
+                for part in pool.map(step, blocks[1:]):
+                    results += part
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+    else:
+        for block in blocks[1:]:
+            results += step(block)
+    judged = [found for _, found in sorted(results, key=lambda one: one[0])]
+    return tables.discovery(study, criteria, models, by, work.met, work.named, judged)
+
+
+def check(
+    study: Study,
+    rule: Rule,
+    criteria: Sequence[Criterion | str],
+    models: Sequence[Model],
+    count: int,
+    by: Sequence[str],
+) -> tuple[Criterion, ...]:
+    """Refuse what cannot be judged, before any work is done."""
+    if not isinstance(rule, Rule):
+        what = getattr(rule, "name", repr(rule))
+        raise HowlearnError(
+            f"all partitions can be judged where cells learn independently by one of the rules "
+            f"{', '.join(RULES)}; {what} is fitted whole, and goes with howlearn select only"
+        )
+    for model in models:
+        if not isinstance(model, PartitionModel):
+            raise HowlearnError(f"only partitions can be marked, and {model.name} is none")
+        model.check_covers(study.contexts)
+    if not count >= 1:
+        raise HowlearnError(f"at least one partition must be listed, not {count}")
+    if not len(study):
+        raise HowlearnError("there is no learner")
+    if np.any(study.n_scored == 0):
+        nobody = study.learners[int(np.argmin(study.n_scored))]
+        raise HowlearnError(f"learner {nobody} has no scored trial, so that nothing can be judged")
+    unknown = [column for column in by if column not in study.about.columns]
+    if unknown:
+        raise HowlearnError(f"there is no condition {unknown[0]!r} in the study")
+    check_contexts(study)
+    return check_criteria(criteria)
+
+
+class _Work:
+    """Learners in blocks that met the same contexts."""
+
+    def __init__(
+        self,
+        study: Study,
+        rule: Rule,
+        criteria: Sequence[Criterion],
+        models: Sequence[PartitionModel],
+        count: int,
+    ) -> None:
+        self.study, self.rule, self.criteria, self.count = study, rule, criteria, count
+        self.needs = needs_of(criteria)
+        self.met = tables.contexts_met(study)
+        code = {context: i for i, context in enumerate(study.contexts)}
+        cells = [
+            [[code[c] for c in cell if c in code] for cell in m.partition.cells] for m in models
+        ]
+        self.named = {codes: [_masks(parts, codes) for parts in cells] for codes in set(self.met)}
+
+    def blocks(self) -> list[list[int]]:
+        same: dict[tuple[int, ...], list[int]] = {}
+        for i, codes in enumerate(self.met):
+            same.setdefault(codes, []).append(i)
+        found = []
+        for codes, learners in same.items():
+            fit = int(BLOCK_BYTES // (2 ** min(len(codes), LARGEST) * 64 * 8))
+            size = min(max(1, fit), 10) if len(codes) <= LARGEST else 1
+            found += [learners[k : k + size] for k in range(0, len(learners), size)]
+        return found
+
+    def judge(self, block: list[int]) -> list[tuple[int, list[Judged]]]:
+        codes = self.met[block[0]]
+        study, named = self.study.take(np.array(block)), self.named[codes]
+        if len(codes) > LARGEST:
+            search = Search(study, self.rule, codes, self.criteria, self.needs)
+            numbers = range(len(self.criteria))
+            return [(block[0], [search.judge(k, self.count, named) for k in numbers])]
+        cells = fit_cells(study, self.rule, all_sets(codes), self.needs)
+        found = []
+        for i, learner in enumerate(block):
+            mine, n = cells.of(i), int(study.n_scored[i])
+            terms = [terms_of(c, self.rule, len(codes), n) for c in self.criteria]
+            found.append((learner, [judge(t, mine, self.count, named) for t in terms]))
+        return found
+
+
+def _masks(cells: Sequence[Sequence[int]], codes: Sequence[int]) -> tuple[int, ...]:
+    """A partition of all contexts as cells of those that were met."""
+    place = {code: 1 << j for j, code in enumerate(codes)}
+    masks = (sum(place.get(code, 0) for code in cell) for cell in cells)
+    return tuple(mask for mask in masks if mask)

@@ -1,0 +1,169 @@
+"""What was found as tidy tables: one row per fact, best first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from howlearn.criteria import Criterion
+from howlearn.discovery.judging import Judged
+from howlearn.discovery.result import Discovery
+from howlearn.engine.set_partitions import TIE, in_first_order
+from howlearn.models import PartitionModel
+from howlearn.partition import cell_name
+from howlearn.study import Study
+
+PARTITIONS = {
+    "criterion": pl.String,
+    "rank": pl.Int64,
+    "partition": pl.String,
+    "n_cells": pl.Int64,
+    "score": pl.Float64,
+    "difference": pl.Float64,
+    "probability": pl.Float64,
+    "model": pl.String,
+    "exact": pl.Boolean,
+}
+TOGETHER = {
+    "criterion": pl.String,
+    "context_a": pl.String,
+    "context_b": pl.String,
+    "probability": pl.Float64,
+    "exact": pl.Boolean,
+}
+MARKED = {
+    "criterion": pl.String,
+    "model": pl.String,
+    "partition": pl.String,
+    "n_cells": pl.Int64,
+    "score": pl.Float64,
+    "difference": pl.Float64,
+    "probability": pl.Float64,
+    "rank": pl.Int64,
+    "exact": pl.Boolean,
+}
+
+POPULATION = ("mean_probability", "standard_error", "learners", "place_a", "place_b", "place")
+
+Codes = tuple[int, ...]
+Named = Mapping[Codes, Sequence[tuple[int, ...]]]
+
+
+def discovery(
+    study: Study,
+    criteria: Sequence[Criterion],
+    models: Sequence[PartitionModel],
+    by: Sequence[str],
+    met: Sequence[Codes],
+    named: Named,
+    judged: Sequence[Sequence[Judged]],
+) -> Discovery:
+    """The tables of all learners; judged[learner][criterion]."""
+    texts, names = [repr(c) for c in criteria], [m.name for m in models]
+    rows: dict[str, list[tuple[Any, ...]]] = {"partitions": [], "together": [], "marked": []}
+    for i, (codes, found) in enumerate(zip(met, judged, strict=True)):
+        contexts = [study.contexts[code] for code in codes]
+        parts = [in_first_order(cells) for cells in named[codes]]
+        known: dict[tuple[int, ...], str] = {}
+        for cells, name in zip(parts, names, strict=True):
+            known[cells] = f"{known[cells]}, {name}" if cells in known else name
+        for text, one in zip(texts, found, strict=True):
+            rows["partitions"] += _ranked(i, text, one, contexts, known)
+            rows["together"] += _pairs(i, text, one, codes, study.contexts)
+            rows["marked"] += _marked(i, text, one, contexts, names, parts)
+    unmet = sum(len(codes) < len(study.contexts) for codes in met)
+    return Discovery(
+        _labelled(study, rows["partitions"], PARTITIONS),
+        _labelled(study, rows["together"], TOGETHER),
+        _labelled(study, rows["marked"], MARKED),
+        tuple(study.contexts),
+        tuple(texts),
+        conditions_of(study, by),
+        unmet,
+    )
+
+
+def contexts_met(study: Study) -> list[Codes]:
+    """Of every learner: the codes of the contexts that were shown."""
+    return [
+        tuple(np.unique(study.context[a:b]).tolist())
+        for a, b in zip(study.starts[:-1], study.starts[1:], strict=True)
+    ]
+
+
+def conditions_of(study: Study, by: Sequence[str]) -> tuple[str, ...]:
+    """The conditions as the tables call them."""
+    renamed = labels(study).columns
+    return tuple(renamed[1 + study.about.columns.index(name)] for name in by)
+
+
+def _ranked(
+    i: int, text: str, one: Judged, contexts: Sequence[str], known: Mapping[tuple[int, ...], str]
+) -> list[tuple[Any, ...]]:
+    best = one.ranked[0].score
+    return [
+        (i, text, rank, written(each.cells, contexts), len(each.cells), each.score,
+         max(best - each.score, 0.0), np.exp(each.score - one.total), known.get(each.cells),
+         one.exact)
+        for rank, each in enumerate(one.ranked, 1)
+    ]  # fmt: skip
+
+
+def _pairs(
+    i: int, text: str, one: Judged, codes: Codes, contexts: Sequence[str]
+) -> list[tuple[Any, ...]]:
+    """Every pair of the study's contexts; empty where the learner did not meet both."""
+    place = {code: j for j, code in enumerate(codes)}
+    rows = []
+    for a, b in combinations(range(len(contexts)), 2):
+        both = a in place and b in place
+        probability = float(one.together[place[a], place[b]]) if both else None
+        rows.append((i, text, contexts[a], contexts[b], probability, one.complete))
+    return rows
+
+
+def _marked(
+    i: int,
+    text: str,
+    one: Judged,
+    contexts: Sequence[str],
+    names: Sequence[str],
+    parts: Sequence[tuple[int, ...]],
+) -> list[tuple[Any, ...]]:
+    ranks = {each.cells: rank for rank, each in enumerate(one.ranked, 1)}
+    best = one.ranked[0].score
+    rows = [
+        (i, text, name, written(cells, contexts), len(cells), score,
+         0.0 if best - score < TIE else best - score, np.exp(score - one.total), ranks.get(cells),
+         one.exact)
+        for name, cells, score in zip(names, parts, one.named, strict=True)
+    ]  # fmt: skip
+    return sorted(rows, key=lambda row: row[6])
+
+
+def written(cells: Sequence[int], contexts: Sequence[str]) -> str:
+    """A partition in one text.
+
+    >>> written((0b011, 0b100), ["1", "2", "3"])
+    '1+2|3'
+    """
+    inside = ([c for j, c in enumerate(contexts) if cell >> j & 1] for cell in cells)
+    return "|".join(cell_name(cell) for cell in inside)
+
+
+def labels(study: Study) -> pl.DataFrame:
+    """The columns that open a table; one with the name of a result is called ``input_NAME``."""
+    frame, taken = study.labels, {*PARTITIONS, *TOGETHER, *MARKED, *POPULATION}
+    return frame.rename({c: f"input_{c}" for c in frame.columns if c in taken})
+
+
+def _labelled(
+    study: Study, rows: Sequence[tuple[Any, ...]], schema: Mapping[str, Any]
+) -> pl.DataFrame:
+    frame = pl.DataFrame(rows, schema={"_learner": pl.Int64, **schema}, orient="row")
+    front = labels(study)[frame["_learner"]]
+    return front.hstack(frame.drop("_learner").get_columns())
