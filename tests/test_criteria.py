@@ -150,9 +150,9 @@ def test_a_text_that_names_no_criterion(text):
     with pytest.raises(HowlearnError) as error:
         criterion_named(text)
     assert str(error.value) == (
-        f"there is no criterion {text!r}; the criteria are penalized(c=0.012, stop_at=150), "
-        "holdout(split=0.5), prequential(blocks=5, start=0.5), aic, bic, "
-        "likelihood(trials=20)"
+        f"there is no criterion {text!r}; the criteria are population(per_model=true), evidence, "
+        "penalized(c=0.012, stop_at=150), holdout(split=0.5), "
+        "prequential(blocks=5, start=0.5), aic, bic, likelihood(trials=20)"
     )
 
 

@@ -18,9 +18,10 @@ from oracle import Trial
 from studies import model_of, random_trials, study_of
 
 COLUMNS = {
-    "scores": "model criterion n_trials n_parameters log_likelihood penalty score rank selected",
+    "scores": "model criterion n_trials n_parameters log_likelihood penalty score rank selected "
+    "probability",
     "estimates": "model cell parameter estimate trials_fitted lower upper status agreement",
-    "selection": "criterion model runner_up margin verdict",
+    "selection": "criterion model runner_up margin verdict probability p_other",
 }
 EACH = model_of([["x"], ["y"]], GradientBandit(), name="each")
 ALL = model_of([["x", "y"]], GradientBandit(), name="all")
@@ -232,9 +233,9 @@ def test_without_labels_tables_begin_with_the_learner(shaped):
     for table, columns in COLUMNS.items():
         assert getattr(selection, table).columns == ["learner", *columns.split()]
     assert selection.selection["criterion"].unique(maintain_order=True).to_list() == [
+        "evidence",
         "penalized(c=0.012)",
         "holdout(split=0.5)",
-        "aic",
     ]
 
 

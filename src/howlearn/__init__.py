@@ -13,7 +13,16 @@ from howlearn._version import __version__
 if TYPE_CHECKING:
     from howlearn.calibration import Calibration, Plan, Recovery, calibrate, plan, recover
     from howlearn.checking import check_model
-    from howlearn.criteria import AIC, BIC, HoldOut, Likelihood, Penalized, Prequential
+    from howlearn.criteria import (
+        AIC,
+        BIC,
+        Evidence,
+        HoldOut,
+        Likelihood,
+        Penalized,
+        Population,
+        Prequential,
+    )
     from howlearn.discovery import Codelength, Discovery, Ewens, Kappa, discover
     from howlearn.errors import DataError, HowlearnError
     from howlearn.fitting import Fits, fit
@@ -54,7 +63,16 @@ _HOMES = {
     "howlearn.models.candidates": ("candidates",),
     "howlearn.calibration": ("Calibration", "Plan", "Recovery", "calibrate", "plan", "recover"),
     "howlearn.checking": ("check_model",),
-    "howlearn.criteria": ("AIC", "BIC", "HoldOut", "Likelihood", "Penalized", "Prequential"),
+    "howlearn.criteria": (
+        "AIC",
+        "BIC",
+        "Evidence",
+        "HoldOut",
+        "Likelihood",
+        "Penalized",
+        "Population",
+        "Prequential",
+    ),
     "howlearn.discovery": ("Codelength", "Discovery", "Ewens", "Kappa", "discover"),
     "howlearn.weighing": ("leaders", "weights"),
     "howlearn.errors": ("DataError", "HowlearnError"),
@@ -105,6 +123,7 @@ __all__ = [
     "ComponentCue",
     "DataError",
     "Discovery",
+    "Evidence",
     "Ewens",
     "Exp3",
     "Exp3IX",
@@ -124,6 +143,7 @@ __all__ = [
     "PartitionModel",
     "Penalized",
     "Plan",
+    "Population",
     "Prequential",
     "QLearning",
     "QLearningForgetting",

@@ -200,7 +200,7 @@ def verdicts(selection: Selection, choice: Choice) -> pl.Series:
 
 
 def learners(selection: Selection) -> pl.DataFrame:
-    """One wide row per learner: model and verdict per criterion, estimates of the selected model.
+    """One wide row per learner: what every criterion says, and whether they agree.
 
     The estimates are those of the model that the first criterion selects, fitted on all trials
     (or on as many as were fitted).
@@ -210,6 +210,11 @@ def learners(selection: Selection) -> pl.DataFrame:
         "_learner": np.arange(len(fits.study)),
         "n_trials": fits.study.n_scored,
     }
+    models = [_selected(fits, choice).to_numpy() for choice in selection.choices]
+    columns["criteria_agree"] = np.all([each == models[0] for each in models], axis=0)
+    columns["smallest_margin"] = pl.Series(
+        np.min([margins(choice).to_numpy() for choice in selection.choices], axis=0)
+    ).fill_nan(None)
     for choice in selection.choices:
         key = choice.criterion.key
         columns[f"model_{key}"] = _selected(fits, choice)

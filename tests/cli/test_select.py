@@ -31,9 +31,9 @@ main()
 FILES = ["estimates.csv", "learners.csv", "manifest.json", "parts", "scores.csv", "selection.csv"]
 COLUMNS = {
     "scores": "learner model criterion n_trials n_parameters log_likelihood penalty score rank "
-    "selected",
+    "selected probability",
     "estimates": "learner model cell parameter estimate trials_fitted lower upper status agreement",
-    "selection": "learner criterion model runner_up margin verdict",
+    "selection": "learner criterion model runner_up margin verdict probability p_other",
 }
 BOTH = ("--criterion", "penalized(c=0.012)", "--criterion", "holdout(split=0.5)")
 
@@ -59,9 +59,14 @@ def test_the_issue_s_command_writes_every_table(run: Run, trials: Path) -> None:
 
 def test_without_a_criterion_three_are_used_and_the_summary_says_so(run: Run, trials: Path) -> None:
     ran = run("select", trials, "--task", "five-four")
-    assert "No --criterion was given, so these were used:" in ran.out
+    assert "No --criterion was given, so these were used; population comes first because" in (
+        " ".join(ran.out.split())
+    )
     names = pl.read_csv("results/selection.csv")["criterion"].unique().sort().to_list()
-    assert names == ["aic", "holdout(split=0.5)", "penalized(c=0.012)"]
+    assert names == ["holdout(split=0.5)", "penalized(c=0.012)", "population"]
+    shares = pl.read_csv("results/population.csv")
+    assert shares["model"][0] == "ByShape"
+    assert shares["share"][0] > 0.9
 
 
 def test_the_manifest_says_what_the_run_was_and_no_times(run: Run, trials: Path) -> None:
@@ -82,13 +87,13 @@ def test_the_same_command_again_gives_the_same_bytes(run: Run, trials: Path) -> 
 
 
 def test_another_run_s_results_are_kept_unless_fresh(run: Run, trials: Path) -> None:
-    run("select", trials, "--task", "five-four", "--out", "results")
+    run("select", trials, "--task", "five-four", "--criterion", "aic", "--out", "results")
     before = Path("results/scores.csv").read_bytes()
     words = ("select", trials, "--task", "five-four", "--criterion", "bic", "--out", "results")
     ran = run(*words)
     assert ran.status == 2
     assert "results holds the results of another run:" in ran.err
-    assert 'options.criteria: ["penalized(c=0.012)", ' in ran.err
+    assert 'options.criteria: ["aic"] there' in ran.err
     assert "--fresh" in ran.err
     assert Path("results/scores.csv").read_bytes() == before
     assert run(*words, "--fresh").status == 0
@@ -207,7 +212,8 @@ def test_parquet_tables_hold_the_same(run: Run, trials: Path) -> None:
 
 
 def test_one_rate_versions_and_coin_compete_when_asked(run: Run, trials: Path) -> None:
-    run("select", trials, "--task", "five-four", "--one-rate", "--add-model", "Coin")
+    words = ("--one-rate", "--add-model", "Coin", "--criterion", "aic")
+    run("select", trials, "--task", "five-four", *words)
     frame = pl.read_csv("results/scores.csv").filter(pl.col("criterion") == "aic")
     parameters = dict(frame.select("model", "n_parameters").unique().iter_rows())
     assert parameters["ByShape (one rate)"] == 1

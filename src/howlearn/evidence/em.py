@@ -256,23 +256,31 @@ def fitted_normal(x: Floats, weight: Floats, mean: float, spread: float) -> tupl
     share = weight / weight.sum()
     middle = float(share @ x)
     moments = float(np.clip(middle, x[0], x[-1])), _spread(np.sqrt(share @ (x - middle) ** 2))
-    tried = [(mean, spread), moments]
     powers = np.stack([x - middle, (x - middle) ** 2])
-    m, t = mean, spread
+
+    def value(point: tuple[float, float]) -> float:
+        return float(share @ normal(x, *point))
+
+    best = max([(mean, spread), moments], key=value)
+    reached = value(best)
     for _ in range(NEWTON):  # in m/t² and −1/2t², where the problem is concave
+        m, t = best
         p = np.exp(normal(x, m, t))
         surplus = powers @ (share - p)
-        if np.max(np.abs(surplus)) < 1e-10:
-            break
         off = powers - (powers @ p)[:, None]
         step = np.linalg.solve((off * p) @ off.T + 1e-12 * np.eye(2), surplus)
-        precision = 1.0 / t**2 - 2.0 * step[1]
-        if not precision > 1.0 / (2 * LARGEST) ** 2:  # beyond the widest one allowed
+        for size in (1.0, 0.5, 0.25, 0.1, 0.02):
+            precision = max(1.0 / t**2 - 2.0 * size * step[1], LARGEST**-2)
+            mu = middle + ((m - middle) / t**2 + size * step[0]) / precision
+            tried = float(np.clip(mu, x[0], x[-1])), _spread(precision**-0.5)
+            if value(tried) > reached:
+                break
+        gain = value(tried) - reached
+        if gain > 0.0:
+            best, reached = tried, value(tried)
+        if gain < 1e-12:
             break
-        m = float(np.clip(middle + ((m - middle) / t**2 + step[0]) / precision, x[0], x[-1]))
-        t = _spread(precision**-0.5)
-    tried.append((m, t))
-    return max(tried, key=lambda point: float(share @ normal(x, *point)))
+    return best
 
 
 def _spread(value: float) -> float:

@@ -1,0 +1,314 @@
+"""Shares and rates from all learners: EM, Other, the criterion."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from howlearn import (
+    Coin,
+    Evidence,
+    GradientBandit,
+    HowlearnError,
+    Partition,
+    PartitionModel,
+    Penalized,
+    Population,
+    Task,
+    fit,
+    select,
+    simulate,
+)
+from howlearn.criteria import criterion_named
+from howlearn.evidence import population as home
+from howlearn.evidence.curves import curves_of, plan_of
+from howlearn.evidence.em import estimate, fitted_normal
+from howlearn.evidence.hierarchy import Hyper, groups_of, normal
+from howlearn.evidence.other import log_evidence_other
+from howlearn.evidence.rates import log_rates
+from howlearn.selection import choose
+from populations import joined, population
+
+
+@pytest.fixture(scope="module")
+def three():
+    """Three models of five-four, 70% of the learners with one of them."""
+    task = Task.load("five-four")
+    models = [task.model(name) for name in ("ByShape", "ByPattern", "ByShapeExc")]
+    study, true = population(task, models, [42, 9, 9], tau=0.5, s=0.2, trials=300, seed=4)
+    return task, models, study, true
+
+
+@pytest.fixture(scope="module")
+def selected(three):
+    _, models, study, _ = three
+    return select(study, models, [Population(), Penalized()])
+
+
+def groups(study, models, per_model=False):
+    curves = curves_of(study, plan_of(models, study))
+    return groups_of(models, range(len(models)), curves, per_model)
+
+
+# EM
+
+
+@pytest.mark.parametrize("per_model", [False, True])
+@pytest.mark.parametrize("independent", [False, True])
+def test_no_step_lowers_the_objective(three, per_model, independent):
+    _, models, study, _ = three
+    parts = groups(study.part(0, 51), models, per_model)
+    found = estimate(parts, np.zeros((51, 3)), independent=independent)
+    assert np.all(np.diff(found.objectives) >= -1e-6)
+    assert len(found.objectives) > 2
+    assert found.shares.sum() == pytest.approx(1.0)
+
+
+def test_no_hyperparameters_nearby_are_better(three):
+    """The objective, computed anew, falls on all sides of what EM found."""
+    _, models, study, _ = three
+    (group,) = groups(study, models)
+    found = estimate([group], np.zeros((len(study), 3)))
+    (best,) = found.hypers
+
+    def objective(hyper, shares):
+        weighed = group.log_evidence(hyper) + np.log(shares)
+        return float(np.logaddexp.reduce(weighed, axis=1).sum())
+
+    top = objective(best, found.shares)
+    assert top == pytest.approx(found.objective, abs=1e-6)
+    for mu, tau, s in itertools.product((-0.1, 0, 0.1), (0.9, 1, 1.1), (0.85, 1, 1.15)):
+        moved = Hyper(best.mu + mu, best.tau * tau, max(best.s * s, 0.1))
+        assert objective(moved, found.shares) <= top + 1e-3
+    for k in range(3):
+        shares = found.shares.copy()
+        shares[k] *= 1.1
+        assert objective(best, shares / shares.sum()) <= top + 1e-3
+
+
+def test_planted_shares_and_rates_are_found(selected, three):
+    """Within two standard errors: 60 learners, τ = 0.5, s = 0.2, a median rate of 0.05."""
+    known = selected.choices[0].criterion.learned
+    error = np.sqrt(0.7 * 0.3 / 60)
+    assert known.shares.share == pytest.approx([0.7, 0.15, 0.15], abs=2 * error)
+    (rates,) = known.rates
+    assert np.log(0.05) == pytest.approx(rates.hyper.mu, abs=2.5 * 0.5 / np.sqrt(60))
+    assert rates.hyper.tau == pytest.approx(0.5, abs=2.5 * 0.5 / np.sqrt(120))
+    assert 0.1 <= rates.hyper.s < 0.35
+    assert np.all(known.shares.lower <= known.shares.share)
+    assert np.all(known.shares.share <= known.shares.upper)
+
+
+def test_the_normal_on_a_grid_is_fitted_exactly():
+    from scipy.optimize import minimize
+
+    x = np.linspace(-9.2, 0.0, 96)
+    weight = np.exp(normal(x, -0.5, 1.3)) * (1 + 0.3 * np.sin(3 * x))  # piled up at the bound
+
+    def loss(point):
+        return -float(weight @ normal(x, point[0], np.exp(point[1])))
+
+    bounds = [(-9.2, 0.0), (math.log(0.1), math.log(3.0))]
+    best = minimize(loss, [-1.0, 0.0], bounds=bounds, tol=1e-12)
+    found = fitted_normal(x, weight, -3.0, 0.5)
+    assert loss([found[0], math.log(found[1])]) <= best.fun + 1e-8
+
+
+def test_learners_at_one_rate_reach_the_smallest_spreads():
+    task = Task.load("five-four")
+    study, _ = population(task, [task.model("ByShape")], [15], tau=0.0, s=0.0, trials=400)
+    found = estimate(groups(study, [task.model("ByShape")]), np.zeros((15, 1)))
+    assert found.hypers[0].tau < 0.25
+    assert found.hypers[0].s < 0.25
+
+
+# The criterion
+
+
+def test_probabilities_and_scores(selected):
+    choice = selected.choices[0]
+    known = choice.criterion.learned
+    evidence = known.log_evidence
+    assert choice.scores.score == pytest.approx(evidence + np.log(known.shares.share))
+    weights = np.exp(choice.scores.score - choice.scores.score.max(axis=1, keepdims=True))
+    expected = weights / weights.sum(axis=1, keepdims=True)
+    assert choice.scores.probability == pytest.approx(expected)
+    frame = selected.selection.filter(criterion="population")
+    assert frame["probability"].min() > 1 / 3
+    assert frame["p_other"].is_between(0, 1).all()
+    assert selected.selection.filter(criterion="penalized(c=0.012)")["probability"].is_null().all()
+    assert set(selected.learners.columns) >= {
+        "criteria_agree", "smallest_margin", "probability_population", "p_other_population",
+    }  # fmt: skip
+
+
+def test_the_population_recognises_its_learners_and_judges_others(three, selected):
+    """Some learners, or in another order: the same scores; others are judged by the same rates."""
+    task, models, study, _ = three
+    criterion = selected.choices[0].criterion
+    scores = selected.choices[0].scores.score
+    taken = np.array([50, 3, 17])
+    some = criterion.scores(fit(study.take(taken), models))
+    assert some.score == pytest.approx(scores[taken], abs=1e-12)
+    new, _ = population(task, models, [2, 0, 1], seed=99)
+    fits = fit(new, models)
+    found = criterion.scores(fits)
+    (group,) = groups(new, models)
+    assert found.log_likelihood == pytest.approx(
+        group.log_evidence(criterion.learned.rates[0].hyper), abs=1e-9
+    )
+    assert found.p_other is not None
+
+
+def test_chunks_and_large_studies_give_the_same(three, selected, monkeypatch):
+    """Evidence of learners beyond the sample is computed block by block."""
+    _, models, study, _ = three
+    monkeypatch.setattr(home, "SAMPLE", 40)
+    monkeypatch.setattr(home, "BLOCK", 7)
+    found = select(study, models, [Population()]).choices[0]
+    hyper = found.criterion.learned.rates[0].hyper
+    assert found.criterion.learned.n_sampled == 40
+    (group,) = groups(study, models)
+    assert found.scores.log_likelihood == pytest.approx(group.log_evidence(hyper), abs=1e-9)
+    same = np.mean(found.selected == selected.choices[0].selected)
+    assert same >= 0.95
+
+
+def test_leave_one_out_uses_the_others_only(three, monkeypatch):
+    _, models, study, _ = three
+    monkeypatch.setattr(home, "FOLDS", 2)
+    part = study.take(np.r_[0:6, 42:44, 51:53])
+    found = select(part, models, [Population(leave_one_out=True)]).choices[0]
+    known = found.criterion.learned
+    assert len(known.folds) == 2
+    for fold in range(2):
+        mine = np.flatnonzero(known.fold_of == fold)
+        rest = part.take(np.flatnonzero(known.fold_of != fold))
+        # Without Other, as folds are learned: rates of the others only.
+        plain = home.learn(
+            rest, models, lambda s: np.full((len(s), 3), np.nan), other=False, resamples=0
+        )
+        assert known.folds[fold].rates == plain.rates
+        shares = np.log(plain.shares.share)
+        assert -found.scores.penalty[mine] == pytest.approx(np.tile(shares, (len(mine), 1)))
+
+
+def test_rates_on_another_scale_fire_the_warning():
+    """OnePerItem at five times the rate: shared rates miss it, rates per model find it."""
+    task = Task.load("five-four")
+    models = [task.model("ByShapeExc"), task.model("OnePerItem")]
+    slow, _ = population(task, models[:1], [15], tau=0.1, s=0.1, rate=0.03, trials=400)
+    fast, _ = population(task, models[1:], [15], tau=0.1, s=0.1, rate=0.15, trials=400, seed=2)
+    study = joined([slow, fast])
+    true = np.repeat([0, 1], 15)
+    shared = select(study, models, [Population()]).choices[0]
+    known = shared.criterion.learned
+    assert known.gain > known.price
+    assert known.rival is not None
+    apart = select(study, models, [Population(per_model=True)]).choices[0]
+    assert np.mean(apart.selected != true) <= 0.1
+    assert np.mean(apart.selected != true) < np.mean(shared.selected != true)
+    assert known.rival.shares.share == pytest.approx(apart.criterion.learned.shares.share, abs=1e-6)
+
+
+def test_other_models_take_part_by_their_evidence(three):
+    _, models, study, _ = three
+    part = study.take(np.r_[0:8, 42:46])
+    found = select(part, [*models, Coin()], [Population(), Evidence()])
+    mine, alone = (choice.scores.log_likelihood[:, 3] for choice in found.choices)
+    assert mine == pytest.approx(alone)
+    assert found.choices[0].criterion.learned.shares.share[3] < 0.05
+
+
+def test_texts_and_mistakes(three):
+    assert repr(criterion_named("population(other=true)")) == "population(other=true)"
+    assert criterion_named("population(per_model=True)") == Population(per_model=True)
+    with pytest.raises(HowlearnError, match="per_model is true or false, not maybe"):
+        criterion_named("population(per_model=maybe)")
+    _, models, study, _ = three
+    with pytest.raises(HowlearnError, match="at least two learners"):
+        select(study.part(0, 1), models, [Population()])
+    known = Population().learn(study.part(0, 5), models)
+    fits = fit(study.part(0, 5), models[:2])
+    with pytest.raises(HowlearnError, match="learned with other candidates"):
+        choose(fits, [known])
+
+
+# Other
+
+
+def all_partitions(items):
+    if not items:
+        yield []
+        return
+    first, rest = items[0], items[1:]
+    for k in range(len(rest) + 1):
+        for mates in itertools.combinations(rest, k):
+            left = [item for item in rest if item not in mates]
+            for others in all_partitions(left):
+                yield [(first, *mates), *others]
+
+
+@pytest.mark.parametrize("tau", [0.6, 0.0])
+def test_other_is_the_sum_over_all_partitions_not_listed(tau):
+    """Every partition of five contexts as a model of its own, with Ewens' weights."""
+    contexts = [str(i) for i in range(1, 6)]
+    task = Task.load("five-four")
+    study = simulate(task, "ByShape", {"eta": 0.1}, learners=2, trials=200, seed=8)
+    keep = np.isin(study.context, range(5))
+    starts = np.concatenate([[0], np.cumsum([keep[study.starts[i] : study.starts[i + 1]].sum()
+                                             for i in range(2)])])  # fmt: skip
+    from dataclasses import replace
+
+    columns = ("context", "action", "reward", "scored", "learned", "reset")
+    study = replace(
+        study, contexts=study.contexts[:5], starts=starts, features={}, answers=None,
+        **{name: getattr(study, name)[keep] for name in columns},
+    )  # fmt: skip
+    contexts = list(study.contexts)
+    listed = [
+        PartitionModel("each", Partition.each(contexts)),
+        PartitionModel("pair", Partition(((contexts[0], contexts[1]), tuple(contexts[2:])))),
+    ]
+    hyper = Hyper(-2.5, tau, 0.3)
+    every = [
+        PartitionModel(str(k), Partition(tuple(map(tuple, cells))))
+        for k, cells in enumerate(all_partitions(contexts))
+    ]
+    assert len(every) == 52
+    (group,) = groups(study, every)
+    evidence = group.log_evidence(hyper)
+    prior = np.array([
+        sum(math.lgamma(len(cell)) for cell in m.partition.cells) - math.lgamma(6) for m in every
+    ])  # fmt: skip
+    assert np.exp(prior).sum() == pytest.approx(1.0)
+    known = {frozenset(map(frozenset, m.partition.cells)) for m in listed}
+    other = np.array([frozenset(map(frozenset, m.partition.cells)) not in known for m in every])
+    expected = np.logaddexp.reduce(evidence[:, other] + prior[other], axis=1)
+    expected -= np.logaddexp.reduce(prior[other])
+    found = log_evidence_other(study, listed, log_rates(GradientBandit()), hyper)
+    assert found == pytest.approx(expected, abs=0.02)  # a grid of its own
+
+
+def test_learners_of_a_partition_that_is_not_listed_are_recognised():
+    task = Task.load("five-four")
+    models = list(task.models)
+    contexts = models[0].partition.contexts
+    strange = PartitionModel("strange", Partition((contexts[::2], contexts[1::2])))
+    study, true = population(task, [models[1], models[2], strange], [14, 14, 12], trials=400)
+    found = select(study, models, [Population(), Population(other=True)])
+    frame = found.selection.filter(criterion="population")
+    p = frame["p_other"].to_numpy()
+    assert np.mean(p[true == 2] > 0.5) > 0.6
+    assert np.mean(p[true < 2] > 0.5) <= 0.15
+    assert "probably none of these" in frame["verdict"].to_list()
+    assert "Other" not in frame["model"].to_list()
+    share = found.choices[0].criterion.learned.with_other.share[-1]
+    assert share == pytest.approx(0.3, abs=0.15)
+    competing = found.selection.filter(criterion="population(other=true)")
+    assert np.mean(competing["model"].to_numpy()[true == 2] == "Other") > 0.6
+    shares = found.shares.filter(criterion="population(other=true)")
+    assert shares["learners"].sum() == 40

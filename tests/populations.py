@@ -1,0 +1,37 @@
+"""Learners of several models whose rates have a distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from howlearn import Study, simulate
+
+
+def population(
+    task, models: Sequence, counts: Sequence[int], tau=0.5, s=0.2, trials=300, seed=1, rate=0.05
+) -> tuple[Study, np.ndarray]:
+    """log η = log(rate) + N(0, τ²) per learner + N(0, s²) per cell; and who uses which model."""
+    studies = []
+    for k, (model, count) in enumerate(zip(models, counts, strict=True)):
+        random = np.random.default_rng([seed, k])
+        log_rate = np.log(rate) + tau * random.standard_normal((count, 1))
+        log_rate = log_rate + s * random.standard_normal((count, len(model.units)))
+        theta = np.minimum(np.exp(log_rate), 1.0)
+        if count:
+            studies.append(simulate(task, model, theta, trials=trials, seed=(seed, k)))
+    return joined(studies), np.repeat(np.arange(len(models)), counts)
+
+
+def joined(studies: Sequence[Study]) -> Study:
+    """Studies of one task as one."""
+    lengths = np.concatenate([np.diff(study.starts) for study in studies])
+    columns = ("context", "action", "reward", "scored", "learned", "reset")
+    return replace(
+        studies[0],
+        learners=tuple(str(i + 1) for i in range(len(lengths))),
+        starts=np.concatenate(([0], np.cumsum(lengths))),
+        **{name: np.concatenate([getattr(s, name) for s in studies]) for name in columns},
+    )
