@@ -43,6 +43,8 @@ class Population:
             effects = self.tau * random.standard_normal((count, 1))
             cells = self.s * random.standard_normal((count, len(model.units)))
             theta = np.minimum(np.exp(log_rate + effects + cells), 1.0)
+            if self.rate is None and model.name == "OnePerItem":
+                theta[:] = 0.003 + 0.007 * np.arange(len(model.units))
             studies.append(hl.simulate(task, model, theta, trials=trials, seed=(seed, k)))
             true += [k] * count
         return together(studies), np.array(true)
