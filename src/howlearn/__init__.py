@@ -13,6 +13,7 @@ from howlearn._version import __version__
 if TYPE_CHECKING:
     from howlearn.calibration import Calibration, Plan, Recovery, calibrate, plan, recover
     from howlearn.checking import check_model
+    from howlearn.comparison import Comparison, compare
     from howlearn.criteria import AIC, BIC, HoldOut, Likelihood, Penalized, Prequential
     from howlearn.errors import DataError, HowlearnError
     from howlearn.fitting import Fits, fit
@@ -53,6 +54,7 @@ _HOMES = {
     "howlearn.models.candidates": ("candidates",),
     "howlearn.calibration": ("Calibration", "Plan", "Recovery", "calibrate", "plan", "recover"),
     "howlearn.checking": ("check_model",),
+    "howlearn.comparison": ("Comparison", "compare"),
     "howlearn.criteria": ("AIC", "BIC", "HoldOut", "Likelihood", "Penalized", "Prequential"),
     "howlearn.weighing": ("leaders", "weights"),
     "howlearn.errors": ("DataError", "HowlearnError"),
@@ -99,6 +101,7 @@ __all__ = [
     "Bias",
     "Calibration",
     "Coin",
+    "Comparison",
     "ComponentCue",
     "DataError",
     "Exp3",
@@ -136,6 +139,7 @@ __all__ = [
     "calibrate",
     "candidates",
     "check_model",
+    "compare",
     "fit",
     "leaders",
     "log_softmax",

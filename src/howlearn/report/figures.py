@@ -12,6 +12,7 @@ from howlearn.report.bars import confusion_bars, shares
 from howlearn.report.bounds import bounds
 from howlearn.report.confusions import confusion
 from howlearn.report.errors import error_curves
+from howlearn.report.groups import group_shares
 from howlearn.report.plans import plan, share_intervals
 from howlearn.report.strategies import average_weights, learners_weights
 from howlearn.report.style import CONFIG, Chart
@@ -24,6 +25,7 @@ __all__ = [
     "confusion",
     "confusion_bars",
     "error_curves",
+    "group_shares",
     "learners_weights",
     "plan",
     "recovery",
