@@ -115,13 +115,16 @@ def shares_test(
             kept = Marginal(-np.inf, 0.0)
         else:
             kept = log_marginal(summed, prior, seed=(*seed, 3))
-    statistic, p, error = _permuted(evidence, groups, permutations, np.random.default_rng(seed))
+    statistic, p, error = permutation_test(
+        evidence, groups, permutations, np.random.default_rng(seed)
+    )
     return SharesTest(groups.names, groups.n_learners, same, apart, kept, statistic, p, error)
 
 
-def _permuted(
+def permutation_test(
     evidence: Floats, groups: Groups, permutations: int, random: np.random.Generator
 ) -> tuple[float, float, float]:
+    """Nats by which separate shares explain more than common ones, p, and the error of p."""
     likelihood, _ = scaled(evidence)
     common, value = climb(likelihood, np.ones((1, len(likelihood))), GAP)
     # From the common shares, without a 0 that EM could not leave.
