@@ -180,6 +180,29 @@ def summary(
     console.print(f"Tables and manifest: {out}/", soft_wrap=True)
 
 
+def corrected(out: Path, candidates: Sequence[Model]) -> None:
+    """Shares with the confusion of the models taken out, where a calibration knows it."""
+    import polars as pl
+
+    from howlearn.folder import read_table
+
+    frame = read_table(out, "shares").filter(pl.col("corrected_for") == "confusion")
+    if frame.is_empty():
+        return
+    criteria = frame["criterion"].unique(maintain_order=True).to_list()
+    title = "Shares of the models, corrected for the calibration's confusion, with 95% intervals"
+    listing = listing_of(title, "model", *criteria)
+    rows = {(row["criterion"], row["model"]): row for row in frame.to_dicts()}
+    for model in candidates:
+        cells = []
+        for criterion in criteria:
+            row = rows[criterion, model.name]
+            share, low, high = (row[f"corrected{end}"] for end in ("", "_lower", "_upper"))
+            cells.append(f"{share:.0%}  ({100 * low:.0f} to {100 * high:.0f})")
+        listing.add_row(escape(model.name), *cells)
+    console.print(listing)
+
+
 def weights(out: Path, candidates: Sequence[Model], study: Study) -> None:
     """When the leading strategy changes, of each mixture."""
     import polars as pl

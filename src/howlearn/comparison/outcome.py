@@ -11,9 +11,8 @@ import polars as pl
 from howlearn.errors import HowlearnError
 from howlearn.folder import read_table
 from howlearn.selection import Selection
+from howlearn.share_tables import GRADED
 from howlearn.shares.rows import Floats, certain
-
-PREFERRED = ("population", "evidence")  # whose log_likelihood is the log-evidence of the model
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,12 +59,12 @@ def is_graded(scores: pl.DataFrame, criterion: str) -> bool:
     """Whether a criterion's log_likelihood is a log-evidence: it gives probabilities of models."""
     if "probability" in scores.columns and scores["probability"].null_count() < len(scores):
         return True
-    return criterion.partition("(")[0] in PREFERRED
+    return criterion.partition("(")[0] in GRADED
 
 
 def _criterion(known: list[str], asked: str | None) -> str:
     if asked is None:
-        for name in PREFERRED:
+        for name in GRADED:
             for text in known:
                 if text.partition("(")[0] == name:
                     return text
