@@ -182,10 +182,9 @@ def doubts(known: Mapping[str, Known], criteria: Sequence[str]) -> list[str]:
     for criterion in criteria:
         if criterion in known and known[criterion].confusion.vague:
             mine = known[criterion]
-            pairs = [f"{mine.truths[i]} and {mine.truths[j]}" for i, j in mine.confusion.alike()]
-            which = f", {'; '.join(pairs)} are hardly told apart" if pairs else ""
+            names = [mine.truths[m] for m in mine.confusion.blurred()]
             sentences.append(
-                f"shares corrected for the confusion by {criterion} are vague: learners of "
-                f"different models are given the same ones{which}"
+                f"{criterion} gives learners of {', '.join(names)} nearly the same models: what "
+                "their shares are, once the confusion is taken out, is vague"
             )
     return sentences

@@ -9,7 +9,7 @@ import numpy as np
 from howlearn.comparison.chance import dealt, p_value, resampled
 from howlearn.comparison.groups import Groups
 from howlearn.shares.marginal import Marginal, log_marginal
-from howlearn.shares.mixture import GAP, ROUGH, climb, interval, widened
+from howlearn.shares.mixture import GAP, ROUGH, climb, interval, tidy, widened
 from howlearn.shares.rows import Floats, scaled
 
 CLOSE = 1e-3  # nats by which statistics may differ and count as equal: what ROUGH leaves open
@@ -38,7 +38,7 @@ def group_shares(
     found = []
     for g in range(len(groups.names)):
         mine = likelihood[groups.code == g]
-        share = climb(mine, np.ones((1, len(mine))))[0][0]
+        share = tidy(climb(mine, np.ones((1, len(mine))))[0][0])
         found.append((share, *widened(*interval(drawn[:, g], share), mine, share)))
     share, lower, upper = (np.stack(each) for each in zip(*found, strict=True))
     return GroupShares(share, lower, upper, drawn)
