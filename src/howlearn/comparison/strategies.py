@@ -12,7 +12,8 @@ from howlearn.shares.marginal import Marginal, log_marginal
 from howlearn.shares.mixture import GAP, ROUGH, climb, interval, tidy, widened
 from howlearn.shares.rows import Floats, scaled
 
-CLOSE = 1e-3  # nats by which statistics may differ and count as equal: what ROUGH leaves open
+LOOSE = 1e-6  # nats per sequence, up to LOOSEST, by which the statistics of deals may be too low
+LOOSEST = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,13 +129,15 @@ def permutation_test(
     likelihood, _ = scaled(evidence)
     common, value = climb(likelihood, np.ones((1, len(likelihood))), GAP)
     # From the common shares, without a 0 that EM could not leave.
-    start = 0.9 * common[0] + 0.1 / len(common[0])
+    start = 0.999 * common[0] + 0.001 / len(common[0])
+    gap = min(LOOSE * len(evidence), LOOSEST)
     observed = _separate(likelihood, groups.code[None], len(groups.names), start, GAP)[0]
     others = [
-        _separate(likelihood, codes, len(groups.names), start, ROUGH)
+        _separate(likelihood, codes, len(groups.names), start, gap)
         for codes in dealt(groups, permutations, random)
     ]
-    p, error = p_value(observed, np.concatenate([np.empty(0), *others]), CLOSE)
+    slack = len(groups.names) * gap + 1e-6
+    p, error = p_value(observed, np.concatenate([np.empty(0), *others]), slack)
     return max(0.0, float(observed - value[0])), p, error
 
 
