@@ -10,7 +10,12 @@ import pytest
 
 import howlearn as hl
 from comparison.made import MODELS, folder_of, tables, two_groups
+from howlearn.comparison.groups import Groups
+from howlearn.comparison.rates import Parameter, rate
+from howlearn.comparison.strategies import SharesTest
+from howlearn.comparison.words import verdict
 from howlearn.errors import HowlearnError
+from howlearn.shares.marginal import Marginal
 
 QUICK = {"resamples": 100, "permutations": 200}
 
@@ -160,9 +165,6 @@ def test_rates(tmp_path: Path) -> None:
 
 
 def test_a_p_of_rates_is_uniform_where_groups_are_alike() -> None:
-    from howlearn.comparison.groups import Groups
-    from howlearn.comparison.rates import Parameter, rate
-
     code = np.repeat([0, 1], [8, 15])
     groups = Groups("group", "g", ("a", "b"), code, np.arange(23), np.arange(23), ())
     p = []
@@ -174,6 +176,24 @@ def test_a_p_of_rates_is_uniform_where_groups_are_alike() -> None:
         p.append(found.p)
     for level in (0.05, 0.1, 0.5):
         assert abs(np.mean(np.array(p) <= level) - level) < 3.5 * np.sqrt(level * (1 - level) / 200)
+
+
+@pytest.mark.parametrize(
+    ("nats", "p", "words"),
+    [
+        (2.5, 0.5, "almost surely use the same strategies equally often: Bayes factor 12.2 for"),
+        (1.5, 0.5, "probably use the same strategies equally often"),
+        (-1.5, 0.01, "probably use strategies differently often: Bayes factor 4.5 for different"),
+        (0.1, 0.5, "these data do not tell whether strategies are equally common"),
+        (2.5, 0.01, "the two tests disagree"),
+        (-2.5, 0.2, "the two tests disagree"),
+    ],
+)
+def test_verdicts(nats: float, p: float, words: str) -> None:
+    groups = Groups("group", "site", ("a", "b"), np.array([0, 1]), np.arange(2), np.arange(2), ())
+    test = SharesTest(("a", "b"), 2, Marginal(nats, 0.0), Marginal(0.0, 0.0), None, 1.0, p, 0.01)
+    assert words in verdict(groups, test)
+    assert verdict(groups, test).startswith("Learners of site a and b")
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from howlearn.comparison.strategies import SharesTest
 
 SOME, STRONG = math.log(3), math.log(10)  # Bayes factors that are worth a word (Jeffreys 1961)
 MOST_RATES = 8  # rows of rates that are
+SMALL = 0.05  # a p that is worth one
 SHOWN = 3  # differences of shares that are put into words
 
 
@@ -29,13 +30,19 @@ def sentences(
 
 
 def verdict(groups: Groups, test: SharesTest) -> str:
-    """Whether the shares are the same, by the Bayes factor, with p beside it."""
+    """Whether the shares are the same, by the Bayes factor and by p.
+
+    With many models and few learners a flat prior favours the same shares, so that a Bayes factor
+    alone would call small differences none.
+    """
     names = _and(test.groups)
     who = f"Learners of {groups.column} {names}"
     if groups.design == "within":
         who = f"Under {groups.column} {names} learners"
     nats = test.log_bayes_factor
-    if abs(nats) < SOME:
+    if (nats >= SOME and test.p <= SMALL) or (nats <= -SOME and test.p > SMALL):
+        text = f"{who}: the two tests disagree on whether strategies are equally common"
+    elif abs(nats) < SOME:
         text = f"{who}: these data do not tell whether strategies are equally common"
     else:
         how = "probably" if abs(nats) < STRONG else "almost surely"
