@@ -293,7 +293,8 @@ def select(
     n_trials = float(np.median(study.n_scored))
     for note in doubts(advice, n_trials, candidates) if advice else ():
         show.note(note)
-    known = confusions(advice) if advice else {}
+    same = advice is not None and {*advice.models} == {model.name for model in candidates}
+    known = confusions(advice) if advice and same else {}
     for note in share_doubts(known, [repr(c) for c in criteria]):
         show.note(note)
     manifest = manifest_of(files, study, candidates, options)

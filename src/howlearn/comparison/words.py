@@ -67,7 +67,7 @@ def _kept(test: SharesTest) -> str:
     assert test.kept is not None
     nats = test.kept.value - max(test.same.value, test.different.value)
     if not math.isfinite(nats):
-        return "Some learners certainly change their strategy between conditions."
+        return "Counted as selected, some learners change their strategy between conditions."
     if nats > SOME:
         return (
             f"That every learner keeps its strategy is more probable: Bayes factor {factor(nats)} "
