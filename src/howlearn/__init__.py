@@ -13,6 +13,7 @@ from howlearn._version import __version__
 if TYPE_CHECKING:
     from howlearn.calibration import Calibration, Plan, Recovery, calibrate, plan, recover
     from howlearn.checking import check_model
+    from howlearn.comparison import Comparison, compare
     from howlearn.criteria import (
         AIC,
         BIC,
@@ -63,6 +64,7 @@ _HOMES = {
     "howlearn.models.candidates": ("candidates",),
     "howlearn.calibration": ("Calibration", "Plan", "Recovery", "calibrate", "plan", "recover"),
     "howlearn.checking": ("check_model",),
+    "howlearn.comparison": ("Comparison", "compare"),
     "howlearn.criteria": (
         "AIC",
         "BIC",
@@ -120,6 +122,7 @@ __all__ = [
     "Calibration",
     "Codelength",
     "Coin",
+    "Comparison",
     "ComponentCue",
     "DataError",
     "Discovery",
@@ -162,6 +165,7 @@ __all__ = [
     "calibrate",
     "candidates",
     "check_model",
+    "compare",
     "discover",
     "fit",
     "leaders",

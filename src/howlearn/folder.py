@@ -19,6 +19,7 @@ PARTS = "parts"
 ALWAYS = ("scores", "estimates", "selection", "learners")  # tables of every selection
 TABLES = (
     *ALWAYS,
+    "shares",
     "predictions",
     "future",
     "weights",

@@ -11,7 +11,6 @@ from howlearn.criteria import Criterion, Population
 from howlearn.evidence.curves import on_grid
 from howlearn.evidence.laplace import approximation
 from howlearn.evidence.population import Learned
-from howlearn.shares import random_effects
 from howlearn.tables import OTHER, empty
 
 GROUP_TABLES = ("population", "population-rates")
@@ -29,7 +28,7 @@ def group_tables(criteria: Sequence[Criterion]) -> dict[str, pl.DataFrame]:
 
 
 def population(criterion: Population) -> pl.DataFrame:
-    """One row per model: its share with an interval, and by random effects.
+    """One row per model: its share with an interval; a last one for Other.
 
     Where rates of its own for every model explain the learners far better, both answers are there.
     """
@@ -68,7 +67,6 @@ def _answers(criterion: Population) -> list[tuple[Learned, str]]:
 
 def _shares(criterion: Population, known: Learned, rates: str) -> pl.DataFrame:
     models = [model.name for model in known.models]
-    effects = random_effects(known.log_evidence)
     n = len(models)
     frame = pl.DataFrame(
         {
@@ -78,9 +76,6 @@ def _shares(criterion: Population, known: Learned, rates: str) -> pl.DataFrame:
             "share": known.shares.share,
             "lower": known.shares.lower,
             "upper": known.shares.upper,
-            "random_effects_share": effects.expected,
-            "exceedance": effects.exceedance,
-            "protected_exceedance": effects.protected,
             "evidence": ["quadrature" if on_grid(m) else approximation(m) for m in known.models],
             "share_with_other": empty(pl.Float64, n)
             if known.with_other is None

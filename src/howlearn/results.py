@@ -31,6 +31,7 @@ from howlearn.predictions import (
 )
 from howlearn.reading.originals import beside, originals
 from howlearn.selection import WITHIN, Selection, check_criteria, select
+from howlearn.share_tables import Known, shares_table
 from howlearn.study import Study
 from howlearn.theory.quantity import check_epsilon
 from howlearn.weighing import averages, is_weighted, leaders, weights
@@ -67,12 +68,14 @@ def select_into(
     predict_with: str | None = None,
     with_weights: bool = False,
     epsilon: float | None = None,
+    known: Mapping[str, Known] | None = None,
 ) -> Summary:
     """Select for every learner and leave tables in a folder; finished chunks are not repeated.
 
     ``latents`` adds the latent variables of the models to the predictions, and ``predict_with``
     names a model for the predictions of all learners. ``with_weights`` adds the weights of the
-    mixtures' strategies; ``epsilon`` a table of the smallest probabilities of every fit.
+    mixtures' strategies; ``epsilon`` a table of the smallest probabilities of every fit. ``known``
+    are confusion matrices by criterion, for shares that are corrected for them.
     """
     plan, criteria = check(study, models), check_criteria(criteria)
     check_named(predict_with, models)
@@ -121,6 +124,9 @@ def select_into(
             progress(stop, len(study))
     for name in ALWAYS:
         run.assemble(name, format)
+    texts, candidates = [repr(c) for c in criteria], [model.name for model in models]
+    shares = shares_table(run.read("scores"), texts, candidates, known)
+    run.assemble("shares", format, shares.lazy())
     if with_predictions:
         frame = with_every_row(run.read("predictions").collect(), study)
         if latents:
@@ -144,7 +150,7 @@ def select_into(
     for name, frame in together.items():
         run.assemble(name, format, frame.lazy())
     found = summary(run.read("selection"), run.read("statuses"), len(criteria))
-    found.together = together
+    found.together = {**together, "shares": shares} if together else {}
     return found
 
 

@@ -43,8 +43,10 @@ class Choice:
     @property
     def outside(self) -> NDArray[np.bool_]:
         """The learners for whom a partition that is not listed is selected."""
-        found = self.scores.outside
-        return np.zeros(len(self.order), bool) if found is None else found
+        other = self.scores.outside
+        if other is None:
+            return np.zeros(len(self.order), bool)
+        return other.score[:, 0] > self.ranked[:, 0]
 
     @property
     def ranked(self) -> NDArray[np.float64]:

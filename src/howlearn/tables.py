@@ -24,31 +24,41 @@ if TYPE_CHECKING:
 def scores(selection: Selection) -> pl.DataFrame:
     """One row per learner, criterion and model, best first."""
     fits = selection.fits
-    n_learners, n_models = len(fits.study), len(fits.of)
-    names = pl.Enum([*fits.of])
+    n_learners = len(fits.study)
+    names = pl.Enum([*fits.of, *([OTHER] if OTHER not in fits.of else [])])
     frames = []
     for choice in selection.choices:
-        order = choice.order.reshape(-1)
+        own, order = choice.scores, choice.order
+        count = fits.n_parameters if own.n_parameters is None else own.n_parameters
+        columns = [own.log_likelihood, own.penalty, own.score, own.probability]
+        if own.outside is not None:
+            other = own.outside
+            more = [other.log_likelihood, other.penalty, other.score, other.probability]
+            pairs = zip(columns, more, strict=True)
+            columns = [np.column_stack([a, b]) for a, b in pairs if a is not None]
+            order = np.argsort(-columns[2], axis=1, kind="stable")
+            count = np.column_stack([count, np.full(n_learners, -1)])
+        n_models = order.shape[1]
+        order = order.reshape(-1)
         learner = np.repeat(np.arange(n_learners), n_models)
-        count = choice.scores.n_parameters
-        count = fits.n_parameters if count is None else count
+        value, penalty, score, probability = (
+            empty(pl.Float64, len(order)) if part is None else pl.Series(part[learner, order])
+            for part in columns
+        )
         frames.append(
             pl.DataFrame(
                 {
                     "_learner": learner,
-                    "model": pl.Series([*fits.of], dtype=names).gather(order),
+                    "model": pl.Series(names.categories, dtype=names).gather(order),
                     "criterion": repr(choice.criterion),
-                    "n_trials": choice.scores.n_trials[learner],
-                    "n_parameters": count[learner, order],
-                    "log_likelihood": choice.scores.log_likelihood[learner, order],
-                    "penalty": choice.scores.penalty[learner, order],
-                    "score": choice.scores.score[learner, order],
+                    "n_trials": own.n_trials[learner],
+                    "n_parameters": pl.Series(count[learner, order]).replace({-1: None}),
+                    "log_likelihood": value,
+                    "penalty": penalty,
+                    "score": score,
                     "rank": np.tile(np.arange(1, n_models + 1), n_learners),
-                    "selected": np.tile(np.arange(n_models) == 0, n_learners)
-                    & ~choice.outside[learner],
-                    "probability": empty(pl.Float64, len(order))
-                    if choice.scores.probability is None
-                    else pl.Series(choice.scores.probability[learner, order]),
+                    "selected": np.tile(np.arange(n_models) == 0, n_learners),
+                    "probability": probability,
                 }
             )
         )

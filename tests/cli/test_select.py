@@ -28,7 +28,10 @@ folder.RunFolder.write = slowly
 from howlearn.cli import main
 main()
 """
-FILES = ["estimates.csv", "learners.csv", "manifest.json", "parts", "scores.csv", "selection.csv"]
+FILES = [
+    "estimates.csv", "learners.csv", "manifest.json", "parts", "scores.csv", "selection.csv",
+    "shares.csv",
+]  # fmt: skip
 COLUMNS = {
     "scores": "learner model criterion n_trials n_parameters log_likelihood penalty score rank "
     "selected probability",

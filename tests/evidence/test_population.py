@@ -312,3 +312,9 @@ def test_learners_of_a_partition_that_is_not_listed_are_recognised():
     assert np.mean(competing["model"].to_numpy()[true == 2] == "Other") > 0.6
     shares = found.shares.filter(criterion="population(other=true)")
     assert shares["learners"].sum() == 40
+    scores = found.scores.filter(criterion="population(other=true)")
+    assert len(scores) == 40 * 7
+    chosen = scores.filter("selected")
+    assert chosen["model"].cast(str).to_list() == competing["model"].to_list()
+    by_learner = scores["probability"].to_numpy().reshape(40, 7).sum(axis=1)
+    assert by_learner == pytest.approx(1.0)

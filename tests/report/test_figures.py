@@ -99,7 +99,15 @@ def intervals_of(trials):
     return pl.DataFrame(rows, schema=names, orient="row")
 
 
+def groups_of(models, groups=("patient", "control")):
+    rows = [(g, m, 0.2, 0.1, None if g == "control" else 0.4) for g in groups for m in models]
+    schema = {"group": pl.String, "model": pl.String}
+    schema |= dict.fromkeys(("share", "lower", "upper"), pl.Float64)
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
 CHARTS = {
+    "groups": ("Do the groups", lambda m: figures.group_shares(groups_of(m), m)),
     "errors": ("Which c makes", error_curves),
     "split": ("Which split makes", lambda m: error_curves(m, (0.2, 0.5), "holdout")),
     "confusion": ("Which model", lambda m: figures.confusion(confusion_of(m), m)),

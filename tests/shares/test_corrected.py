@@ -76,10 +76,13 @@ def test_a_model_that_no_simulated_learner_was_given() -> None:
 def test_models_that_are_not_told_apart_are_named() -> None:
     clear = figure_3b()
     assert not clear.vague
-    assert clear.alike() == []
     same = Confusion(np.array([[70.0, 30.0, 0.0], [68.0, 32.0, 0.0], [0.0, 0.0, 100.0]]))
     assert same.vague
-    assert same.alike() == [(0, 1)]
+    assert same.blurred() == [0, 1]
+    # Learners of the third look like half of the first and half of the second.
+    blend = Confusion(np.array([[90.0, 10.0, 0.0], [10.0, 90.0, 0.0], [50.0, 49.0, 1.0]]))
+    assert blend.vague
+    assert blend.blurred() == [0, 1, 2]
     assert Confusion(np.full((2, 1), 10.0)).vague
 
 

@@ -15,7 +15,7 @@ from howlearn.shares.rows import certain, scaled
 def evidence(n: int, share: list[float], seed: int, clear: float = 2.0) -> np.ndarray:
     """Log-evidence of learners whose models are drawn with these shares.
 
-    A learner of model m shows x ~ N(clear e_m, 1), of log-likelihood clear x_m and a constant.
+    A learner of model m shows x ~ N(clear e_m, 1): its log-likelihood is clear x_m plus a constant.
     """
     random = np.random.default_rng(seed)
     shown = random.normal(size=(n, len(share)))

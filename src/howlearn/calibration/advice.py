@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import polars as pl
+
 from howlearn.criteria import Criterion, criterion_named
 from howlearn.errors import HowlearnError
+from howlearn.folder import read_table
 from howlearn.manifest import describe
 from howlearn.model import Model
+from howlearn.share_tables import Known
+from howlearn.shares import Confusion
 
 RECOMMENDATION = "recommendation.json"
 FAR = 2.0  # a calibration for half or twice as many trials is worth a note
@@ -49,6 +55,26 @@ def advised(folder: Path) -> Advice:
         ) from None
     except (ValueError, KeyError, TypeError, AttributeError, HowlearnError):
         raise HowlearnError(f"{file} is not a recommendation of howlearn calibrate") from None
+
+
+def confusions(advice: Advice) -> Mapping[str, Known]:
+    """The confusion matrices of a calibration, by the text of the criterion."""
+    try:
+        frame = read_table(advice.folder, "confusion")
+        found = {}
+        for (name, setting), rows in frame.group_by("criterion", "setting", maintain_order=True):
+            text = f"{name}" if setting is None else f"{name}({setting!r})"
+            found[repr(criterion_named(text))] = _known(rows)
+        return found
+    except (pl.exceptions.PolarsError, ValueError, HowlearnError):
+        return {}  # an older calibration, or only its recommendation
+
+
+def _known(rows: pl.DataFrame) -> Known:
+    truths = rows["true_model"].unique(maintain_order=True).to_list()
+    models = rows["selected_model"].unique(maintain_order=True).to_list()
+    counts = (rows["share"] * rows["learners"]).to_numpy().reshape(len(truths), len(models))
+    return Known(tuple(truths), tuple(models), Confusion(np.rint(counts)))
 
 
 def doubts(advice: Advice, n: float, candidates: Sequence[Model]) -> list[str]:

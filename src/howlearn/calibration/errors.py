@@ -196,6 +196,7 @@ def confusion(contest: Contest, criterion: Criterion) -> pl.DataFrame:
             "selected_model": list(contest.models) * len(contest.truths),
             "share": (counts / total).reshape(-1),
             "standard_error": standard_error(counts, total).reshape(-1),
+            "learners": np.repeat(total.reshape(-1), n_models),
         },
         schema_overrides={"true_model": pl.String, "setting": pl.Float64},
     ).with_columns(pl.col("setting").fill_nan(None))

@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 
 from howlearn._version import __version__
 from howlearn.cli.calibrate import calibrate
+from howlearn.cli.compare import compare
 from howlearn.cli.demo import demo
 from howlearn.cli.discover import discover
 from howlearn.cli.models import models
@@ -34,7 +35,17 @@ def _paragraphs(text: str | None) -> str:
 
 
 COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
-    "Commands": (select, discover, calibrate, recover, plan, simulate, models, demo),
+    "Commands": (
+        select,
+        discover,
+        compare,
+        calibrate,
+        recover,
+        plan,
+        simulate,
+        models,
+        demo,
+    ),
     "The paper": (theory, verify, reproduce),
 }
 

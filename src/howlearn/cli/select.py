@@ -113,13 +113,14 @@ def select(
     """
     import numpy as np
 
-    from howlearn.calibration.advice import doubts
+    from howlearn.calibration.advice import confusions, doubts
     from howlearn.cli import show
     from howlearn.criteria import usual
     from howlearn.errors import HowlearnError
     from howlearn.inputs import load
     from howlearn.manifest import manifest_of
     from howlearn.results import select_into
+    from howlearn.share_tables import doubts as share_doubts
 
     for option, given in (("--latents", latents), ("--predict-with", predict_with is not None)):
         if given and not predictions:
@@ -154,6 +155,10 @@ def select(
     n_trials = float(np.median(study.n_scored))
     for note in doubts(advice, n_trials, candidates) if advice else ():
         show.note(note)
+    same = advice is not None and {*advice.models} == {model.name for model in candidates}
+    known = confusions(advice) if advice and same else {}
+    for note in share_doubts(known, [repr(c) for c in criteria]):
+        show.note(note)
     manifest = manifest_of(files, study, candidates, options)
     with show.progress_bar("fitting") as progress:
         summary = select_into(
@@ -172,11 +177,13 @@ def select(
             predict_with,
             weights,
             epsilon,
+            known,
         )
     if weights:
         from howlearn.report import charts
 
         show.save_charts(lambda: charts.of_weights(out, candidates), out)
     show.summary(summary, criteria, candidates, study, out, within, not (criterion or calibration))
+    show.corrected(out, candidates)
     if weights:
         show.weights(out, candidates, study)

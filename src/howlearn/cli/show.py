@@ -208,6 +208,8 @@ def population(tables: Mapping[str, pl.DataFrame]) -> None:
         "Shares in the population", "model", "share", "95% interval", "most common (protected)"
     )
     first = frame["rates"][0]
+    effects = tables["shares"].filter(pl.col("criterion") == frame["criterion"][0])
+    leads = dict(effects.select("model", "protected_exceedance").iter_rows())
     for row in frame.filter(pl.col("rates") == first).iter_rows(named=True):
         if row["model"] == "Other":
             continue
@@ -215,7 +217,7 @@ def population(tables: Mapping[str, pl.DataFrame]) -> None:
             escape(row["model"]),
             f"{row['share']:.0%}",
             f"{row['lower']:.0%} to {row['upper']:.0%}",
-            f"{row['protected_exceedance']:.2f}",
+            f"{leads[row['model']]:.2f}",
         )
     console.print(listing)
     for row in frame.filter((pl.col("model") == "Other") & (pl.col("rates") == first)).iter_rows(
@@ -260,6 +262,29 @@ def population(tables: Mapping[str, pl.DataFrame]) -> None:
             f"has both; --criterion 'population{'(per_model=true)' * (which == 'per model')}' "
             "selects with these)"
         )
+
+
+def corrected(out: Path, candidates: Sequence[Model]) -> None:
+    """Shares with the confusion of the models taken out, where a calibration knows it."""
+    import polars as pl
+
+    from howlearn.folder import read_table
+
+    frame = read_table(out, "shares").filter(pl.col("corrected_for") == "confusion")
+    if frame.is_empty():
+        return
+    criteria = frame["criterion"].unique(maintain_order=True).to_list()
+    title = "Shares of the models, corrected for the calibration's confusion, with 95% intervals"
+    listing = listing_of(title, "model", *criteria)
+    rows = {(row["criterion"], row["model"]): row for row in frame.to_dicts()}
+    for model in candidates:
+        cells = []
+        for criterion in criteria:
+            row = rows[criterion, model.name]
+            share, low, high = (row[f"corrected{end}"] for end in ("", "_lower", "_upper"))
+            cells.append(f"{share:.0%}  ({100 * low:.0f} to {100 * high:.0f})")
+        listing.add_row(escape(model.name), *cells)
+    console.print(listing)
 
 
 def weights(out: Path, candidates: Sequence[Model], study: Study) -> None:

@@ -47,7 +47,7 @@ class Scores:
     n_parameters: NDArray[np.int64] | None = None  # those that are paid for, where not all of D
     probability: NDArray[np.float64] | None = None  # of the models, where the criterion knows it
     p_other: NDArray[np.float64] | None = None  # [learner]: that it is a partition not listed
-    outside: NDArray[np.bool_] | None = None  # [learner]: whether that is selected
+    outside: Scores | None = None  # of such a partition as one more candidate, if it competes
 
     @property
     def score(self) -> NDArray[np.float64]:

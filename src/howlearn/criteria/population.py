@@ -124,7 +124,8 @@ class Population(Criterion):
             p_other = np.exp(both[:, -1] - log_sum(both))
             if self.other:
                 shares = np.broadcast_to(all_shares[:-1], evidence.shape)
-                outside = both[:, -1] > both[:, :-1].max(axis=1)
+                price = np.full((len(both), 1), -all_shares[-1])
+                outside = Scores(fits.n_scored, other[:, None], price, None, p_other[:, None])
         weighed = evidence + shares
         total = log_sum(weighed)
         probability = np.exp(weighed - total[:, None])

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from howlearn.calibration.plan import Plan
     from howlearn.calibration.recover import Recovery
     from howlearn.calibration.result import Calibration
+    from howlearn.comparison import Comparison
     from howlearn.discovery import Discovery
     from howlearn.report.style import Chart
     from howlearn.verification import Verification
@@ -100,6 +101,12 @@ def of_verification(result: Verification) -> dict[str, Chart]:
     """Risks and bounds against the number of trials."""
     risks = result.risks
     return {"risks": figures.bounds(risks.filter(pl.col("true_model").is_in(SHOWN)))}
+
+
+def of_comparison(result: Comparison) -> dict[str, Chart]:
+    """Shares by group."""
+    chart = figures.group_shares(result.shares, result.models, result.groups.column)
+    return {"comparison": chart}
 
 
 def of_plan(result: Plan) -> dict[str, Chart]:

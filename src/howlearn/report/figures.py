@@ -13,6 +13,7 @@ from howlearn.report.bounds import bounds
 from howlearn.report.coclassification import coclassification
 from howlearn.report.confusions import confusion
 from howlearn.report.errors import error_curves
+from howlearn.report.groups import group_shares
 from howlearn.report.plans import plan, share_intervals
 from howlearn.report.strategies import average_weights, learners_weights
 from howlearn.report.style import CONFIG, Chart
@@ -26,6 +27,7 @@ __all__ = [
     "confusion",
     "confusion_bars",
     "error_curves",
+    "group_shares",
     "learners_weights",
     "plan",
     "recovery",

@@ -15,7 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.errors import HowlearnError
-from howlearn.shares.mixture import GAP, HELD, ROUGH, Shares, climb, drawn_times, interval, widened
+from howlearn.shares.mixture import (
+    GAP,
+    HELD,
+    ROUGH,
+    Shares,
+    climb,
+    drawn_times,
+    interval,
+    tidy,
+    widened,
+)
 from howlearn.shares.rows import Floats
 
 Ints = NDArray[np.int64]
@@ -46,10 +56,10 @@ class Confusion:
 
     @property
     def noise(self) -> float:
-        """How far Q may be from the truth by chance: the Frobenius norm of its errors, at most."""
+        """How far Q may be from the truth by chance, in any one direction: two standard errors."""
         n = self.counts.sum(axis=2, keepdims=True)
-        variance = (self.shares * (1.0 - self.shares) / n).sum(axis=(1, 2))
-        return float(np.sqrt(variance.max()))
+        variance = (self.shares * (1.0 - self.shares) / n).sum(axis=2)
+        return 2.0 * float(np.sqrt(variance.max()))
 
     @property
     def smallest(self) -> float:
@@ -63,11 +73,13 @@ class Confusion:
         true, selected = self.shares.shape[1:]
         return true > 1 and (selected < true or self.smallest <= max(self.noise, 1e-9))
 
-    def alike(self, distance: float = 0.1) -> list[tuple[int, int]]:
-        """Pairs of true models whose learners are given other models in hardly a case."""
-        n = self.shares.shape[1]
-        apart = 0.5 * np.abs(self.shares[:, :, None] - self.shares[:, None]).sum(axis=3).max(axis=0)
-        return [(i, j) for i in range(n) for j in range(i + 1, n) if apart[i, j] < distance]
+    def blurred(self, most: float = 0.3) -> list[int]:
+        """The true models whose shares are the least known: learners of some look like the others'.
+
+        They make up the combination of rows of Q that is nearest to nothing.
+        """
+        stacked = self.shares.transpose(1, 0, 2).reshape(self.shares.shape[1], -1)
+        return np.flatnonzero(np.abs(np.linalg.svd(stacked)[0][:, -1]) >= most).tolist()
 
 
 def corrected_shares(
@@ -99,6 +111,7 @@ def corrected_shares(
     likelihood = _likelihood(confusion.counts, *places)
     times = np.bincount(kind, minlength=len(kinds)).astype(np.float64)
     share, value = climb(likelihood, times[None], GAP)
+    share = tidy(share)
     owner = np.arange(len(selected)) if owner is None else owner
     drawn = _resampled(confusion, places, kind, owner, resamples, seed)
     ends = interval(drawn, share[0])

@@ -23,6 +23,7 @@ HELD = 4_000_000  # numbers of resampled learners × learners that are held at o
 LEVELS = (0.025, 0.975)
 FALL = 1.92  # nats from the top of a likelihood to the ends of a 95% interval
 TINY = 1e-300
+NONE = 1e-7  # less than any learner is worth
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,11 +54,18 @@ def mixture_shares(
     found = checked(log_evidence)
     likelihood, top = scaled(found)
     share, value = climb(likelihood, np.ones((1, len(found))))
+    share = tidy(share)
     random = np.random.default_rng(seed)
     drawn = resampled_shares(likelihood, resamples, random, owner)
     lower, upper = interval(drawn, share[0])
     lower, upper = widened(lower, upper, likelihood, share[0])
     return Shares(share[0], lower, upper, float(value[0] + top.sum()), drawn)
+
+
+def tidy(shares: Floats) -> Floats:
+    """Shares that EM was leaving for 0, at 0."""
+    found = np.where(shares < NONE, 0.0, shares)
+    return found / found.sum(axis=-1, keepdims=True)
 
 
 def resampled_shares(

@@ -1,0 +1,233 @@
+"""``compare``: shares of the models and learning rates, group by group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from functools import cached_property
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from howlearn.comparison.groups import Design, Groups, groups_of
+from howlearn.comparison.outcome import Outcome, outcome_of
+from howlearn.comparison.rates import Rate, parameters_of, rate
+from howlearn.comparison.strategies import (
+    GroupShares,
+    SharesTest,
+    difference,
+    group_shares,
+    posterior,
+    shares_test,
+)
+from howlearn.comparison.words import sentences
+from howlearn.errors import HowlearnError
+from howlearn.selection import Selection
+
+RESAMPLES, PERMUTATIONS = 1_000, 2_000
+FEWEST = 20  # resamples and permutations that say anything
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """What groups of learners, or conditions of the same learners, have in common."""
+
+    groups: Groups
+    criterion: str
+    graded: bool  # whether the uncertainty of each learner's model is taken along
+    models: tuple[str, ...]
+    found: GroupShares
+    tested: tuple[SharesTest, ...]  # of all groups, then of the pairs where there are several
+    compared: tuple[Rate, ...]
+    permutations: int
+
+    def __repr__(self) -> str:
+        return (
+            f"Comparison of {self.groups.column} {', '.join(self.groups.names)} by "
+            f"{self.criterion}: see .sentences, .shares, .differences, .tests, .rates"
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was left out, and what to bear in mind."""
+        if self.graded:
+            return self.groups.notes
+        return (
+            *self.groups.notes,
+            f"{self.criterion} gives no probabilities of models: the selected ones are counted, as "
+            "if they were certain; use --criterion evidence or population to take their "
+            "uncertainty along",
+        )
+
+    @property
+    def sentences(self) -> list[str]:
+        """The answers in words."""
+        return sentences(self.groups, self.tested, self.differences, self.rates)
+
+    @cached_property
+    def shares(self) -> pl.DataFrame:
+        """One row per group and model, the most common first."""
+        rows = []
+        for g, (name, (learners, sequences)) in enumerate(
+            zip(self.groups.names, self.groups.sizes(), strict=True)
+        ):
+            for m in np.argsort(-self.found.share[g], kind="stable"):
+                rows.append(
+                    {
+                        "group": name,
+                        "model": self.models[m],
+                        "learners": learners,
+                        "sequences": sequences,
+                        "share": self.found.share[g, m],
+                        "lower": self.found.lower[g, m],
+                        "upper": self.found.upper[g, m],
+                    }
+                )
+        return pl.DataFrame(rows)
+
+    @cached_property
+    def differences(self) -> pl.DataFrame:
+        """One row per pair of groups and model: the share in ``group`` minus that in ``other``."""
+        rows = []
+        for a, b in combinations(range(len(self.groups.names)), 2):
+            ends = difference(self.found, a, b, self.groups.design == "within")
+            for m in np.argsort(-np.abs(ends[0]), kind="stable"):
+                rows.append(
+                    {
+                        "group": self.groups.names[a],
+                        "other": self.groups.names[b],
+                        "model": self.models[m],
+                        "share": self.found.share[a, m],
+                        "other_share": self.found.share[b, m],
+                        "difference": ends[0][m],
+                        "lower": ends[1][m],
+                        "upper": ends[2][m],
+                    }
+                )
+        return pl.DataFrame(rows)
+
+    @cached_property
+    def tests(self) -> pl.DataFrame:
+        """Whether shares are the same: all groups together, then pair by pair."""
+        rows = []
+        for test in self.tested:
+            kept = test.kept
+            row = {
+                "groups": ", ".join(test.groups),
+                "learners": test.learners,
+                "log_marginal_same": test.same.value,
+                "log_marginal_different": test.different.value,
+                "log_bayes_factor": test.log_bayes_factor,
+                "log_bayes_factor_error": test.error,
+                "statistic": test.statistic,
+                "p": test.p,
+                "p_error": test.p_error,
+                "permutations": self.permutations,
+            }
+            if kept is not None:
+                row["log_marginal_kept"] = kept.value
+            rows.append(row)
+        return pl.DataFrame(rows)
+
+    @cached_property
+    def rates(self) -> pl.DataFrame:
+        """One row per parameter, model (none: all models) and pair of groups."""
+        words = ("parameter", "model", "group", "other")
+        schema = {
+            each.name: pl.String if each.name in words else pl.Float64 for each in fields(Rate)
+        }
+        return pl.DataFrame([asdict(each) for each in self.compared], schema=schema)
+
+
+def compare(
+    results: Selection | Path | str,
+    group: str | None = None,
+    within: str | None = None,
+    *,
+    groups: Any | None = None,
+    criterion: str | None = None,
+    resamples: int = RESAMPLES,
+    permutations: int = PERMUTATIONS,
+    seed: int = 0,
+) -> Comparison:
+    """Do groups of learners use different strategies, and learn at different rates?
+
+    ``group`` is a column of the results that belongs to the learner, or one of ``groups``, a file
+    or frame with a row per learner; ``within`` a condition under which every learner was observed
+    (``howlearn select --by``). ``results`` is what ``select`` gives, or its folder.
+
+    >>> import howlearn as hl
+    >>> task = hl.Task.load("shepard-1")
+    >>> study = hl.simulate(task, "OneForAll", {"eta": 0.1}, learners=8, trials=60, seed=1)
+    >>> who = {"learner": list(study.learners), "group": ["a", "b"] * 4}
+    >>> result = hl.select(study, task.models, ["aic"])
+    >>> hl.compare(result, "group", groups=pl.DataFrame(who), permutations=50).tests.shape
+    (1, 10)
+    """
+    column, design = _asked(group, within)
+    for name, number in (("resamples", resamples), ("permutations", permutations)):
+        if number < FEWEST:
+            raise HowlearnError(f"{name} are at least {FEWEST}, not {number}")
+    if groups is not None and design == "within":
+        raise HowlearnError(
+            "a file with a row per learner says nothing about conditions of the same learner: "
+            "--groups goes with --group"
+        )
+    outcome = outcome_of(results, criterion)
+    who = groups_of(outcome.labels, column, design, groups)
+    evidence = outcome.evidence[who.kept]
+    pairs = [who.only(pair) for pair in combinations(range(len(who.names)), 2)]
+    several = [who, *pairs] if len(pairs) > 1 else [who]
+    tested = [
+        shares_test(evidence if k == 0 else evidence[each.kept], each, permutations, (seed, 1, k))
+        for k, each in enumerate(several)
+    ]
+    return Comparison(
+        who,
+        outcome.criterion,
+        outcome.graded,
+        outcome.models,
+        group_shares(evidence, who, resamples, np.random.default_rng((seed, 0))),
+        tuple(tested),
+        tuple(_rates(outcome, who, pairs, resamples, permutations, seed)),
+        permutations,
+    )
+
+
+def _asked(group: str | None, within: str | None) -> tuple[str, Design]:
+    if group is not None and within is None:
+        return group, "group"
+    if within is not None and group is None:
+        return within, "within"
+    raise HowlearnError(
+        "say what to compare: --group COL for groups of learners, or --within COL for conditions "
+        "of the same learners"
+    )
+
+
+def _rates(
+    outcome: Outcome,
+    who: Groups,
+    pairs: Sequence[Groups],
+    resamples: int,
+    permutations: int,
+    seed: int,
+) -> list[Rate]:
+    probability = posterior(outcome.evidence[who.kept])
+    parameters = parameters_of(
+        outcome.estimates, outcome.labels[who.kept], outcome.models, probability
+    )
+    found = []
+    for k, parameter in enumerate(parameters):
+        for j, pair in enumerate(pairs):
+            own = replace(
+                parameter, value=parameter.value[pair.kept], weight=parameter.weight[pair.kept]
+            )
+            random = np.random.default_rng((seed, 2, k, j))
+            result = rate(own, pair, resamples, permutations, random)
+            if result is not None:
+                found.append(result)
+    return found

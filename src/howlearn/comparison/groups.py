@@ -1,0 +1,193 @@
+"""Who belongs to which group: a column of the results, or of a file about the learners."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from howlearn.errors import DataError, HowlearnError
+from howlearn.reading.labels import MISSING_TOKENS, canonical_series, natural_key
+from howlearn.reading.roles import guess
+from howlearn.reading.tables import open_tables
+
+Design = Literal["group", "within"]
+MOST = 20  # groups
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The sequences that are compared."""
+
+    design: Design
+    column: str
+    names: tuple[str, ...]
+    code: NDArray[np.int64]  # the group of every sequence that is kept
+    owner: NDArray[np.int64]  # its learner, numbered from 0 on
+    kept: NDArray[np.int64]  # its place among all sequences
+    notes: tuple[str, ...]
+
+    @property
+    def n_learners(self) -> int:
+        return int(self.owner.max()) + 1
+
+    def sizes(self) -> list[tuple[int, int]]:
+        """Learners and sequences of every group."""
+        return [
+            (len(np.unique(self.owner[self.code == g])), int((self.code == g).sum()))
+            for g in range(len(self.names))
+        ]
+
+    def only(self, pair: Sequence[int]) -> Groups:
+        """Two of the groups."""
+        mine = np.isin(self.code, pair)
+        _, owner = np.unique(self.owner[mine], return_inverse=True)
+        code = np.searchsorted(np.asarray(pair), self.code[mine])
+        names = tuple(self.names[g] for g in pair)
+        return Groups(self.design, self.column, names, code, owner, np.flatnonzero(mine), ())
+
+
+def groups_of(
+    labels: pl.DataFrame, column: str, design: Design, about: Path | str | Any | None = None
+) -> Groups:
+    """The group of every sequence; what cannot be compared is refused or left out with a note."""
+    learners = canonical_series(labels["learner"].cast(pl.String))
+    values, file_notes = _values(labels, learners, column, about)
+    values = values.set(values.is_in([*MISSING_TOKENS]), None)
+    notes = [*file_notes]
+    known = values.is_not_null().to_numpy()
+    if not known.all():
+        several = f"{int((~known).sum()):,} of {len(known):,} sequences"
+        notes.append(f"{column} is missing for {several}, which are left out")
+    names = sorted(values.drop_nulls().unique().to_list(), key=natural_key)
+    kept = np.flatnonzero(known)
+    if design == "within":
+        kept, more = _complete(learners, values, kept, names, column)
+        notes += more
+    _check_groups(names, learners, values, kept, column, design)
+    place = {name: g for g, name in enumerate(names)}
+    code = np.array([place[value] for value in values[kept].to_list()], np.int64)
+    who = learners[kept].to_list()
+    order = {name: i for i, name in enumerate(dict.fromkeys(who))}
+    owner = np.array([order[name] for name in who], np.int64)
+    if design == "group" and len(owner) > len(order):
+        notes.append(
+            "learners have several sequences: they are resampled and permuted as learners, but the "
+            "Bayes factor takes their sequences as independent"
+        )
+    groups = Groups(design, column, tuple(names), code, owner, kept, ())
+    for name, (n, _) in zip(names, groups.sizes(), strict=True):
+        if n == 1:
+            notes.append(f"{column} {name} has one learner only: little can be said about it")
+    return Groups(design, column, tuple(names), code, owner, kept, tuple(notes))
+
+
+def _values(
+    labels: pl.DataFrame, learners: pl.Series, column: str, about: Any | None
+) -> tuple[pl.Series, list[str]]:
+    if about is None:
+        there = [name for name in labels.columns if name != "learner"]
+        if column not in there:
+            known = f"there are {', '.join(there)}" if there else "there is none"
+            raise HowlearnError(
+                f"the results have no column {column!r} to group learners by: {known}; "
+                "carry it along with howlearn select --keep or --by, or give a file with --groups"
+            )
+        return canonical_series(labels[column].cast(pl.String)), []
+    tables, problems, _ = open_tables(about)
+    if problems:
+        raise DataError(problems)
+    if len(tables) != 1:
+        raise HowlearnError(f"--groups takes one file with a row per learner, not {len(tables)}")
+    (table,) = tables
+    found = guess("learner", table.columns)
+    if not found:
+        raise HowlearnError(
+            f"{table.name} has no column for the learner; it has {', '.join(table.columns)}"
+        )
+    if column not in table.columns or column == found[0]:
+        raise HowlearnError(
+            f"{table.name} has no column {column!r} to group by; it has {', '.join(table.columns)}"
+        )
+    rows = pl.concat([*table.frames([found[0], column])])
+    keys = canonical_series(rows[found[0]].cast(pl.String)).to_list()
+    group = canonical_series(rows[column].cast(pl.String)).to_list()
+    of: dict[str, str | None] = {}
+    for key, value in zip(keys, group, strict=True):
+        if key in of and of[key] != value:
+            raise HowlearnError(
+                f"{table.name}: learner {key} has two values of {column}, {of[key]} and {value}"
+            )
+        of[key] = value
+    unknown = set(learners.to_list()) - of.keys()
+    if len(unknown) == len(set(learners.to_list())):
+        raise HowlearnError(f"{table.name} names none of the learners of the results")
+    notes = [f"{table.name} does not name {len(unknown):,} learners"] if unknown else []
+    return pl.Series([of.get(name) for name in learners.to_list()], dtype=pl.String), notes
+
+
+def _complete(
+    learners: pl.Series,
+    values: pl.Series,
+    kept: NDArray[np.int64],
+    names: list[str],
+    column: str,
+) -> tuple[NDArray[np.int64], list[str]]:
+    """Only learners who occur under every value."""
+    seen: dict[str, set[str]] = {}
+    for i in kept:
+        seen.setdefault(learners[int(i)], set()).add(values[int(i)])
+    whole = {name for name, found in seen.items() if len(found) == len(names)}
+    if not whole and len(names) > 1:
+        raise HowlearnError(
+            f"no learner occurs under every value of {column} ({_few(names)}); --within compares "
+            "conditions of the same learners (howlearn select --by), --group different learners"
+        )
+    kept = np.array([i for i in kept if learners[int(i)] in whole], np.int64)
+    left_out = len(seen) - len(whole)
+    if not left_out:
+        return kept, []
+    return kept, [f"{left_out:,} learners do not occur under every value of {column}: left out"]
+
+
+def _check_groups(
+    names: list[str],
+    learners: pl.Series,
+    values: pl.Series,
+    kept: NDArray[np.int64],
+    column: str,
+    design: Design,
+) -> None:
+    if len(names) < 2:
+        what = f"only the value {names[0]}" if names else "no value"
+        raise HowlearnError(f"{column} has {what}: there is nothing to compare")
+    n_learners = learners[kept].n_unique()
+    if design == "group":
+        per = pl.DataFrame({"learner": learners[kept], "value": values[kept]}).unique()
+        twice = per.filter(pl.col("learner").is_duplicated()).sort("learner", "value")
+        if len(twice):
+            first = twice["learner"][0]
+            both = twice.filter(pl.col("learner") == first)["value"].to_list()
+            raise HowlearnError(
+                f"learner {first} has several values of {column} ({_few(both)}): a group is a "
+                "property of the learner; conditions of the same learners are compared by --within"
+            )
+        if len(names) >= n_learners:
+            raise HowlearnError(
+                f"{column} has as many values as there are learners ({n_learners:,}): name a "
+                "column that puts several learners into each group"
+            )
+    if len(names) > MOST:
+        raise HowlearnError(
+            f"{column} has {len(names):,} values ({_few(names)}): name a column with at most "
+            f"{MOST} groups; numbers such as an age must be put into classes first"
+        )
+
+
+def _few(names: Sequence[str], most: int = 5) -> str:
+    return ", ".join(names[:most]) + (", …" if len(names) > most else "")

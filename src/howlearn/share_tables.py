@@ -1,0 +1,190 @@
+"""Tables of how common each model is: as selected, corrected, and by random effects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from howlearn.shares.corrected import Confusion, corrected_shares
+from howlearn.shares.mixture import Shares, mixture_shares
+from howlearn.shares.random_effects import random_effects
+from howlearn.shares.rows import Floats
+
+GRADED = ("population", "evidence")  # criteria whose log_likelihood is the log-evidence of a model
+EVIDENCE = {  # what stands for the log-evidence of a model, by the name of the criterion
+    **dict.fromkeys(GRADED, "log-evidence"),
+    **dict.fromkeys(("aic", "bic", "penalized"), "the score, as an approximation"),
+    **dict.fromkeys(("holdout", "prequential"), "log-probability of the later trials"),
+}
+MANY = 2_000  # learners from whom on the omnibus risk is not integrated: nothing is left of it
+RESAMPLES, FEW_RESAMPLES = 200, 50
+LARGE = 20_000  # learners from whom on there are few resamples
+SURE = 1e9  # simulated learners: a confusion matrix without chance
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """A confusion matrix with the names of its models, in the order of its rows and columns."""
+
+    truths: tuple[str, ...]
+    models: tuple[str, ...]
+    confusion: Confusion
+
+
+@dataclass(frozen=True, eq=False)
+class _Scores:
+    """One criterion's scores; the axes are sequence, model."""
+
+    criterion: str
+    models: tuple[str, ...]
+    score: Floats
+    log_likelihood: Floats
+    selected: NDArray[np.int64]
+    owner: NDArray[np.int64]  # the learner of every sequence
+
+    @property
+    def name(self) -> str:
+        return self.criterion.partition("(")[0]
+
+    @property
+    def evidence(self) -> Floats | None:
+        if self.name in GRADED:
+            return self.log_likelihood
+        return self.score if self.name in EVIDENCE else None
+
+
+def _scores_of(scores: pl.LazyFrame, criterion: str, candidates: Sequence[str]) -> _Scores:
+    columns = ["learner", "model", "log_likelihood", "score", "selected"]
+    frame = scores.filter(pl.col("criterion") == criterion).select(columns).collect()
+    named = frame["model"].cast(pl.String)
+    present = named.unique().to_list()
+    models = [name for name in candidates if name in present]
+    models += sorted(name for name in present if name not in models)
+    n = len(models)
+    place = {name: k for k, name in enumerate(models)}
+    order = named.replace_strict(place, return_dtype=pl.Int64).to_numpy().reshape(-1, n)
+
+    def placed(column: str) -> Floats:
+        found = np.empty(order.shape)
+        values = frame[column].cast(pl.Float64).to_numpy().reshape(order.shape)
+        np.put_along_axis(found, order, values, axis=1)
+        return found
+
+    learner = frame["learner"].gather_every(n)
+    owner = learner.rank("dense").to_numpy().astype(np.int64) - 1
+    selected = placed("selected").argmax(axis=1)
+    return _Scores(
+        criterion, tuple(models), placed("score"), placed("log_likelihood"), selected, owner
+    )
+
+
+def random_effects_table(
+    scores: pl.DataFrame | pl.LazyFrame, criterion: str, models: Sequence[str] | None = None
+) -> pl.DataFrame:
+    """Random-effects model selection by one criterion of a table of scores, one row per model.
+
+    ``evidence`` says what stood for the log-evidence. Nothing is known for a criterion that gives
+    nothing of the kind, such as the likelihood without a penalty.
+    """
+    return _random_effects(_scores_of(scores.lazy(), criterion, models or ()))
+
+
+def _random_effects(given: _Scores) -> pl.DataFrame:
+    n = len(given.models)
+    columns: dict[str, object] = {"model": [*given.models]}
+    names = ("expected", "exceedance", "protected_exceedance", "omnibus_risk")
+    blank = pl.Series([None] * n, dtype=pl.Float64)
+    if given.evidence is None:
+        columns |= dict.fromkeys((*names, "omnibus_risk_integrated"), blank)
+        return pl.DataFrame(columns | {"evidence": pl.Series([None] * n, dtype=pl.String)})
+    found = random_effects(given.evidence)
+    few = len(given.selected) <= MANY
+    columns |= {
+        "expected": found.expected,
+        "exceedance": found.exceedance,
+        "protected_exceedance": found.protected,
+        "omnibus_risk": [found.risk] * n,
+        "omnibus_risk_integrated": [found.integrated_risk().value] * n if few else blank,
+        "evidence": [EVIDENCE[given.name]] * n,
+    }
+    return pl.DataFrame(columns)
+
+
+def shares_table(
+    scores: pl.DataFrame | pl.LazyFrame,
+    criteria: Sequence[str],
+    models: Sequence[str],
+    known: Mapping[str, Known] | None = None,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """One row per criterion and model, the most common first.
+
+    ``share`` is that of the learners for whom the model is selected. ``corrected`` takes out what
+    is known about errors: the confusion matrix of a calibration (``known``, by criterion), or the
+    learners' own uncertainty where the criterion gives log-evidence. Both with 95% intervals.
+    ``models`` are the candidates; a criterion may have others besides.
+    """
+    frames = []
+    for criterion in criteria:
+        given = _scores_of(scores.lazy(), criterion, models)
+        n = len(given.models)
+        counts = np.bincount(given.selected, minlength=n)
+        resamples = RESAMPLES if len(given.selected) <= LARGE else FEW_RESAMPLES
+        sure = Confusion(np.eye(n) * SURE)
+        naive = corrected_shares(given.selected, sure, None, resamples, (seed, 0), given.owner)
+        corrected, by = _corrected(given, (known or {}).get(criterion), resamples, seed)
+        columns = {
+            "criterion": criterion,
+            "model": [*given.models],
+            "learners": counts,
+            "share": counts / counts.sum(),
+            "lower": naive.lower,
+            "upper": naive.upper,
+            **_columns(corrected, n),
+            "corrected_for": pl.Series([by] * n, dtype=pl.String),
+        }
+        frame = pl.DataFrame(columns).hstack(_random_effects(given).drop("model").get_columns())
+        frames.append(frame.sort("learners", descending=True, maintain_order=True))
+    return pl.concat(frames)
+
+
+def _corrected(
+    given: _Scores, known: Known | None, resamples: int, seed: int
+) -> tuple[Shares | None, str | None]:
+    if known is not None and {*known.truths} == {*known.models} == {*given.models}:
+        rows = [known.truths.index(name) for name in given.models]
+        columns = [known.models.index(name) for name in given.models]
+        counts = known.confusion.counts[:, rows][:, :, columns]
+        found = corrected_shares(
+            given.selected, Confusion(counts), None, resamples, (seed, 1), given.owner
+        )
+        return found, "confusion"
+    if given.name in GRADED and given.evidence is not None:
+        found = mixture_shares(given.evidence, resamples, (seed, 1), given.owner)
+        return found, "uncertainty of each learner's model"
+    return None, None
+
+
+def _columns(found: Shares | None, n: int) -> dict[str, Floats | pl.Series]:
+    names = ("corrected", "corrected_lower", "corrected_upper")
+    if found is None:
+        return dict.fromkeys(names, pl.Series([None] * n, dtype=pl.Float64))
+    return dict(zip(names, (found.share, found.lower, found.upper), strict=True))
+
+
+def doubts(known: Mapping[str, Known], criteria: Sequence[str]) -> list[str]:
+    """Confusion matrices from which the shares hardly follow, and the models that cause it."""
+    sentences = []
+    for criterion in criteria:
+        if criterion in known and known[criterion].confusion.vague:
+            mine = known[criterion]
+            names = [mine.truths[m] for m in mine.confusion.blurred()]
+            sentences.append(
+                f"{criterion} gives learners of {', '.join(names)} nearly the same models: what "
+                "their shares are, once the confusion is taken out, is vague"
+            )
+    return sentences

@@ -1,0 +1,243 @@
+"""``howlearn.compare``: what it takes, what it refuses, what its tables say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import howlearn as hl
+from comparison.made import MODELS, folder_of, tables, two_groups
+from howlearn.comparison.groups import Groups
+from howlearn.comparison.rates import Parameter, rate
+from howlearn.comparison.strategies import SharesTest
+from howlearn.comparison.words import verdict
+from howlearn.errors import HowlearnError
+from howlearn.shares.marginal import Marginal
+
+QUICK = {"resamples": 100, "permutations": 200}
+
+
+def test_groups_that_differ(tmp_path: Path) -> None:
+    evidence, labels = two_groups()
+    found = hl.compare(folder_of(tmp_path / "r", tables(evidence, labels)), "group", **QUICK)
+    assert found.criterion == "evidence"
+    assert found.models == MODELS
+    assert found.graded
+    assert found.tests["log_bayes_factor"][0] < -5
+    assert found.tests["p"][0] < 0.02
+    shares = found.shares.filter(group="patient", model="OneForAll").to_dicts()[0]
+    assert 0.5 < shares["lower"] < shares["share"] < shares["upper"] < 1
+    (first,) = found.differences.filter(model="OneForAll").to_dicts()
+    assert (first["group"], first["other"]) == ("control", "patient")
+    assert first["upper"] < -0.5
+    assert found.sentences[0].startswith(
+        "Learners of group control and patient almost surely use strategies differently often: "
+        "Bayes factor "
+    )
+    assert found.differences["difference"].abs().is_sorted(descending=True)
+    assert sum(found.shares.filter(group="control")["share"]) == pytest.approx(1)
+
+
+def test_csv_and_parquet_and_the_same_seed_give_the_same(tmp_path: Path) -> None:
+    evidence, labels = two_groups()
+    made = tables(evidence, labels)
+    a = hl.compare(folder_of(tmp_path / "a", made), "group", **QUICK)
+    b = hl.compare(folder_of(tmp_path / "b", made, "parquet"), "group", **QUICK)
+    for name in ("shares", "differences", "tests", "rates"):
+        left, right = getattr(a, name), getattr(b, name)
+        assert left.equals(right), name
+    other = hl.compare(tmp_path / "a", "group", seed=5, **QUICK)
+    assert not other.shares.equals(a.shares)
+
+
+def test_the_shares_of_all_do_not_pull_groups_together(tmp_path: Path) -> None:
+    """The scores of population hold the shares of all learners; its log-evidence does not."""
+    evidence, labels = two_groups()
+    made = tables(evidence, labels, criterion="population(other=true)")
+    pulled = made["scores"].with_columns(
+        score=pl.col("score") + pl.when(pl.col("model") == "OneForAll").then(0.0).otherwise(-9.0)
+    )
+    plain = hl.compare(folder_of(tmp_path / "a", made), "group", **QUICK)
+    other = hl.compare(folder_of(tmp_path / "b", {**made, "scores": pulled}), "group", **QUICK)
+    assert plain.criterion == "population(other=true)"
+    assert plain.shares.equals(other.shares)
+
+
+def test_a_criterion_without_probabilities_is_counted(tmp_path: Path) -> None:
+    evidence, labels = two_groups()
+    made = tables(evidence, labels)
+    found = hl.compare(folder_of(tmp_path / "r", made), "group", criterion="aic", **QUICK)
+    assert not found.graded
+    assert "aic gives no probabilities" in found.notes[-1]
+    assert found.shares.filter(model="OneForAll")["share"].to_list() == [1.0, 1.0]
+    assert found.tests["p"][0] == 1.0
+    assert "No share of a model differs" in " ".join(found.sentences)
+
+
+def test_a_selection_and_a_frame_of_groups() -> None:
+    task = hl.Task.load("shepard-1")
+    study = hl.simulate(task, "OneForAll", {"eta": 0.1}, learners=8, trials=60, seed=1)
+    result = hl.select(study, task.models, ["aic", "bic"])
+    who = pl.DataFrame({"subject": [float(i) for i in range(1, 9)], "site": ["x", "y"] * 4})
+    found = hl.compare(result, "site", groups=who, criterion="bic", **QUICK)
+    assert found.groups.names == ("x", "y")
+    assert found.shares["learners"].unique().to_list() == [4]
+
+
+def test_several_groups_are_compared_in_pairs(tmp_path: Path) -> None:
+    evidence, labels = two_groups(21)
+    third = labels.with_columns(site=pl.Series(["10", "9", "2"] * 14))
+    found = hl.compare(folder_of(tmp_path / "r", tables(evidence, third)), "site", **QUICK)
+    assert found.groups.names == ("2", "9", "10")
+    assert found.tests["groups"].to_list() == ["2, 9, 10", "2, 9", "2, 10", "9, 10"]
+    assert len(found.differences) == 9
+    assert (found.tests["p"] > 0.01).all()
+
+
+def test_conditions_of_the_same_learners(tmp_path: Path) -> None:
+    evidence, labels = two_groups(20)
+    pairs = pl.DataFrame({"learner": [f"{i % 20}" for i in range(40)], "drug": labels["group"]})
+    path = folder_of(tmp_path / "r", tables(evidence, pairs))
+    found = hl.compare(path, within="drug", **QUICK)
+    assert found.tests["learners"][0] == 20
+    assert found.tests["p"][0] < 0.02
+    assert "log_marginal_kept" in found.tests.columns
+    assert "keeps its strategy is less probable" in " ".join(found.sentences)
+    with pytest.raises(HowlearnError, match="learner 0 has several values of drug"):
+        hl.compare(path, "drug", **QUICK)
+
+
+def test_learners_under_one_condition_only_are_left_out(tmp_path: Path) -> None:
+    evidence, labels = two_groups(20)
+    pairs = pl.DataFrame({"learner": [f"{i % 30}" for i in range(40)], "drug": labels["group"]})
+    found = hl.compare(folder_of(tmp_path / "r", tables(evidence, pairs)), within="drug", **QUICK)
+    assert found.groups.n_learners == 10
+    assert "20 learners do not occur under every value of drug: left out" in found.notes
+    alone = folder_of(tmp_path / "s", tables(evidence, labels))
+    with pytest.raises(HowlearnError, match="no learner occurs under every value of group"):
+        hl.compare(alone, within="group", **QUICK)
+
+
+def test_missing_groups_and_groups_of_one(tmp_path: Path) -> None:
+    evidence, labels = two_groups(6)
+    odd = labels.with_columns(group=pl.Series([None, "NA", "a[b]", *["c d"] * 9]))
+    found = hl.compare(folder_of(tmp_path / "r", tables(evidence, odd)), "group", **QUICK)
+    assert found.groups.names == ("a[b]", "c d")
+    assert "group is missing for 2 of 12 sequences, which are left out" in found.notes
+    assert any("a[b] has one learner only" in note for note in found.notes)
+    assert found.rates.is_empty()
+    assert np.isfinite(found.tests["log_bayes_factor"][0])
+
+
+def test_rates(tmp_path: Path) -> None:
+    """Twice the rate in one group; some rates are 0, and some cells not informed."""
+    evidence, labels = two_groups(20, same=True)
+    random = np.random.default_rng(2)
+    eta = np.exp(random.normal(size=(40, 2)) * 0.3) * np.repeat([0.1, 0.05], 20)[:, None]
+    eta[3] = 0.0
+    made = tables(evidence, labels, eta)
+    unseen = (pl.col("learner") == "5") & (pl.col("cell") == "3")
+    estimates = made["estimates"].with_columns(
+        status=pl.when(unseen).then(pl.lit("unseen")).otherwise("status"),
+        estimate=pl.when(unseen).then(99.0).otherwise("estimate"),
+    )
+    path = folder_of(tmp_path / "r", {**made, "estimates": estimates})
+    found = hl.compare(path, "group", **QUICK)
+    (overall,) = found.rates.filter(pl.col("model").is_null()).to_dicts()
+    value = np.arcsinh(eta / 0.002)
+    mean = np.where(np.arange(40) == 4, value[:, 0], value.mean(axis=1))
+    assert overall["difference"] == pytest.approx(mean[20:].mean() - mean[:20].mean())
+    assert overall["typical"] == pytest.approx(0.002 * np.sinh(mean[20:].mean()))
+    assert overall["lower"] < overall["difference"] < overall["upper"]
+    assert overall["learners"] == pytest.approx(20)
+    assert overall["p"] < 0.2
+    # Of the models only one has enough learners in both groups.
+    assert found.rates["model"].drop_nulls().to_list() == ["OneForAll"]
+    faster = hl.compare(
+        folder_of(tmp_path / "s", tables(evidence, labels, eta * np.repeat([3, 1], 20)[:, None])),
+        "group",
+        **QUICK,
+    )
+    assert faster.rates["p"][0] < 0.02
+
+
+def test_a_p_of_rates_is_uniform_where_groups_are_alike() -> None:
+    code = np.repeat([0, 1], [8, 15])
+    groups = Groups("group", "g", ("a", "b"), code, np.arange(23), np.arange(23), ())
+    p = []
+    for seed in range(200):
+        random = np.random.default_rng(seed)
+        given = Parameter("eta", None, random.normal(size=23), random.random(23) * 0.2 + 0.8)
+        found = rate(given, groups, 20, 99, random)
+        assert found is not None
+        p.append(found.p)
+    for level in (0.05, 0.1, 0.5):
+        assert abs(np.mean(np.array(p) <= level) - level) < 3.5 * np.sqrt(level * (1 - level) / 200)
+
+
+@pytest.mark.parametrize(
+    ("nats", "p", "words"),
+    [
+        (2.5, 0.5, "almost surely use the same strategies equally often: Bayes factor 12.2 for"),
+        (1.5, 0.5, "probably use the same strategies equally often"),
+        (-1.5, 0.01, "probably use strategies differently often: Bayes factor 4.5 for different"),
+        (0.1, 0.5, "these data do not tell whether strategies are equally common"),
+        (2.5, 0.01, "the two tests disagree"),
+        (-2.5, 0.2, "the two tests disagree"),
+    ],
+)
+def test_verdicts(nats: float, p: float, words: str) -> None:
+    groups = Groups("group", "site", ("a", "b"), np.array([0, 1]), np.arange(2), np.arange(2), ())
+    test = SharesTest(("a", "b"), 2, Marginal(nats, 0.0), Marginal(0.0, 0.0), None, 1.0, p, 0.01)
+    assert words in verdict(groups, test)
+    assert verdict(groups, test).startswith("Learners of site a and b")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"group": "sex"}, "no column 'sex' to group learners by: there are group, age"),
+        ({"group": "age"}, "as many values as there are learners"),
+        ({"group": "learner"}, "no column 'learner'"),
+        ({}, "say what to compare"),
+        ({"group": "group", "within": "age"}, "say what to compare"),
+        ({"group": "group", "criterion": "bic"}, "takes one of aic, evidence"),
+        ({"group": "group", "permutations": 3}, "at least 20"),
+        ({"within": "group", "groups": "who.csv"}, "goes with --group"),
+    ],
+)
+def test_what_cannot_be_is_refused(tmp_path: Path, options: dict, words: str) -> None:
+    path = folder_of(tmp_path / "r", tables(*two_groups(6)))
+    with pytest.raises(HowlearnError, match=words):
+        hl.compare(path, **options)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("learner,sex\n1,f\n1,m\n", "learner 1 has two values of sex"),
+        ("learner,age\n1,4\n", "no column 'sex'"),
+        ("sex,age\nf,4\n", "no column for the learner"),
+        ("learner,sex\nnobody,f\n", "names none of the learners"),
+        ("learner,sex\n1,f\n2,f\n", "only the value f"),
+    ],
+)
+def test_files_of_groups_that_do_not_help(tmp_path: Path, text: str, words: str) -> None:
+    path = folder_of(tmp_path / "r", tables(*two_groups(6)))
+    (tmp_path / "who.csv").write_text(text)
+    with pytest.raises(HowlearnError, match=words):
+        hl.compare(path, "sex", groups=tmp_path / "who.csv", **QUICK)
+
+
+def test_many_values_and_scores_that_were_sorted_by_hand(tmp_path: Path) -> None:
+    evidence, labels = two_groups(30)
+    many = labels.with_columns(code=pl.Series([f"{i % 25}" for i in range(60)]))
+    with pytest.raises(HowlearnError, match="at most 20 groups"):
+        hl.compare(folder_of(tmp_path / "r", tables(evidence, many)), "code", **QUICK)
+    made = tables(evidence, labels)
+    mixed = {**made, "scores": made["scores"].sort("model")}
+    with pytest.raises(HowlearnError, match="not as howlearn select writes them"):
+        hl.compare(folder_of(tmp_path / "s", mixed), "group", **QUICK)

@@ -1,0 +1,84 @@
+"""Tables of shares: as selected, corrected, by random effects."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import howlearn as hl
+from howlearn.share_tables import Known, doubts, random_effects_table, shares_table
+from howlearn.shares import Confusion, corrected_shares, mixture_shares, random_effects
+
+TASK = hl.Task.load("shepard-1")
+NAMES = ["OneForAll", "ByFeature1", "OnePerItem"]
+MODELS = [TASK.model(name) for name in NAMES]
+COUNTS = np.array([[90.0, 8.0, 2.0], [5.0, 90.0, 5.0], [0.0, 40.0, 60.0]])
+
+
+@pytest.fixture(scope="module")
+def found() -> hl.Selection:
+    study = hl.simulate(TASK, "ByFeature1", {"eta": 0.15}, learners=15, trials=64, seed=2)
+    return hl.select(study, MODELS, ["aic", "holdout(split=0.5)", "likelihood"])
+
+
+def test_shares_as_selected_and_corrected(found: hl.Selection) -> None:
+    known = {"aic": Known(("OnePerItem", "OneForAll", "ByFeature1"), tuple(NAMES),
+                          Confusion(COUNTS[[2, 0, 1]]))}  # fmt: skip
+    criteria = ["aic", "holdout(split=0.5)", "likelihood"]
+    table = shares_table(found.scores, criteria, NAMES, known)
+    assert table.select("criterion", "model", "learners", "share").equals(
+        found.shares.select("criterion", "model", "learners", "share")
+    )
+    aic = table.filter(criterion="aic").sort("model")
+    choice = found.choices[0].selected
+    plain = corrected_shares(choice, Confusion(COUNTS), resamples=0).share
+    order = np.argsort(NAMES)
+    assert aic["corrected"].to_numpy() == pytest.approx(plain[order])
+    assert (aic["corrected_lower"] <= aic["corrected"]).all()
+    assert aic["corrected_for"].unique().to_list() == ["confusion"]
+    assert table.filter(pl.col("criterion") != "aic")["corrected"].null_count() == 6
+    assert table.filter(criterion="likelihood")["expected"].null_count() == 3
+
+
+def test_random_effects_say_what_they_rest_on(found: hl.Selection) -> None:
+    table = random_effects_table(found.scores, "aic", NAMES)
+    plain = random_effects(found.choices[0].scores.score)
+    assert table["expected"].to_numpy() == pytest.approx(plain.expected)
+    assert table["protected_exceedance"].to_numpy() == pytest.approx(plain.protected)
+    assert table["evidence"].unique().to_list() == ["the score, as an approximation"]
+    assert table["omnibus_risk_integrated"][0] <= table["omnibus_risk"][0] + 0.01
+
+
+def test_log_evidence_and_a_model_beyond_the_candidates(found: hl.Selection) -> None:
+    """As population(other=true) writes it: log-evidence, scores with the shares of all."""
+    rows = found.scores.filter(criterion="aic").with_columns(
+        pl.col("model").cast(pl.String), criterion=pl.lit("population(other=true)")
+    )
+    last = rows.filter(pl.col("rank") == 3).with_columns(
+        model=pl.lit("Other"),
+        log_likelihood=pl.col("log_likelihood") - 5.0,
+        rank=pl.lit(4, pl.Int64),
+    )
+    both = pl.concat([rows, last]).sort(pl.col("learner").cast(pl.Int64), "rank")
+    table = shares_table(both, ["population(other=true)"], NAMES).sort("model")
+    assert table["model"].to_list() == sorted([*NAMES, "Other"])
+    evidence = (
+        both.pivot("model", index="learner", values="log_likelihood")
+        .select(sorted([*NAMES, "Other"]))
+        .to_numpy()
+    )
+    assert table["corrected"].to_numpy() == pytest.approx(
+        mixture_shares(evidence, 0).share, abs=1e-4
+    )
+    assert table["evidence"].unique().to_list() == ["log-evidence"]
+    assert table["corrected_for"].unique().to_list() == ["uncertainty of each learner's model"]
+
+
+def test_models_that_are_confused_are_named() -> None:
+    same = Confusion(np.array([[50.0, 50.0], [52.0, 48.0]]))
+    known = {"aic": Known(("A", "B"), ("A", "B"), same)}
+    (sentence,) = doubts(known, ["aic", "bic"])
+    assert sentence.startswith("aic gives learners of A, B nearly the same models")
+    clear = {"aic": Known(("A", "B"), ("A", "B"), Confusion(np.eye(2) * 100))}
+    assert doubts(clear, ["aic"]) == []
