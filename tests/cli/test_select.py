@@ -32,7 +32,8 @@ FILES = ["estimates.csv", "learners.csv", "manifest.json", "parts", "scores.csv"
 COLUMNS = {
     "scores": "learner model criterion n_trials n_parameters log_likelihood penalty score rank "
     "selected",
-    "estimates": "learner model cell parameter estimate trials_fitted lower upper status agreement",
+    "estimates": "learner model cell parameter estimate trials_fitted lower upper interval status "
+    "agreement",
     "selection": "learner criterion model runner_up margin verdict",
 }
 BOTH = ("--criterion", "penalized(c=0.012)", "--criterion", "holdout(split=0.5)")

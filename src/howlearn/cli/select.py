@@ -221,6 +221,29 @@ def select(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
+    intervals: Annotated[
+        float | None,
+        typer.Option(
+            "--intervals",
+            metavar="LEVEL",
+            help="Intervals for the parameters of all models, at this level. Without it, 0.95 for "
+            "models that are fitted cell by cell; for others they take as long as the fit.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    stability: Annotated[
+        int | None,
+        typer.Option(
+            "--stability",
+            metavar="DOUBLES",
+            help="Also write stability.csv: how often so many simulated doubles of each learner "
+            "(such as 100) are given the same model.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(help="For --stability: other doubles.", rich_help_panel=OUTPUT)
+    ] = 0,
     fresh: Fresh = False,
     workers: Threads = None,
 ) -> None:
@@ -282,6 +305,9 @@ def select(
         "predict_with": predict_with,
         "weights": weights,
         "epsilon": epsilon,
+        "intervals": intervals,
+        "stability": stability,
+        "seed": seed,
     }
     with show.progress_bar("reading"):
         inputs = load([str(file) for file in files], options)
@@ -292,6 +318,11 @@ def select(
     n_trials = float(np.median(study.n_scored))
     for note in doubts(advice, n_trials, candidates) if advice else ():
         show.note(note)
+    extras = []
+    if stability is not None:
+        from howlearn.calibration.bootstrap import stability_of
+
+        extras.append(stability_of(study, inputs.task, stability, seed, workers))
     manifest = manifest_of(files, study, candidates, options)
     with show.progress_bar("fitting") as progress:
         summary = select_into(
@@ -310,11 +341,15 @@ def select(
             predict_with,
             weights,
             epsilon,
+            intervals,
+            extras,
         )
     if weights:
         from howlearn.report import charts
 
         show.save_charts(lambda: charts.of_weights(out, candidates), out)
     show.summary(summary, criteria, candidates, study, out, within, not (criterion or calibration))
+    if stability is not None:
+        show.stability(out, criteria)
     if weights:
         show.weights(out, candidates, study)

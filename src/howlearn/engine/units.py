@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.engine import compile as compiled
-from howlearn.engine import spikes, surface
+from howlearn.engine import profiles, spikes, surface
+from howlearn.engine.crossings import Reach
 from howlearn.engine.layout import LANES, RATES, Block, Floats, Statuses, UnitFits, Units
 from howlearn.rule import Parameter, Rule
 from howlearn.rules import GradientBandit
@@ -138,15 +139,18 @@ class Passes:
         return values[back], gradients[back], totals[back]
 
 
-def fit_units(block: Block, units: Units, rule: Rule) -> UnitFits:
-    """The global maximum of each unit's likelihood up to each mark, within the rule's bounds."""
+def fit_units(block: Block, units: Units, rule: Rule, reach: Reach | None = None) -> UnitFits:
+    """The global maximum of each unit's likelihood up to each mark, within the rule's bounds.
+
+    With a ``reach`` also the ends of intervals.
+    """
     passes = Passes.prepare(block, units, rule)
     ends = np.diff(block.offsets)[:, None]
     seen = trials_seen(block, units, np.concatenate([block.marks, ends], axis=1))
     shown = seen[:, -1] > 0
     if len(rule.parameters) == 1:
-        return _fit_line(passes, seen[:, :-1], shown, rule.parameters[0])
-    return surface.fit_surface(passes, seen[:, :-1], shown, rule.parameters)
+        return _fit_line(passes, seen[:, :-1], shown, rule.parameters[0], reach)
+    return surface.fit_surface(passes, seen[:, :-1], shown, rule.parameters, reach)
 
 
 def trials_seen(block: Block, units: Units, marks: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -205,7 +209,11 @@ def replay_unit(
 
 
 def _fit_line(
-    passes: Passes, seen: NDArray[np.int64], shown: NDArray[np.bool_], parameter: Parameter
+    passes: Passes,
+    seen: NDArray[np.int64],
+    shown: NDArray[np.bool_],
+    parameter: Parameter,
+    reach: Reach | None,
 ) -> UnitFits:
     """Units with one parameter."""
     shape = seen.shape
@@ -256,12 +264,19 @@ def _fit_line(
                 status[curves[i]] = Statuses.OK
     if passes.blocks > 1:
         spikes.mark_unstable(passes, shape, u[:, None], value, status[:, None], [parameter])
+    ends = None
+    if reach is not None:
+        mine = np.arange(count).reshape(shape)[:, reach.mark].reshape(-1)
+        ends = profiles.line_ends(
+            passes, nodes, values[mine], u[mine], value[mine], parameter, reach
+        ).reshape(shape[0], shape[2], 1, 2)
     return UnitFits(
         parameter.at(u).reshape(*shape, 1),
         status.reshape(*shape, 1),
         value.reshape(shape),
         total.reshape(shape),
         shown,
+        ends,
     )
 
 
