@@ -28,7 +28,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 STREAM = 2  # of random numbers: neither who chooses constants nor who tests them (contests.py)
 MOST = 1_000_000  # doubles of a learner
-TOGETHER = 2_000  # doubles that are fitted at a time
+TOGETHER, TRIALS = 2_000, 2_000_000  # doubles that are fitted at a time, and their trials
+FILES = 10  # a part takes so many times as long as others, or there would be many small files
 
 
 def stability(
@@ -63,7 +64,8 @@ def stability_of(
 ) -> Extra:
     """The table for ``select_into``, chunk by chunk of the learners of ``study``."""
     check_doubles(doubles)
-    return Extra("stability", Asked(study, task, doubles, seed, threads).table, doubles)
+    asked = Asked(study, task, doubles, seed, threads)
+    return Extra("stability", asked.table, max(1, doubles // FILES))
 
 
 def check_doubles(doubles: int) -> None:
@@ -114,7 +116,8 @@ class Asked:
 
     def _batches(self, pairs: list[tuple[int, int]]) -> Iterator[tuple[int, tuple[int, Ints]]]:
         """Learners who are given the same model, some at a time; and how many are done then."""
-        size = max(1, TOGETHER // self.doubles)
+        usual = max(1, len(self.study.context) // len(self.study))
+        size = max(1, min(TOGETHER, TRIALS // usual) // self.doubles)
         done = 0
         for model in sorted({model for model, _ in pairs}):
             mine = np.array([i for m, i in pairs if m == model])
@@ -168,7 +171,7 @@ class Asked:
                 "_learner": every,
                 "criterion": repr(selection.choices[c].criterion),
                 "model": names.gather(chosen),
-                "doubles": self.doubles,
+                "doubles": np.full(len(every), self.doubles),
                 "stability": same,
                 "standard_error": np.sqrt(spread / self.doubles),
                 "instead": pl.select(

@@ -28,6 +28,7 @@ HALF = LANES // 2
 # Nats: where losses make spikes, and a second top comes this close to the best one, which of them
 # is the highest is chance, and so is what lies within a few nats of it.
 ROUGH = 10.0
+COLLAPSED = 1e6  # nats below the best: probabilities have left the floats
 
 
 class _Curves:
@@ -79,7 +80,10 @@ def line_ends(
     if len(open_):
         ends.reshape(-1)[open_] = crossings(look, brackets.take(open_), reach.limit, HALF)
     if passes.spiky:
-        ends[several(values[:, None, :], ROUGH)] = 0.0, parameter.end
+        # A learner whose choices follow no rate at all, beside rates that drive probabilities out
+        # of the floats, may have learned at a rate whose spike nobody found.
+        lost = (u <= 0.0) & (values.min(axis=1) < top - COLLAPSED)
+        ends[several(values[:, None, :], ROUGH) | lost] = 0.0, parameter.end
     return parameter.at(ends)
 
 

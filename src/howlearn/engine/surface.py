@@ -28,7 +28,6 @@ STEP, ROWS = 0.04, 12  # on the fine grid
 STARTS, FEW = 8, 2  # tops that are refined, at most: where the surface is rough, and smooth
 CLOSE = 4.0  # nats below the best node; lower tops are not refined
 FLAT = 1e-9  # nats; a likelihood that varies less than this holds no information
-COLLAPSED = 1e6  # nats below the best: probabilities have left the floats, and nothing hides there
 SURPRISE = 2.0  # nats that a closer look may find above the best node of the coarse grid
 EDGE, CLIFF = 5.0, 10.0  # nats below the best, nats between neighbours of a row
 STEEP = 8.0  # nats between the best row of the coarse grid and the next
@@ -52,7 +51,9 @@ def fit_surface(
     known = ~flat & (seen.reshape(-1) > 0)
     climb = Climb(passes, seen.shape, parameters, ends)
     once = grid[:, :, : len(np.unique(rates))]  # the end, too
-    ridged = _steep(once) | _edged(once) | (passes.spiky & profiles.several(once, COLLAPSED))
+    ridged = (
+        _steep(once) | _edged(once) | (passes.spiky & profiles.several(once, profiles.COLLAPSED))
+    )
     ridged &= known
     rough = known & (ridged | _rough(once))
     smooth = np.flatnonzero(known & ~rough)
