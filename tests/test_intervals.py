@@ -160,6 +160,14 @@ def test_a_coin_by_its_formula():
         assert part.ends[0, a] == pytest.approx(expected, abs=1e-4)
 
 
+def test_a_coin_that_always_falls_on_one_side():
+    trials = [trial for trial in random_trials(5, 80) if trial.action == 0]
+    frame = intervals_of(study_of(trials), [hl.Coin()])
+    (row,) = frame.rows(named=True)
+    assert row["interval"] == "reaches upper bound"
+    assert (row["lower"] > 0.9, row["upper"]) == (True, 1.0)
+
+
 def test_a_mixture_s_own_rate():
     """By the oracle, the strategies being as they are; nothing for these."""
     model = FIVE_FOUR.model("exp4(ByShape[eta=0.2], ByPattern[eta=0.2])")

@@ -94,7 +94,8 @@ def between_nodes(
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Crossings [curve, 2] by inverse interpolation of the signed root, and which to trust.
 
-    Trusted are those where a cubic and a parabola agree within the tolerance.
+    Trusted are those where a cubic and a parabola agree within the tolerance, and where the nodes
+    know of the top at all.
     """
     every, last = np.arange(len(depth)), len(nodes) - 1
     inside, outside = brackets.inside, brackets.outside
@@ -108,10 +109,10 @@ def between_nodes(
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             smooth = np.all(np.diff(root, axis=1) > 0.0, axis=1) & np.isfinite(root).all(axis=1)
             cubic = _lagrange(root, u, target)
-            rough = _lagrange(root[:, :3] if side else root[:, 1:], u[:, :3] if side else u[:, 1:],
-                              target)  # fmt: skip
-            sure[:, side] = smooth & (np.abs(cubic - rough) < TOLERANCE)
-        sure[:, side] &= (cubic >= low) & (cubic <= nodes[np.minimum(i + 1, last)])
+            three = slice(0, 3) if side else slice(1, 4)  # the inner ones
+            agree = np.abs(cubic - _lagrange(root[:, three], u[:, three], target)) < TOLERANCE
+        between = (cubic >= low) & (cubic <= nodes[np.minimum(i + 1, last)])
+        sure[:, side] = smooth & agree & between & (inside[:, side] != at)
         found[:, side] = cubic
     bound = inside == outside
     return np.where(bound, inside, found), sure | bound

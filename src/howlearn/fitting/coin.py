@@ -76,6 +76,8 @@ def _ends(
 
     step, bound = np.full(len(at), 0.05), np.tile(bounds, len(mine))
     found = crossings(look, march(look, at, step, bound, limit), limit, tolerance=1e-5)
+    # The floor is there for scores; as a value a probability may be 0 or 1.
+    found = np.where(found <= bounds[0], 0.0, np.where(found >= bounds[1], 1.0, found))
     return found.reshape(*counts.shape, 2)
 
 
