@@ -135,7 +135,7 @@ def _highest(values: Floats) -> Floats:
     every = np.arange(len(values))
     i = np.clip(values.argmax(axis=1), 1, values.shape[1] - 2)
     left, middle, right = (values[every, i + k] for k in (-1, 0, 1))
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         bend = left - 2.0 * middle + right
         rise = (right - left) ** 2 / (-8.0 * bend)
     inner = (middle >= left) & (middle >= right) & (bend < 0.0) & np.isfinite(rise)
