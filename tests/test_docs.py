@@ -142,7 +142,7 @@ def test_adjustments_are_described_as_they_are(adjustment):
 
 
 def test_links_lead_somewhere():
-    for page in ("models.md", "latents.md"):
+    for page in ("models.md", "latents.md", "intervals.md"):
         text = (DOCS / page).read_text(encoding="utf-8")
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", text):
             assert (DOCS / target).exists(), target
@@ -191,3 +191,10 @@ def test_the_page_on_metalearning(tmp_path, monkeypatch):
     shipped = files("howlearn").joinpath("tasks", "five-four.toml").read_text(encoding="utf-8")
     Path("task.toml").write_text(shipped + "\n" + piece, encoding="utf-8")
     assert Task.load("task.toml").candidates[-1].n_parameters(2) == 1
+
+
+def test_the_page_on_intervals():
+    found = doctest.testfile(
+        str(DOCS / "intervals.md"), False, optionflags=doctest.NORMALIZE_WHITESPACE
+    )
+    assert (found.failed, found.attempted) == (0, 5)

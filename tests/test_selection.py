@@ -20,7 +20,8 @@ from studies import model_of, random_trials, study_of
 COLUMNS = {
     "scores": "model criterion n_trials n_parameters log_likelihood penalty score rank selected "
     "probability",
-    "estimates": "model cell parameter estimate trials_fitted lower upper status agreement",
+    "estimates": "model cell parameter estimate trials_fitted lower upper interval status "
+    "agreement",
     "selection": "criterion model runner_up margin verdict probability p_other",
 }
 EACH = model_of([["x"], ["y"]], GradientBandit(), name="each")
@@ -183,9 +184,10 @@ def test_the_selection_is_the_first_of_the_scores(selection):
 
 
 def test_estimates(selection):
-    """Of every truncation; the bounds of intervals stay empty until they are asked for."""
+    """Of every truncation; intervals are there for those that saw most."""
     frame = selection.estimates
-    assert frame["lower"].null_count() == frame["upper"].null_count() == len(frame)
+    without = frame.filter(pl.col("interval").is_null())
+    assert frame["lower"].null_count() == frame["upper"].null_count() == len(without)
     ann = frame.filter((pl.col("learner") == "ann") & (pl.col("condition") == "2"))
     assert ann["trials_fitted"].unique().sort().to_list() == [17, 35]
     of_ix = ann.filter((pl.col("model") == "ix") & (pl.col("trials_fitted") == 35))
@@ -204,7 +206,7 @@ def test_one_wide_row_per_sequence(selection):
     expected = [f"{word}_{key}" for key in keys for word in ("model", "margin", "verdict")]
     before = ["learner", "condition", "age", "n_trials", "criteria_agree", "smallest_margin"]
     assert frame.columns[: 6 + 12] == [*before, *expected]
-    estimates = frame.columns[16:]
+    estimates = frame.columns[18:]
     assert estimates == ["eta_x+y", "eta_x", "eta_y", "gamma_x", "gamma_y", "p(A)_all"]
     assert frame["n_trials"].to_list() == [30, 35, 40, 45]
     for i, model in enumerate(frame["model_penalized_0.012"]):

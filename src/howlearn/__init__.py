@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 from howlearn._version import __version__
 
 if TYPE_CHECKING:
-    from howlearn.calibration import Calibration, Plan, Recovery, calibrate, plan, recover
+    from howlearn.calibration import (
+        Calibration,
+        Plan,
+        Recovery,
+        calibrate,
+        plan,
+        recover,
+        stability,
+    )
     from howlearn.checking import check_model
     from howlearn.comparison import Comparison, compare
     from howlearn.criteria import (
@@ -62,7 +70,15 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "howlearn.models.candidates": ("candidates",),
-    "howlearn.calibration": ("Calibration", "Plan", "Recovery", "calibrate", "plan", "recover"),
+    "howlearn.calibration": (
+        "Calibration",
+        "Plan",
+        "Recovery",
+        "calibrate",
+        "plan",
+        "recover",
+        "stability",
+    ),
     "howlearn.checking": ("check_model",),
     "howlearn.comparison": ("Comparison", "compare"),
     "howlearn.criteria": (
@@ -175,6 +191,7 @@ __all__ = [
     "recover",
     "select",
     "simulate",
+    "stability",
     "weights",
 ]
 

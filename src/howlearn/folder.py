@@ -24,6 +24,7 @@ TABLES = (
     "future",
     "weights",
     "lowest",
+    "stability",
     "population",
     "population-rates",
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from howlearn.criteria import Criterion, HoldOut, Prequential
 from howlearn.engine.layout import Statuses
 from howlearn.errors import HowlearnError
 from howlearn.fitting.fits import STATUS_WORDS, Fits
+from howlearn.fitting.intervals import nats_within
 from howlearn.fitting.population import with_others
 from howlearn.fitting.run import Progress, check, check_stops, fit
 from howlearn.fitting.truncation import ALL
@@ -52,6 +53,16 @@ class Summary:
     together: dict[str, pl.DataFrame] = field(default_factory=dict)  # what all learners tell
 
 
+@dataclass(frozen=True)
+class Extra:
+    """A table that is made of every chunk's selection, by what lies above this module."""
+
+    name: str
+    # The selection, the number of its first learner, and progress in learners → the table.
+    make: Callable[[Selection, int, Progress], pl.DataFrame]
+    cost: int = 1  # how many times as long as fitting it takes
+
+
 def select_into(
     folder: Path,
     study: Study,
@@ -69,19 +80,24 @@ def select_into(
     with_weights: bool = False,
     epsilon: float | None = None,
     known: Mapping[str, Known] | None = None,
+    intervals: float | None = None,
+    extras: Sequence[Extra] = (),
 ) -> Summary:
     """Select for every learner and leave tables in a folder; finished chunks are not repeated.
 
     ``latents`` adds the latent variables of the models to the predictions, and ``predict_with``
     names a model for the predictions of all learners. ``with_weights`` adds the weights of the
     mixtures' strategies; ``epsilon`` a table of the smallest probabilities of every fit. ``known``
-    are confusion matrices by criterion, for shares that are corrected for them.
+    are confusion matrices by criterion, for shares that are corrected for them. ``intervals`` is
+    their level for all models (see ``select``); ``extras`` are tables that others make.
     """
     plan, criteria = check(study, models), check_criteria(criteria)
     check_named(predict_with, models)
     check_stops(study, models, [t for criterion in criteria for t in criterion.truncations])
     if epsilon is not None:
         check_epsilon(epsilon, len(study.actions))
+    if intervals is not None:
+        nats_within(intervals)
     if with_weights and not any(is_weighted(model) for model in models):
         raise HowlearnError(
             "--weights: no candidate is a mixture of strategies; add one, such as --add-model "
@@ -89,7 +105,9 @@ def select_into(
         )
     models = with_others(study, models, lambda experts: fit(study, experts, [ALL], threads))
     # A part should not take long, so that little is lost when a run is stopped.
-    size = int(min(CHUNK, max(50, WORK // max(1, plan.n_units * len(study.context) // len(study)))))
+    times = 1 + sum(extra.cost for extra in extras)
+    each = times * plan.n_units * len(study.context) // len(study)
+    size = int(min(CHUNK, max(50 if times == 1 else 1, WORK // max(1, each))))
     run = RunFolder(folder, manifest, fresh)
     criteria = [criterion.learn(study, models, None, threads, progress) for criterion in criteria]
     names = [*ALWAYS, "statuses", *(["predictions"] if with_predictions else [])]
@@ -98,16 +116,18 @@ def select_into(
     later = next((c for c in criteria if isinstance(c, HoldOut | Prequential)), None)
     later = later if with_predictions else None
     names += ["future"] if later else []
+    names += [extra.name for extra in extras]
     for number, start in enumerate(range(0, len(study), size)):
         stop = min(start + size, len(study))
         if not run.has(names, number):
 
-            def report(done: int, _: int, start: int = start) -> None:
+            def report(done: float, _: int, start: int = start) -> None:
                 if progress:
-                    progress(start + done, len(study))
+                    progress(start + int(done), len(study))
 
             chunk = study.part(start, stop)
-            selection = select(chunk, models, criteria, within, threads, report)
+            first = report if not extras else None  # nearly all of the work comes later
+            selection = select(chunk, models, criteria, within, threads, first, intervals)
             parts = {name: getattr(selection, name) for name in ALWAYS}
             parts["statuses"] = _statuses(selection)
             if with_predictions:
@@ -119,6 +139,8 @@ def select_into(
                 parts["weights"] = weights(selection)
             if epsilon is not None:
                 parts["lowest"] = selection.lowest(epsilon)
+            for extra in extras:
+                parts[extra.name] = extra.make(selection, start, report)
             run.write(number, parts)
         if progress:
             progress(stop, len(study))
@@ -142,6 +164,8 @@ def select_into(
         run.assemble("future", format)
     if epsilon is not None:
         run.assemble("lowest", format)
+    for extra in extras:
+        run.assemble(extra.name, format)
     if with_weights:
         run.assemble("weights", format)
         run.assemble("weights-mean", format, averages(run.read("weights")).lazy())

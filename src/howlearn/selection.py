@@ -14,6 +14,7 @@ from howlearn import tables
 from howlearn.criteria import Criterion, Scores, criterion_named, usual
 from howlearn.errors import HowlearnError
 from howlearn.fitting import Fits, ModelFits, fit
+from howlearn.fitting.intervals import LEVEL
 from howlearn.fitting.run import Progress, fit_at
 from howlearn.fitting.truncation import distinct
 from howlearn.model import Model
@@ -112,12 +113,15 @@ def select(
     within: float = WITHIN,
     threads: int | None = None,
     progress: Progress | None = None,
+    intervals: float | None = None,
 ) -> Selection:
     """Fit every model to every learner, and let every criterion choose.
 
     Without ``models`` the candidates are built from the contexts and their features. A criterion
     may be given as its text, such as ``"holdout(split=0.3)"``; without any, they are population
-    (evidence with fewer than ten learners) and the paper's two.
+    (evidence with fewer than ten learners) and the paper's two. ``intervals`` is the level of those
+    in ``estimates``; without it, it is 0.95 for models that are fitted cell by cell, where they
+    cost next to nothing, and others have none.
 
     >>> import howlearn as hl
     >>> task = hl.Task.load("five-four")
@@ -132,7 +136,8 @@ def select(
         models = [models]
     criteria = check_criteria(usual(len(set(study.learners))) if criteria is None else criteria)
     truncations = distinct(t for criterion in criteria for t in criterion.truncations)
-    fits = fit(study, models, truncations, threads, progress)
+    level, searched = (LEVEL, False) if intervals is None else (intervals, True)
+    fits = fit(study, models, truncations, threads, progress, level, searched)
     return choose(fits, criteria, within, threads)
 
 

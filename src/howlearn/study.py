@@ -29,8 +29,9 @@ def count_true(flags: NDArray[np.bool_], starts: NDArray[np.int64]) -> NDArray[n
 RESERVED = set(
     "learner file row trial context action reward scored learned model criterion n_trials "
     "n_parameters log_likelihood penalty score rank selected cell parameter estimate trials_fitted "
-    "lower upper status agreement runner_up margin verdict log_probability forgone episode "
-    "duration smallest_probability smallest_at epsilon first_under T_epsilon".split()
+    "lower upper interval status agreement runner_up margin verdict log_probability forgone "
+    "episode duration smallest_probability smallest_at epsilon first_under T_epsilon doubles "
+    "stability standard_error instead instead_share".split()
 )
 RESERVED_STARTS = ("model_", "margin_", "verdict_", "p(", "eta_", "forgone_")
 

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from howlearn.engine.layout import Statuses
 from howlearn.fitting.fits import STATUS_WORDS, Fits, ModelFits
+from howlearn.fitting.intervals import WORDS as INTERVALS
+from howlearn.fitting.intervals import reaches
 from howlearn.fitting.lowest import lowest as look
 from howlearn.fitting.lowest import paper_horizon
 from howlearn.theory.quantity import check_epsilon
@@ -66,16 +68,19 @@ def scores(selection: Selection) -> pl.DataFrame:
 
 
 def estimates(fits: Fits) -> pl.DataFrame:
-    """One row per parameter of every fit; lower and upper await intervals.
+    """One row per parameter of every fit, with intervals for those that saw most trials.
 
-    ``agreement`` is the share of the searches from different starts that ended at the best value.
+    ``interval`` says which bounds it reaches; it is empty where there is none. ``agreement`` is the
+    share of the searches from different starts that ended at the best value.
     """
     n_learners, n_marks = fits.sizes.shape
     words = pl.Series([STATUS_WORDS[code] for code in sorted(STATUS_WORDS)])
+    reaching = pl.Series([None, *INTERVALS], dtype=pl.String)
     frames = []
     for name, part in fits.of.items():
         n_parameters = len(part.parameters)
         rows = n_learners * n_marks
+        ends, reached = _intervals(fits, part)
         frames.append(
             pl.DataFrame(
                 {
@@ -85,14 +90,26 @@ def estimates(fits: Fits) -> pl.DataFrame:
                     "parameter": _tiled(part.parameters, rows),
                     "estimate": part.theta.reshape(-1),
                     "trials_fitted": np.repeat(fits.sizes.reshape(-1), n_parameters),
-                    "lower": empty(pl.Float64, rows * n_parameters),
-                    "upper": empty(pl.Float64, rows * n_parameters),
+                    "lower": pl.Series(ends[..., 0].reshape(-1)).fill_nan(None),
+                    "upper": pl.Series(ends[..., 1].reshape(-1)).fill_nan(None),
+                    "interval": reaching.gather(reached.reshape(-1)),
                     "status": words.gather(part.status.reshape(-1)),
                     "agreement": _agreement(part, rows),
                 }
             )
         )
     return _labelled(fits, pl.concat(frames).sort("_learner", maintain_order=True))
+
+
+def _intervals(fits: Fits, part: ModelFits) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Ends [learner, truncation, parameter, 2], and which bounds they reach: a word from 1 on."""
+    ends = np.full((*part.theta.shape, 2), np.nan)
+    reached = np.zeros(part.theta.shape, np.int64)
+    if part.ends is not None and fits.reach is not None:
+        owners = part.model.owners(fits.study.actions)
+        ends[:, fits.reach.mark] = part.ends
+        reached[:, fits.reach.mark] = reaches(part.ends, [parameter for _, parameter in owners]) + 1
+    return ends, reached
 
 
 def lowest(fits: Fits, epsilon: float) -> pl.DataFrame:

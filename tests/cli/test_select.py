@@ -35,7 +35,8 @@ FILES = [
 COLUMNS = {
     "scores": "learner model criterion n_trials n_parameters log_likelihood penalty score rank "
     "selected probability",
-    "estimates": "learner model cell parameter estimate trials_fitted lower upper status agreement",
+    "estimates": "learner model cell parameter estimate trials_fitted lower upper interval status "
+    "agreement",
     "selection": "learner criterion model runner_up margin verdict probability p_other",
 }
 BOTH = ("--criterion", "penalized(c=0.012)", "--criterion", "holdout(split=0.5)")

@@ -102,6 +102,29 @@ def select(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
+    intervals: Annotated[
+        float | None,
+        typer.Option(
+            "--intervals",
+            metavar="LEVEL",
+            help="Intervals for the parameters of all models, at this level. Without it, 0.95 for "
+            "models that are fitted cell by cell; for others they take as long as the fit.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    stability: Annotated[
+        int | None,
+        typer.Option(
+            "--stability",
+            metavar="DOUBLES",
+            help="Also write stability.csv: how often so many simulated doubles of each learner "
+            "(such as 100) are given the same model.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(help="For --stability: other doubles.", rich_help_panel=OUTPUT)
+    ] = 0,
     fresh: Fresh = False,
     workers: Threads = None,
 ) -> None:
@@ -143,6 +166,9 @@ def select(
         "predict_with": predict_with,
         "weights": weights,
         "epsilon": epsilon,
+        "intervals": intervals,
+        "stability": stability,
+        "seed": seed,
     }
     with show.progress_bar("reading"):
         inputs = load([str(file) for file in files], options)
@@ -159,6 +185,11 @@ def select(
     known = confusions(advice) if advice and same else {}
     for note in share_doubts(known, [repr(c) for c in criteria]):
         show.note(note)
+    extras = []
+    if stability is not None:
+        from howlearn.calibration.bootstrap import stability_of
+
+        extras.append(stability_of(study, inputs.task, stability, seed, workers))
     manifest = manifest_of(files, study, candidates, options)
     with show.progress_bar("fitting") as progress:
         summary = select_into(
@@ -178,6 +209,8 @@ def select(
             weights,
             epsilon,
             known,
+            intervals,
+            extras,
         )
     if weights:
         from howlearn.report import charts
@@ -185,5 +218,7 @@ def select(
         show.save_charts(lambda: charts.of_weights(out, candidates), out)
     show.summary(summary, criteria, candidates, study, out, within, not (criterion or calibration))
     show.corrected(out, candidates)
+    if stability is not None:
+        show.stability(out, criteria)
     if weights:
         show.weights(out, candidates, study)

@@ -287,6 +287,30 @@ def corrected(out: Path, candidates: Sequence[Model]) -> None:
     console.print(listing)
 
 
+def stability(out: Path, criteria: Sequence[Criterion]) -> None:
+    """How often doubles of the learners are given the same model."""
+    import polars as pl
+
+    from howlearn.folder import read_table
+
+    frame = read_table(out, "stability")
+    columns = ("criterion", "mean", "quartiles", "learners under one half")
+    listing = listing_of("Stability: the share of doubles given the same model", *columns)
+    for criterion in criteria:
+        mine = frame.filter(pl.col("criterion") == repr(criterion))["stability"]
+        low, high = (mine.quantile(q, "linear") or 0.0 for q in (0.25, 0.75))
+        under = int((mine < 0.5).sum())
+        listing.add_row(
+            repr(criterion), f"{mine.mean():.2f}", f"{low:.2f} to {high:.2f}", f"{under:,}"
+        )
+    console.print(listing)
+    console.print(
+        "Stability is no probability that the model is right: doubles follow the selected model "
+        "at its estimates, whatever the learner does.",
+        soft_wrap=True,
+    )
+
+
 def weights(out: Path, candidates: Sequence[Model], study: Study) -> None:
     """When the leading strategy changes, of each mixture."""
     import polars as pl

@@ -71,3 +71,4 @@ class UnitFits:
     value: Floats  # log-likelihood of the trials before the mark
     total: Floats  # of all trials, at the same parameters
     shown: NDArray[np.bool_]  # [learner, unit]: whether the learner met its contexts at all
+    ends: Floats | None = None  # [learner, unit, parameter, 2]: of intervals, at one of the marks

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from howlearn.engine import ridges, spikes
+from howlearn.engine import profiles, ridges, spikes
+from howlearn.engine.crossings import Reach
 from howlearn.engine.layout import Floats, Statuses, UnitFits
 from howlearn.engine.newton import Climb, nodes_to
 from howlearn.rule import Parameter
@@ -27,7 +28,6 @@ STEP, ROWS = 0.04, 12  # on the fine grid
 STARTS, FEW = 8, 2  # tops that are refined, at most: where the surface is rough, and smooth
 CLOSE = 4.0  # nats below the best node; lower tops are not refined
 FLAT = 1e-9  # nats; a likelihood that varies less than this holds no information
-COLLAPSED = 1e6  # nats below the best: probabilities have left the floats, and nothing hides there
 SURPRISE = 2.0  # nats that a closer look may find above the best node of the coarse grid
 EDGE, CLIFF = 5.0, 10.0  # nats below the best, nats between neighbours of a row
 STEEP = 8.0  # nats between the best row of the coarse grid and the next
@@ -40,6 +40,7 @@ def fit_surface(
     seen: NDArray[np.int64],
     shown: NDArray[np.bool_],
     parameters: Sequence[Parameter],
+    reach: Reach | None = None,
 ) -> UnitFits:
     """The global maximum over two parameters of each unit's likelihood up to each mark."""
     first, second = parameters
@@ -50,7 +51,9 @@ def fit_surface(
     known = ~flat & (seen.reshape(-1) > 0)
     climb = Climb(passes, seen.shape, parameters, ends)
     once = grid[:, :, : len(np.unique(rates))]  # the end, too
-    ridged = _steep(once) | _edged(once) | (passes.spiky & _several(once, COLLAPSED))
+    ridged = (
+        _steep(once) | _edged(once) | (passes.spiky & profiles.several(once, profiles.COLLAPSED))
+    )
     ridged &= known
     rough = known & (ridged | _rough(once))
     smooth = np.flatnonzero(known & ~rough)
@@ -62,7 +65,7 @@ def fit_surface(
         higher = np.full(len(grid), -np.inf)
         np.maximum.at(higher, found[-1][0], found[-1][2])
         surprise = higher - grid.max(axis=(1, 2)) > SURPRISE
-        ridged |= rough & surprise & _several(once, FAR)
+        ridged |= rough & surprise & profiles.several(once, FAR)
     if ridged.any():
         found.append(climb.climbed(*ridges.highest(climb, np.flatnonzero(ridged))))
     curve, x, value, total = (np.concatenate(each) for each in zip(*found, strict=True))
@@ -81,12 +84,20 @@ def fit_surface(
     at = np.zeros((n, 2))
     at[chosen] = x[pick]
     spikes.mark_unstable(passes, seen.shape, at, values, status, parameters)
+    interval = None
+    if reach is not None:
+        mine = np.arange(n).reshape(seen.shape)[:, reach.mark].reshape(-1)
+        interval = profiles.surface_ends(
+            passes, (np.unique(rates), rows), once[mine], at[mine], values[mine], parameters, reach
+        )
+        interval = interval.reshape(seen.shape[0], seen.shape[2], 2, 2)
     return UnitFits(
         theta.reshape(*seen.shape, 2),
         status.reshape(*seen.shape, 2),
         values.reshape(seen.shape),
         totals.reshape(seen.shape),
         shown,
+        interval,
     )
 
 
@@ -102,7 +113,7 @@ def _rough(grid: Floats) -> NDArray[np.bool_]:
     near = np.pad(grid > best - CLOSE, ((0, 0), (0, 0), (1, 1)))
     beside = (near[:, :, 2:] | near[:, :, :-2])[:, :, 2:-2]  # of a node near the best
     sharp = np.any((missed > MISSED) & beside, axis=(1, 2))
-    return sharp | _several(grid, FAR)
+    return sharp | profiles.several(grid, FAR)
 
 
 def _steep(grid: Floats) -> NDArray[np.bool_]:
@@ -121,14 +132,6 @@ def _edged(grid: Floats) -> NDArray[np.bool_]:
         falls = np.abs(np.diff(grid, axis=2)) > CLIFF
     edge = np.maximum(grid[:, :, 1:], grid[:, :, :-1]) > best - EDGE
     return np.any(falls & edge, axis=(1, 2))
-
-
-def _several(grid: Floats, within: float) -> NDArray[np.bool_]:
-    """Whether some row has a top besides its main one, at most so far below the best: [curve]."""
-    padded = np.pad(grid, ((0, 0), (0, 0), (1, 1)), constant_values=-np.inf)
-    top = (grid >= padded[:, :, :-2]) & (grid > padded[:, :, 2:])
-    top &= grid > grid.max(axis=(1, 2), keepdims=True) - within
-    return np.any(np.count_nonzero(top, axis=2) > 1, axis=1)
 
 
 def _closer(climb: Climb, curves: NDArray[np.int64]) -> tuple[NDArray[np.int64], Floats]:

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.engine import compile as compiled
-from howlearn.engine import spikes, surface
+from howlearn.engine import profiles, spikes, surface
+from howlearn.engine.crossings import Reach
 from howlearn.engine.layout import LANES, RATES, Block, Floats, Statuses, UnitFits, Units
 from howlearn.rule import Parameter, Rule
 from howlearn.rules import GradientBandit
@@ -142,15 +143,18 @@ class Passes:
         return values[back], gradients[back], totals[back]
 
 
-def fit_units(block: Block, units: Units, rule: Rule) -> UnitFits:
-    """The global maximum of each unit's likelihood up to each mark, within the rule's bounds."""
+def fit_units(block: Block, units: Units, rule: Rule, reach: Reach | None = None) -> UnitFits:
+    """The global maximum of each unit's likelihood up to each mark, within the rule's bounds.
+
+    With a ``reach`` also the ends of intervals.
+    """
     passes = Passes.prepare(block, units, rule)
     ends = np.diff(block.offsets)[:, None]
     seen = trials_seen(block, units, np.concatenate([block.marks, ends], axis=1))
     shown = seen[:, -1] > 0
     if len(rule.parameters) == 1:
-        return _fit_line(passes, seen[:, :-1], shown, rule.parameters[0])[0]
-    return surface.fit_surface(passes, seen[:, :-1], shown, rule.parameters)
+        return _fit_line(passes, seen[:, :-1], shown, rule.parameters[0], reach)[0]
+    return surface.fit_surface(passes, seen[:, :-1], shown, rule.parameters, reach)
 
 
 def profile_units(block: Block, units: Units, rule: Rule) -> tuple[UnitFits, Floats]:
@@ -224,6 +228,7 @@ def _fit_line(
     seen: NDArray[np.int64],
     shown: NDArray[np.bool_],
     parameter: Parameter,
+    reach: Reach | None = None,
     hasty: bool = False,
 ) -> tuple[UnitFits, Floats]:
     """Units with one parameter, and the curves that they were found on."""
@@ -278,12 +283,19 @@ def _fit_line(
                 status[curves[i]] = Statuses.OK
     if passes.blocks > 1:
         spikes.mark_unstable(passes, shape, u[:, None], value, status[:, None], [parameter])
+    ends = None
+    if reach is not None:
+        mine = np.arange(count).reshape(shape)[:, reach.mark].reshape(-1)
+        ends = profiles.line_ends(
+            passes, nodes, values[mine], u[mine], value[mine], parameter, reach
+        ).reshape(shape[0], shape[2], 1, 2)
     found = UnitFits(
         parameter.at(u).reshape(*shape, 1),
         status.reshape(*shape, 1),
         value.reshape(shape),
         total.reshape(shape),
         shown,
+        ends,
     )
     return found, values
 

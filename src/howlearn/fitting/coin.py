@@ -5,13 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.engine.crossings import Reach, crossings, depth_of, march
 from howlearn.engine.layout import Statuses
 from howlearn.fitting.fits import ModelFits
+from howlearn.fitting.intervals import known_ends
 from howlearn.models.coin import Coin
 from howlearn.study import Study
 
 
-def fit_coin(study: Study, model: Coin, marks: NDArray[np.int64]) -> ModelFits:
+def fit_coin(
+    study: Study, model: Coin, marks: NDArray[np.int64], reach: Reach | None = None
+) -> ModelFits:
     """Count the actions before and after every mark."""
     n_actions = len(study.actions)
     before = np.zeros((*marks.shape, n_actions))
@@ -32,6 +36,12 @@ def fit_coin(study: Study, model: Coin, marks: NDArray[np.int64]) -> ModelFits:
     status[p <= floor] = Statuses.AT_LOWER
     status[p >= ceiling] = Statuses.AT_UPPER
     status[before.sum(axis=-1) == 0] = Statuses.UNSEEN
+    ends = None
+    if reach is not None:
+        j, last = reach.mark, n_actions - 1
+        parameters = [parameter for _, parameter in model.owners(study.actions)]
+        ends = _ends(before[:, j], p[:, j], (floor, ceiling), reach.limit)[:, :last]
+        ends = known_ends(ends, status[:, j, :last], parameters)
     return ModelFits(
         model,
         ("all",) * (n_actions - 1),
@@ -41,7 +51,34 @@ def fit_coin(study: Study, model: Coin, marks: NDArray[np.int64]) -> ModelFits:
         np.sum(before * log_p, axis=-1),
         np.sum((total - before) * log_p, axis=-1),
         np.full(len(study), n_actions - 1),
+        ends=ends,
     )
+
+
+def _ends(
+    counts: NDArray[np.float64],
+    p: NDArray[np.float64],
+    bounds: tuple[float, float],
+    limit: float,
+) -> NDArray[np.float64]:
+    """Of intervals for every probability, the others sharing the rest: [learner, action, 2]."""
+    mine, all_ = counts.reshape(-1), np.repeat(counts.sum(axis=1), counts.shape[1])
+
+    def value(who: NDArray[np.int64], at: NDArray[np.float64]) -> NDArray[np.float64]:
+        count, others = mine[who][:, None], (all_ - mine)[who][:, None]
+        return count * np.log(at) + others * np.log1p(-at)
+
+    at = np.repeat(p.reshape(-1), 2)
+    top = value(np.arange(len(mine)), p.reshape(-1, 1))[:, 0]
+
+    def look(sides: NDArray[np.int64], x: NDArray[np.float64]) -> NDArray[np.float64]:
+        return depth_of(top[sides // 2][:, None], value(sides // 2, x))
+
+    step, bound = np.full(len(at), 0.05), np.tile(bounds, len(mine))
+    found = crossings(look, march(look, at, step, bound, limit), limit, tolerance=1e-5)
+    # The floor is there for scores; as a value a probability may be 0 or 1.
+    found = np.where(found <= bounds[0], 0.0, np.where(found >= bounds[1], 1.0, found))
+    return found.reshape(*counts.shape, 2)
 
 
 def floored(counts: NDArray[np.float64], floor: float) -> NDArray[np.float64]:

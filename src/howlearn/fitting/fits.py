@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.engine.crossings import Reach
 from howlearn.engine.layout import Statuses
 from howlearn.errors import HowlearnError
 from howlearn.fitting.truncation import ALL, Truncation
@@ -65,6 +66,7 @@ class ModelFits:
     n_parameters: NDArray[np.int64]  # [learner]: D, without cells that the learner never met
     agreement: NDArray[np.float64] | None = None  # share of the searches that ended at the best
     n_met: NDArray[np.int64] | None = None  # [learner, truncation]: D, without cells not met so far
+    ends: NDArray[np.float64] | None = None  # of intervals: [learner, parameter, 2]; NaN: none
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,6 +77,7 @@ class Fits:
     truncations: tuple[Truncation, ...]
     sizes: NDArray[np.int64]  # scored trials fitted: [learner, truncation]
     of: dict[str, ModelFits]  # by the model's name, in the order of the candidates
+    reach: Reach | None = None  # of the intervals, and at which truncation they are
 
     def __repr__(self) -> str:
         at = ", ".join(map(repr, self.truncations))
@@ -130,17 +133,17 @@ class Fits:
                 n_parameters=part.n_parameters[mine],
                 agreement=None if part.agreement is None else part.agreement[mine],
                 n_met=None if part.n_met is None else part.n_met[mine],
+                ends=None if part.ends is None else part.ends[mine],
             )
             for name, part in self.of.items()
         }
-        return Fits(self.study.part(start, stop), self.truncations, self.sizes[mine], of)
+        study = self.study.part(start, stop)
+        return Fits(study, self.truncations, self.sizes[mine], of, self.reach)
 
     @property
     def fullest(self) -> Truncation:
         """The truncation that sees most: all trials, where they were fitted."""
-        if any(isinstance(t, float) and t == ALL for t in self.truncations):  # 1 is one trial
-            return ALL
-        return self.truncations[int(np.argmax(self.sizes.sum(axis=0)))]
+        return self.truncations[fullest(self.truncations, self.sizes)]
 
     def log_likelihood(self, truncation: Truncation) -> NDArray[np.float64]:
         """Of the trials fitted: [learner, model]."""
@@ -182,6 +185,14 @@ class Fits:
         return self.probabilities(learner, model, truncation)[np.arange(len(trials)), trials.action]
 
 
+def fullest(truncations: Sequence[Truncation], sizes: NDArray[np.int64]) -> int:
+    """Which truncation sees most."""
+    for j, truncation in enumerate(truncations):
+        if isinstance(truncation, float) and truncation == ALL:  # 1 is one trial
+            return j
+    return int(np.argmax(sizes.sum(axis=0)))
+
+
 def joined(study: Study, chunks: Sequence[Fits]) -> Fits:
     """The fits of consecutive parts of a study as one."""
     first = chunks[0]
@@ -203,5 +214,9 @@ def joined(study: Study, chunks: Sequence[Fits]) -> Fits:
             None
             if part.n_met is None
             else np.concatenate([p.n_met for p in parts if p.n_met is not None]),
+            None
+            if part.ends is None
+            else np.concatenate([p.ends for p in parts if p.ends is not None]),
         )
-    return Fits(study, first.truncations, np.concatenate([c.sizes for c in chunks]), of)
+    sizes = np.concatenate([c.sizes for c in chunks])
+    return Fits(study, first.truncations, sizes, of, first.reach)

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.engine.crossings import Reach, crossings, depth_of, on_nodes
 from howlearn.engine.layout import Statuses
 from howlearn.engine.tops import JOINT, ROUGH_JOINT, highest
 from howlearn.engine.whole import Records, Setting, Space
 from howlearn.errors import HowlearnError
 from howlearn.fitting.fits import ModelFits
+from howlearn.fitting.intervals import known_ends
 from howlearn.fitting.joint import JointLikelihood
 from howlearn.models import Coin, FixedPolicy
 from howlearn.models.mixture import Best, Mixture
@@ -90,6 +92,7 @@ def _refuse_zero(
     )
 
 
+NODES = 64  # rates at which the profile of a mixture's own is looked at first
 VARIED = (1.0, 0.25, 4.0)  # times the plug-in fit: where a joint search starts, besides
 
 
@@ -107,12 +110,16 @@ def _varied(theta: Floats, space: Space, n_own: int) -> Floats:
 
 
 def fit_mixtures(
-    study: Study, plan: MixturePlan, marks: Ints, known: dict[str, ModelFits]
+    study: Study,
+    plan: MixturePlan,
+    marks: Ints,
+    known: dict[str, ModelFits],
+    reach: Reach | None = None,
 ) -> list[ModelFits]:
     """Fit the mixtures to some learners; ``known`` has the experts' own fits."""
     if not plan.models:
         return []
-    work = _Work(study, records_each(study), marks, known)
+    work = _Work(study, records_each(study), marks, known, reach)
     return [work.fitted(plan.advisors[model.name]) for model in plan.models]
 
 
@@ -124,6 +131,7 @@ class _Work:
     records: list[Records]
     marks: Ints
     known: dict[str, ModelFits]
+    reach: Reach | None = None
 
     @property
     def seen(self) -> Ints:
@@ -161,6 +169,9 @@ class _Work:
             agreement = tops.agreement
         owners = model.owners(self.study.actions)
         counted, met = self._counted(model)
+        ends = None
+        if self.reach is not None and len(model.own) == 1 and agreement is None:
+            ends = self._ends(advisor, self.reach, theta, status, value)
         return ModelFits(
             model,
             tuple(cell for cell, _ in owners),
@@ -172,7 +183,54 @@ class _Work:
             counted,
             agreement,
             met,
+            ends,
         )
+
+    def _ends(
+        self,
+        advisor: Advisor,
+        reach: Reach,
+        theta: Floats,
+        status: NDArray[np.int8],
+        value: Floats,
+    ) -> Floats:
+        """Of an interval for a rate of the mixture's own, the strategies being as they are.
+
+        None for the trial of a switch, where likelihood ratios follow another law, nor for the
+        strategies, which are held fixed.
+        """
+        model, j = advisor.model, reach.mark
+        assert isinstance(model, Mixture)
+        ends = np.full((len(theta), theta.shape[2], 2), np.nan)
+        if model.profiled:
+            return ends
+        nobody, own = np.empty(0, np.int64), model.own[0]
+        advice = [advisor.advice(each, theta[i, j]) for i, each in enumerate(self.records)]
+        trials = [advisor.trials(each) for each in self.records]
+        scored = [self.study.part(i, i + 1).scored[: self.marks[i, j]] for i in range(len(theta))]
+
+        def values(who: Ints, u: Floats) -> Floats:
+            out = np.empty(u.shape)
+            for row, i in enumerate(who.tolist()):
+                nothing = np.empty((len(advice[i]), 0))
+                for lane, rate in enumerate(own.at(u[row])):
+                    at = model.slopes(np.array([rate]), advice[i], nothing, nobody, trials[i])[0]
+                    out[row, lane] = at[: len(scored[i])][scored[i]].sum()
+            return out
+
+        every, at = np.arange(len(theta)), own.u(theta[:, j, 0])
+        nodes = np.linspace(0.0, own.end, NODES)
+        found = values(every, np.tile(nodes, (len(every), 1)))
+        top = np.maximum(value[:, j], found.max(axis=1))
+        brackets = on_nodes(nodes, depth_of(top[:, None], found), at, reach.limit)
+
+        def look(sides: Ints, u: Floats) -> Floats:
+            return depth_of(top[sides // 2][:, None], values(sides // 2, u))
+
+        crossed = crossings(look, brackets.flat, reach.limit)
+        mine = own.at(crossed).reshape(-1, 1, 2)
+        ends[:, :1] = known_ends(mine, status[:, j, :1], [own])
+        return ends
 
     def _experts(self, model: Mixture) -> tuple[Floats, NDArray[np.int8]]:
         """The parameters of the experts that are not given, and how they were found."""

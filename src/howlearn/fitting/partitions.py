@@ -8,9 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.engine.crossings import Reach
 from howlearn.engine.layout import LEARNED, RESET, SCORED, Block, Statuses, UnitFits, Units, lay_out
 from howlearn.engine.units import evaluate, fit_units, replay_unit
 from howlearn.fitting.fits import ModelFits
+from howlearn.fitting.intervals import known_ends
 from howlearn.models.partition_model import PartitionModel, Unit
 from howlearn.rule import Rule
 from howlearn.study import Study
@@ -74,20 +76,22 @@ def _place(model: PartitionModel, number: dict[Unit, int], first: NDArray[np.int
     return Place(model, mine, parameters, owner, local)
 
 
-def fit_partitions(study: Study, plan: Plan, marks: NDArray[np.int64]) -> list[ModelFits]:
-    """Fit all of the models to some learners."""
+def fit_partitions(
+    study: Study, plan: Plan, marks: NDArray[np.int64], reach: Reach | None = None
+) -> list[ModelFits]:
+    """Fit all of the models to some learners; with a ``reach`` also intervals."""
     if not plan.places:
         return []
     blocks = {rule: block_of(study, rule, marks) for rule in plan.units}
     found = _together(
-        [fit_units(blocks[rule], layout, rule) for rule, layout in plan.layouts.items()]
+        [fit_units(blocks[rule], layout, rule, reach) for rule, layout in plan.layouts.items()]
     )
     drafts = [_draft(place, found) for place in plan.places]
     for rule, layout in plan.layouts.items():
         _evaluate_guesses(drafts, blocks[rule], layout, rule, plan.units[rule])
         if rule.smallest > 0.0:
             _mark_capped(drafts, blocks[rule], layout, rule, plan.units[rule])
-    return [_finished(draft, found) for draft in drafts]
+    return [_finished(draft, found, reach) for draft in drafts]
 
 
 def _together(found: Sequence[UnitFits]) -> UnitFits:
@@ -99,6 +103,11 @@ def _together(found: Sequence[UnitFits]) -> UnitFits:
         np.concatenate([part.value for part in found], axis=2),
         np.concatenate([part.total for part in found], axis=2),
         np.concatenate([part.shown for part in found], axis=1),
+        None
+        if found[0].ends is None
+        else np.concatenate(
+            [p.ends.reshape(shape[0], -1, 2) for p in found if p.ends is not None], 1
+        ),
     )
 
 
@@ -203,9 +212,13 @@ def _mark_capped(
                 draft.status[learner, mark, known] = Statuses.CAPPED
 
 
-def _finished(draft: _Draft, found: UnitFits) -> ModelFits:
+def _finished(draft: _Draft, found: UnitFits, reach: Reach | None) -> ModelFits:
     """Sums over a model's units."""
     owners = draft.place.model.owned
+    ends = None
+    if reach is not None and found.ends is not None:
+        mine, status = found.ends[:, draft.place.parameters], draft.status[:, reach.mark]
+        ends = known_ends(mine, status, [parameter for _, parameter in owners])
     shown = found.shown[:, draft.place.units]
     return ModelFits(
         draft.place.model,
@@ -217,6 +230,7 @@ def _finished(draft: _Draft, found: UnitFits) -> ModelFits:
         (draft.total - draft.value).sum(axis=2),
         shown[:, draft.place.owner].sum(axis=1),
         n_met=np.sum(draft.status != Statuses.UNSEEN, axis=2),
+        ends=ends,
     )
 
 

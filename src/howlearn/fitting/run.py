@@ -10,9 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.engine.crossings import Reach
 from howlearn.errors import HowlearnError
 from howlearn.fitting.coin import fit_coin
-from howlearn.fitting.fits import Fits, joined
+from howlearn.fitting.fits import Fits, fullest, joined
+from howlearn.fitting.intervals import nats_within
 from howlearn.fitting.lowest import along_path, by_formula
 from howlearn.fitting.mixtures import MixturePlan, fit_mixtures
 from howlearn.fitting.partitions import Plan as CellPlan
@@ -44,11 +46,14 @@ def fit(
     truncations: Sequence[Truncation] = (ALL,),
     threads: int | None = None,
     progress: Progress | None = None,
+    level: float | None = None,
+    searched: bool = True,
 ) -> Fits:
     """Fit every model to every learner, exactly, at every truncation.
 
     A truncation is a share of the learner's scored trials (0.5, 1.0), their number (20, 50), or a
-    ``Stop`` at the end of T_ε.
+    ``Stop`` at the end of T_ε. With a ``level`` (0.95) parameters get intervals, from the fits that
+    saw most trials; without ``searched`` only those of models that are fitted cell by cell do.
 
     >>> import howlearn as hl
     >>> task = hl.Task.load("five-four")
@@ -65,7 +70,8 @@ def fit(
         whole = fit_at(study, models, (ALL,), sizes, threads, _scaled(progress, 0.0, 0.5))
         progress = _scaled(progress, 0.5, 1.0)
     sizes = _sizes(study, models, truncations, whole)
-    return fit_at(study, models, truncations, sizes, threads, progress)
+    reach = None if level is None else Reach(nats_within(level), fullest(truncations, sizes))
+    return fit_at(study, models, truncations, sizes, threads, progress, reach, searched)
 
 
 def _scaled(progress: Progress | None, start: float, end: float) -> Progress | None:
@@ -111,6 +117,8 @@ def fit_at(
     sizes: NDArray[np.int64],
     threads: int | None = None,
     progress: Progress | None = None,
+    reach: Reach | None = None,
+    searched: bool = True,
 ) -> Fits:
     """``fit`` with the numbers of scored trials [learner, truncation] that truncations mean."""
     plan = check(study, models)
@@ -127,7 +135,7 @@ def fit_at(
         nonlocal done
         mine = slice(edges[block], edges[block + 1])
         part = study.part(mine.start, mine.stop)
-        result = _fit_block(part, models, plan, tuple(truncations), sizes[mine])
+        result = _fit_block(part, models, plan, tuple(truncations), sizes[mine], reach, searched)
         done += edges[block + 1] - edges[block]
         if progress:
             progress(done, len(study))
@@ -156,16 +164,18 @@ def _fit_block(
     plan: Plan,
     truncations: tuple[Truncation, ...],
     sizes: NDArray[np.int64],
+    reach: Reach | None,
+    searched: bool,
 ) -> Fits:
     marks = marks_of(study, sizes)
-    of = {part.model.name: part for part in fit_partitions(study, plan.cells, marks)}
-    for part in fit_wholes(study, plan.wholes, marks, of):
+    of = {part.model.name: part for part in fit_partitions(study, plan.cells, marks, reach)}
+    for part in fit_wholes(study, plan.wholes, marks, of, reach if searched else None):
         of[part.model.name] = part
     for model in plan.coins:
-        of[model.name] = fit_coin(study, model, marks)
-    for part in fit_mixtures(study, plan.mixtures, marks, of):
+        of[model.name] = fit_coin(study, model, marks, reach)
+    for part in fit_mixtures(study, plan.mixtures, marks, of, reach if searched else None):
         of[part.model.name] = part
-    return Fits(study, truncations, sizes, {model.name: of[model.name] for model in models})
+    return Fits(study, truncations, sizes, {model.name: of[model.name] for model in models}, reach)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,11 +8,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.engine.constrained import searched_ends
+from howlearn.engine.crossings import Reach
 from howlearn.engine.layout import Statuses
 from howlearn.engine.starts import filling
 from howlearn.engine.tops import SMOOTH, THOROUGH, USUAL, Effort, NoNumber, Tops, highest
 from howlearn.engine.whole import Likelihood, Records, Setting, Whole, replay
 from howlearn.fitting.fits import ModelFits
+from howlearn.fitting.intervals import known_ends
 from howlearn.fitting.partitions import filled
 from howlearn.model import Model
 from howlearn.models.adjustment import Adjusted
@@ -26,6 +29,7 @@ from howlearn.study import Study
 
 Floats = NDArray[np.float64]
 SHORT = 150  # trials
+NO_TOP = (Statuses.UNSEEN, Statuses.BROKEN)  # of all parameters at once
 TRIED, ALL_TRIED = 200, 10_000  # trials on which a user's own model is looked at
 
 
@@ -93,13 +97,17 @@ def _try(model: Model, study: Study, setting: Setting, whole: Whole) -> None:
 
 
 def fit_wholes(
-    study: Study, plan: WholePlan, marks: NDArray[np.int64], simpler: dict[str, ModelFits]
+    study: Study,
+    plan: WholePlan,
+    marks: NDArray[np.int64],
+    simpler: dict[str, ModelFits],
+    reach: Reach | None = None,
 ) -> list[ModelFits]:
     """Fit the models to some learners; ``simpler`` has the fits of models that were adjusted."""
     if not plan.models:
         return []
     assert plan.setting is not None
-    work = _Work(study, plan.setting, records_of(study), marks)
+    work = _Work(study, plan.setting, records_of(study), marks, reach)
     units = {unit: work.tops(whole) for unit, whole in plan.units.items()}
     found: list[ModelFits] = []
     known = dict(simpler)
@@ -121,6 +129,7 @@ class _Work:
     setting: Setting
     records: Records
     marks: NDArray[np.int64]
+    reach: Reach | None = None
 
     def seen(self, whole: Whole) -> NDArray[np.int64]:
         """Scored trials of the model's contexts before each mark, and in all."""
@@ -190,6 +199,20 @@ class _Work:
                     f"trial {t} of learner {one.learners[0]}, with {', '.join(at)}, not to 1"
                 )
 
+    def ends(self, whole: Whole, theta: Floats, status: NDArray[np.int8], value: Floats) -> Floats:
+        """Of intervals for all parameters, [learner, parameter, 2], where they are asked for."""
+        assert self.reach is not None
+        j, parameters = self.reach.mark, list(whole.parameters)
+        known = np.flatnonzero(~np.isin(status[:, j], NO_TOP).any(axis=1))
+        out = np.full((len(theta), len(parameters), 2), np.nan)
+        if len(known) and parameters:
+            some = self if len(known) == len(theta) else self._only(known)
+            likelihood = Likelihood(whole, self.setting, some.records)
+            out[known] = searched_ends(
+                likelihood, some.marks[:, j], theta[known, j], value[known, j], self.reach.limit
+            )
+        return known_ends(out, status[:, j], parameters)
+
     def values(self, whole: Whole, theta: Floats) -> tuple[Floats, Floats]:
         """Log-likelihoods [learner, mark] of the trials before each mark, and of those after it."""
         likelihood = Likelihood(whole, self.setting, self.records)
@@ -226,6 +249,7 @@ def _of_whole(model: Model, whole: Whole, work: _Work, known: dict[str, ModelFit
         rest,
         np.full(len(work.study), len(owners)),
         tops.agreement,
+        ends=work.ends(whole, tops.theta, tops.status, value) if work.reach else None,
     )
 
 
@@ -238,6 +262,7 @@ def _of_units(
     theta = filled(model, theta, np.isin(status, (Statuses.FLAT, Statuses.UNSEEN)))
     value, rest = np.zeros(work.marks.shape), np.zeros(work.marks.shape)
     counted, met = np.zeros(len(work.study), np.int64), np.zeros(work.marks.shape, np.int64)
+    ends: list[Floats] = []
     first = 0
     for unit in model.units:
         size = len(unit.rule.parameters)
@@ -245,6 +270,8 @@ def _of_units(
         work.check(plan.units[unit], mine)
         before, after = work.values(plan.units[unit], mine)
         value, rest = value + before, rest + after
+        if work.reach:
+            ends.append(work.ends(plan.units[unit], mine, units[unit].status, before))
         seen = work.seen(plan.units[unit]) > 0
         counted, met = counted + size * seen[:, -1], met + size * seen[:, :-1]
         first += size
@@ -259,6 +286,7 @@ def _of_units(
         counted,
         _least([each.agreement for each in tops]),
         met,
+        np.concatenate(ends, axis=1) if ends else None,
     )
 
 

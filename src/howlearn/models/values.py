@@ -138,7 +138,9 @@ def checked(
     return given.astype(np.float64)
 
 
-def drawn(values: Sequence[Value], learners: range, seeds: Sequence[int]) -> NDArray[np.float64]:
+def drawn(
+    values: Sequence[Value], learners: Sequence[int], seeds: Sequence[int]
+) -> NDArray[np.float64]:
     """The parameters of some learners, [learner, parameter]; learner i's depend on (seeds, i)."""
     theta = np.empty((len(learners), len(values)))
     for k, value in enumerate(values):

@@ -39,6 +39,7 @@ def simulate(
     as_published: bool = False,
     forgone: bool = False,
     first: int = 0,
+    numbers: Sequence[int] | None = None,
 ) -> Study:
     """Learners who follow ``model`` in ``task``; learner i depends on (seed, i) alone.
 
@@ -48,7 +49,8 @@ def simulate(
     rewards and stopping rule apply anew, and without a task rewards are drawn from the records.
     ``as_published`` repeats the mistake of the paper's generator: the first reward of every cell is
     wrong. With ``forgone`` learners are also told what the other actions would have earned, as
-    they are where the recorded ones were. ``first`` is the number of the first learner.
+    they are where the recorded ones were. ``first`` is the number of the first learner, or
+    ``numbers`` has those of all.
 
     >>> from howlearn import Task
     >>> study = simulate(Task.load("five-four"), "ByShape", {"eta": 0.03}, learners=3, trials=50)
@@ -63,7 +65,10 @@ def simulate(
         learners = len(given) if given is not None else len(like) if like is not None else 10
     seeds = (int(seed),) if isinstance(seed, int | np.integer) else tuple(seed)
     _check(learners, stage.trials, seeds, first, given)
-    numbers = range(first, first + learners)
+    if numbers is None:
+        numbers = range(first, first + learners)
+    elif len(numbers) != learners:
+        raise HowlearnError(f"there are {len(numbers)} numbers for {learners} learners")
     if not isinstance(parameters, np.ndarray):
         given = drawn(parameter_values(stage.model, parameters, stage.actions), numbers, seeds)
     assert given is not None
@@ -75,7 +80,7 @@ def simulate(
         played.append(_learner(stage, int(who[k]), given[k], random))
         if progress:
             progress(k + 1, learners)
-    return _study(stage, played, first)
+    return _study(stage, played, numbers)
 
 
 def _check(
@@ -217,7 +222,9 @@ def _stop(correct: NDArray[np.bool_], flags: NDArray[np.uint8], in_a_row: int) -
     return int(reached[0]) + 1 if len(reached) else len(correct)
 
 
-def _study(stage: Stage, played: Sequence[tuple[sequences.Sequence, Floats]], first: int) -> Study:
+def _study(
+    stage: Stage, played: Sequence[tuple[sequences.Sequence, Floats]], numbers: Sequence[int]
+) -> Study:
     shown = [each for each, _ in played]
     flags = np.concatenate([each.flags for each in shown])
     action = np.concatenate([each.action for each in shown])
@@ -229,7 +236,7 @@ def _study(stage: Stage, played: Sequence[tuple[sequences.Sequence, Floats]], fi
     ends = [each.episode_end for each in shown if each.episode_end is not None]
     times = [each.duration for each in shown if each.duration is not None]
     return Study(
-        learners=tuple(str(first + i + 1) for i in range(len(shown))),
+        learners=tuple(str(i + 1) for i in numbers),
         starts=np.cumsum([0, *(len(each) for each in shown)], dtype=np.int64),
         contexts=stage.contexts,
         actions=stage.actions,

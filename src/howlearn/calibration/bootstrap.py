@@ -1,0 +1,182 @@
+"""``stability``: how often doubles of a learner are given the model that the learner was given.
+
+A parametric bootstrap. It is no probability that the model is right: the doubles follow it,
+whatever the learner does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from howlearn.calibration.design import APART
+from howlearn.errors import HowlearnError
+from howlearn.fitting import Fits, fit
+from howlearn.fitting.run import Progress
+from howlearn.fitting.truncation import ALL, distinct
+from howlearn.results import Extra
+from howlearn.selection import Selection, winners
+from howlearn.simulation import simulate
+from howlearn.study import Study
+from howlearn.task import Task
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+STREAM = 2  # of random numbers: neither who chooses constants nor who tests them (contests.py)
+MOST = 1_000_000  # doubles of a learner
+TOGETHER, TRIALS = 2_000, 2_000_000  # doubles that are fitted at a time, and their trials
+FILES = 10  # a part takes so many times as long as others, or there would be many small files
+
+
+def stability(
+    selection: Selection,
+    doubles: int = 100,
+    task: Task | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> pl.DataFrame:
+    """How often doubles of every learner are given the same model, by every criterion.
+
+    A double is shown what the learner was shown and follows the model that was selected, at the
+    learner's estimates from all trials; all candidates are fitted to it, and the criterion chooses.
+    The task says what actions earn; without one, rewards are drawn from what the learner was paid.
+    ``instead`` is the other model that doubles are given most often.
+
+    >>> import howlearn as hl
+    >>> task = hl.Task.load("five-four")
+    >>> study = hl.simulate(task, "ByPattern", {"eta": 0.05}, learners=1, trials=400, seed=1)
+    >>> selection = hl.select(study, task.models, ["aic"])
+    >>> print(hl.stability(selection, doubles=20, task=task)["stability"].to_list())
+    [1.0]
+    """
+    check_doubles(doubles)
+    asked = Asked(selection.fits.study, task, doubles, seed, threads)
+    return asked.table(selection, 0, progress)
+
+
+def stability_of(
+    study: Study, task: Task | None, doubles: int, seed: int = 0, threads: int | None = None
+) -> Extra:
+    """The table for ``select_into``, chunk by chunk of the learners of ``study``."""
+    check_doubles(doubles)
+    asked = Asked(study, task, doubles, seed, threads)
+    return Extra("stability", asked.table, max(1, doubles // FILES))
+
+
+def check_doubles(doubles: int) -> None:
+    """Refuse numbers that cannot be."""
+    if not 1 <= doubles <= MOST:
+        raise HowlearnError(f"stability needs 1 to {MOST:,} doubles per learner, not {doubles:,}")
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What is asked for, of all learners of a study; random numbers depend on the learner alone."""
+
+    study: Study
+    task: Task | None
+    doubles: int
+    seed: int
+    threads: int | None
+
+    def table(
+        self, selection: Selection, first: int = 0, progress: Progress | None = None
+    ) -> pl.DataFrame:
+        """One row per learner and criterion; the selection is of the learners from ``first`` on."""
+        fits = selection.fits
+        n, names = len(fits.study), [*fits.of]
+        estimates = self._estimates(fits)
+        again = np.zeros((len(selection.choices), n, len(names)), np.int64)
+        chosen = np.stack([choice.selected for choice in selection.choices])
+        pairs = sorted({(int(m), i) for by in chosen for i, m in enumerate(by)})
+        for done, (model, who) in self._batches(pairs):
+            found = self._given(selection, estimates, model, first + who, first)
+            for c, by in enumerate(found):
+                counts = np.zeros((len(who), len(names)), np.int64)
+                np.add.at(counts, (np.repeat(np.arange(len(who)), self.doubles), by), 1)
+                mine = chosen[c, who] == model
+                again[c, who[mine]] = counts[mine]
+            if progress:
+                progress(int(n * done / len(pairs)), n)
+        rows = [self._rows(selection, c, chosen[c], again[c]) for c in range(len(chosen))]
+        frame = pl.concat(rows).sort("_learner", maintain_order=True)
+        labels = fits.study.labels[frame["_learner"]]
+        return labels.hstack(frame.drop("_learner").get_columns())
+
+    def _estimates(self, fits: Fits) -> dict[str, Floats]:
+        """From all trials, [learner, parameter], by model."""
+        if not any(isinstance(t, float) and t == ALL for t in fits.truncations):
+            fits = fit(fits.study, fits.models, [ALL], self.threads)
+        return {name: part.theta[:, fits.at(ALL)] for name, part in fits.of.items()}
+
+    def _batches(self, pairs: list[tuple[int, int]]) -> Iterator[tuple[int, tuple[int, Ints]]]:
+        """Learners who are given the same model, some at a time; and how many are done then."""
+        usual = max(1, len(self.study.context) // len(self.study))
+        size = max(1, min(TOGETHER, TRIALS // usual) // self.doubles)
+        done = 0
+        for model in sorted({model for model, _ in pairs}):
+            mine = np.array([i for m, i in pairs if m == model])
+            for start in range(0, len(mine), size):
+                some = mine[start : start + size]
+                done += len(some)
+                yield done, (model, some)
+
+    def _given(
+        self, selection: Selection, estimates: dict[str, Floats], model: int, who: Ints, first: int
+    ) -> list[Ints]:
+        """The models that each criterion selects for the doubles of some learners."""
+        models = selection.fits.models
+        each = np.repeat(who, self.doubles)
+        theta = estimates[models[model].name][each - first]
+        numbers = each * MOST + np.tile(np.arange(self.doubles), len(who))
+        played = simulate(
+            self.task,
+            models[model],
+            theta,
+            seed=(self.seed, model, STREAM, APART),
+            like=self.study,
+            who=each,
+            numbers=numbers.tolist(),
+        )
+        # Strategies whose parameters come from other learners know theirs by the name.
+        played = replace(played, learners=tuple(self.study.learners[i] for i in each))
+        criteria = [choice.criterion for choice in selection.choices]
+        truncations = distinct(t for criterion in criteria for t in criterion.truncations)
+        fits = fit(played, models, truncations, self.threads)
+        found = []
+        for criterion in criteria:
+            scores = criterion.scores(fits)
+            count = fits.n_parameters if scores.n_parameters is None else scores.n_parameters
+            found.append(winners(scores.score, count))
+        return found
+
+    def _rows(self, selection: Selection, c: int, chosen: Ints, again: Ints) -> pl.DataFrame:
+        """One criterion's rows, from how often the doubles [learner] were given each model."""
+        every = np.arange(len(again))
+        names = pl.Series([*selection.fits.of], dtype=pl.String)
+        same = again[every, chosen] / self.doubles
+        others = again.copy()
+        others[every, chosen] = 0
+        instead = others.argmax(axis=1)
+        share = others[every, instead] / self.doubles
+        # Where all agree the share is not known exactly either.
+        spread = np.maximum(same * (1.0 - same), 0.25 / self.doubles)
+        return pl.DataFrame(
+            {
+                "_learner": every,
+                "criterion": repr(selection.choices[c].criterion),
+                "model": names.gather(chosen),
+                "doubles": np.full(len(every), self.doubles),
+                "stability": same,
+                "standard_error": np.sqrt(spread / self.doubles),
+                "instead": pl.select(
+                    pl.when(pl.lit(pl.Series(share > 0))).then(pl.lit(names.gather(instead)))
+                ).to_series(),
+                "instead_share": share,
+            }
+        )

@@ -1,0 +1,163 @@
+"""How far units' likelihoods stay within so many nats of their tops: profile-likelihood ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howlearn.engine.crossings import (
+    Brackets,
+    Look,
+    Reach,
+    between_nodes,
+    crossings,
+    depth_of,
+    on_nodes,
+)
+from howlearn.engine.layout import LANES, RATES, Floats
+from howlearn.rule import Parameter
+
+if TYPE_CHECKING:
+    from howlearn.engine.units import Passes
+
+Ints = NDArray[np.int64]
+HALF = LANES // 2
+# Nats: where losses make spikes, and a second top comes this close to the best one, which of them
+# is the highest is chance, and so is what lies within a few nats of it.
+ROUGH = 10.0
+COLLAPSED = 1e6  # nats below the best: probabilities have left the floats
+
+
+class _Curves:
+    """The likelihoods of all units of some learners up to one mark, unit after unit."""
+
+    def __init__(self, passes: Passes, mark: int) -> None:
+        self.passes = passes
+        n_units = len(passes.units[3])
+        self.learner = np.repeat(np.arange(len(passes.block)), n_units)
+        self.unit = np.tile(np.arange(n_units), len(passes.block))
+        self.stop = passes.block.marks[self.learner, mark]
+
+    def at(self, curves: Ints, points: Floats) -> Floats:
+        """Values [curve, lane] at points[curve, parameter, lane]."""
+        stops = np.repeat(self.stop[curves][:, None], LANES, axis=1)
+        return self.passes.probe(self.learner[curves], self.unit[curves], points, stops)[0]
+
+    def along(self, curves: Ints, points: Floats) -> Floats:
+        """Values [curve, rate] at points[curve, parameter, rate]."""
+        return self.passes.scan(self.learner[curves], self.unit[curves], points, self.stop[curves])
+
+
+def line_ends(
+    passes: Passes, nodes: Floats, values: Floats, u: Floats, top: Floats,
+    parameter: Parameter, reach: Reach,
+) -> Floats:  # fmt: skip
+    """Of units with one parameter, whose profile is the likelihood itself: [curve, 2].
+
+    ``values`` are those at the nodes, ``u`` and ``top`` the best point and its value. A curve with
+    spikes tells nothing but the bounds.
+    """
+    curves = _Curves(passes, reach.mark)
+    top = np.maximum(top, values.max(axis=1))
+    depth = depth_of(top[:, None], values)
+    brackets = on_nodes(nodes, depth, u, reach.limit)
+    ends, sure = between_nodes(nodes, depth, u, brackets, reach.limit)
+    open_ = np.flatnonzero(~sure.reshape(-1))
+
+    def look(sides: Ints, x: Floats) -> Floats:
+        # Both sides of a unit share a pass.
+        sides = open_[sides]
+        mine, place = np.unique(sides // 2, return_inverse=True)
+        points = np.repeat(parameter.at(u[mine])[:, None], LANES, axis=1)
+        half = HALF * (sides % 2)[:, None] + np.arange(HALF)
+        points[place[:, None], half] = parameter.at(x)
+        found = curves.at(mine, points[:, None, :])
+        return depth_of(top[mine][place][:, None], found[place[:, None], half])
+
+    if len(open_):
+        ends.reshape(-1)[open_] = crossings(look, brackets.take(open_), reach.limit, HALF)
+    if passes.spiky:
+        # A learner whose choices follow no rate at all, beside rates that drive probabilities out
+        # of the floats, may have learned at a rate whose spike nobody found.
+        lost = (u <= 0.0) & (values.min(axis=1) < top - COLLAPSED)
+        ends[several(values[:, None, :], ROUGH) | lost] = 0.0, parameter.end
+    return parameter.at(ends)
+
+
+def surface_ends(
+    passes: Passes, nodes: tuple[Floats, Floats], grid: Floats, u: Floats, top: Floats,
+    parameters: Sequence[Parameter], reach: Reach,
+) -> Floats:  # fmt: skip
+    """Of units with two parameters, [curve, parameter, 2]: for each value of one, the best other.
+
+    ``grid[curve, second, first]`` are values at the nodes of both, ``u[curve, parameter]`` and
+    ``top`` the best point and its value.
+    """
+    curves, limit = _Curves(passes, reach.mark), reach.limit
+    top = np.maximum(top, grid.max(axis=(1, 2)))
+    out = np.empty((len(u), 2, 2))
+    for d, mine in enumerate(nodes):
+        focus, other = parameters[d], parameters[1 - d]
+        others = other.at(np.linspace(0.0, other.end, RATES))
+        depth = depth_of(top[:, None], grid.max(axis=1 + d))
+
+        def look(
+            sides: Ints, x: Floats, focus: Parameter = focus, others: Floats = others, d: int = d
+        ) -> Floats:
+            which = sides // 2
+            points = np.empty((len(which), 2, RATES))
+            points[:, d] = focus.at(x)
+            points[:, 1 - d] = others
+            return depth_of(top[which], _highest(curves.along(which, points)))[:, None]
+
+        brackets = on_nodes(mine, depth, u[:, d], limit).flat
+        _outwards(look, mine, brackets, limit)
+        out[:, d] = focus.at(crossings(look, brackets, limit)).reshape(-1, 2)
+        if passes.spiky:
+            out[several(grid, ROUGH), d] = focus.lower, focus.upper
+    return out
+
+
+def several(grid: Floats, within: float) -> NDArray[np.bool_]:
+    """Whether some row of grid[curve, row, node] has a top besides its main one, at most so far
+    below the best."""
+    padded = np.pad(grid, ((0, 0), (0, 0), (1, 1)), constant_values=-np.inf)
+    top = (grid >= padded[:, :, :-2]) & (grid > padded[:, :, 2:])
+    top &= grid > grid.max(axis=(1, 2), keepdims=True) - within
+    return np.any(np.count_nonzero(top, axis=2) > 1, axis=1)
+
+
+def _highest(values: Floats) -> Floats:
+    """The tops of values[curve, node], between the nodes by a parabola."""
+    every = np.arange(len(values))
+    i = np.clip(values.argmax(axis=1), 1, values.shape[1] - 2)
+    left, middle, right = (values[every, i + k] for k in (-1, 0, 1))
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        bend = left - 2.0 * middle + right
+        rise = (right - left) ** 2 / (-8.0 * bend)
+    inner = (middle >= left) & (middle >= right) & (bend < 0.0) & np.isfinite(rise)
+    return values.max(axis=1) + np.where(inner, rise, 0.0)
+
+
+def _outwards(look: Look, nodes: Floats, brackets: Brackets, limit: float) -> None:
+    """Push brackets outwards, node by node, while the profile itself is above the level.
+
+    The grid knows few values of the other parameter, so that it may put an end too far in.
+    """
+    inside, outside, inner, outer = brackets
+    left = np.flatnonzero(inside != outside)
+    for _ in range(len(nodes)):
+        if not len(left):
+            break
+        depth = look(left, outside[left, None])[:, 0]
+        outer[left] = depth
+        above = depth <= limit
+        going = left[above]
+        way = np.sign(outside[going] - inside[going])
+        place = np.searchsorted(nodes, outside[going])
+        inside[going], inner[going] = outside[going], depth[above]
+        outside[going] = nodes[np.clip(place + way.astype(int), 0, len(nodes) - 1)]
+        left = going[inside[going] != outside[going]]
