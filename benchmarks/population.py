@@ -18,6 +18,7 @@ import howlearn as hl
 from benchmarks.populations import Population
 from howlearn.models import PartitionModel
 from howlearn.selection import Choice, choose
+from howlearn.study import together
 
 PAPER = Population("paper", rate=None)
 ROWS = (
@@ -121,8 +122,6 @@ def outsiders(task: hl.Task, row: Population, n: int, trials: int, seed: int) ->
     n_out = round(0.3 / 0.7 * len(true))
     strange = strangers(task, n_out, seed)
     outside, _ = row.draw(task, strange, [1] * n_out, trials, seed + 1)
-    from benchmarks.populations import together
-
     study = together([inside, outside])
     choice = choose(hl.fit(study, models), [hl.Population()]).choices[0]
     known = choice.criterion.learned  # type: ignore[attr-defined]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 import howlearn as hl
 from howlearn.models import PartitionModel
+from howlearn.study import together
 
 APART = 7  # the stream of random numbers for rates
 
@@ -48,18 +49,3 @@ class Population:
             studies.append(hl.simulate(task, model, theta, trials=trials, seed=(seed, k)))
             true += [k] * count
         return together(studies), np.array(true)
-
-
-def together(studies: Sequence[hl.Study]) -> hl.Study:
-    """Studies of one task as one; learners are numbered anew."""
-    lengths = np.concatenate([np.diff(study.starts) for study in studies])
-    joined = {
-        name: np.concatenate([getattr(study, name) for study in studies])
-        for name in ("context", "action", "reward", "scored", "learned", "reset")
-    }
-    return replace(
-        studies[0],
-        learners=tuple(str(i + 1) for i in range(len(lengths))),
-        starts=np.concatenate(([0], np.cumsum(lengths))),
-        **joined,
-    )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from howlearn import Study, simulate
+from howlearn.study import together
 
 
 def population(
@@ -22,16 +22,4 @@ def population(
         theta = np.minimum(np.exp(log_rate), 1.0)
         if count:
             studies.append(simulate(task, model, theta, trials=trials, seed=(seed, k)))
-    return joined(studies), np.repeat(np.arange(len(models)), counts)
-
-
-def joined(studies: Sequence[Study]) -> Study:
-    """Studies of one task as one."""
-    lengths = np.concatenate([np.diff(study.starts) for study in studies])
-    columns = ("context", "action", "reward", "scored", "learned", "reset")
-    return replace(
-        studies[0],
-        learners=tuple(str(i + 1) for i in range(len(lengths))),
-        starts=np.concatenate(([0], np.cumsum(lengths))),
-        **{name: np.concatenate([getattr(s, name) for s in studies]) for name in columns},
-    )
+    return together(studies), np.repeat(np.arange(len(models)), counts)

@@ -31,9 +31,12 @@ RESERVED = set(
     "n_parameters log_likelihood penalty score rank selected cell parameter estimate trials_fitted "
     "lower upper interval status agreement runner_up margin verdict log_probability forgone "
     "episode duration smallest_probability smallest_at epsilon first_under T_epsilon doubles "
-    "stability standard_error instead instead_share".split()
+    "stability standard_error instead instead_share probability p_other criteria_agree "
+    "smallest_margin".split()
 )
-RESERVED_STARTS = ("model_", "margin_", "verdict_", "p(", "eta_", "forgone_")
+RESERVED_STARTS = (
+    "model_", "margin_", "verdict_", "probability_", "p_other_", "p(", "eta_", "forgone_",
+)  # fmt: skip
 
 
 def reserved(column: str) -> bool:
@@ -329,3 +332,23 @@ def _together(arrays: Sequence[NDArray[Any] | None]) -> NDArray[Any] | None:
 def _shared(values: Sequence[Any]) -> Any:
     """What is the same in all studies, else None."""
     return values[0] if all(np.array_equal(value, values[0]) for value in values) else None
+
+
+def together(studies: Sequence[Study]) -> Study:
+    """Studies of the same contexts and actions as one; learners are numbered anew."""
+    lengths = np.concatenate([np.diff(study.starts) for study in studies])
+    joined: dict[str, NDArray | None] = {
+        name: np.concatenate([getattr(study, name) for study in studies])
+        for name in ("context", "action", "reward", "scored", "learned", "reset")
+    }
+    for name in ("forgone", "episode_end", "duration"):
+        parts = [getattr(study, name) for study in studies]
+        joined[name] = None if any(part is None for part in parts) else np.concatenate(parts)
+    return replace(
+        studies[0],
+        learners=tuple(str(i + 1) for i in range(len(lengths))),
+        starts=np.concatenate(([0], np.cumsum(lengths))),
+        about=pl.DataFrame(),
+        source=None,
+        **joined,
+    )

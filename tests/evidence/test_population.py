@@ -30,7 +30,8 @@ from howlearn.evidence.hierarchy import Hyper, groups_of, normal
 from howlearn.evidence.other import log_evidence_other
 from howlearn.evidence.rates import log_rates
 from howlearn.selection import choose
-from populations import joined, population
+from howlearn.study import together
+from populations import population
 
 
 @pytest.fixture(scope="module")
@@ -202,7 +203,7 @@ def test_rates_on_another_scale_fire_the_warning():
     models = [task.model("ByShapeExc"), task.model("OnePerItem")]
     slow, _ = population(task, models[:1], [15], tau=0.1, s=0.1, rate=0.03, trials=400)
     fast, _ = population(task, models[1:], [15], tau=0.1, s=0.1, rate=0.15, trials=400, seed=2)
-    study = joined([slow, fast])
+    study = together([slow, fast])
     true = np.repeat([0, 1], 15)
     shared = select(study, models, [Population()]).choices[0]
     known = shared.criterion.learned

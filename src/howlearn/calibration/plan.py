@@ -260,6 +260,11 @@ def check_plan(
     if any(isinstance(c, Prequential) and c.blocks > 1 for c in chosen):
         raise HowlearnError(NO_BLOCKS)
     for criterion in chosen:
+        if criterion.gives_probabilities:
+            raise HowlearnError(
+                f"a plan keeps likelihoods, not the trials that {criterion!r} needs; howlearn "
+                "recover judges it for one number of trials"
+            )
         shares_of(criterion)
     if not 0 < target < 1:
         raise HowlearnError(f"the target is a share between 0 and 1, not {target:g}")

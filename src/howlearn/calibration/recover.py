@@ -13,13 +13,16 @@ from howlearn.calibration.contests import Memory, Progress, Store, estimates_of_
 from howlearn.calibration.design import ENOUGH, Design, TaskDesign, by_model_name
 from howlearn.calibration.errors import standard_error
 from howlearn.calibration.recovery import recovery
-from howlearn.criteria import DEFAULT, Criterion
+from howlearn.criteria import DEFAULT, Criterion, Population
 from howlearn.fitting import Fits, fit
 from howlearn.fitting.truncation import ALL, distinct
 from howlearn.model import Model
 from howlearn.selection import check_criteria, choose
 from howlearn.simulation import Parameters
+from howlearn.study import together
 from howlearn.task import Task
+
+POPULATION = 50  # learners of every true model from whom a population is learned
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -111,6 +114,8 @@ def recover_design(
 ) -> Recovery:
     """Recover the learners of a design; parts that the store has are not computed again."""
     chosen = check_criteria(criteria)
+    if any(isinstance(criterion, Population) for criterion in chosen):
+        chosen = _knowing(design, models, chosen, threads)
     store = store if store is not None else Memory()
     wanted = distinct([ALL, *(t for criterion in chosen for t in criterion.truncations)])
     names = [model.name for model in design.truths]
@@ -135,6 +140,16 @@ def recover_design(
         store.read("recovered").collect(),
         store.read("estimates").collect(),
     )
+
+
+def _knowing(
+    design: Design, models: Sequence[Model], criteria: Sequence[Criterion], threads: int | None
+) -> tuple[Criterion, ...]:
+    """Criteria that know a population: fresh learners of all true models, equally many."""
+    each = min(design.learners, POPULATION)
+    streams = [design.simulate(truth, 1, 0, each)[0] for truth in range(len(design.truths))]
+    study = together(streams)
+    return tuple(criterion.learn(study, models, None, threads) for criterion in criteria)
 
 
 def _selected(fits: Fits, criteria: Sequence[Criterion], truth: str, first: int) -> pl.DataFrame:
