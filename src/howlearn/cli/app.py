@@ -15,6 +15,7 @@ from howlearn.cli.calibrate import calibrate
 from howlearn.cli.demo import demo
 from howlearn.cli.discover import discover
 from howlearn.cli.models import models
+from howlearn.cli.path import path
 from howlearn.cli.plan import plan
 from howlearn.cli.recover import recover
 from howlearn.cli.reproduce import reproduce
@@ -34,7 +35,7 @@ def _paragraphs(text: str | None) -> str:
 
 
 COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
-    "Commands": (select, discover, calibrate, recover, plan, simulate, models, demo),
+    "Commands": (select, discover, path, calibrate, recover, plan, simulate, models, demo),
     "The paper": (theory, verify, reproduce),
 }
 

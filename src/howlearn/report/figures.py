@@ -13,6 +13,7 @@ from howlearn.report.bounds import bounds
 from howlearn.report.coclassification import coclassification
 from howlearn.report.confusions import confusion
 from howlearn.report.errors import error_curves
+from howlearn.report.paths import path
 from howlearn.report.plans import plan, share_intervals
 from howlearn.report.strategies import average_weights, learners_weights
 from howlearn.report.style import CONFIG, Chart
@@ -27,6 +28,7 @@ __all__ = [
     "confusion_bars",
     "error_curves",
     "learners_weights",
+    "path",
     "plan",
     "recovery",
     "share_intervals",
