@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -26,6 +26,9 @@ from howlearn.cli.options import (
     TaskOption,
     Threads,
 )
+
+if TYPE_CHECKING:
+    from howlearn.sensitivity import Path as Along
 
 
 @takes_data
@@ -123,7 +126,7 @@ def path(
     _print(found, out)
 
 
-def _print(found, out: Path) -> None:
+def _print(found: Along, out: Path) -> None:
     """Who leads at the marked prices, at every bound and by every prior; then the sentences."""
     from rich.markup import escape
 
@@ -131,18 +134,15 @@ def _print(found, out: Path) -> None:
 
     unit = "sequences" if found.conditions else "learners"
     listing = listing_of(
-        f"The leading model for {found.n_learners:,} {unit}", "along", "criterion", "at", "model",
-        "share",
-    )  # fmt: skip
+        f"The leading model for {found.n_learners:,} {unit}", "along", "at", "model", "share"
+    )
     for row in found.leaders.to_dicts():
+        along = row["axis"] if row["axis"] == "prior" else f"largest rate, {row['criterion']}"
+        along = "price (nats)" if row["axis"] == "kappa" else along
         ends = row["from_value"], row["to_value"]
-        place = "" if None in ends else f"{ends[0]:.3g}"
-        place += f" to {ends[1]:.3g}" if place and ends[0] != ends[1] else ""
-        shares = [f"{row[end]:.0%}" for end in ("lowest_share", "highest_share")]
-        share = shares[0] if shares[0] == shares[1] else f"{shares[0]} to {shares[1]}"
-        words = {"kappa": "price (nats)", "max_rate": "largest rate", "prior": "prior"}
-        cells = (words[row["axis"]], row["criterion"], place, row["model"], share)
-        listing.add_row(*map(escape, cells))
+        place = row["criterion"] if None in ends else _range(*(f"{end:.3g}" for end in ends))
+        share = _range(*(f"{row[end]:.0%}" for end in ("lowest_share", "highest_share")))
+        listing.add_row(*map(escape, (along, place, row["model"], share)))
     console.print(listing)
     for sentence in found.sentences:
         console.print(escape(sentence), soft_wrap=True)
@@ -150,3 +150,7 @@ def _print(found, out: Path) -> None:
         escape(f"Tables and chart: {out}/path.csv, path-learners.csv, path-leaders.csv, path.svg"),
         soft_wrap=True,
     )
+
+
+def _range(low: str, high: str) -> str:
+    return low if low == high else f"{low} to {high}"

@@ -57,7 +57,10 @@ def path(frame: pl.DataFrame, marks: pl.DataFrame, models: Sequence[str]) -> Cha
         if axis in set(frame["axis"])
     ]
     chart = alt.vconcat(*panels, spacing=28).resolve_scale(fill="shared")
-    note = "Shares of the learners for whom each model is selected."
+    note = (
+        "Shares of the learners for whom each model is selected. Dashed: what criteria charge, at "
+        "the learners' median n; grey: its range over learners."
+    )
     return finished(chart, QUESTION, note, WIDTH + 140)
 
 
@@ -82,14 +85,14 @@ def _along_prices(mine: pl.DataFrame, marks: pl.DataFrame, fill: alt.Fill) -> An
     most = float(mine["value"].max() or 1.0)  # type: ignore[arg-type]
     scale = Scale("symlog", 0, most, WIDTH, BENT)
     ticks = [tick for tick in TICKS if tick <= most]
-    axis = alt.Axis(values=ticks, format="~g", labelFlush=False, grid=False)
+    axis = alt.Axis(values=ticks, format="~f", labelFlush=False, grid=False)
     bent = alt.Scale(type="symlog", constant=BENT, domain=[0, most], nice=False)
     x = alt.X("value:Q", title="price of a parameter, κ, in nats", axis=axis, scale=bent)
     # The shares are steps: they stay until somebody's selection changes.
     area = alt.Chart(data(mine)).mark_area(interpolate="step-after", fillOpacity=0.9)
     layers = [area.encode(x, _share("low:Q"), fill, y2="high:Q")]
     flags = _flags(marks.filter(pl.col("kappa") <= most), scale)
-    title, above = alt.TitleParams("Along the price of a parameter", fontSize=12), 0
+    title = alt.TitleParams("Along the price of a parameter", fontSize=12)
     if len(flags):
         up = alt.Scale(domain=[0, 1])
         base = alt.Chart(data(flags))
@@ -102,8 +105,6 @@ def _along_prices(mine: pl.DataFrame, marks: pl.DataFrame, fill: alt.Fill) -> An
             span.encode(alt.X("lowest:Q", scale=bent), alt.Y("at:Q", scale=up), x2="highest:Q"),
             text.encode(right, alt.Y("text_at:Q", scale=up), alt.Text("text:N")),
         ]
-        above = float(flags["level"].max()) * ROW + 30  # type: ignore[arg-type]
-        title.offset = above
     return alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=title)
 
 
@@ -119,8 +120,7 @@ def _flags(marks: pl.DataFrame, scale: Scale) -> pl.DataFrame:
     )
     for row, level in zip(rows, levels, strict=True):
         top = 1 + (18 + ROW * level) / HEIGHT
-        row |= {"foot": 0.0, "top": top, "text_at": top - 6 / HEIGHT, "level": level}
-        row["at"] = 1 + 3 / HEIGHT + 0.0 * level
+        row |= {"foot": 0.0, "top": top, "text_at": top - 6 / HEIGHT, "at": 1 + 3 / HEIGHT}
     return pl.DataFrame(rows)
 
 

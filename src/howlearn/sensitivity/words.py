@@ -55,14 +55,16 @@ def prices_meaning(found: Path) -> str:
     for row in rows:
         name = row["criterion"]
         name = f"the paper's {name}" if name == repr(Penalized()) else name
+        stands = " stands" if not texts else ""
         span = (
             f" ({row['lowest']:.3g} to {row['highest']:.3g} over {_unit(found)})"
             if row["highest"] - row["lowest"] > 1e-9
             else ""
         )
-        texts.append(f"{name} stands at {row['kappa']:.3g} nats{span}")
+        texts.append(f"{name}{stands} at {row['kappa']:.3g}{' nats' * (not texts)}{span}")
     inside = [row for row in rows if row["model"] is not None]
-    said = f"Of the criteria {_listed(texts)}"
+    said = _listed(texts)
+    said = said[0].upper() + said[1:]
     leading = [*dict.fromkeys(row["model"] for row in inside)]
     if len(inside) < 2:
         return f"{said}."
@@ -87,31 +89,29 @@ def max_rate(found: Path) -> str:
     rows = _of(found, "max_rate")
     if not rows:
         return "Largest rate: no candidate has a learning rate whose bound could be moved."
-    texts, changing = [], 0
+    stretches: dict[str, list[str]] = {}  # criteria by what they say
+    changing = 0
     for criterion in found.criteria:
         mine = [row for row in rows if row["criterion"] == criterion]
         changing += len(mine) > 1
-        if len(mine) == 1:
-            texts.append(f"{criterion}: {mine[0]['model']} with every one")
-            continue
         pieces = [
             f"{row['model']} with {_span(row['from_value'], row['to_value'])}" for row in mine
         ]
-        texts.append(f"{criterion}: {_listed(pieces)}")
+        what = mine[0]["model"] if len(mine) == 1 else _listed(pieces)
+        stretches.setdefault(what, []).append(criterion)
+    texts = [f"{what} by {_listed(who)}" for what, who in stretches.items()]
     values = sorted({row[end] for row in rows for end in ("from_value", "to_value")})
     if values[0] == values[-1]:
-        head = f"Largest rate: {values[0]:g} alone was tried, by "
-        return f"{head}{'; '.join(texts)}.".replace(" with every one", "")
-    head = f"Largest rate: between {values[0]:g} and {values[-1]:g} the leading model " + (
-        f"changes by {changing} of {len(found.criteria)} criteria" if changing else "is the same"
-    )
+        return f"Largest rate: with {values[0]:g}, the only one tried, {'; '.join(texts)}."
+    what = f"changes by {changing} of {len(found.criteria)} criteria" if changing else "stays"
+    head = f"Largest rate: between {values[0]:g} and {values[-1]:g} the leading model {what}"
     meaning = (
-        " The bound is a convention, and with a wide one finer partitions win: report it, and "
-        "whether it matters as it does here."
+        " The bound is a convention, and a wide one favours finer partitions: report which one was "
+        "used, and that it matters."
         if changing
         else ""
     )
-    return f"{head} ({'; '.join(texts)}).{meaning}"
+    return f"{head}: {'; '.join(texts)}.{meaning}"
 
 
 def prior(found: Path) -> str:
@@ -120,16 +120,16 @@ def prior(found: Path) -> str:
     if not rows:
         return "Prior: no candidate has learning rates that can be integrated out."
     by = {row["criterion"]: row["model"] for row in rows}
+    lead = _leading(found)
     usual = by[AVERAGED]
-    level = set(usual.split(" and "))
-    other = {prior: model for prior, model in by.items() if not level & set(model.split(" and "))}
+    other = {prior: model for prior, model in by.items() if not lead[AVERAGED] & lead[prior]}
     if not other:
-        rest = [name for name in by if name.startswith("population")]
+        rest = [name for name in by if name in found.criteria and name != AVERAGED]
         with_it = f", {_listed(rest)} included" if rest else ""
         return f"Prior: {usual} leads whatever is assumed about learning rates{with_it}."
     grouped: dict[str, list[str]] = {}
     for prior_text, model in other.items():
-        grouped.setdefault(model, []).append(f"[{prior_text}]")
+        grouped.setdefault(model, []).append(f"“{prior_text}”")
     texts = [f"{model} with {_listed(priors)}" for model, priors in grouped.items()]
     return (
         f"Prior: {usual} leads by {AVERAGED}, which averages over spreads, but {_listed(texts)}. "
@@ -140,6 +140,14 @@ def prior(found: Path) -> str:
 
 def _of(found: Path, axis: str) -> list[dict]:
     return found.leaders.filter(pl.col("axis") == axis).to_dicts()
+
+
+def _leading(found: Path) -> dict[str, set[str]]:
+    """The leading models, several where they are level, by prior."""
+    most = pl.col("learners") == pl.col("learners").max().over("criterion")
+    frame = found.shares.filter(pl.col("axis") == "prior").filter(most)
+    groups = frame.group_by("criterion", maintain_order=True)
+    return {str(key[0]): set(mine["model"]) for key, mine in groups}
 
 
 def _moving(found: Path, low: float, high: float) -> int:

@@ -221,7 +221,10 @@ def usual(study: Study) -> tuple[Criterion, ...]:
 
 def selected(criterion: Criterion, fits: Fits, threads: int | None = None) -> list[str]:
     """What ``select`` selects, in blocks of learners, so that memory does not grow with them."""
-    learned = criterion.learn(fits.study, fits.models, fits, threads)
+    if isinstance(criterion, Population):
+        learned = criterion.learn(fits.study, fits.models, fits, threads, thorough=False)
+    else:
+        learned = criterion.learn(fits.study, fits.models, fits, threads)
     names = np.array([*fits.of], dtype=object)
     found: list[NDArray[np.object_]] = []
     for start in range(0, len(fits.study), BLOCK):
