@@ -16,6 +16,7 @@ from howlearn.models.adjustment import Adjusted
 from howlearn.rules import Exp3, GradientBandit
 from howlearn.sensitivity.bounds import with_bound
 from howlearn.sensitivity.priors import AVERAGED, EVEN, spread_text, under_priors
+from howlearn.sensitivity.work import Work, usual
 from oracle import log_likelihood
 from studies import model_of, random_trials, study_of
 
@@ -68,6 +69,14 @@ def test_the_price_of_one_is_aic(found) -> None:
     shares = found.shares.filter(pl.col("axis") == "kappa", pl.col("value") == 1.0)
     counts = dict(shares.select("model", "learners").iter_rows())
     assert counts == {m: here["model"].to_list().count(m) for m in found.models}
+
+
+def test_a_price_at_which_two_are_level(found) -> None:
+    here = found.shares.filter(pl.col("axis") == "kappa", pl.col("value") == 1.0)
+    most = here.filter(pl.col("learners") == pl.col("learners").max())["model"].to_list()
+    assert found.marks.filter(pl.col("criterion") == "aic")["model"].to_list() == [
+        " and ".join(most)
+    ]
 
 
 def test_prices_at_each_learners_own_n(found) -> None:
@@ -129,16 +138,18 @@ def test_priors_are_sums_over_plain_likelihoods() -> None:
 
 
 def test_population_is_the_one_of_select() -> None:
-    learners = [random_trials(k, 30, ODD, better=0.9 * (k % 2)) for k in range(11)]
+    a, b, c = ODD  # of every three contexts the first and the last have the same right answer
+    orders = [(a, c, b), (b, a, c)]
+    learners = [random_trials(k, 30, orders[k % 2], better=0.8) for k in range(11)]
     study = study_of(*learners, contexts=ODD)
-    models = candidates()[::2]
-    found = hl.path(study, models, max_rates=[2.0])
-    assert found.criteria[-1] == "population"
+    models = [model_of([[a, b], [c]], GradientBandit(), name="Other two"), candidates()[1]]
+    assert [repr(c) for c in usual(study)][-1] == "population"
+    stage = Work(study, models, [2.0], ["population"], 10.0, None).stages[-1]
+    found = stage(lambda done, total: None)["model"].to_list()
     moved = [with_bound(model, 2.0) for model in models]
-    for axis, value, mine in (("max_rate", 2.0, moved), ("prior", None, models)):
-        expected = hl.select(study, mine, ["population"]).selection["model"].to_list()
-        assert chosen(found, axis, "population", value) == expected
-        assert len(set(expected)) == 2  # not the same for everybody
+    expected = hl.select(study, moved, ["population"]).selection["model"].to_list()
+    assert found == expected
+    assert len(set(expected)) == 2  # not the same for everybody
 
 
 def test_bounds_of_models() -> None:

@@ -97,7 +97,7 @@ def test_priors(name: str) -> None:
         f"Prior: {name} leads by evidence, which averages over spreads, but white and Fine with "
         "“evidence, spread 0.1”."
     )
-    level = [("evidence", "Fine"), ("evidence", "Coarse"), ("evidence, spread 0.1", "Fine")] * 1
+    level = [("evidence", "Fine"), ("evidence", "Coarse"), ("evidence, spread 0.1", "Fine")]
     level += [("evidence, spread 0.1", "Fine")]
     said = path_of(STAYING, priors=level, n=2).sentences[-1]
-    assert "Fine and Coarse leads whatever" in said
+    assert "Fine and Coarse lead whatever" in said

@@ -44,12 +44,11 @@ class Path:
     @cached_property
     def marks(self) -> pl.DataFrame:
         """What criteria charge for a parameter, and who leads at that price."""
-        first = self.leaders.filter(pl.col("axis") == tables.KAPPA)
-        lead = [
-            None if price > self.max_kappa else first.filter(pl.col("from_value") <= price)[-1]
+        lead = tables.leading(self.shares, tables.KAPPA)
+        names = [
+            " and ".join(lead[price, tables.KAPPA]) if price <= self.max_kappa else None
             for price in self.prices["kappa"]
         ]
-        names = [None if row is None else row["model"][0] for row in lead]
         return self.prices.with_columns(pl.Series("model", names, dtype=pl.String))
 
     @property

@@ -142,6 +142,15 @@ def shares(
     return pl.DataFrame(rows, schema=SHARES, orient="row")
 
 
+def leading(table: pl.DataFrame, axis: str) -> dict[tuple[float | None, str], list[str]]:
+    """The models with most learners, several where they are level, by value and criterion."""
+    keys = ["value", "criterion"]
+    mine = table.filter(pl.col("axis") == axis)
+    mine = mine.filter(pl.col("learners") == pl.col("learners").max().over(keys))
+    groups = mine.group_by(keys, maintain_order=True)
+    return {(key[0], str(key[1])): frame["model"].to_list() for key, frame in groups}  # type: ignore[misc]
+
+
 def runs(counts: Counts) -> list[tuple[int, int, list[int]]]:
     """First place, last place and leading models of every stretch of an axis that somebody leads.
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from howlearn.criteria import Penalized
 from howlearn.sensitivity.priors import AVERAGED
-from howlearn.sensitivity.tables import KAPPA
+from howlearn.sensitivity.tables import KAPPA, leading
 
 if TYPE_CHECKING:
     from howlearn.sensitivity.result import Path
@@ -65,13 +65,15 @@ def prices_meaning(found: Path) -> str:
     inside = [row for row in rows if row["model"] is not None]
     said = _listed(texts)
     said = said[0].upper() + said[1:]
-    leading = [*dict.fromkeys(row["model"] for row in inside)]
+    lead = leading(found.shares, KAPPA)
+    at_each = [lead[row["kappa"], KAPPA] for row in inside]
+    everywhere = [name for name in found.models if all(name in names for names in at_each)]
     if len(inside) < 2:
         return f"{said}."
     low, high = inside[0]["kappa"], inside[-1]["kappa"]
     moving = _moving(found, low, high)
-    if len(leading) == 1:
-        said += f": {leading[0]} leads at all of these prices"
+    if everywhere:
+        said += f": {_leads(everywhere)} at all of these prices"
     else:
         who = _listed([f"{row['model']} at {row['kappa']:.3g}" for row in inside])
         said += (
@@ -120,13 +122,15 @@ def prior(found: Path) -> str:
     if not rows:
         return "Prior: no candidate has learning rates that can be integrated out."
     by = {row["criterion"]: row["model"] for row in rows}
-    lead = _leading(found)
+    lead = leading(found.shares, "prior")
     usual = by[AVERAGED]
-    other = {prior: model for prior, model in by.items() if not lead[AVERAGED] & lead[prior]}
+    level = set(lead[None, AVERAGED])
+    other = {prior: model for prior, model in by.items() if not level & set(lead[None, prior])}
     if not other:
         rest = [name for name in by if name in found.criteria and name != AVERAGED]
         with_it = f", {_listed(rest)} included" if rest else ""
-        return f"Prior: {usual} leads whatever is assumed about learning rates{with_it}."
+        who = _leads(lead[None, AVERAGED])
+        return f"Prior: {who} whatever is assumed about learning rates{with_it}."
     grouped: dict[str, list[str]] = {}
     for prior_text, model in other.items():
         grouped.setdefault(model, []).append(f"“{prior_text}”")
@@ -138,16 +142,17 @@ def prior(found: Path) -> str:
     )
 
 
+def _leads(names: list[str]) -> str:
+    """Who leads.
+
+    >>> _leads(["ByShape"]), _leads(["ByShape", "OneForAll"])
+    ('ByShape leads', 'ByShape and OneForAll lead')
+    """
+    return f"{_listed(names)} {'leads' if len(names) == 1 else 'lead'}"
+
+
 def _of(found: Path, axis: str) -> list[dict]:
     return found.leaders.filter(pl.col("axis") == axis).to_dicts()
-
-
-def _leading(found: Path) -> dict[str, set[str]]:
-    """The leading models, several where they are level, by prior."""
-    most = pl.col("learners") == pl.col("learners").max().over("criterion")
-    frame = found.shares.filter(pl.col("axis") == "prior").filter(most)
-    groups = frame.group_by("criterion", maintain_order=True)
-    return {str(key[0]): set(mine["model"]) for key, mine in groups}
 
 
 def _moving(found: Path, low: float, high: float) -> int:
