@@ -82,6 +82,7 @@ def test_a_run_goes_on_where_it_was_stopped(
         (["--criterion", "aic"], "criterion aic is named twice"),
         (["--model", "Nothing"], "no model 'Nothing'"),
         (["--task", "six-five"], "there is no task 'six-five'"),
+        (["--add-model", "exp4(ByShape[eta=0.7], ByPattern)"], "0.7"),
         (["--max-rate", "30"], "at most at 20, not at 30"),
     ],
 )

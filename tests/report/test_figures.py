@@ -219,7 +219,7 @@ def test_errors_mark_settings_and_prices():
 
 def test_a_path_marks_prices_bounds_and_priors():
     found = words(save.to_svg(path_of(SIX)))
-    assert {"aic: 1", "bic: 3.1", "0.5", "20", "population", *CRITERIA} <= set(found)
+    assert {"0.25", "7", "aic: 1", "bic: 3.1", "0.5", "20", "population", *CRITERIA} <= set(found)
 
 
 def test_missing_numbers_are_gaps():

@@ -14,7 +14,7 @@ from howlearn.errors import HowlearnError
 from howlearn.evidence.rates import log_rates
 from howlearn.models.adjustment import Adjusted
 from howlearn.rules import Exp3, GradientBandit
-from howlearn.sensitivity.bounds import with_bound
+from howlearn.sensitivity.bounds import has_bound, with_bound
 from howlearn.sensitivity.priors import AVERAGED, EVEN, spread_text, under_priors
 from howlearn.sensitivity.work import Work, usual
 from oracle import log_likelihood
@@ -160,9 +160,17 @@ def test_bounds_of_models() -> None:
     assert isinstance(moved, Adjusted)
     assert moved.base.rules.max_rate == 5.0  # type: ignore[union-attr]
     assert moved.name == "m+lapse"
+    mixture = hl.Exp4([hl.PartitionModel("m", two.partition), hl.Coin()])
+    moved = with_bound(mixture, 5.0)
+    assert moved.experts[0].model.rules.max_rate == 5.0
+    assert moved.experts[1] == mixture.experts[1]
+    assert (moved.name, moved.max_rate) == (mixture.name, mixture.max_rate)
+    assert with_bound(mixture, 1.0) is mixture
+    assert has_bound(mixture)
     q = hl.PartitionModel("q", two.partition, hl.QLearning(), rates="shared")
     for model in (hl.Coin(), hl.QLearning(), q):
         assert with_bound(model, 5.0) is model
+        assert not has_bound(model)
 
 
 def test_models_without_a_bound_keep_their_fits(found) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -85,7 +86,11 @@ def _along_prices(mine: pl.DataFrame, marks: pl.DataFrame, fill: alt.Fill) -> An
     most = float(mine["value"].max() or 1.0)  # type: ignore[arg-type]
     scale = Scale("symlog", 0, most, WIDTH, BENT)
     ticks = [tick for tick in TICKS if tick <= most]
-    axis = alt.Axis(values=ticks, format="~f", labelFlush=False, grid=False)
+    texts = (
+        f"{json.dumps([f'{tick:g}' for tick in ticks])}[indexof({json.dumps(ticks)}, datum.value)]"
+    )
+    # Vega would round them as it pleases on such a scale.
+    axis = alt.Axis(values=ticks, labelExpr=texts, labelFlush=False, grid=False)
     bent = alt.Scale(type="symlog", constant=BENT, domain=[0, most], nice=False)
     x = alt.X("value:Q", title="price of a parameter, κ, in nats", axis=axis, scale=bent)
     # The shares are steps: they stay until somebody's selection changes.

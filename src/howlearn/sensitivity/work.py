@@ -107,8 +107,12 @@ class Work:
         study = self.study
         if not len(study):
             raise HowlearnError("there is no learner")
-        check_study(study, self.models)
-        check_stops(study, self.models, self.truncations)
+        for models in (
+            self.models,
+            *([with_bound(m, b) for m in self.models] for b in self.bounds),
+        ):
+            check_study(study, models)
+            check_stops(study, models, self.truncations)
         if np.any(study.n_scored == 0):
             nobody = study.learners[int(np.argmin(study.n_scored))]
             raise HowlearnError(
