@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from howlearn.rule import Parameter
     from howlearn.rules import Exp3, Exp3IX, GradientBandit
     from howlearn.selection import Selection, select
+    from howlearn.sensitivity import Path, path
     from howlearn.simulation import Range, simulate
     from howlearn.study import Study, Trials
     from howlearn.task import Task
@@ -122,6 +123,7 @@ _HOMES = {
     "howlearn.reading": ("read",),
     "howlearn.rules": ("Exp3", "Exp3IX", "GradientBandit"),
     "howlearn.selection": ("Selection", "select"),
+    "howlearn.sensitivity": ("Path", "path"),
     "howlearn.simulation": ("Range", "simulate"),
     "howlearn.study": ("Study", "Trials"),
     "howlearn.task": ("Task",),
@@ -160,6 +162,7 @@ __all__ = [
     "Parameter",
     "Partition",
     "PartitionModel",
+    "Path",
     "Penalized",
     "Plan",
     "Population",
@@ -186,6 +189,7 @@ __all__ = [
     "fit",
     "leaders",
     "log_softmax",
+    "path",
     "plan",
     "read",
     "recover",

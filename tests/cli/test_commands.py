@@ -13,7 +13,14 @@ from running import Run
 
 
 @pytest.mark.parametrize(
-    "words", [["--help"], ["select", "--help"], ["discover", "--help"], ["simulate", "-h"]]
+    "words",
+    [
+        ["--help"],
+        ["select", "--help"],
+        ["discover", "--help"],
+        ["path", "--help"],
+        ["simulate", "-h"],
+    ],
 )
 def test_help_loads_nothing_heavy(words: list[str]) -> None:
     code = (

@@ -106,8 +106,28 @@ def groups_of(models, groups=("patient", "control")):
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
+def path_of(models):
+    rows = [
+        (axis, value, criterion, model, 1 / len(models))
+        for axis, value, criterion in (
+            *(("kappa", k, "kappa") for k in (0.0, 1.0, 10.0)),
+            *(("max_rate", b, c) for b in (0.5, 20.0) for c in CRITERIA),
+            *(("prior", None, p) for p in ("evidence", "population")),
+        )
+        for model in models
+    ]
+    schema = {"axis": pl.String, "value": pl.Float64, "criterion": pl.String}
+    schema |= {"model": pl.String, "share": pl.Float64}
+    frame = pl.DataFrame(rows, schema=schema, orient="row")
+    marks = pl.DataFrame(
+        {"criterion": ["aic", "bic"], "kappa": [1.0, 3.1], "lowest": [1.0, 2], "highest": [1.0, 4]}
+    )
+    return figures.path(frame, marks, models)
+
+
 CHARTS = {
     "groups": ("Do the groups", lambda m: figures.group_shares(groups_of(m), m)),
+    "path": ("Does the leading model depend", path_of),
     "errors": ("Which c makes", error_curves),
     "split": ("Which split makes", lambda m: error_curves(m, (0.2, 0.5), "holdout")),
     "confusion": ("Which model", lambda m: figures.confusion(confusion_of(m), m)),
@@ -176,6 +196,7 @@ EMPTY = {
     ),
     "trials learners criterion half_width": figures.share_intervals,
     "selected_model share": lambda frame: figures.shares(frame, SIX),
+    "axis value criterion model share": lambda frame: figures.path(frame, frame, SIX),
 }
 
 
@@ -202,6 +223,11 @@ def test_errors_mark_settings_and_prices():
     assert {"0.01", "0.39", "κ ="} <= set(found)
     found = words(save.to_svg(error_curves(SIX, (0.2, 0.5), "holdout")))
     assert not any("AIC" in text for text in found)
+
+
+def test_a_path_marks_prices_bounds_and_priors():
+    found = words(save.to_svg(path_of(SIX)))
+    assert {"0.25", "7", "aic: 1", "bic: 3.1", "0.5", "20", "population", *CRITERIA} <= set(found)
 
 
 def test_missing_numbers_are_gaps():

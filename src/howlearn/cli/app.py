@@ -16,6 +16,7 @@ from howlearn.cli.compare import compare
 from howlearn.cli.demo import demo
 from howlearn.cli.discover import discover
 from howlearn.cli.models import models
+from howlearn.cli.path import path
 from howlearn.cli.plan import plan
 from howlearn.cli.recover import recover
 from howlearn.cli.reproduce import reproduce
@@ -39,6 +40,7 @@ COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
         select,
         discover,
         compare,
+        path,
         calibrate,
         recover,
         plan,

@@ -14,7 +14,14 @@ from howlearn.evidence.curves import on_grid
 from howlearn.evidence.em import log_shares
 from howlearn.evidence.hierarchy import log_sum
 from howlearn.evidence.other import log_evidence_other
-from howlearn.evidence.population import Learned, Rates, evidence_of, learn, learn_from_others
+from howlearn.evidence.population import (
+    RESAMPLES,
+    Learned,
+    Rates,
+    evidence_of,
+    learn,
+    learn_from_others,
+)
 from howlearn.evidence.rates import Floats, log_rates
 from howlearn.fitting.fits import Fits
 from howlearn.fitting.run import fit
@@ -84,8 +91,13 @@ class Population(Criterion):
         fits: Fits | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
+        thorough: bool = True,
     ) -> Population:
-        """A criterion that knows the population of this study, and can judge any learner."""
+        """A criterion that knows the population of this study, and can judge any learner.
+
+        Unless it is ``thorough``, it selects the same but knows neither the intervals of the shares
+        nor whether every model should have rates of its own, which takes most of the time.
+        """
         if self.learned is not None:
             return self
         if len(study) < 2:
@@ -96,7 +108,7 @@ class Population(Criterion):
         options = {"per_model": self.per_model, "independent": self.independent}
         found = learn(
             study, models, _fixed(models, fits, threads), threads=threads, progress=progress,
-            **options,
+            compare=thorough, resamples=RESAMPLES if thorough else 0, **options,
         )  # fmt: skip
         if self.leave_one_out:
             fixed = _fixed(models, fits, threads)

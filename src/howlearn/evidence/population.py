@@ -88,13 +88,15 @@ def learn(
     per_model: bool = False,
     independent: bool = False,
     other: bool = True,
+    compare: bool = True,
     resamples: int = RESAMPLES,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Learned:
     """Shares and rates from all learners; the rates' distribution from at most ``SAMPLE``.
 
-    ``other`` says whether partitions that are not listed are looked at.
+    ``other`` says whether partitions that are not listed are looked at, ``compare`` whether shared
+    rates are compared with rates of its own for every model.
     """
     who = np.arange(len(study))
     if len(study) > SAMPLE:
@@ -111,7 +113,7 @@ def learn(
         found, known = _cleaned(sample, beyond, shared, known, found, independent, threads)
     answers = {False: (shared, found)}
     gain = price = 0.0
-    if len(separate) > len(shared):
+    if len(separate) > len(shared) and (compare or per_model):
         apart = estimate(separate, known, independent=independent)
         gain = apart.objective - found.objective
         each = 2 if independent else 3

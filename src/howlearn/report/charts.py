@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from howlearn.comparison import Comparison
     from howlearn.discovery import Discovery
     from howlearn.report.style import Chart
+    from howlearn.sensitivity import Path as Along
     from howlearn.verification import Verification
 
 
@@ -95,6 +96,11 @@ def of_discovery(result: Discovery, models: Sequence[PartitionModel]) -> dict[st
             result.exact,
         )
     }
+
+
+def of_path(result: Along) -> dict[str, Chart]:
+    """Shares along the price of a parameter, the largest rate and the prior, in one chart."""
+    return {"path": figures.path(result.shares, result.marks, result.models)}
 
 
 def of_verification(result: Verification) -> dict[str, Chart]:

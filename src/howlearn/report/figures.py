@@ -14,6 +14,7 @@ from howlearn.report.coclassification import coclassification
 from howlearn.report.confusions import confusion
 from howlearn.report.errors import error_curves
 from howlearn.report.groups import group_shares
+from howlearn.report.paths import path
 from howlearn.report.plans import plan, share_intervals
 from howlearn.report.strategies import average_weights, learners_weights
 from howlearn.report.style import CONFIG, Chart
@@ -29,6 +30,7 @@ __all__ = [
     "error_curves",
     "group_shares",
     "learners_weights",
+    "path",
     "plan",
     "recovery",
     "share_intervals",

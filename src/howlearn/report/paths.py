@@ -1,0 +1,176 @@
+"""Shares of the selected models along the price of a parameter, the largest rate, the prior."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from howlearn.report.scale import Scale, flag_rows
+from howlearn.report.style import (
+    GREY,
+    INK,
+    Chart,
+    colours,
+    data,
+    finished,
+    in_order,
+    labels,
+    nothing,
+    text_width,
+)
+
+QUESTION = "Does the leading model depend on price, bound or prior?"
+WIDTH, HEIGHT, BAR, ROW = 560, 200, 26, 14
+TICKS = (0, 0.25, 0.5, 1, 2, 3, 5, 7, 10, 20, 50, 100)
+BENT = 1.0  # nats; below it prices are spread about evenly, beyond it by their logarithm
+
+
+def path(frame: pl.DataFrame, marks: pl.DataFrame, models: Sequence[str]) -> Chart:
+    """Stacked shares: areas along the price, bars at every largest rate and for every prior.
+
+    ``frame`` has axis, value, criterion, model, share; ``marks`` a criterion's kappa with its
+    lowest and highest one over learners.
+    """
+    frame = frame.drop_nulls("share")
+    if frame.is_empty():
+        return nothing(QUESTION)
+    names = in_order(models, frame["model"])
+    written, colour = labels(names), colours(names)
+    pieces = _pieces(frame, names).with_columns(
+        label=pl.col("model").replace_strict(written, return_dtype=pl.String)
+    )
+    fill = alt.Fill(
+        "label:N",
+        scale=alt.Scale(domain=[*written.values()], range=[*colour.values()]),
+        legend=alt.Legend(title="selected model", symbolType="square", columns=1),
+    )
+    panels = [
+        draw(pieces.filter(pl.col("axis") == axis), fill)
+        for axis, draw in (
+            ("kappa", lambda mine, fill: _along_prices(mine, marks, fill)),
+            ("max_rate", _by_bound),
+            ("prior", _by_prior),
+        )
+        if axis in set(frame["axis"])
+    ]
+    chart = alt.vconcat(*panels, spacing=28).resolve_scale(fill="shared")
+    note = (
+        "Shares of the learners for whom each model is selected. Dashed: what criteria charge, at "
+        "the learners' median n; grey: its range over learners."
+    )
+    return finished(chart, QUESTION, note, WIDTH + 140)
+
+
+def _pieces(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Where each model's piece begins and ends, the first candidate on top."""
+    place = {name: k for k, name in enumerate(names)}
+    keys = ["axis", "criterion", "value"]
+    order = pl.col("model").replace_strict(place, return_dtype=pl.Int64)
+    frame = frame.with_columns(pl.col("model").cast(pl.String)).sort(order, maintain_order=True)
+    above = pl.col("share").cum_sum().over(keys)
+    return frame.with_columns(high=1 - (above - pl.col("share")), low=1 - above).with_columns(
+        pl.col("low").clip(0, 1), pl.col("high").clip(0, 1)
+    )
+
+
+def _share(field: str, title: str | None = "learners") -> alt.Y:
+    axis = alt.Axis(format=".0%", domain=False, ticks=False, tickCount=4)
+    return alt.Y(field, title=title, axis=axis, scale=alt.Scale(domain=[0, 1]))
+
+
+def _along_prices(mine: pl.DataFrame, marks: pl.DataFrame, fill: alt.Fill) -> Any:
+    most = float(mine["value"].max() or 1.0)  # type: ignore[arg-type]
+    scale = Scale("symlog", 0, most, WIDTH, BENT)
+    ticks = [tick for tick in TICKS if tick <= most]
+    texts = (
+        f"{json.dumps([f'{tick:g}' for tick in ticks])}[indexof({json.dumps(ticks)}, datum.value)]"
+    )
+    # Vega would round them as it pleases on such a scale.
+    axis = alt.Axis(values=ticks, labelExpr=texts, labelFlush=False, grid=False)
+    bent = alt.Scale(type="symlog", constant=BENT, domain=[0, most], nice=False)
+    x = alt.X("value:Q", title="price of a parameter, κ, in nats", axis=axis, scale=bent)
+    # The shares are steps: they stay until somebody's selection changes.
+    area = alt.Chart(data(mine)).mark_area(interpolate="step-after", fillOpacity=0.9)
+    layers = [area.encode(x, _share("low:Q"), fill, y2="high:Q")]
+    flags = _flags(marks.filter(pl.col("kappa") <= most), scale)
+    title = alt.TitleParams("Along the price of a parameter", fontSize=12)
+    if len(flags):
+        up = alt.Scale(domain=[0, 1])
+        base = alt.Chart(data(flags))
+        right = alt.X("kappa:Q", scale=bent)
+        pole = base.mark_rule(color=INK, strokeDash=[3, 2])
+        text = base.mark_text(align="left", baseline="middle", dx=4, fontSize=11, color=INK)
+        span = base.mark_rule(color=GREY, strokeWidth=3, strokeOpacity=0.6)
+        layers += [
+            pole.encode(right, alt.Y("foot:Q", scale=up), y2="top:Q"),
+            span.encode(alt.X("lowest:Q", scale=bent), alt.Y("at:Q", scale=up), x2="highest:Q"),
+            text.encode(right, alt.Y("text_at:Q", scale=up), alt.Text("text:N")),
+        ]
+    return alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=title)
+
+
+def _flags(marks: pl.DataFrame, scale: Scale) -> pl.DataFrame:
+    """A pole at every criterion's price, a flag with its name, and the range over learners."""
+    rows = []
+    for row in marks.sort("kappa", maintain_order=True).to_dicts():
+        low, high = (min(max(row[end], scale.low), scale.high) for end in ("lowest", "highest"))
+        text = f"{row['criterion']}: {row['kappa']:.2g}"
+        rows.append({"kappa": row["kappa"], "lowest": low, "highest": high, "text": text})
+    levels = flag_rows(
+        [scale.pixel(row["kappa"]) for row in rows], [text_width(row["text"]) for row in rows]
+    )
+    for row, level in zip(rows, levels, strict=True):
+        top = 1 + (18 + ROW * level) / HEIGHT
+        row |= {"foot": 0.0, "top": top, "text_at": top - 6 / HEIGHT, "at": 1 + 3 / HEIGHT}
+    return pl.DataFrame(rows)
+
+
+def _bars(mine: pl.DataFrame, x: alt.X, fill: alt.Fill, title: str | None = "learners") -> Any:
+    bar = alt.Chart(data(mine)).mark_bar(stroke="white", strokeWidth=0.7)
+    return bar.encode(x, _share("low:Q", title), fill, y2="high:Q")
+
+
+def _by_bound(mine: pl.DataFrame, fill: alt.Fill) -> Any:
+    """A group of bars for every criterion, a bar for every largest rate."""
+    criteria = mine["criterion"].unique(maintain_order=True).to_list()
+    bounds = [f"{value:g}" for value in mine["value"].unique().sort()]
+    mine = mine.with_columns(bound=pl.col("value").map_elements("{:g}".format, pl.String))
+    written: Mapping[str, str] = labels(criteria)
+    x = alt.X("bound:N", sort=bounds, title=None, axis=alt.Axis(labelAngle=0, ticks=False))
+    groups = []
+    for k, criterion in enumerate(criteria):
+        bars = _bars(
+            mine.filter(pl.col("criterion") == criterion), x, fill, None if k else "learners"
+        )
+        title = alt.TitleParams(written[criterion], fontSize=11, fontWeight="normal", offset=4)
+        width = max(20 * len(bounds), text_width(written[criterion]))
+        groups.append(bars.properties(width=width, height=HEIGHT * 0.7, title=title))
+    heading = alt.TitleParams("By the largest learning rate", fontSize=12)
+    return alt.concat(*groups, columns=5, spacing=16, title=heading)
+
+
+def _by_prior(mine: pl.DataFrame, fill: alt.Fill) -> Any:
+    """A bar for every prior, lying, since their names are long."""
+    priors = mine["criterion"].unique(maintain_order=True).to_list()
+    written = labels(priors)
+    mine = mine.with_columns(
+        prior=pl.col("criterion").replace_strict(written, return_dtype=pl.String),
+        start=1 - pl.col("high"),
+        end=1 - pl.col("low"),
+    )
+    y = alt.Y(
+        "prior:N",
+        sort=[*written.values()],
+        title=None,
+        axis=alt.Axis(ticks=False, domain=False),
+    )
+    axis = alt.Axis(format=".0%", domain=False, ticks=False, tickCount=4, labelFlush=False)
+    across = alt.X("start:Q", title="learners", axis=axis, scale=alt.Scale(domain=[0, 1]))
+    bar = alt.Chart(data(mine)).mark_bar(stroke="white", strokeWidth=0.7)
+    chart = bar.encode(across, y, fill, x2="end:Q")
+    heading = alt.TitleParams("By what is assumed about learning rates", fontSize=12)
+    return chart.properties(width=WIDTH - 160, height=BAR * len(priors), title=heading)

@@ -1,0 +1,49 @@
+"""The evidence of one learner alone, by what is assumed about learning rates beforehand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from howlearn.criteria import Evidence
+from howlearn.criteria.evidence import unintegrated
+from howlearn.evidence.alone import SPREADS, log_evidence_alone, log_evidence_even
+from howlearn.evidence.curves import in_blocks, on_grid, plan_of
+from howlearn.evidence.hierarchy import groups_of, log_sum
+from howlearn.evidence.rates import Floats
+from howlearn.fitting.fits import Fits
+from howlearn.fitting.run import Progress
+from howlearn.models import PartitionModel
+
+AVERAGED = repr(Evidence())
+EVEN = "evidence, cells independent"
+BLOCK = 500  # learners whose curves are held at once
+
+
+def spread_text(spread: float) -> str:
+    """What the tables call a prior with this spread of cells."""
+    return f"evidence, spread {spread:g}"
+
+
+def under_priors(
+    fits: Fits, threads: int | None = None, progress: Progress | None = None
+) -> dict[str, Floats]:
+    """Log evidence [learner, model] by prior: the spreads averaged and one by one, no learner rate.
+
+    In all of them log rates are even between the smallest and the largest one: a learner's own
+    rate, around which cells have a spread, or without it every cell's rate.
+    """
+    study, models = fits.study, fits.models
+    fixed = unintegrated(fits, models)
+    texts = [*map(spread_text, SPREADS), EVEN]
+    found = {text: fixed.copy() for text in texts}
+    chosen = [(k, m) for k, m in enumerate(models) if isinstance(m, PartitionModel) and on_grid(m)]
+    columns, parts = [k for k, _ in chosen], [m for _, m in chosen]
+    for mine, curves in in_blocks(study, plan_of(models, study), BLOCK, threads):
+        for group in groups_of(parts, columns, curves, per_model=False):
+            for text, spread in zip(texts, SPREADS, strict=False):
+                found[text][mine, group.columns] = log_evidence_alone(group, (spread,))
+            found[EVEN][mine, group.columns] = log_evidence_even(group)
+        if progress:
+            progress(mine.stop, len(study))
+    each = np.stack([found[text] for text in texts[:-1]], axis=-1)
+    return {AVERAGED: log_sum(each) - np.log(len(SPREADS)), **found}

@@ -1,0 +1,198 @@
+"""Selections along the axes as tidy tables, and who leads where."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from howlearn.criteria.criterion import PerParameter
+from howlearn.sensitivity.prices import Intervals
+from howlearn.study import Study
+
+KAPPA = "kappa"  # the axis of prices, and what the tables call its criterion
+STEP = 0.05  # nats between two rows of the shares along the price
+LEARNERS = {
+    "axis": pl.String,
+    "value": pl.Float64,
+    "criterion": pl.String,
+    "from_kappa": pl.Float64,
+    "to_kappa": pl.Float64,
+    "model": pl.String,
+}
+SHARES = {
+    "axis": pl.String,
+    "value": pl.Float64,
+    "criterion": pl.String,
+    "model": pl.String,
+    "learners": pl.Int64,
+    "share": pl.Float64,
+}
+LEADERS = {
+    "axis": pl.String,
+    "criterion": pl.String,
+    "from_value": pl.Float64,
+    "to_value": pl.Float64,
+    "model": pl.String,
+    "lowest_share": pl.Float64,
+    "highest_share": pl.Float64,
+}
+
+Flags = NDArray[np.bool_]
+Counts = NDArray[np.int64]  # [place, model]
+
+
+def priced(study: Study, found: Intervals, names: Sequence[str]) -> pl.DataFrame:
+    """One row per learner and interval of prices."""
+    frame = pl.DataFrame(
+        {
+            "axis": pl.repeat(KAPPA, len(found.model), dtype=pl.String, eager=True),
+            "value": pl.repeat(None, len(found.model), dtype=pl.Float64, eager=True),
+            "criterion": pl.repeat(KAPPA, len(found.model), dtype=pl.String, eager=True),
+            "from_kappa": found.start,
+            "to_kappa": found.stop,
+            "model": pl.Series([*names], dtype=pl.String).gather(found.model),
+        },
+        schema=LEARNERS,
+    )
+    return labels(study)[found.learner].hstack(frame.get_columns())
+
+
+def selected(
+    study: Study, axis: str, value: float | None, chosen: Mapping[str, Sequence[str]]
+) -> pl.DataFrame:
+    """One row per learner and criterion at one place of an axis."""
+    frames = []
+    for criterion, models in chosen.items():
+        fixed = {"axis": axis, "value": value, "criterion": criterion}
+        fixed |= {"from_kappa": None, "to_kappa": None}
+        frame = pl.DataFrame({"model": [*models]}, schema={"model": pl.String})
+        frame = frame.with_columns(pl.lit(v, LEARNERS[k]).alias(k) for k, v in fixed.items())
+        frames.append(labels(study).hstack(frame.select(*LEARNERS).get_columns()))
+    return pl.concat(frames)
+
+
+def labels(study: Study) -> pl.DataFrame:
+    """The columns that open a table; one with the name of a result is called ``input_NAME``."""
+    frame = study.labels
+    return frame.rename({c: f"input_{c}" for c in frame.columns if c in LEARNERS})
+
+
+def prices(criteria: Sequence[PerParameter], n_scored: NDArray[np.int64]) -> pl.DataFrame:
+    """The price of every criterion at the learners' median n, and its range over learners."""
+    n = n_scored.astype(float)
+    rows = []
+    for criterion in criteria:
+        own = criterion.price(n)
+        middle = float(criterion.price(np.array([np.median(n)]))[0])
+        rows.append((repr(criterion), middle, float(own.min()), float(own.max())))
+    schema = {"criterion": pl.String}
+    schema |= dict.fromkeys(("kappa", "lowest", "highest"), pl.Float64)
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def in_order(learners: pl.DataFrame, models: Sequence[str]) -> list[str]:
+    """The candidates, then what else was selected."""
+    return [*dict.fromkeys([*models, *learners["model"].unique(maintain_order=True)])]
+
+
+def corners(learners: pl.DataFrame, models: Sequence[str]) -> tuple[NDArray[np.float64], Counts]:
+    """All prices at which a learner's selection changes, and how many have each model from there.
+
+    Exact: the numbers stay the same up to the next price.
+    """
+    mine = learners.filter(pl.col("axis") == KAPPA)
+    place = mine["model"].replace_strict([*models], [*range(len(models))]).to_numpy()
+    start, stop = mine["from_kappa"].to_numpy(), mine["to_kappa"].to_numpy()
+    at, begins = np.unique(start, return_inverse=True)
+    change = np.zeros((len(at), len(models)), np.int64)
+    np.add.at(change, (begins, place), 1)
+    inner = stop < stop.max(initial=0.0)  # the last interval of a learner has no end
+    np.add.at(change, (np.searchsorted(at, stop[inner]), place[inner]), -1)
+    return at, np.cumsum(change, axis=0)
+
+
+def counts_at(at: NDArray[np.float64], counts: Counts, values: Sequence[float]) -> Counts:
+    """The numbers of learners at some prices."""
+    return counts[np.searchsorted(at, np.asarray(values, float), side="right") - 1]
+
+
+def shares(
+    learners: pl.DataFrame, models: Sequence[str], marks: Sequence[float], most: float, n: int
+) -> pl.DataFrame:
+    """How many learners each model is selected for: along prices, bounds and priors."""
+    names = in_order(learners, models)
+    steps = int(np.ceil(most / STEP - 1e-9))
+    grid = {round(k * STEP, 10) for k in range(steps)} | {most} | {m for m in marks if m <= most}
+    values = sorted(grid)
+    along = counts_at(*corners(learners, names), values)
+    rows: list[tuple[Any, ...]] = [
+        (KAPPA, value, KAPPA, name, int(count), float(count / n))
+        for value, mine in zip(values, along, strict=True)
+        for name, count in zip(names, mine, strict=True)
+    ]
+    keys = ["axis", "value", "criterion"]
+    rest = learners.filter(pl.col("axis") != KAPPA)
+    for key, frame in rest.group_by(keys, maintain_order=True):
+        found = dict(frame["model"].value_counts().iter_rows())
+        rows += [(*key, name, found.get(name, 0), found.get(name, 0) / n) for name in names]
+    return pl.DataFrame(rows, schema=SHARES, orient="row")
+
+
+def leading(table: pl.DataFrame, axis: str) -> dict[tuple[float | None, str], list[str]]:
+    """The models with most learners, several where they are level, by value and criterion."""
+    keys = ["value", "criterion"]
+    mine = table.filter(pl.col("axis") == axis)
+    mine = mine.filter(pl.col("learners") == pl.col("learners").max().over(keys))
+    groups = mine.group_by(keys, maintain_order=True)
+    return {(key[0], str(key[1])): frame["model"].to_list() for key, frame in groups}  # type: ignore[misc]
+
+
+def runs(counts: Counts) -> list[tuple[int, int, list[int]]]:
+    """First place, last place and leading models of every stretch of an axis that somebody leads.
+
+    As few stretches as can be: who is level with the others leads on, and where several lead
+    together, it is whoever leads in the end.
+
+    >>> runs(np.array([[2, 2, 0], [3, 1, 0], [2, 2, 0], [0, 4, 0]]))
+    [(0, 2, [0]), (3, 3, [1])]
+    """
+    lead: Flags = counts == counts.max(axis=1, keepdims=True)
+    new = np.flatnonzero(np.any(lead[1:] != lead[:-1], axis=1)) + 1
+    found, first, now = [], 0, lead[0]
+    for k in new.tolist():
+        if np.any(now & lead[k]):
+            now = now & lead[k]
+        else:
+            found.append((first, k - 1, np.flatnonzero(now).tolist()))
+            first, now = k, lead[k]
+    return [*found, (first, len(lead) - 1, np.flatnonzero(now).tolist())]
+
+
+def leaders(
+    learners: pl.DataFrame, table: pl.DataFrame, models: Sequence[str], most: float, n: int
+) -> pl.DataFrame:
+    """One row per stretch of an axis that one model leads; a row for every prior."""
+    names = in_order(learners, models)
+    rows: list[tuple[Any, ...]] = []
+
+    def row(key: tuple[str, str], ends: tuple[Any, Any], mine: Counts, who: list[int]) -> None:
+        share = mine[:, who[0]] / n
+        text = " and ".join(names[k] for k in who)
+        rows.append((*key, *ends, text, float(share.min()), float(share.max())))
+
+    at, counts = corners(learners, names)
+    for first, last, who in runs(counts):
+        end = float(at[last + 1]) if last + 1 < len(at) else most
+        row((KAPPA, KAPPA), (float(at[first]), end), counts[first : last + 1], who)
+    rest = table.filter(pl.col("axis") != KAPPA)
+    for key, frame in rest.group_by(["axis", "criterion"], maintain_order=True):
+        values = frame["value"].to_numpy()[:: len(names)]
+        mine = frame["learners"].to_numpy().reshape(-1, len(names))
+        for first, last, who in runs(mine):
+            ends = (None, None) if key[0] == "prior" else (values[first], values[last])
+            row((str(key[0]), str(key[1])), ends, mine[first : last + 1], who)
+    return pl.DataFrame(rows, schema=LEADERS, orient="row")
