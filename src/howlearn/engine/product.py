@@ -7,6 +7,7 @@ import numpy as np
 from howlearn.engine.layout import Floats
 
 ALONE = 2**18  # multiplications that OpenBLAS does on one core
+WIDTH = 48  # columns at once: the fewer, the more rows go with them
 
 
 def product(a: Floats, b: Floats) -> Floats:
@@ -16,7 +17,9 @@ def product(a: Floats, b: Floats) -> Floats:
     [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
     """
     out = np.empty((len(a), b.shape[1]))
-    rows = max(1, ALONE // b.size)
-    for first in range(0, len(a), rows):
-        np.matmul(a[first : first + rows], b, out=out[first : first + rows])
+    for left in range(0, b.shape[1], WIDTH):
+        part = np.ascontiguousarray(b[:, left : left + WIDTH])
+        rows = max(1, ALONE // part.size)
+        for first in range(0, len(a), rows):
+            out[first : first + rows, left : left + WIDTH] = a[first : first + rows] @ part
     return out

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from howlearn.evidence.hierarchy import Group, log_sum
-from howlearn.evidence.rates import Floats
-
-SPREADS = (0.1, 0.3, 0.7, 1.2)  # of the log rates of one learner's cells, equally probable
+from howlearn.evidence.rates import SPREADS, Floats
 
 
 def log_evidence_alone(group: Group) -> Floats:

@@ -26,6 +26,8 @@ from howlearn.engine.kernels.numeric import (
 
 TIE = 1e-9  # nats; a score must be larger by more than this to come before another
 NOTHING = -1e15  # the power of two that stands for a weight of 0
+HIGHEST = 700.0  # nats whose exponential is a float
+COLUMNS = 64  # summed side by side: their rows stay in the processor's own memory
 
 
 @njit(**FLAGS)
@@ -73,6 +75,157 @@ def sum_over(whole, wm, we, zm, ze, top):
     for a in range(n):
         ze[whole, a] = top[a] + exponent_of(zm[whole, a])
         zm[whole, a] = mantissa_of(zm[whole, a])
+
+
+@njit(**FLAGS)
+def over_alone(log_weight, alone, weight):
+    """Weights over those of the same contexts each in a cell alone, whose logs are ``alone``.
+
+    False where they are too large for floats.
+    """
+    n = log_weight.shape[1]
+    alone[0], weight[0] = 0.0, 0.0
+    last, top = 1, -np.inf
+    for c in range(1, len(log_weight)):
+        if c == 2 * last:
+            last = c
+        if c == last:
+            for a in range(n):
+                if not abs(log_weight[c, a]) < 1e300:
+                    return False
+        for a in range(n):
+            alone[c, a] = alone[c - last, a] + log_weight[last, a]
+            x = log_weight[c, a] - alone[c, a]
+            top = max(top, x)
+            weight[c, a] = exp(x)
+    return top <= HIGHEST
+
+
+@njit(**CACHED)
+def plain_totals(log_weight, every, alone, weight, z):
+    """As ``totals``, in plain floats: z[S, a], over the sum's part with each context alone.
+
+    That part is 1, so that what is too small for a float is nothing beside it. False where
+    something is too large.
+    """
+    if not over_alone(log_weight, alone, weight):
+        return False
+    whole, n = len(log_weight) - 1, log_weight.shape[1]
+    stop = whole if every else len(log_weight) // 2
+    z[0] = 1.0
+    for first in range(0, n, COLUMNS):
+        end = min(n, first + COLUMNS)
+        for s in range(1, stop):
+            add_up(s, weight[:, first:end], z[:, first:end])
+        add_up(whole, weight[:, first:end], z[:, first:end])
+    return bool(np.all(z[whole] < np.inf))
+
+
+@njit(**FLAGS)
+def add_up(whole, weight, z):
+    """Z(whole) from those of smaller sets, in plain floats."""
+    rest = rest_of(whole)
+    into = z[whole]
+    into[:] = weight[whole]
+    left = rest
+    while left > 0:
+        w, others = weight[whole - left], z[left]
+        for a in range(len(into)):
+            into[a] += w[a] * others[a]
+        left = (left - 1) & rest
+
+
+@njit(**FLAGS)
+def rest_of(whole):
+    """A set without its last element."""
+    last = 1
+    while 2 * last <= whole:
+        last *= 2
+    return whole - last
+
+
+@njit(**FLAGS)
+def best_product(whole, weight, top):
+    """top(whole) from those of smaller sets."""
+    rest = rest_of(whole)
+    into = top[whole]
+    into[:] = weight[whole]
+    left = rest
+    while left > 0:
+        w, others = weight[whole - left], top[left]
+        for a in range(len(into)):
+            into[a] = max(into[a], w[a] * others[a])
+        left = (left - 1) & rest
+
+
+@njit(**FLAGS)
+def tops(weight, top):
+    """top[S, a], the largest product of weights among all partitions of S."""
+    top[0] = 1.0
+    for first in range(0, weight.shape[1], COLUMNS):
+        end = min(weight.shape[1], first + COLUMNS)
+        for s in range(1, len(top)):
+            best_product(s, weight[:, first:end], top[:, first:end])
+
+
+@njit(fastmath={"contract", "reassoc"}, error_model="numpy", nogil=True)
+def bound(a, b, c):
+    """Σ a·b·c, in any order."""
+    total = 0.0
+    for i in range(len(a)):
+        total += a[i] * b[i] * c[i]
+    return total
+
+
+@njit(**CACHED)
+def best_of_sum(weight, factor, least, limit, score, cells):
+    """The partitions with the largest Σ_a factor[a]·Π weight[C, a], if larger than ``least``.
+
+    Cells are chosen one after the other. What the contexts that are left can add is at most, in
+    each column, the product of the best partition there: a choice is followed only while that might
+    beat the last of the best so far. False if ``limit`` choices were not enough.
+    """
+    n, depth = weight.shape[1], 0
+    n_contexts = cells.shape[1]
+    top = np.empty((len(weight) // 2, n))  # what is left never has the last context
+    tops(weight, top)
+    so_far = np.empty((n_contexts + 1, n))
+    so_far[0] = factor
+    of, left = np.zeros(n_contexts + 1, np.int64), np.zeros(n_contexts + 1, np.int64)
+    of[0] = len(weight) - 1
+    chosen = np.zeros(n_contexts, np.int32)
+    score[:], cells[:] = least, 0
+    tried = 0
+    while depth >= 0:
+        if left[depth] < 0:  # all choices were made
+            depth -= 1
+            continue
+        others, rest = left[depth], rest_of(of[depth])
+        c = of[depth] - others
+        left[depth] = (others - rest) & rest  # large cells first
+        if left[depth] == 0:
+            left[depth] = -1
+        tried += 1
+        if tried > limit:
+            return False
+        value = bound(so_far[depth], weight[c], top[others])
+        if not value > score[-1] * (1.0 + TIE):
+            continue
+        chosen[depth] = c
+        if others == 0:
+            i = len(score) - 1
+            while i > 0 and value > score[i - 1] * (1.0 + TIE):
+                score[i], cells[i] = score[i - 1], cells[i - 1]
+                i -= 1
+            score[i] = value
+            cells[i] = 0
+            cells[i, : depth + 1] = chosen[: depth + 1]
+            continue
+        depth += 1
+        of[depth], left[depth] = others, 0
+        for a in range(n):
+            so_far[depth, a] = so_far[depth - 1, a] * weight[c, a]
+    return True
 
 
 @njit(**CACHED)
