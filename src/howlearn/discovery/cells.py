@@ -61,12 +61,16 @@ class Cells:
     def averaged(self, kernel: Floats) -> Floats:
         """The log of the mean likelihood of the first learner, by kernel[rate, column]."""
         curves = self.curves[0]
-        if curves.shape[1] != len(kernel):
-            curves = product(curves, through_nodes(self.rule))
-        top = curves.max(axis=1, keepdims=True)
-        likely = np.exp(np.maximum(curves - top, np.log(NOTHING)))
+        smooth = curves.shape[1] != len(kernel)
+        likely = product(curves, through_nodes(self.rule)) if smooth else curves.copy()
+        top = likely.max(axis=1, keepdims=True)
+        likely -= top
+        np.maximum(likely, np.log(NOTHING), out=likely)
+        found = product(np.exp(likely, out=likely), kernel)
         with np.errstate(divide="ignore"):  # rates that are out of the question
-            return np.log(product(likely, kernel)) + top
+            np.log(found, out=found)
+        found += top
+        return found
 
 
 def fit_cells(study: Study, rule: Rule, cells: Sequence[tuple[int, ...]], needs: Needs) -> Cells:

@@ -20,8 +20,9 @@ from howlearn.engine.layout import Floats
 from howlearn.engine.product import product
 
 LARGEST = 14  # contexts; beyond it a step for every pair of sets takes minutes
-COLUMNS = 32  # summed side by side: their rows stay in the processor's own memory
-SMALLEST = -300.0  # of a log-probability
+COLUMNS = 32  # summed side by side, or more while ...
+MEMORY = 2**17  # ... so many weights stay in the processor's own memory
+SMALLEST = -300.0  # of logs whose exponentials are used: far smaller floats are slow
 TIE = 1e-9  # nats; of partitions this close the one with fewer cells comes first
 
 
@@ -71,16 +72,38 @@ class Plain:
 
     weight: Floats
     z: Floats
-    log_alone: Floats  # [column]: of all contexts
+    log_alone: Floats  # [column]: of all contexts, each alone
 
     @classmethod
     def of(cls, log_weight: Floats, every: bool = True) -> Plain | None:
-        """None where something is too large for a float. Without ``every`` some sums are empty."""
-        alone, weight, z = np.empty((3, *log_weight.shape))
-        given = np.ascontiguousarray(log_weight)
-        if not compiled.set_partitions().plain_totals(given, every, alone, weight, z):
+        """None where something is too large for a float. Without ``every`` some sums are empty.
+
+        Partitions have the weight 1 with each context alone, so that what is too small for a float
+        is nothing beside it.
+        """
+        n_sets, n = log_weight.shape
+        alone = np.zeros((n_sets, n))
+        for j in range(n_sets.bit_length() - 1):
+            np.add(alone[: 1 << j], log_weight[1 << j], out=alone[1 << j : 2 << j])
+        log_alone = alone[-1].copy()
+        if not np.isfinite(log_alone).all():
             return None
-        return cls(weight, z, alone[-1])
+        weight = np.subtract(log_weight, alone, out=alone)
+        np.maximum(weight, SMALLEST, out=weight)
+        z = np.empty_like(weight)
+        with np.errstate(over="ignore"):
+            np.exp(weight, out=weight)
+        sums = compiled.set_partitions().plain_totals
+        width = max(COLUMNS, MEMORY // n_sets)
+        if n <= width:
+            sums(weight, every, z)
+        else:
+            for first in range(0, n, width):
+                some = np.ascontiguousarray(weight[:, first : first + width])
+                part = np.empty_like(some)
+                sums(some, every, part)
+                z[:, first : first + width] = part
+        return cls(weight, z, log_alone) if np.isfinite(z[-1]).all() else None
 
     @property
     def log_total(self) -> Floats:

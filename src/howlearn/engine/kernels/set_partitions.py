@@ -26,8 +26,6 @@ from howlearn.engine.kernels.numeric import (
 
 TIE = 1e-9  # nats; a score must be larger by more than this to come before another
 NOTHING = -1e15  # the power of two that stands for a weight of 0
-HIGHEST = 700.0  # nats whose exponential is a float
-COLUMNS = 64  # summed side by side: their rows stay in the processor's own memory
 
 
 @njit(**FLAGS)
@@ -77,61 +75,34 @@ def sum_over(whole, wm, we, zm, ze, top):
         zm[whole, a] = mantissa_of(zm[whole, a])
 
 
-@njit(**FLAGS)
-def over_alone(log_weight, alone, weight):
-    """Weights over those of the same contexts each in a cell alone, whose logs are ``alone``.
-
-    False where they are too large for floats.
-    """
-    n = log_weight.shape[1]
-    alone[0], weight[0] = 0.0, 0.0
-    last, top = 1, -np.inf
-    for c in range(1, len(log_weight)):
-        if c == 2 * last:
-            last = c
-        if c == last:
-            for a in range(n):
-                if not abs(log_weight[c, a]) < 1e300:
-                    return False
-        for a in range(n):
-            alone[c, a] = alone[c - last, a] + log_weight[last, a]
-            x = log_weight[c, a] - alone[c, a]
-            top = max(top, x)
-            weight[c, a] = exp(x)
-    return top <= HIGHEST
-
-
 @njit(**CACHED)
-def plain_totals(log_weight, every, alone, weight, z):
-    """As ``totals``, in plain floats: z[S, a], over the sum's part with each context alone.
-
-    That part is 1, so that what is too small for a float is nothing beside it. False where
-    something is too large.
-    """
-    if not over_alone(log_weight, alone, weight):
-        return False
-    whole, n = len(log_weight) - 1, log_weight.shape[1]
-    stop = whole if every else len(log_weight) // 2
+def plain_totals(weight, every, z):
+    """As ``totals``, in plain floats: z[S, a] from the weights themselves."""
+    whole = len(weight) - 1
     z[0] = 1.0
-    for first in range(0, n, COLUMNS):
-        end = min(n, first + COLUMNS)
-        for s in range(1, stop):
-            add_up(s, weight[:, first:end], z[:, first:end])
-        add_up(whole, weight[:, first:end], z[:, first:end])
-    return bool(np.all(z[whole] < np.inf))
+    for s in range(1, whole if every else len(weight) // 2):
+        add_up(s, weight, z)
+    add_up(whole, weight, z)
 
 
 @njit(**FLAGS)
 def add_up(whole, weight, z):
-    """Z(whole) from those of smaller sets, in plain floats."""
+    """Z(whole) from those of smaller sets, in plain floats, two of them at a time."""
+    n = weight.shape[1]
     rest = rest_of(whole)
-    into = z[whole]
-    into[:] = weight[whole]
+    one = rest & -rest
+    rest -= one
+    for a in range(n):
+        z[whole, a] = weight[whole, a]
     left = rest
-    while left > 0:
-        w, others = weight[whole - left], z[left]
-        for a in range(len(into)):
-            into[a] += w[a] * others[a]
+    while one > 0:
+        c, d = whole - left, whole - left - one
+        if left == 0:
+            for a in range(n):
+                z[whole, a] += weight[d, a] * z[one, a]
+            break
+        for a in range(n):
+            z[whole, a] += weight[c, a] * z[left, a] + weight[d, a] * z[left + one, a]
         left = (left - 1) & rest
 
 
@@ -145,27 +116,18 @@ def rest_of(whole):
 
 
 @njit(**FLAGS)
-def best_product(whole, weight, top):
-    """top(whole) from those of smaller sets."""
-    rest = rest_of(whole)
-    into = top[whole]
-    into[:] = weight[whole]
-    left = rest
-    while left > 0:
-        w, others = weight[whole - left], top[left]
-        for a in range(len(into)):
-            into[a] = max(into[a], w[a] * others[a])
-        left = (left - 1) & rest
-
-
-@njit(**FLAGS)
 def tops(weight, top):
     """top[S, a], the largest product of weights among all partitions of S."""
     top[0] = 1.0
-    for first in range(0, weight.shape[1], COLUMNS):
-        end = min(weight.shape[1], first + COLUMNS)
-        for s in range(1, len(top)):
-            best_product(s, weight[:, first:end], top[:, first:end])
+    for s in range(1, len(top)):
+        rest = rest_of(s)
+        for a in range(weight.shape[1]):
+            top[s, a] = weight[s, a]
+        left = rest
+        while left > 0:
+            for a in range(weight.shape[1]):
+                top[s, a] = max(top[s, a], weight[s - left, a] * top[left, a])
+            left = (left - 1) & rest
 
 
 @njit(fastmath={"contract", "reassoc"}, error_model="numpy", nogil=True)
