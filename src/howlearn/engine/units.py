@@ -183,11 +183,10 @@ def smooth_nodes(parameter: Parameter) -> Floats:
 
 def smooth_curves(block: Block, units: Units, rule: Rule) -> Floats | None:
     """Likelihoods [curve, node] at ``smooth_nodes``; None where they need not be smooth."""
-    if len(rule.parameters) > 1:
-        return None
-    nodes = smooth_nodes(rule.parameters[0])
+    parameter, *others = rule.parameters
+    nodes = smooth_nodes(parameter)
     passes = Passes.prepare(block, units, rule, len(nodes))
-    return passes.curves(rule.parameters[0].at(nodes)) if passes.blocks == 1 else None
+    return passes.curves(parameter.at(nodes)) if passes.blocks == 1 and not others else None
 
 
 @cache
