@@ -147,7 +147,7 @@ def test_ewens_against_sums_over_every_partition_and_every_rate():
     expected = {text_of(cells): plain_ewens(study, rule, cells) for cells in partitions}
     found = hl.discover(study, rule, ["ewens"], count=15)
     scores = dict(found.partitions.select("partition", "score").iter_rows())
-    assert scores == pytest.approx(expected, abs=1e-5)  # a curve through 32 nodes for 192 rates
+    assert scores == pytest.approx(expected, abs=1e-5)  # a curve through 24 nodes for 192 rates
     total = np.logaddexp.reduce([*expected.values()])
     for a, b, p in found.coclassification.select(
         "context_a", "context_b", "probability"
@@ -207,7 +207,7 @@ def test_few_nodes_are_enough_where_a_likelihood_is_smooth(monkeypatch):
     few = fit_cells(study, rule, sets, needs)
     monkeypatch.setattr("howlearn.discovery.cells.smooth_curves", lambda *_: None)
     every = fit_cells(study, rule, sets, needs)
-    assert few.curves.shape[2] * 6 == every.curves.shape[2]
+    assert few.curves.shape[2] * 8 == every.curves.shape[2]
     assert few.maxima == pytest.approx(every.maxima, abs=2e-9)
     mine, theirs = judge(terms, few, 5), judge(terms, every, 5)
     assert mine.total == pytest.approx(theirs.total, abs=1e-4)

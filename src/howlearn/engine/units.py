@@ -22,7 +22,7 @@ from howlearn.rules import GradientBandit
 PAIR_LIMIT = 500.0  # 2·η·g beyond this would underflow in the two-action kernel
 ROUNDS = 60  # of refinement; three or four are the rule
 RISE = 1e-7  # nats; a parabola tells so small a rise to the top a hundred times better
-SPARSE, SPARSE_WIDTH, DEGREE = 32, 0.25, 7  # nodes that a smooth likelihood needs, in steps of u
+SPARSE, WIDEST, DEGREE = 24, 0.31, 7  # nodes of a smooth likelihood, steps of u, spline
 
 
 @dataclass(frozen=True)
@@ -175,9 +175,9 @@ def smooth_nodes(parameter: Parameter) -> Floats:
     """Even u: at so many a smooth likelihood must be known to be known everywhere.
 
     >>> len(smooth_nodes(GradientBandit().parameters[0]))
-    32
+    24
     """
-    n = SPARSE if parameter.end <= SPARSE_WIDTH * (SPARSE - 1) else RATES
+    n = SPARSE if parameter.end <= WIDEST * (SPARSE - 1) else RATES
     return np.linspace(0.0, parameter.end, n)
 
 
