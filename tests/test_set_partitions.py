@@ -109,3 +109,48 @@ def test_weights_of_nothing_leave_partitions_out():
 
 def test_fourteen_contexts_have_bell_many_partitions():
     assert set_partitions.log_total(np.zeros((2**14, 1))) == pytest.approx(np.log(190_899_322))
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_sums_in_plain_floats_are_those_of_any_size(n):
+    partitions, weight = every_partition(n), random_weights(n, 70) * 0.02
+    expected = np.logaddexp.reduce(summed(weight, partitions), axis=0)
+    for every in (True, False):
+        plain = set_partitions.Plain.of(weight, every)
+        assert plain is not None
+        assert plain.log_total == pytest.approx(expected, abs=1e-10)
+    probability, _ = set_partitions.cell_probabilities(weight)
+    of_columns = np.random.default_rng(n).dirichlet(np.ones(70))
+    plain = set_partitions.Plain.of(weight)
+    assert plain.mean_shares(of_columns) == pytest.approx(probability @ of_columns, abs=1e-12)
+
+
+def test_weights_that_are_no_floats_are_left_to_sums_of_any_size():
+    weight = np.zeros((2**3, 2))
+    weight[0b110, 1] = 800.0
+    assert set_partitions.Plain.of(weight) is None
+    expected = np.logaddexp.reduce(summed(weight, every_partition(3)), axis=0)
+    assert set_partitions.log_total(weight) == pytest.approx(expected)
+    weight[0b010, 0] = -np.inf  # nothing can be over the weight of nothing
+    assert set_partitions.Plain.of(weight[:, :1]) is None
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("count", [1, 7])
+@pytest.mark.parametrize("spread", [0.3, 3.0])
+def test_the_best_of_a_sum_over_columns(n, count, spread):
+    partitions = every_partition(n)
+    random = np.random.default_rng(n)
+    weight = np.exp(random.normal(size=(2**n, 1)) + spread * random.normal(size=(2**n, 20)))
+    factor = random.random(20)
+    scores = np.array([(factor * weight[list(cells)].prod(axis=0)).sum() for cells in partitions])
+    order = np.argsort(-scores)[:count]
+    expected = [{*partitions[i]} for i in order]
+    found, sure = set_partitions.best_of_sum(weight, factor, count, 0.0, 10**6)
+    assert sure
+    assert [{*row} - {0} for row in found.tolist()] == expected
+    # A lower end leaves what is above it, and too few choices are owned up to.
+    least = scores[order[0]] * (1 - 1e-6)
+    found, sure = set_partitions.best_of_sum(weight, factor, count, least, 10**6)
+    assert [{*row} - {0} for row in found.tolist()] == expected[:1]
+    assert n < 3 or not set_partitions.best_of_sum(weight, factor, count, 0.0, 3)[1]

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import ast
-
 from howlearn.criteria.aic import AIC
 from howlearn.criteria.bic import BIC
 from howlearn.criteria.criterion import Criterion, Scores
 from howlearn.criteria.evidence import Evidence
 from howlearn.criteria.holdout import HoldOut
 from howlearn.criteria.likelihood import Likelihood
+from howlearn.criteria.named import criterion_among
 from howlearn.criteria.penalized import Penalized
 from howlearn.criteria.population import FEWEST, Population
 from howlearn.criteria.prequential import Prequential
-from howlearn.errors import HowlearnError
 
 __all__ = [
     "AIC",
@@ -41,6 +39,10 @@ CRITERIA: dict[str, type[Criterion]] = {
     "bic": BIC,
     "likelihood": Likelihood,
 }
+TEXTS = (
+    "population(per_model=true), evidence, penalized(c=0.012, stop_at=150), holdout(split=0.5), "
+    "prequential(blocks=5, start=0.5), aic, bic, likelihood(trials=20)"
+)
 DEFAULT: tuple[Criterion, ...] = (Penalized(), HoldOut(), AIC())  # from likelihoods alone
 
 
@@ -64,30 +66,4 @@ def criterion_named(text: str) -> Criterion:
     >>> criterion_named("penalized(c=0.05, stop_at=paper(epsilon=0.01))")
     penalized(c=0.05, stop_at=paper(0.01))
     """
-    try:
-        node = ast.parse(text.strip(), mode="eval").body
-        name, values, named = node, [], {}
-        if isinstance(node, ast.Call):
-            name = node.func
-            values = [_value(value) for value in node.args]
-            named = {str(k.arg): _value(k.value) for k in node.keywords}
-        if not isinstance(name, ast.Name) or name.id.lower() not in CRITERIA:
-            raise ValueError
-        return CRITERIA[name.id.lower()](*values, **named)
-    except HowlearnError as error:
-        raise HowlearnError(f"criterion {text!r}: {error}") from None
-    except (SyntaxError, ValueError, TypeError):
-        known = (
-            "population(per_model=true), evidence, penalized(c=0.012, stop_at=150), "
-            "holdout(split=0.5), "
-            "prequential(blocks=5, start=0.5), aic, bic, likelihood(trials=20)"
-        )
-        raise HowlearnError(f"there is no criterion {text!r}; the criteria are {known}") from None
-
-
-def _value(node: ast.expr) -> float | str:
-    """A number; words such as paper(0.05) stay as they are."""
-    if isinstance(node, ast.Name | ast.Call):
-        return ast.unparse(node)
-    value = ast.literal_eval(node)
-    return value if isinstance(value, str) else float(value)
+    return criterion_among(CRITERIA, TEXTS, text)

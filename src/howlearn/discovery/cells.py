@@ -8,15 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from howlearn.discovery.rates import NOTHING, log_rates, second_values, through_nodes
-from howlearn.engine.layout import RATES, Block, Floats, Statuses, Units, lay_out
-from howlearn.engine.units import Passes, evaluate, fit_units, profile_units
+from howlearn.discovery.rates import NOTHING, through_nodes
+from howlearn.engine.layout import Block, Floats, Statuses, Units, lay_out
+from howlearn.engine.product import product
+from howlearn.engine.units import Passes, evaluate, fit_units, profile_units, smooth_curves
+from howlearn.evidence.curves import averaged_curves
+from howlearn.evidence.rates import log_rates
 from howlearn.fitting.partitions import block_of
 from howlearn.fitting.truncation import marks_of, sizes_of
 from howlearn.rule import Rule
 from howlearn.study import Study
 
-ALONE = 2**18  # multiplications that OpenBLAS does on one core
 GROUP = 128  # cells that go through the trials together: their states stay in fast memory
 
 
@@ -41,7 +43,7 @@ class Cells:
     sizes: NDArray[np.int64]  # contexts in each cell
     n_trials: NDArray[np.int64]  # [learner]: scored trials
     maxima: Floats  # of all trials at the best parameters
-    curves: Floats  # at nodes for ``through_nodes``, or at the rates themselves
+    curves: Floats  # at the nodes of ``through_nodes`` where smooth, or at the rates themselves
     held_out: dict[float, Floats]  # of the trials after each split
 
     def of(self, learner: int) -> Cells:
@@ -59,33 +61,16 @@ class Cells:
     def averaged(self, kernel: Floats) -> Floats:
         """The log of the mean likelihood of the first learner, by kernel[rate, column]."""
         curves = self.curves[0]
-        if curves.shape[1] == RATES:
-            curves = product(curves, through_nodes(self.rule))
-        top = curves.max(axis=1, keepdims=True)
-        likely = np.exp(np.maximum(curves - top, np.log(NOTHING)))
+        smooth = curves.shape[1] != len(kernel)
+        likely = product(curves, through_nodes(self.rule)) if smooth else curves.copy()
+        top = likely.max(axis=1, keepdims=True)
+        likely -= top
+        np.maximum(likely, np.log(NOTHING), out=likely)
+        found = product(np.exp(likely, out=likely), kernel)
         with np.errstate(divide="ignore"):  # rates that are out of the question
-            return np.log(product(likely, kernel)) + top
-
-
-def product(a: Floats, b: Floats) -> Floats:
-    """a @ b in pieces that a library does not spread over cores, which are busy with others."""
-    out = np.empty((len(a), b.shape[1]))
-    rows = max(1, ALONE // b.size)
-    for first in range(0, len(a), rows):
-        np.matmul(a[first : first + rows], b, out=out[first : first + rows])
-    return out
-
-
-def all_sets(codes: Sequence[int]) -> list[tuple[int, ...]]:
-    """Every set of these contexts but the empty one; set C stands at place C − 1.
-
-    >>> all_sets([4, 7])
-    [(4,), (7,), (4, 7)]
-    """
-    return [
-        tuple(code for j, code in enumerate(codes) if mask >> j & 1)
-        for mask in range(1, 2 ** len(codes))
-    ]
+            np.log(found, out=found)
+        found += top
+        return found
 
 
 def fit_cells(study: Study, rule: Rule, cells: Sequence[tuple[int, ...]], needs: Needs) -> Cells:
@@ -118,33 +103,21 @@ def _profiles(block: Block, units: Units, rule: Rule, needs: Needs) -> tuple[Flo
     """Maxima [learner, cell], and curves [learner, cell, node]."""
     shape = (len(block), len(units[3]))
     maxima, curves = np.empty((len(block), 0)), np.empty((*shape, 0))
-    passes = Passes.prepare(block, units, rule)
-    smooth = passes.blocks == 1 and len(rule.parameters) == 1
-    if not smooth:
-        if needs.maxima:
-            maxima = fit_units(block, units, rule).value[:, -1]
-        if needs.curves:
-            curves = _average_curves(passes, rule).reshape(*shape, -1)
+    if not needs.maxima and not needs.curves:
         return maxima, curves
+    smooth = smooth_curves(block, units, rule)
     if needs.maxima:
-        found, values = profile_units(block, units, rule)
+        rough = smooth is None
+        found = (
+            fit_units(block, units, rule) if rough else profile_units(block, units, rule, smooth)
+        )
         maxima = found.value[:, -1]
-    else:
-        parameter = rule.parameters[0]
-        values = passes.curves(parameter.at(np.linspace(0.0, parameter.end, RATES)))
-    return maxima, values.reshape(*shape, -1) if needs.curves else curves
-
-
-def _average_curves(passes: Passes, rule: Rule) -> Floats:
-    """Likelihoods [curve, rate] that need not be smooth; other parameters are averaged.
-
-    A cubic through few nodes would swing beside a cliff, so every rate is evaluated.
-    """
-    rates = np.exp(log_rates(rule))
-    padded = np.append(rates, np.full(-len(rates) % RATES, rates[-1]))
-    others = second_values(rule.parameters)
-    found = [passes.curves(padded, *values)[:, : len(rates)] for values in others]
-    return np.logaddexp.reduce(found) - np.log(len(others))
+    if needs.curves:
+        values = smooth
+        if values is None:
+            values = averaged_curves(Passes.prepare(block, units, rule), rule, log_rates(rule))
+        curves = values.reshape(*shape, -1)
+    return maxima, curves
 
 
 def _held_out(block: Block, units: Units, rule: Rule) -> Floats:

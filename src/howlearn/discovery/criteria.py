@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -11,10 +10,13 @@ from numpy.typing import NDArray
 
 from howlearn.criteria import AIC, BIC, Criterion, HoldOut, Penalized
 from howlearn.criteria.criterion import Likelihoods, PerParameter, Scores
+from howlearn.criteria.named import criterion_among
 from howlearn.discovery.cells import Cells, Needs
-from howlearn.discovery.rates import log_rates, spread_kernels
+from howlearn.discovery.rates import spread_kernels
 from howlearn.engine.layout import Floats
 from howlearn.errors import HowlearnError
+from howlearn.evidence.ewens import log_cells, log_rising
+from howlearn.evidence.rates import log_rates
 from howlearn.rule import Rule
 
 TEXTS = (
@@ -119,29 +121,7 @@ def criterion_named(text: str) -> Criterion:
     >>> criterion_named("kappa(2)"), criterion_named("ewens(cells=independent)")
     (kappa(nats=2), ewens(alpha=1, cells=independent))
     """
-    try:
-        node = ast.parse(text.strip(), mode="eval").body
-        name, values, named = node, [], {}
-        if isinstance(node, ast.Call):
-            name = node.func
-            values = [_value(value) for value in node.args]
-            named = {str(k.arg): _value(k.value) for k in node.keywords}
-        if not isinstance(name, ast.Name) or name.id.lower() not in CRITERIA:
-            raise ValueError
-        return CRITERIA[name.id.lower()](*values, **named)
-    except HowlearnError as error:
-        raise HowlearnError(f"criterion {text!r}: {error}") from None
-    except (SyntaxError, ValueError, TypeError):
-        raise HowlearnError(
-            f"there is no criterion {text!r} for partitions; the criteria are {TEXTS}"
-        ) from None
-
-
-def _value(node: ast.expr) -> float | str:
-    if isinstance(node, ast.Name):
-        return node.id
-    value = ast.literal_eval(node)
-    return value if isinstance(value, str) else float(value)
+    return criterion_among(CRITERIA, TEXTS, text, " for partitions")
 
 
 def check_criteria(criteria: Sequence[Criterion | str] | Criterion | str) -> tuple[Criterion, ...]:
@@ -210,13 +190,11 @@ def _ewens(criterion: Ewens, rule: Rule, n_contexts: int) -> Terms:
         kernel, prior = np.full((n_rates, 1), 1.0 / n_rates), np.zeros(1)
     else:
         kernel, prior = spread_kernels(rule)
-    longest = np.arange(n_contexts)
-    factorial = np.concatenate([[0.0], np.cumsum(np.log(np.maximum(longest, 1)))])  # (size − 1)!
 
     def of_cells(cells: Cells) -> Floats:
-        return cells.averaged(kernel) + (np.log(alpha) + factorial[cells.sizes])[:, None]
+        return cells.averaged(kernel) + log_cells(cells.sizes, alpha)[:, None]
 
-    return Terms(of_cells, prior - np.sum(np.log(alpha + longest)))
+    return Terms(of_cells, prior - log_rising(n_contexts, alpha))
 
 
 def log_stirling(n: int) -> Floats:

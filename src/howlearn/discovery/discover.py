@@ -10,12 +10,12 @@ import numpy as np
 
 from howlearn.criteria import Criterion
 from howlearn.discovery import tables
-from howlearn.discovery.cells import all_sets, fit_cells
+from howlearn.discovery.cells import fit_cells
 from howlearn.discovery.criteria import DEFAULT, check_criteria, needs_of, terms_of
 from howlearn.discovery.judging import Judged, judge
 from howlearn.discovery.result import Discovery
 from howlearn.discovery.search import Search
-from howlearn.engine.set_partitions import LARGEST
+from howlearn.engine.set_partitions import LARGEST, all_sets
 from howlearn.errors import HowlearnError
 from howlearn.fitting.run import Progress
 from howlearn.model import Model

@@ -2,8 +2,8 @@
 together.
 
 Exactly where there are few contexts. A learner's own mean rate ties the cells together, so that the
-best partition by ``ewens`` is sought in the lists of the best ones given that mean, and a bound on
-everything outside the lists says when they were long enough.
+best partitions by ``ewens`` are sought cell by cell, and a bound on everything that may follow says
+what need not be looked at.
 """
 
 from __future__ import annotations
@@ -12,16 +12,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from howlearn.discovery.cells import Cells
 from howlearn.discovery.criteria import Terms
 from howlearn.engine import set_partitions
 from howlearn.engine.layout import Floats
-from howlearn.engine.set_partitions import Ranked, in_first_order, in_order
+from howlearn.engine.product import product
+from howlearn.engine.set_partitions import TIE, Plain, Ranked, in_first_order, in_order
+from howlearn.evidence.hierarchy import log_sum
 
 NEGLIGIBLE = 16.0  # nats under the largest: all that is left out is less than 1e-4
-LEFT = 6.0  # nats; at first the columns without a list have less than 1/400 of the mass
-LONGEST = 640  # partitions in a list; beyond this the answer is not called exact
+LIMIT = 20_000_000  # choices of a cell; beyond this the answer is not called exact
 
 
 @dataclass(frozen=True)
@@ -65,42 +67,48 @@ def score_of(weight: Floats, terms: Terms, cells: Sequence[int]) -> float:
 def _judge_mixture(
     weight: Floats, prior: Floats, count: int, named: Sequence[tuple[int, ...]]
 ) -> Judged:
-    mass = prior + set_partitions.log_total(weight)
-    total = float(np.logaddexp.reduce(mass))
-    counted = np.flatnonzero(mass > mass.max() - NEGLIGIBLE)
-    probability, _ = set_partitions.cell_probabilities(np.ascontiguousarray(weight[:, counted]))
-    average = probability @ np.exp(mass[counted] - np.logaddexp.reduce(mass[counted]))
+    plain = Plain.of(weight)
+    totals = set_partitions.log_total(weight) if plain is None else plain.log_total
+    total = float(np.logaddexp.reduce(prior + totals))
+    share = np.exp(prior + totals - total)
+    if plain is None:
+        cells, _ = set_partitions.cell_probabilities(weight)
+        average = product(cells, share[:, None])[:, 0]
+    else:
+        average = plain.mean_shares(share)
     terms = Terms(lambda cells: weight[1:], prior)
-    ranked, exact = _best_of_mixture(weight, terms, mass, count)
+    ranked, exact = _best_of_mixture(weight, plain, prior - total, share, count)
+    ranked = in_order([one._replace(score=one.score + total) for one in ranked])[:count]
     scores = [score_of(weight, terms, parts) for parts in named]
     return Judged(ranked, set_partitions.together(average), total, scores, exact)
 
 
 def _best_of_mixture(
-    weight: Floats, terms: Terms, mass: Floats, count: int
+    weight: Floats, plain: Plain | None, prior: Floats, share: Floats, count: int
 ) -> tuple[list[Ranked], bool]:
     """The partitions with the largest sums over the columns, and whether that is sure.
 
-    A partition in none of the lists weighs at most what comes last in each of them, and in a column
-    without a list at most all of its mass.
+    Those that are best by the mean of the columns are a guess; better ones are sought from there.
     """
-    by_mass = np.argsort(-mass)
-    left = np.logaddexp.accumulate(mass[by_mass][::-1])[::-1]  # from a column on
-    length, n_columns = 2 * count, int(np.searchsorted(-left, LEFT - left[0]))
-    while True:
-        columns = by_mass[:n_columns]
-        score, cells = set_partitions.best_of_columns(weight[:, columns], length)
-        lists = np.unique(cells[np.isfinite(score)], axis=0)  # row 0 of the weights is 0
-        scores = np.logaddexp.reduce(terms.prior + weight[lists].sum(axis=1), axis=1)
-        best = np.argsort(-scores)[:count]
-        rest = left[n_columns] if n_columns < len(mass) else -np.inf
-        highest = np.logaddexp(rest, np.logaddexp.reduce(terms.prior[columns] + score[:, -1]))
-        sure = highest == -np.inf or (len(best) == count and scores[best[-1]] >= highest)
-        if sure or length >= LONGEST:
-            found = zip(lists[best].tolist(), scores[best].tolist(), strict=True)
-            return in_order([Ranked(in_first_order(row), s) for row, s in found]), bool(sure)
-        # What limits the bound is made smaller: the columns without lists, or the lists' ends.
-        if rest > highest - np.log(2):
-            n_columns = min(2 * n_columns, len(mass))
-        else:
-            length = min(2 * length, LONGEST)
+    mean = product(weight, share[:, None])
+    score, cells = set_partitions.best_of_columns(mean, 2 * count)
+    cells = cells[0][np.isfinite(score[0])]
+    scores = _scores(weight, prior, cells)
+    sure = len(cells) < 2 * count  # these are all that there are
+    if not sure and plain is not None:
+        least = float(np.exp(np.sort(scores)[-count] - 10 * TIE))  # under all that is guessed
+        by_share = np.argsort(share)
+        spare = np.searchsorted(np.cumsum(share[by_share]), TIE / 10 * least)
+        counted = np.sort(by_share[spare:])  # all other columns together do not matter
+        factor = np.exp(prior + plain.log_alone)[counted]
+        chosen = plain.weight[:, counted]
+        found, sure = set_partitions.best_of_sum(chosen, factor, count, least, LIMIT)
+        cells = found if sure else np.unique(np.concatenate([cells, found]), axis=0)
+        scores = _scores(weight, prior, cells)
+    each = zip(cells.tolist(), scores.tolist(), strict=True)
+    return [Ranked(in_first_order(row), score) for row, score in each], sure
+
+
+def _scores(weight: Floats, prior: Floats, cells: NDArray[np.int32]) -> Floats:
+    """Of partitions as cells[i, :], filled by 0: row 0 of the weights is 0."""
+    return log_sum(prior + weight[cells].sum(axis=1))

@@ -1,4 +1,4 @@
-"""The rates over which a cell's likelihood is averaged: evenly spaced logs."""
+"""How the rates of a learner's cells are distributed: on the grid of ``evidence.rates``."""
 
 from __future__ import annotations
 
@@ -6,48 +6,21 @@ from functools import cache
 
 import numpy as np
 
-from howlearn.engine.layout import RATES, Floats
-from howlearn.rule import Parameter, Rule
+from howlearn.engine.layout import Floats
+from howlearn.engine.smooth import through
+from howlearn.engine.units import DEGREE, smooth_nodes
+from howlearn.evidence.rates import SPREADS, log_rates
+from howlearn.rule import Rule
 
-SMALLEST = 1e-4  # a rate so small that nobody learns anything in an experiment
-SPACING = 0.05  # of the logs, at most: half of the smallest spread between cells
-SECOND = 8  # values of a second parameter
-SPREADS = (0.1, 0.3, 0.7, 1.2)  # of the logs of the rates of one learner's cells
 NOTHING = 1e-60  # what is less adds nothing, and products of it are slow
 STEPS = {0.1: 2, 0.3: 4, 0.7: 6, 1.2: 10}  # of the grid between the learner's own means
 
 
 @cache
-def log_rates(rule: Rule) -> Floats:
-    """From the smallest rate to the rule's largest.
-
-    >>> from howlearn.rules import GradientBandit
-    >>> found = log_rates(GradientBandit())
-    >>> len(found), np.exp(found[[0, -1]]).round(9).tolist()
-    (186, [0.0001, 1.0])
-    """
-    upper = rule.parameters[0].upper
-    low, high = np.log(min(SMALLEST, upper / 100)), np.log(upper)
-    return np.linspace(low, high, int(np.ceil((high - low) / SPACING)) + 1)
-
-
-@cache
 def through_nodes(rule: Rule) -> Floats:
-    """Weights [node, rate] of a smooth curve: its values at even u make those at the rates."""
-    from scipy.interpolate import CubicSpline
-
+    """Weights [node, rate] of a smooth curve: its values at few nodes make those at the rates."""
     parameter = rule.parameters[0]
-    nodes = np.linspace(0.0, parameter.end, RATES)
-    return CubicSpline(nodes, np.eye(RATES))(parameter.u(np.exp(log_rates(rule)))).T.copy()
-
-
-def second_values(parameters: tuple[Parameter, ...]) -> list[tuple[float, ...]]:
-    """The values over which parameters besides the rate are averaged, even in their own scale."""
-    if len(parameters) == 1:
-        return [()]
-    (second,) = parameters[1:]
-    middles = (np.arange(SECOND) + 0.5) / SECOND * second.end
-    return [(float(value),) for value in second.at(middles)]
+    return through(smooth_nodes(parameter), parameter.u(np.exp(log_rates(rule))), DEGREE)
 
 
 @cache

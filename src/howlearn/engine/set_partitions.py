@@ -8,6 +8,8 @@ used. Everything is exact and takes 3^J/2 steps, where there are Bell(J) partiti
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -15,10 +17,12 @@ from numpy.typing import NDArray
 
 from howlearn.engine import compile as compiled
 from howlearn.engine.layout import Floats
+from howlearn.engine.product import product
 
 LARGEST = 14  # contexts; beyond it a step for every pair of sets takes minutes
-COLUMNS = 32  # summed side by side: their rows stay in the processor's own memory
-SMALLEST = -300.0  # of a log-probability
+COLUMNS = 32  # summed side by side, or more while ...
+MEMORY = 2**17  # ... so many weights stay in the processor's own memory
+SMALLEST = -300.0  # of logs whose exponentials are used: far smaller floats are slow
 TIE = 1e-9  # nats; of partitions this close the one with fewer cells comes first
 
 
@@ -37,7 +41,8 @@ def log_total(log_weight: Floats) -> Floats:
     >>> log_total(np.zeros((2**9, 1))).round(9) == np.log(21147).round(9)
     array([ True])
     """
-    return _by_columns(log_weight, every=False)[-1]
+    plain = Plain.of(log_weight, every=False)
+    return _by_columns(log_weight, every=False)[-1] if plain is None else plain.log_total
 
 
 def log_totals(log_weight: Floats) -> Floats:
@@ -50,9 +55,83 @@ def cell_probabilities(log_weight: Floats) -> tuple[Floats, Floats]:
 
     What is left of the partitions that have C as a cell are the partitions of all other contexts.
     """
+    plain = Plain.of(log_weight)
+    if plain is not None:
+        return plain.shares, plain.log_total
     log_z = log_totals(log_weight)
     others = log_z[::-1]  # row C: the complement of C
     return _share(log_weight + others - log_z[-1]), log_z[-1]
+
+
+@dataclass(frozen=True)
+class Plain:
+    """Weights and sums [set, column] as plain floats: over those of each context in a cell alone.
+
+    Many times as quick as sums that may be of any size.
+    """
+
+    weight: Floats
+    z: Floats
+    log_alone: Floats  # [column]: of all contexts, each alone
+
+    @classmethod
+    def of(cls, log_weight: Floats, every: bool = True) -> Plain | None:
+        """None where something is too large for a float. Without ``every`` some sums are empty.
+
+        Partitions have the weight 1 with each context alone, so that what is too small for a float
+        is nothing beside it.
+        """
+        n_sets, n = log_weight.shape
+        alone = np.zeros((n_sets, n))
+        for j in range(n_sets.bit_length() - 1):
+            np.add(alone[: 1 << j], log_weight[1 << j], out=alone[1 << j : 2 << j])
+        log_alone = alone[-1].copy()
+        if not np.isfinite(log_alone).all():
+            return None
+        weight = np.subtract(log_weight, alone, out=alone)
+        np.maximum(weight, SMALLEST, out=weight)
+        z = np.empty_like(weight)
+        with np.errstate(over="ignore"):
+            np.exp(weight, out=weight)
+        sums = compiled.set_partitions().plain_totals
+        width = max(COLUMNS, MEMORY // n_sets)
+        if n <= width:
+            sums(weight, every, z)
+        else:
+            for first in range(0, n, width):
+                some = np.ascontiguousarray(weight[:, first : first + width])
+                part = np.empty_like(some)
+                sums(some, every, part)
+                z[:, first : first + width] = part
+        return cls(weight, z, log_alone) if np.isfinite(z[-1]).all() else None
+
+    @property
+    def log_total(self) -> Floats:
+        """[column]."""
+        return np.log(self.z[-1]) + self.log_alone
+
+    @property
+    def shares(self) -> Floats:
+        """How probable it is that C is a cell, [C, column]."""
+        return self.weight * (self.z[::-1] / self.z[-1])
+
+    def mean_shares(self, of_columns: Floats) -> Floats:
+        """The same on average [C], columns having these probabilities."""
+        return product(self.weight * self.z[::-1], (of_columns / self.z[-1])[:, None])[:, 0]
+
+
+def best_of_sum(
+    weight: Floats, factor: Floats, count: int, least: float, limit: int
+) -> tuple[NDArray[np.int32], bool]:
+    """The partitions with the largest Σ_a factor[a]·Π weight[C, a], where that is over ``least``.
+
+    Their cells [i, J], best first, and whether ``limit`` choices of a cell were enough.
+    """
+    n_contexts = len(weight).bit_length() - 1
+    score, cells = np.empty(count), np.empty((count, n_contexts), np.int32)
+    search = compiled.set_partitions().best_of_sum
+    sure = search(np.ascontiguousarray(weight), factor, least, limit, score, cells)
+    return cells[score > least], bool(sure)
 
 
 def cell_probabilities_by_size(log_weight: Floats, by_size: Floats) -> tuple[Floats, float]:
@@ -77,6 +156,19 @@ def together(cell_probability: Floats) -> Floats:
     n_contexts = len(cell_probability).bit_length() - 1
     holds = members(n_contexts).astype(np.float64)
     return np.clip(holds.T @ (holds * cell_probability[:, None]), 0.0, 1.0)
+
+
+@lru_cache(maxsize=64)
+def all_sets(codes: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    """Every set of these contexts but the empty one; set C stands at place C − 1.
+
+    >>> all_sets((4, 7))
+    ((4,), (7,), (4, 7))
+    """
+    return tuple(
+        tuple(code for j, code in enumerate(codes) if mask >> j & 1)
+        for mask in range(1, 2 ** len(codes))
+    )
 
 
 def members(n_contexts: int) -> NDArray[np.bool_]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -14,12 +15,15 @@ from howlearn.engine import compile as compiled
 from howlearn.engine import profiles, spikes, surface
 from howlearn.engine.crossings import Reach
 from howlearn.engine.layout import LANES, RATES, Block, Floats, Statuses, UnitFits, Units
+from howlearn.engine.product import product
+from howlearn.engine.smooth import through
 from howlearn.rule import Parameter, Rule
 from howlearn.rules import GradientBandit
 
 PAIR_LIMIT = 500.0  # 2·η·g beyond this would underflow in the two-action kernel
 ROUNDS = 60  # of refinement; three or four are the rule
 RISE = 1e-7  # nats; a parabola tells so small a rise to the top a hundred times better
+SPARSE, WIDEST, DEGREE = 24, 0.31, 7  # nodes of a smooth likelihood, steps of u, spline
 
 
 @dataclass(frozen=True)
@@ -153,19 +157,46 @@ def fit_units(block: Block, units: Units, rule: Rule, reach: Reach | None = None
     seen = trials_seen(block, units, np.concatenate([block.marks, ends], axis=1))
     shown = seen[:, -1] > 0
     if len(rule.parameters) == 1:
-        return _fit_line(passes, seen[:, :-1], shown, rule.parameters[0], reach)[0]
+        return _fit_line(passes, seen[:, :-1], shown, rule.parameters[0], reach)
     return surface.fit_surface(passes, seen[:, :-1], shown, rule.parameters, reach)
 
 
-def profile_units(block: Block, units: Units, rule: Rule) -> tuple[UnitFits, Floats]:
-    """As ``fit_units`` for a rule with one parameter, and every likelihood [curve, node].
+def profile_units(block: Block, units: Units, rule: Rule, curves: Floats) -> UnitFits:
+    """As ``fit_units`` for a rule with one parameter, from likelihoods [curve, node] at ``nodes``.
 
-    The nodes are even in u. Maxima are good to 1e-9 nats, which takes half as long as making sure
-    of the estimates as well: those are good for a likelihood, and not for a hold-out.
+    Maxima are good to 1e-9 nats, which takes half as long as making sure of the estimates as well:
+    those are good for a likelihood, and not for a hold-out.
     """
     passes = Passes.prepare(block, units, rule)
     seen = trials_seen(block, units, block.marks)
-    return _fit_line(passes, seen, seen[:, -1] > 0, rule.parameters[0], hasty=True)
+    parameter = rule.parameters[0]
+    if curves.shape[1] < RATES:
+        curves = product(curves, _denser(parameter.end, curves.shape[1]))
+    return _fit_line(passes, seen, seen[:, -1] > 0, parameter, known=curves)
+
+
+def smooth_nodes(parameter: Parameter) -> Floats:
+    """Even u: at so many a smooth likelihood must be known to be known everywhere.
+
+    >>> len(smooth_nodes(GradientBandit().parameters[0]))
+    24
+    """
+    n = SPARSE if parameter.end <= WIDEST * (SPARSE - 1) else RATES
+    return np.linspace(0.0, parameter.end, n)
+
+
+def smooth_curves(block: Block, units: Units, rule: Rule) -> Floats | None:
+    """Likelihoods [curve, node] at ``smooth_nodes``; None where they need not be smooth."""
+    parameter, *others = rule.parameters
+    nodes = smooth_nodes(parameter)
+    passes = Passes.prepare(block, units, rule, len(nodes))
+    return passes.curves(parameter.at(nodes)) if passes.blocks == 1 and not others else None
+
+
+@cache
+def _denser(end: float, n: int) -> Floats:
+    """From n even nodes to as many as a search starts from."""
+    return through(np.linspace(0.0, end, n), np.linspace(0.0, end, RATES), DEGREE)
 
 
 def trials_seen(block: Block, units: Units, marks: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -229,14 +260,15 @@ def _fit_line(
     shown: NDArray[np.bool_],
     parameter: Parameter,
     reach: Reach | None = None,
-    hasty: bool = False,
-) -> tuple[UnitFits, Floats]:
-    """Units with one parameter, and the curves that they were found on."""
+    known: Floats | None = None,
+) -> UnitFits:
+    """Units with one parameter; where their curves are known, their maxima only."""
     shape = seen.shape
     search = compiled.search()
     end = parameter.end
     nodes = np.linspace(0.0, end, RATES * passes.blocks)
-    values = passes.curves(parameter.at(nodes))
+    hasty = known is not None
+    values = passes.curves(parameter.at(nodes)) if known is None else known
     count = len(values)
     u, curvature = np.zeros(count), np.zeros(count)
     node, status = np.zeros(count, np.int64), np.zeros(count, np.int8)
@@ -289,7 +321,7 @@ def _fit_line(
         ends = profiles.line_ends(
             passes, nodes, values[mine], u[mine], value[mine], parameter, reach
         ).reshape(shape[0], shape[2], 1, 2)
-    found = UnitFits(
+    return UnitFits(
         parameter.at(u).reshape(*shape, 1),
         status.reshape(*shape, 1),
         value.reshape(shape),
@@ -297,7 +329,6 @@ def _fit_line(
         shown,
         ends,
     )
-    return found, values
 
 
 def _rise(

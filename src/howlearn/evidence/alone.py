@@ -7,9 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from howlearn.evidence.hierarchy import Group, log_sum
-from howlearn.evidence.rates import Floats
-
-SPREADS = (0.1, 0.3, 0.7, 1.2)  # of the log rates of one learner's cells, equally probable
+from howlearn.evidence.rates import SPREADS, Floats
 
 
 def log_evidence_alone(group: Group, spreads: Sequence[float] = SPREADS) -> Floats:

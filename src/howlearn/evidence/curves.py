@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from howlearn.engine.units import Passes
-from howlearn.evidence.rates import SECOND, Floats, has_grid, log_rates
+from howlearn.evidence.rates import Floats, has_grid, log_rates, second_values
 from howlearn.fitting.partitions import Plan, block_of
 from howlearn.model import Model
 from howlearn.models import PartitionModel
@@ -91,12 +91,12 @@ def rule_curves(study: Study, plan: Plan, rule: Rule, x: Floats) -> Floats:
     """[learner, unit, node]; a second parameter is averaged over its range."""
     marks = np.diff(study.starts)[:, None]
     passes = Passes.prepare(block_of(study, rule, marks), plan.layouts[rule], rule)
-    rates = np.minimum(np.exp(x), rule.parameters[0].upper)
     shape = (len(study), len(plan.units[rule]), len(x))
-    if len(rule.parameters) == 1:
-        return passes.curves(rates).reshape(shape)
-    second = rule.parameters[1]
-    # Evenly in the scale of the search: dense near the lower bound, where most happens.
-    u = np.linspace(0.0, second.end, 2 * SECOND + 1)[1::2]  # middles of equal parts
-    each = [passes.curves(rates, float(value)).reshape(shape) for value in second.at(u)]
-    return np.logaddexp.reduce(each, axis=0) - np.log(SECOND)
+    return averaged_curves(passes, rule, x).reshape(shape)
+
+
+def averaged_curves(passes: Passes, rule: Rule, x: Floats) -> Floats:
+    """[curve, node] at log rates; every rate is evaluated, since a likelihood may be rough."""
+    rates = np.minimum(np.exp(x), rule.parameters[0].upper)
+    each = [passes.curves(rates, *values) for values in second_values(rule)]
+    return each[0] if len(each) == 1 else np.logaddexp.reduce(each) - np.log(len(each))

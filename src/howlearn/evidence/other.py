@@ -1,8 +1,7 @@
 """Other: every partition that is not listed, as one candidate.
 
-A mixture over all partitions of the contexts that a learner met, with Ewens' weights: a partition
-has the weight Π over its cells of α·(size − 1)!, over α(α + 1)…(α + J − 1). What the candidates
-among them have is taken off, so that Other stands for all the others.
+A mixture over all partitions of the contexts that a learner met, with Ewens' weights. What the
+candidates among them have is taken off, so that Other stands for all the others.
 """
 
 from __future__ import annotations
@@ -11,16 +10,17 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from math import lgamma
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.engine.layout import RATES, lay_out
 from howlearn.engine.product import product
-from howlearn.engine.set_partitions import log_total, members
+from howlearn.engine.set_partitions import all_sets, log_total, members
+from howlearn.engine.smooth import through
 from howlearn.engine.units import Passes
+from howlearn.evidence.ewens import log_cells, log_rising
 from howlearn.evidence.hierarchy import Hyper, log_sum, normal
 from howlearn.evidence.rates import Floats
 from howlearn.fitting.partitions import block_of
@@ -116,9 +116,7 @@ class _Grid:
     @cached_property
     def through(self) -> Floats:
         """Weights [sparse, fine] of a cubic through the sparse nodes."""
-        from scipy.interpolate import CubicSpline
-
-        return CubicSpline(self.sparse, np.eye(len(self.sparse)))(self.fine).T
+        return through(self.sparse, self.fine)
 
     def kernel(self, s: float) -> Floats:
         """[fine, effect]: how a cell's rate is distributed, given the learner effect."""
@@ -135,7 +133,7 @@ def _of_block(
     hyper: Hyper,
 ) -> Floats:
     j = len(met)
-    sets = _sets(tuple(met.tolist()))
+    sets = all_sets(tuple(met.tolist()))
     marks = np.diff(study.starts)[:, None]
     block = block_of(study, rule, marks)
     rates = np.minimum(np.exp(grid.sparse), rule.parameters[0].upper)
@@ -147,7 +145,7 @@ def _of_block(
         found = passes.curves(rates)
         curves[:, first : first + len(mine)] = found.reshape(len(study), len(mine), -1)
     kernel, prior = grid.kernel(hyper.s), normal(grid.effects, hyper.mu, hyper.tau or 1.0)
-    weight = _ewens(j)
+    weight = log_cells(members(j).sum(axis=1), ALPHA)
     listed = _listed(models, [study.contexts[c] for c in met])
     size = float(sum(np.exp(_log_prior(cells, weight, j)) for cells in listed))
     if size > 1.0 - 1e-9:  # there is no other partition
@@ -160,9 +158,9 @@ def _of_block(
             cells = np.log(product(np.exp(fine - top), kernel)) + top
         log_w = np.full((2**j, len(prior)), -np.inf)
         log_w[1:] = np.maximum(cells, -1e300) + weight[1:, None]
-        every = log_total(log_w) - _log_rising(j)
+        every = log_total(log_w) - log_rising(j, ALPHA)
         total = float(log_sum(every + prior))
-        known = [log_w[cells].sum(axis=0) - _log_rising(j) for cells in listed]
+        known = [log_w[cells].sum(axis=0) - log_rising(j, ALPHA) for cells in listed]
         mine = float(log_sum(np.array([log_sum(part + prior) for part in known])))
         left = -np.expm1(min(mine - total, 0.0)) if listed else 1.0
         # All but nothing is left: what rounding leaves of it.
@@ -170,26 +168,8 @@ def _of_block(
     return out
 
 
-@lru_cache(maxsize=64)
-def _sets(met: tuple[int, ...]) -> tuple[list[int], ...]:
-    """Every set of these contexts but the empty one; set C stands at place C − 1."""
-    return tuple([met[k] for k in np.flatnonzero(row)] for row in members(len(met))[1:])
-
-
-@lru_cache(maxsize=16)
-def _ewens(j: int) -> Floats:
-    """log α·(size − 1)! of every set."""
-    sizes = members(j).sum(axis=1)
-    return np.array([np.log(ALPHA) + lgamma(max(int(size), 1)) for size in sizes])
-
-
-def _log_rising(j: int) -> float:
-    """log α(α + 1)…(α + j − 1)."""
-    return lgamma(ALPHA + j) - lgamma(ALPHA)
-
-
 def _log_prior(cells: list[int], weight: Floats, j: int) -> float:
-    return float(weight[cells].sum()) - _log_rising(j)
+    return float(weight[cells].sum()) - log_rising(j, ALPHA)
 
 
 def _listed(models: Sequence[PartitionModel], contexts: Sequence[str]) -> list[list[int]]:

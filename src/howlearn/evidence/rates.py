@@ -11,6 +11,7 @@ from howlearn.rule import Rule
 LOWEST = 1e-4  # a rate that teaches nothing in a thousand trials, where rewards go up to 1
 SPACING = 0.05  # of log rates: half of the smallest spread of cells
 SECOND = 8  # values of a cell's second parameter
+SPREADS = (0.1, 0.3, 0.7, 1.2)  # of the log rates of one learner's cells, equally probable
 
 Floats = NDArray[np.float64]
 
@@ -28,6 +29,18 @@ def log_rates(rule: Rule, largest_reward: float = 1.0) -> Floats:
     passes = int(np.ceil(np.log(upper / lower) / (SPACING * RATES)))
     x = np.linspace(np.log(lower), np.log(upper), passes * RATES)
     return np.minimum(x, np.log(upper))
+
+
+def second_values(rule: Rule) -> list[tuple[float, ...]]:
+    """Over which a second parameter is averaged: middles of equal parts of the search's scale.
+
+    That is dense near the lower bound, where most happens.
+    """
+    if len(rule.parameters) == 1:
+        return [()]
+    (second,) = rule.parameters[1:]
+    middles = np.linspace(0.0, second.end, 2 * SECOND + 1)[1::2]
+    return [(float(value),) for value in second.at(middles)]
 
 
 def has_grid(rule: object) -> bool:

@@ -236,5 +236,7 @@ def selected(criterion: Criterion, fits: Fits, threads: int | None = None) -> li
         scores = learned.scores(part)
         count = part.n_parameters if scores.n_parameters is None else scores.n_parameters
         mine = names[winners(scores.score, count)]
-        found.append(mine if scores.outside is None else np.where(scores.outside, OTHER, mine))
+        if scores.outside is not None:
+            mine = np.where(scores.outside.score[:, 0] > scores.score.max(axis=1), OTHER, mine)
+        found.append(mine)
     return np.concatenate(found).tolist()

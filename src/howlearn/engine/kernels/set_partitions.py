@@ -76,6 +76,121 @@ def sum_over(whole, wm, we, zm, ze, top):
 
 
 @njit(**CACHED)
+def plain_totals(weight, every, z):
+    """As ``totals``, in plain floats: z[S, a] from the weights themselves."""
+    whole = len(weight) - 1
+    z[0] = 1.0
+    for s in range(1, whole if every else len(weight) // 2):
+        add_up(s, weight, z)
+    add_up(whole, weight, z)
+
+
+@njit(**FLAGS)
+def add_up(whole, weight, z):
+    """Z(whole) from those of smaller sets, in plain floats, two of them at a time."""
+    n = weight.shape[1]
+    rest = rest_of(whole)
+    one = rest & -rest
+    rest -= one
+    for a in range(n):
+        z[whole, a] = weight[whole, a]
+    left = rest
+    while one > 0:
+        c, d = whole - left, whole - left - one
+        if left == 0:
+            for a in range(n):
+                z[whole, a] += weight[d, a] * z[one, a]
+            break
+        for a in range(n):
+            z[whole, a] += weight[c, a] * z[left, a] + weight[d, a] * z[left + one, a]
+        left = (left - 1) & rest
+
+
+@njit(**FLAGS)
+def rest_of(whole):
+    """A set without its last element."""
+    last = 1
+    while 2 * last <= whole:
+        last *= 2
+    return whole - last
+
+
+@njit(**FLAGS)
+def tops(weight, top):
+    """top[S, a], the largest product of weights among all partitions of S."""
+    top[0] = 1.0
+    for s in range(1, len(top)):
+        rest = rest_of(s)
+        for a in range(weight.shape[1]):
+            top[s, a] = weight[s, a]
+        left = rest
+        while left > 0:
+            for a in range(weight.shape[1]):
+                top[s, a] = max(top[s, a], weight[s - left, a] * top[left, a])
+            left = (left - 1) & rest
+
+
+@njit(fastmath={"contract", "reassoc"}, error_model="numpy", nogil=True)
+def bound(a, b, c):
+    """Σ a·b·c, in any order."""
+    total = 0.0
+    for i in range(len(a)):
+        total += a[i] * b[i] * c[i]
+    return total
+
+
+@njit(**CACHED)
+def best_of_sum(weight, factor, least, limit, score, cells):
+    """The partitions with the largest Σ_a factor[a]·Π weight[C, a], if larger than ``least``.
+
+    Cells are chosen one after the other. What the contexts that are left can add is at most, in
+    each column, the product of the best partition there: a choice is followed only while that might
+    beat the last of the best so far. False if ``limit`` choices were not enough.
+    """
+    n, depth = weight.shape[1], 0
+    n_contexts = cells.shape[1]
+    top = np.empty((len(weight) // 2, n))  # what is left never has the last context
+    tops(weight, top)
+    so_far = np.empty((n_contexts + 1, n))
+    so_far[0] = factor
+    of, left = np.zeros(n_contexts + 1, np.int64), np.zeros(n_contexts + 1, np.int64)
+    of[0] = len(weight) - 1
+    chosen = np.zeros(n_contexts, np.int32)
+    score[:], cells[:] = least, 0
+    tried = 0
+    while depth >= 0:
+        if left[depth] < 0:  # all choices were made
+            depth -= 1
+            continue
+        others, rest = left[depth], rest_of(of[depth])
+        c = of[depth] - others
+        left[depth] = (others - rest) & rest  # large cells first
+        if left[depth] == 0:
+            left[depth] = -1
+        tried += 1
+        if tried > limit:
+            return False
+        value = bound(so_far[depth], weight[c], top[others])
+        if not value > score[-1] * (1.0 + TIE):
+            continue
+        chosen[depth] = c
+        if others == 0:
+            i = len(score) - 1
+            while i > 0 and value > score[i - 1] * (1.0 + TIE):
+                score[i], cells[i] = score[i - 1], cells[i - 1]
+                i -= 1
+            score[i] = value
+            cells[i] = 0
+            cells[i, : depth + 1] = chosen[: depth + 1]
+            continue
+        depth += 1
+        of[depth], left[depth] = others, 0
+        for a in range(n):
+            so_far[depth, a] = so_far[depth - 1, a] * weight[c, a]
+    return True
+
+
+@njit(**CACHED)
 def totals(log_weight, every, log_z):
     """log_z[S, a], the log of the sum over all partitions of S.
 
