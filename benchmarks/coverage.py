@@ -27,9 +27,10 @@ from howlearn import (
     fit,
     simulate,
 )
-from howlearn.fitting.intervals import LEVEL, STRETCH
+from howlearn.fitting.intervals import LEVEL, STRETCH, stretch_of
 from howlearn.model import Model
 from howlearn.rule import Rule
+from howlearn.rules import RULES
 from howlearn.task.schedule import correct_rewards
 
 Floats = NDArray[np.float64]
@@ -136,8 +137,8 @@ def main_tables(learners: int, seed: int) -> tuple[str, str, str]:
 SLOW = 4  # times fewer learners where fits are slow
 
 
-def other_table(learners: int, seed: int) -> str:
-    """Other rules, three actions, a model that is fitted whole."""
+def other_table(learners: int, seed: int, leaps: Sequence[str] | None = None) -> str:
+    """Three actions, losses, a model that is fitted whole; or rules that leap, by name."""
     names = ("OneForAll", "ByShape", "OnePerItem")
     cases: list[tuple[str, Task, Model, Mapping[str, float]]] = []
     for rule in (Exp3(), GradientBandit("loss"), Exp3("loss")):
@@ -156,6 +157,9 @@ def other_table(learners: int, seed: int) -> str:
     cases.append(("q-learning (α = η, β = 3)", TASK, QLearning(), {"beta": 3.0}))
     rows = []
     for c, (label, task, model, more) in enumerate(cases):
+        rule = model.units[0].rule if isinstance(model, PartitionModel) else model
+        if rule.name not in leaps if leaps else stretch_of(rule) > 1.0:
+            continue
         started = perf_counter()
         for n in (60, 250, 1000):
             cells = []
@@ -193,8 +197,18 @@ def page(learners: int, others: int, seed: int, out: Path) -> None:
         "## Mean width, and in brackets how many intervals reach a bound\n", widths,
     ])  # fmt: skip
     out.write_text(text, encoding="utf-8")
-    heading = "\n## Other rules, three actions, a model that is fitted whole\n\n"
+    heading = "\n## Losses, three actions, a model that is fitted whole\n\n"
     out.write_text(text + heading + other_table(others, seed), encoding="utf-8")
+
+
+def add_leaps(learners: int, seed: int, rules: Sequence[str], out: Path) -> None:
+    """A table of rules that leap at the end of a page, which may have others by another seed."""
+    names = " ".join(rules)
+    command = f"python -m benchmarks.coverage --others {learners} --seed {seed} --leaps {names}"
+    found = other_table(learners, seed, rules)
+    titles = " and ".join(RULES[name].title for name in rules)
+    heading = f"\n## {titles}\n\n```sh\n{command}\n```\n\n"
+    out.write_text(out.read_text(encoding="utf-8") + heading + found, encoding="utf-8")
 
 
 def main() -> None:
@@ -203,8 +217,12 @@ def main() -> None:
     parser.add_argument("--others", type=int, default=200, help="of other rules")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=PAGE)
+    parser.add_argument("--leaps", nargs="+", help="only exp3, exp3-ix; added to the page")
     given = parser.parse_args()
-    page(given.learners, given.others, given.seed, given.out)
+    if given.leaps:
+        add_leaps(given.others, given.seed, given.leaps, given.out)
+    else:
+        page(given.learners, given.others, given.seed, given.out)
     note(f"written to {given.out}")
 
 
