@@ -375,7 +375,7 @@ def test_two_parameters_on_a_narrow_ridge():
     rule, truth = Exp3IX(form="loss"), np.array([0.1, 0.3])
     cells = [list(cell) for cell in FIVE_FOUR.model("ByShape").partition.cells]
     model = model_of(cells, rule, name="m")
-    study = hl.simulate(FIVE_FOUR, model, {"eta": 0.1, "gamma": 0.3}, 6, 600, seed=(7775,))
+    study = hl.simulate(FIVE_FOUR, model, {"eta": 0.1, "gamma": 0.3}, 6, 1000, seed=(7775,))
     part = hl.fit(study, [model], level=0.95).of["m"]
     nats, compared = NATS * stretch_of(rule), 0
     for i, k in np.ndindex(len(study), len(cells)):
@@ -383,7 +383,7 @@ def test_two_parameters_on_a_narrow_ridge():
         lost = 0.0
         for sign, theta in ((1.0, part.theta[i, 0]), (-1.0, np.tile(truth, len(cells)))):
             log_p = log_probabilities(study, i, model, theta)
-            lost += sign * log_p[np.arange(600), study[i].action][mine].sum()
+            lost += sign * log_p[np.arange(1000), study[i].action][mine].sum()
         if lost < nats:
             ends = part.ends[i, 2 * k : 2 * k + 2]
             assert np.all((ends[:, 0] <= truth) & (truth <= ends[:, 1]))
