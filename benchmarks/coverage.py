@@ -1,6 +1,7 @@
 """``python -m benchmarks.coverage``: how often do intervals hold the true parameter?
 
-Writes docs/intervals-study.md. Learners of the five-four task, whose model and rates are known.
+Writes docs/intervals-study.md; with ``--leaps exp3``, and then ``--leaps exp3-ix``, adds the tables
+of these rules to it. Learners of the five-four task, whose model and rates are known.
 """
 
 from __future__ import annotations
@@ -188,7 +189,7 @@ def page(learners: int, others: int, seed: int, out: Path) -> None:
         f"```sh\n{command}\n```\n",
         "Learners of the five-four task with one rate η in all cells, fitted with the model that "
         f"made them; {learners:,} learners in every place of the first tables, {others:,} in the "
-        f"last ({others // SLOW:,} for models with two parameters). In per cent, ± one "
+        f"one after them ({others // SLOW:,} for models with two parameters). In per cent, ± one "
         "Monte-Carlo standard error: how many intervals at level "
         f"{LEVEL:g} hold the true rate, over all cells of the model, and in brackets for the cell "
         "that is held least often (which is lower by chance where there are many cells).\n",
@@ -207,7 +208,8 @@ def add_leaps(learners: int, seed: int, rules: Sequence[str], out: Path) -> None
     command = f"python -m benchmarks.coverage --others {learners} --seed {seed} --leaps {names}"
     found = other_table(learners, seed, rules)
     titles = " and ".join(RULES[name].title for name in rules)
-    heading = f"\n## {titles}\n\n```sh\n{command}\n```\n\n"
+    count = learners // SLOW if all(len(RULES[n]().parameters) > 1 for n in rules) else learners
+    heading = f"\n## {titles}\n\n```sh\n{command}\n```\n\n{count:,} learners in every place.\n\n"
     out.write_text(out.read_text(encoding="utf-8") + heading + found, encoding="utf-8")
 
 
