@@ -1,6 +1,7 @@
 """``python -m benchmarks.coverage``: how often do intervals hold the true parameter?
 
-Writes docs/intervals-study.md. Learners of the five-four task, whose model and rates are known.
+Writes docs/intervals-study.md; with ``--leaps exp3``, and then ``--leaps exp3-ix``, adds the tables
+of these rules to it. Learners of the five-four task, whose model and rates are known.
 """
 
 from __future__ import annotations
@@ -27,9 +28,10 @@ from howlearn import (
     fit,
     simulate,
 )
-from howlearn.fitting.intervals import LEVEL, STRETCH
+from howlearn.fitting.intervals import LEVEL, STRETCH, stretch_of
 from howlearn.model import Model
 from howlearn.rule import Rule
+from howlearn.rules import RULES
 from howlearn.task.schedule import correct_rewards
 
 Floats = NDArray[np.float64]
@@ -136,8 +138,8 @@ def main_tables(learners: int, seed: int) -> tuple[str, str, str]:
 SLOW = 4  # times fewer learners where fits are slow
 
 
-def other_table(learners: int, seed: int) -> str:
-    """Other rules, three actions, a model that is fitted whole."""
+def other_table(learners: int, seed: int, leaps: Sequence[str] | None = None) -> str:
+    """Three actions, losses, a model that is fitted whole; or rules that leap, by name."""
     names = ("OneForAll", "ByShape", "OnePerItem")
     cases: list[tuple[str, Task, Model, Mapping[str, float]]] = []
     for rule in (Exp3(), GradientBandit("loss"), Exp3("loss")):
@@ -156,6 +158,9 @@ def other_table(learners: int, seed: int) -> str:
     cases.append(("q-learning (α = η, β = 3)", TASK, QLearning(), {"beta": 3.0}))
     rows = []
     for c, (label, task, model, more) in enumerate(cases):
+        rule = model.units[0].rule if isinstance(model, PartitionModel) else model
+        if rule.name not in leaps if leaps else stretch_of(rule) > 1.0:
+            continue
         started = perf_counter()
         for n in (60, 250, 1000):
             cells = []
@@ -184,7 +189,7 @@ def page(learners: int, others: int, seed: int, out: Path) -> None:
         f"```sh\n{command}\n```\n",
         "Learners of the five-four task with one rate η in all cells, fitted with the model that "
         f"made them; {learners:,} learners in every place of the first tables, {others:,} in the "
-        f"last ({others // SLOW:,} for models with two parameters). In per cent, ± one "
+        f"one after them ({others // SLOW:,} for models with two parameters). In per cent, ± one "
         "Monte-Carlo standard error: how many intervals at level "
         f"{LEVEL:g} hold the true rate, over all cells of the model, and in brackets for the cell "
         "that is held least often (which is lower by chance where there are many cells).\n",
@@ -193,8 +198,19 @@ def page(learners: int, others: int, seed: int, out: Path) -> None:
         "## Mean width, and in brackets how many intervals reach a bound\n", widths,
     ])  # fmt: skip
     out.write_text(text, encoding="utf-8")
-    heading = "\n## Other rules, three actions, a model that is fitted whole\n\n"
+    heading = "\n## Losses, three actions, a model that is fitted whole\n\n"
     out.write_text(text + heading + other_table(others, seed), encoding="utf-8")
+
+
+def add_leaps(learners: int, seed: int, rules: Sequence[str], out: Path) -> None:
+    """A table of rules that leap at the end of a page, which may have others by another seed."""
+    names = " ".join(rules)
+    command = f"python -m benchmarks.coverage --others {learners} --seed {seed} --leaps {names}"
+    found = other_table(learners, seed, rules)
+    titles = " and ".join(RULES[name].title for name in rules)
+    count = learners // SLOW if all(len(RULES[n]().parameters) > 1 for n in rules) else learners
+    heading = f"\n## {titles}\n\n```sh\n{command}\n```\n\n{count:,} learners in every place.\n\n"
+    out.write_text(out.read_text(encoding="utf-8") + heading + found, encoding="utf-8")
 
 
 def main() -> None:
@@ -203,8 +219,12 @@ def main() -> None:
     parser.add_argument("--others", type=int, default=200, help="of other rules")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=PAGE)
+    parser.add_argument("--leaps", nargs="+", help="only exp3, exp3-ix; added to the page")
     given = parser.parse_args()
-    page(given.learners, given.others, given.seed, given.out)
+    if given.leaps:
+        add_leaps(given.others, given.seed, given.leaps, given.out)
+    else:
+        page(given.learners, given.others, given.seed, given.out)
     note(f"written to {given.out}")
 
 

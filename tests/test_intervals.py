@@ -13,8 +13,9 @@ from howlearn.engine.crossings import between_nodes, crossings, depth_of, march,
 from howlearn.engine.layout import lay_out
 from howlearn.engine.units import Passes
 from howlearn.errors import HowlearnError
-from howlearn.fitting.intervals import nats_within
+from howlearn.fitting.intervals import nats_within, stretch_of
 from howlearn.fitting.partitions import block_of
+from howlearn.fitting.replay import log_probabilities
 from howlearn.rules import Exp3, Exp3IX, GradientBandit
 from howlearn.task import Task
 from oracle import dense, log_likelihood, maximum
@@ -62,7 +63,7 @@ def test_as_a_dense_grid_and_bisection_say(rule, name, n_actions):
     study = study_of(*learners, n_actions=n_actions)
     models = [model_of([["x"], ["y"]], rule, name="two"), model_of([["x", "y"]], rule, name="one")]
     fits = hl.fit(study, models, level=0.95)
-    parameter = rule.parameters[0]
+    parameter, nats = rule.parameters[0], NATS * stretch_of(rule)
     compared = 0
     for i, trials in enumerate(learners):
         for model, p, cell in (("two", 0, "x"), ("two", 1, "y"), ("one", 0, "xy")):
@@ -77,7 +78,7 @@ def test_as_a_dense_grid_and_bisection_say(rule, name, n_actions):
                 )
 
             found = fits.of[model].ends[i, p]
-            expected = slow_ends(value, (parameter.lower, parameter.upper))
+            expected = slow_ends(value, (parameter.lower, parameter.upper), nats)
             if rule.form == "loss" and found.tolist() == [parameter.lower, parameter.upper]:
                 continue  # several tops: see below
             assert found == pytest.approx(expected, rel=1e-3, abs=2e-6)
@@ -112,7 +113,7 @@ def test_two_parameters_as_a_dense_grid_says():
         ends = fits.of[str(k)].ends[i, :2]
         top = grid[curve].max()
         for d, (parameter, nodes) in enumerate(((first, u), (second, v))):
-            inside = np.flatnonzero(grid[curve].max(axis=d) >= top - NATS)
+            inside = np.flatnonzero(grid[curve].max(axis=d) >= top - NATS * stretch_of(rule))
             expected = nodes[inside[[0, -1]]]
             # The grid's ends lie inside the true ones, by less than a node, up to its own top.
             assert np.abs(parameter.u(ends[d]) - expected).max() < 1.3 * nodes[1]
@@ -358,3 +359,33 @@ def test_coverage(name, n, eta):
         held[level] = np.mean((ends[..., 0] <= eta) & (eta <= ends[..., 1]))
     assert held[0.95] >= 0.91
     assert 0.45 < held[0.5] < 0.65
+
+
+def test_coverage_of_a_rule_that_leaps():
+    """One cell of contexts with different right answers; 90% with the Gradient Bandit's stretch."""
+    model = hl.PartitionModel("m", FIVE_FOUR.model("OneForAll").partition, Exp3())
+    study = hl.simulate(FIVE_FOUR, model, {"eta": 0.3}, learners=400, trials=60, seed=11)
+    ends = hl.fit(study, [model], level=0.95).of["m"].ends
+    assert np.mean((ends[..., 0] <= 0.3) & (ends[..., 1] >= 0.3)) >= 0.95
+    assert np.mean(ends[..., 1] - ends[..., 0]) < 0.5
+
+
+def test_two_parameters_on_a_narrow_ridge():
+    """A true point within the nats of the top is in both intervals, whatever the nodes missed."""
+    rule, truth = Exp3IX(form="loss"), np.array([0.1, 0.3])
+    cells = [list(cell) for cell in FIVE_FOUR.model("ByShape").partition.cells]
+    model = model_of(cells, rule, name="m")
+    study = hl.simulate(FIVE_FOUR, model, {"eta": 0.1, "gamma": 0.3}, 6, 1000, seed=(7775,))
+    part = hl.fit(study, [model], level=0.95).of["m"]
+    nats, compared = NATS * stretch_of(rule), 0
+    for i, k in np.ndindex(len(study), len(cells)):
+        mine = np.isin(study[i].context, [study.contexts.index(c) for c in cells[k]])
+        lost = 0.0
+        for sign, theta in ((1.0, part.theta[i, 0]), (-1.0, np.tile(truth, len(cells)))):
+            log_p = log_probabilities(study, i, model, theta)
+            lost += sign * log_p[np.arange(1000), study[i].action][mine].sum()
+        if lost < nats:
+            ends = part.ends[i, 2 * k : 2 * k + 2]
+            assert np.all((ends[:, 0] <= truth) & (truth <= ends[:, 1]))
+            compared += 1
+    assert compared >= 8

@@ -7,7 +7,7 @@ where the likelihood is nearly quadratic, so that a secant finds the crossing in
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +26,10 @@ GROWTH = (1.3, 4.0)  # how much further a march may look at a time
 
 @dataclass(frozen=True)
 class Reach:
-    """What intervals hold: values at most so many nats worse than the best, at one of the marks."""
+    """What intervals hold: values at most so many nats worse than the best, at one of the marks.
+
+    Before it is stretched for what learns (``fitting.intervals``).
+    """
 
     nats: float
     mark: int
@@ -35,6 +38,10 @@ class Reach:
     def limit(self) -> float:
         """The depth where an interval ends."""
         return float(np.sqrt(self.nats))
+
+    def stretched(self, by: float) -> Reach:
+        """So many times as far."""
+        return replace(self, nats=by * self.nats)
 
 
 class Brackets(NamedTuple):

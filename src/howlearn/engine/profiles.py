@@ -28,6 +28,9 @@ HALF = LANES // 2
 # Nats: where losses make spikes, and a second top comes this close to the best one, which of them
 # is the highest is chance, and so is what lies within a few nats of it.
 ROUGH = 10.0
+# Where there are two parameters the best value of the other may lie on a ridge far narrower than a
+# row's nodes are apart; each look is as fine as the one before between the best node's neighbours.
+LOOKS = 2
 COLLAPSED = 1e6  # nats below the best: probabilities have left the floats
 
 
@@ -101,17 +104,28 @@ def surface_ends(
     out = np.empty((len(u), 2, 2))
     for d, mine in enumerate(nodes):
         focus, other = parameters[d], parameters[1 - d]
-        others = other.at(np.linspace(0.0, other.end, RATES))
+        others = np.linspace(0.0, other.end, RATES)
         depth = depth_of(top[:, None], grid.max(axis=1 + d))
 
         def look(
-            sides: Ints, x: Floats, focus: Parameter = focus, others: Floats = others, d: int = d
+            sides: Ints,
+            x: Floats,
+            focus: Parameter = focus,
+            other: Parameter = other,
+            others: Floats = others,
+            d: int = d,
         ) -> Floats:
             which = sides // 2
             points = np.empty((len(which), 2, RATES))
             points[:, d] = focus.at(x)
-            points[:, 1 - d] = others
-            return depth_of(top[which], _highest(curves.along(which, points)))[:, None]
+            row = np.tile(others, (len(which), 1))
+            best = np.full(len(which), -np.inf)
+            for _ in range(LOOKS):
+                points[:, 1 - d] = other.at(row)
+                found = curves.along(which, points)
+                best = np.maximum(best, _highest(found))
+                row = _between(row, found)
+            return depth_of(top[which], best)[:, None]
 
         brackets = on_nodes(mine, depth, u[:, d], limit).flat
         _outwards(look, mine, brackets, limit)
@@ -128,6 +142,14 @@ def several(grid: Floats, within: float) -> NDArray[np.bool_]:
     top = (grid >= padded[:, :, :-2]) & (grid > padded[:, :, 2:])
     top &= grid > grid.max(axis=(1, 2), keepdims=True) - within
     return np.any(np.count_nonzero(top, axis=2) > 1, axis=1)
+
+
+def _between(row: Floats, values: Floats) -> Floats:
+    """As many points between the neighbours of each curve's best one."""
+    every, i = np.arange(len(row)), values.argmax(axis=1)
+    last = row.shape[1] - 1
+    low, high = row[every, np.maximum(i - 1, 0)], row[every, np.minimum(i + 1, last)]
+    return np.linspace(low, high, last + 1, axis=1)
 
 
 def _highest(values: Floats) -> Floats:

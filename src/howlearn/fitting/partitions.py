@@ -12,7 +12,7 @@ from howlearn.engine.crossings import Reach
 from howlearn.engine.layout import LEARNED, RESET, SCORED, Block, Statuses, UnitFits, Units, lay_out
 from howlearn.engine.units import evaluate, fit_units, replay_unit
 from howlearn.fitting.fits import ModelFits
-from howlearn.fitting.intervals import known_ends
+from howlearn.fitting.intervals import known_ends, stretch_of
 from howlearn.models.partition_model import PartitionModel, Unit
 from howlearn.rule import Rule
 from howlearn.study import Study
@@ -84,7 +84,10 @@ def fit_partitions(
         return []
     blocks = {rule: block_of(study, rule, marks) for rule in plan.units}
     found = _together(
-        [fit_units(blocks[rule], layout, rule, reach) for rule, layout in plan.layouts.items()]
+        [
+            fit_units(blocks[rule], layout, rule, reach and reach.stretched(stretch_of(rule)))
+            for rule, layout in plan.layouts.items()
+        ]
     )
     drafts = [_draft(place, found) for place in plan.places]
     for rule, layout in plan.layouts.items():

@@ -15,7 +15,7 @@ from howlearn.engine.starts import filling
 from howlearn.engine.tops import SMOOTH, THOROUGH, USUAL, Effort, NoNumber, Tops, highest
 from howlearn.engine.whole import Likelihood, Records, Setting, Whole, replay
 from howlearn.fitting.fits import ModelFits
-from howlearn.fitting.intervals import known_ends
+from howlearn.fitting.intervals import known_ends, stretch_of
 from howlearn.fitting.partitions import filled
 from howlearn.model import Model
 from howlearn.models.adjustment import Adjusted
@@ -202,14 +202,15 @@ class _Work:
     def ends(self, whole: Whole, theta: Floats, status: NDArray[np.int8], value: Floats) -> Floats:
         """Of intervals for all parameters, [learner, parameter, 2], where they are asked for."""
         assert self.reach is not None
-        j, parameters = self.reach.mark, list(whole.parameters)
+        reach, parameters = self.reach.stretched(stretch_of(whole.first)), list(whole.parameters)
+        j = reach.mark
         known = np.flatnonzero(~np.isin(status[:, j], NO_TOP).any(axis=1))
         out = np.full((len(theta), len(parameters), 2), np.nan)
         if len(known) and parameters:
             some = self if len(known) == len(theta) else self._only(known)
             likelihood = Likelihood(whole, self.setting, some.records)
             out[known] = searched_ends(
-                likelihood, some.marks[:, j], theta[known, j], value[known, j], self.reach.limit
+                likelihood, some.marks[:, j], theta[known, j], value[known, j], reach.limit
             )
         return known_ends(out, status[:, j], parameters)
 
