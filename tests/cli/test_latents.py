@@ -153,7 +153,9 @@ def test_a_named_model_predicts_for_all_learners(run: Run, trials: Path) -> None
     assert frame.filter(trial="1").select(attention).unique().rows() == [(0.25,) * 4]
     assert not any(column.startswith("preference") for column in frame.columns)
     total = frame.group_by("learner").agg(pl.col("log_probability").sum()).sort("learner")
-    scores = pl.read_parquet("results/scores.parquet").filter(model="alcove", criterion="aic")
+    scores = pl.read_parquet("results/scores.parquet").filter(
+        model="alcove", criterion="penalized(c=0.012)"
+    )
     expected = scores.sort("learner")["log_likelihood"].to_list()
     assert total["log_probability"].to_list() == pytest.approx(expected)
 

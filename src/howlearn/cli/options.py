@@ -91,8 +91,9 @@ Criteria = Annotated[
         "the first trials only), 'holdout(split=0.5)', aic, bic, "
         "'prequential(blocks=5, start=0.5)', 'likelihood(trials=20)' (without a penalty, of the "
         "first trials or of all), population (with per_model, independent, leave_one_out or other "
-        "=true in brackets) and evidence, which give probabilities. By default population for ten "
-        "learners or more and evidence for fewer, then penalized and holdout.",
+        "=true in brackets) and evidence, which give probabilities. By default select takes "
+        "population (evidence for fewer than ten learners), penalized and holdout; recover and "
+        "plan take penalized, holdout and aic.",
         rich_help_panel=MODELS,
     ),
 ]
@@ -195,12 +196,12 @@ OutFolder = Annotated[
 def chosen_criteria(
     named: list[str] | None, calibration: Path | None
 ) -> tuple[tuple[Criterion, ...], Advice | None]:
-    """The criteria that were named, or those of a calibration (and AIC); none: the usual ones."""
-    from howlearn.criteria import AIC, criterion_named
+    """The criteria that were named, those of a calibration (and AIC), or the default ones."""
+    from howlearn.criteria import AIC, DEFAULT, criterion_named
 
     criteria = tuple(criterion_named(text) for text in named or [])
     if calibration is None:
-        return criteria, None
+        return criteria or DEFAULT, None
     from howlearn.calibration.advice import advised
 
     advice = advised(calibration)

@@ -173,7 +173,8 @@ def select(
     with show.progress_bar("reading"):
         inputs = load([str(file) for file in files], options)
     study, candidates = inputs.study, inputs.candidates
-    criteria = criteria or usual(len(set(study.learners)))
+    if not criterion and calibration is None:
+        criteria = usual(len(set(study.learners)))
     options["criteria"] = [repr(c) for c in criteria]
     show.reading(study)
     show.same_models(candidates)
