@@ -32,8 +32,8 @@ from howlearn.study import Study
 LARGEST = 12  # contexts
 ALPHA = 1.0  # of Ewens' weights
 CELLS = 128  # that go through the trials together: their states stay in fast memory
-REACH = 4.5  # standard deviations of log rates that are looked at
-SPARSE = 0.25  # spacing of log rates that a cubic through a smooth likelihood bears
+REACH = 4.0  # standard deviations of log rates that are looked at
+SPARSE, DEGREE = 0.5, 7  # spacing of log rates that a spline through a smooth likelihood bears
 FINE, COARSE = 0.05, 0.15  # spacings at which cells are integrated: half of their spread
 BLOCK = 10  # learners in one pass
 
@@ -101,7 +101,7 @@ class _Grid:
             low, high = max(nodes[0], high - 4 * FINE), min(nodes[-1], low + 4 * FINE)
         smooth = type(rule).update is GradientBandit.update and rule.form == "gain"
         spacing = SPARSE if smooth and study.reward_range[0] >= 0 else FINE
-        n = next((k for k in (16, 32) if (high - low) / (k - 1) <= spacing), RATES)
+        n = next((k for k in (8, 16, 24, 32) if (high - low) / (k - 1) <= spacing), RATES)
         n = n if n < RATES else RATES * int(np.ceil((high - low) / (spacing * RATES)))
         width = float(np.clip(hyper.s / 2, FINE, COARSE))
         fine = np.linspace(low, high, max(4, int(np.ceil((high - low) / width)) + 1))
@@ -115,8 +115,8 @@ class _Grid:
 
     @cached_property
     def through(self) -> Floats:
-        """Weights [sparse, fine] of a cubic through the sparse nodes."""
-        return through(self.sparse, self.fine)
+        """Weights [sparse, fine] of a spline through the sparse nodes."""
+        return through(self.sparse, self.fine, DEGREE if len(self.sparse) < RATES else 3)
 
     def kernel(self, s: float) -> Floats:
         """[fine, effect]: how a cell's rate is distributed, given the learner effect."""

@@ -22,6 +22,7 @@ from howlearn.engine.kernels.numeric import (
 
 # A row of the grid's buffer: rate, p of the first action, p of the second, product, exponent.
 ETA, FIRST, SECOND, PRODUCT, EXPONENT = 0, RATES, 2 * RATES, 3 * RATES, 4 * RATES
+FIELDS = 5
 # A row of the probe's buffer has the same, then the logit's slope and the sum of the gradient.
 P_ETA, P_FIRST, P_SECOND, P_PRODUCT, P_EXPONENT = 0, LANES, 2 * LANES, 3 * LANES, 4 * LANES
 P_SLOPE, P_GRADIENT = 5 * LANES, 6 * LANES
@@ -37,7 +38,7 @@ def scratch_space(n_actions, rates):
 @njit(**FLAGS)
 def grid_buffer(n_rows, n_actions, rates):
     """One row per cell."""
-    buffer = np.empty((n_rows, 5 * RATES))
+    buffer = np.empty((n_rows, FIELDS * RATES))
     for row in range(n_rows):
         for i in range(RATES):
             buffer[row, ETA + i] = rates[0, i]
@@ -59,12 +60,13 @@ def forget(buffer, n_actions):
 @njit(inline="always", **FLAGS)
 def visit(cell, scratch, n_actions, action, gain, scored, learned):
     """One trial of one cell, for all rates; a reward of 0 moves nothing."""
+    rates = len(cell) // FIELDS  # RATES; a small constant would be unrolled, and not vectorised
     if action == 0:
         if scored:
-            for i in range(RATES):
+            for i in range(rates):
                 cell[PRODUCT + i] *= cell[FIRST + i]
         if learned and gain != 0.0:
-            for i in range(RATES):
+            for i in range(rates):
                 p = cell[FIRST + i]
                 q = cell[SECOND + i]
                 q = q * exp(-2.0 * cell[ETA + i] * gain * q)
@@ -73,10 +75,10 @@ def visit(cell, scratch, n_actions, action, gain, scored, learned):
                 cell[SECOND + i] = q * s
     else:
         if scored:
-            for i in range(RATES):
+            for i in range(rates):
                 cell[PRODUCT + i] *= cell[SECOND + i]
         if learned and gain != 0.0:
-            for i in range(RATES):
+            for i in range(rates):
                 p = cell[SECOND + i]
                 q = cell[FIRST + i]
                 q = q * exp(-2.0 * cell[ETA + i] * gain * q)
