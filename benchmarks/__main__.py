@@ -16,6 +16,7 @@ NAMES = (
     "cells",
     "mixtures",
     "partitions",
+    "groups",
     "reproduce",
     "scale",
 )

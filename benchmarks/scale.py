@@ -13,6 +13,7 @@ import howlearn as hl
 from benchmarks import data
 from benchmarks.report import Row, duration, note
 from benchmarks.timing import least
+from howlearn.criteria import DEFAULT
 
 GIB = 2**30
 MEMORY_BAR = 3 * GIB
@@ -42,7 +43,7 @@ def _learners(path: Path, largest: int) -> list[Row]:
     counts = [10**k for k in range(2, 6) if 10**k <= largest]
     each = {}
     for count in counts:
-        work = partial(hl.select, study.part(0, count), task.models)
+        work = partial(hl.select, study.part(0, count), task.models, DEFAULT)
         (seconds,) = least([work], max(1, 5_000 // count), warm=count < 10_000)
         each[count] = seconds / count
     return _growth(each, "learners", "per learner")
@@ -83,6 +84,7 @@ def _growth(each: dict[int, float], what: str, per: str) -> list[Row]:
 def _large(path: Path, count: int) -> Row:
     """Peak memory of the command line on the whole file."""
     arguments = ["select", str(path), "--task", "five-four", "--out", str(path.parent / "results")]
+    arguments += [word for c in DEFAULT for word in ("--criterion", repr(c))]
     command = [sys.executable, "-m", "benchmarks.peak", sys.executable, "-m", "howlearn"]
     done = subprocess.run([*command, *arguments], capture_output=True, text=True)
     what = f"{count:,} learners × {data.TRIALS} trials, one Parquet file, howlearn select"

@@ -16,6 +16,7 @@ from howlearn.evidence.hierarchy import log_sum
 from howlearn.evidence.other import log_evidence_other
 from howlearn.evidence.population import (
     RESAMPLES,
+    WITH_OTHER,
     Learned,
     Rates,
     evidence_of,
@@ -107,9 +108,16 @@ class Population(Criterion):
             )
         options = {"per_model": self.per_model, "independent": self.independent}
         found = learn(
-            study, models, _fixed(models, fits, threads), threads=threads, progress=progress,
-            compare=thorough, resamples=RESAMPLES if thorough else 0, **options,
-        )  # fmt: skip
+            study,
+            models,
+            _fixed(models, fits, threads),
+            everyone=self.other or len(study) <= WITH_OTHER,
+            compare=thorough,
+            resamples=RESAMPLES if thorough else 0,
+            threads=threads,
+            progress=progress,
+            **options,
+        )
         if self.leave_one_out:
             fixed = _fixed(models, fits, threads)
             found = learn_from_others(study, found, fixed=fixed, threads=threads, **options)

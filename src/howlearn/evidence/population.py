@@ -28,6 +28,7 @@ CLEANING = 2  # times that learners of other partitions are kept from the rates'
 FOLDS = 20  # groups of learners who are left out together
 SEED = 0  # of who is in the sample, of folds and of resampled learners
 RESAMPLES = 200
+WITH_OTHER = 20_000  # learners up to whom p_other is told though Other does not compete
 
 Progress = Callable[[int, int], None]
 Fixed = Callable[[Study], Floats]  # the evidence of models in no group, NaN for the others
@@ -88,6 +89,7 @@ def learn(
     per_model: bool = False,
     independent: bool = False,
     other: bool = True,
+    everyone: bool = True,
     compare: bool = True,
     resamples: int = RESAMPLES,
     threads: int | None = None,
@@ -95,8 +97,9 @@ def learn(
 ) -> Learned:
     """Shares and rates from all learners; the rates' distribution from at most ``SAMPLE``.
 
-    ``other`` says whether partitions that are not listed are looked at, ``compare`` whether shared
-    rates are compared with rates of its own for every model.
+    ``other`` says whether partitions that are not listed are looked at, ``everyone`` whether for
+    all learners, ``compare`` whether shared rates are compared with rates of its own for every
+    model.
     """
     who = np.arange(len(study))
     if len(study) > SAMPLE:
@@ -121,7 +124,7 @@ def learn(
         answers[True] = (separate, apart)
     per_model = per_model and True in answers
     log_other = None
-    if beyond is not None:
+    if beyond is not None and everyone:
         hyper = found.hypers[shared.index(beyond)]
         nodes = curves.nodes[_rule(beyond)]
         log_other = log_evidence_other(study, beyond.models, nodes, hyper, threads, progress)
