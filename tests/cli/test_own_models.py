@@ -10,6 +10,7 @@ import pytest
 
 from running import Run
 
+QUICK = ("--criterion", "aic")
 OWN = Path(__file__).resolve().parents[1] / "own_models.py"
 
 
@@ -21,7 +22,7 @@ def trials(run: Run) -> str:
 
 def test_ones_own_model_competes(run: Run, trials: str) -> None:
     models = ("--model", "ByShape", "--model", f"{OWN}:Habit", "--model", f"{OWN}:Habit(ByShape)")
-    ran = run("select", trials, "--task", "five-four", *models, "--out", "r")
+    ran = run("select", trials, "--task", "five-four", *models, *QUICK, "--out", "r")
     assert ran.status == 0, ran.err
     scores = pl.read_csv("r/scores.csv")
     assert set(scores["model"]) == {"ByShape", "Habit", "Habit(ByShape)"}
@@ -45,7 +46,7 @@ def test_results_know_the_code_that_a_model_calls(run: Run, trials: str) -> None
         "class Helped(Habit):\n    @staticmethod\n    def update(state, trial, theta):\n"
         "        state[trial.cell, trial.action] += k() * theta.alpha\n"
     )
-    words = ("select", trials, "--task", "five-four", "--model", "helped.py:Helped", "--out", "r")
+    words = ("select", trials, "--model", "helped.py:Helped", *QUICK, "--out", "r")
     assert run(*words).status == 0
     code = json.loads(Path("r/manifest.json").read_text())["models"][0]["code"]
     import sys

@@ -14,7 +14,7 @@ def test_badham_each_condition_on_its_own(run: Run, shared_data: Path) -> None:
         "select",
         shared_data / "badham2017" / "badham2017deficits.csv",
         *("--by", "condition", "--context", "object", "--features", "feature1,feature2,feature3"),
-        *("--recode", "reward:-1=0,1=1", "--out", "badham"),
+        *("--recode", "reward:-1=0,1=1", "--criterion", "evidence", "--out", "badham"),
     )
     assert ran.status == 0
     assert "errors then teach a gain-form rule nothing" in ran.err
@@ -29,7 +29,8 @@ def test_badham_each_condition_on_its_own(run: Run, shared_data: Path) -> None:
 def test_rlwm_with_three_actions_in_blocks(run: Run, shared_data: Path) -> None:
     file = shared_data / "rlwm" / "Expe3.csv"
     roles = ("--learner", "subno", "--action", "choice", "--reward", "rew", "--missing=-1")
-    ran = run("select", file, *roles, "--context", "block,stimseq", "--out", "sets")
+    by = ("--criterion", "aic", "--out", "sets")
+    ran = run("select", file, *roles, "--context", "block,stimseq", *by)
     assert ran.status == 0
     assert "missed trials: 458" in ran.err
     assert pl.read_csv("sets/learners.csv").height == 40
