@@ -44,14 +44,16 @@ def population_rates(criterion: Population) -> pl.DataFrame:
                     "criterion": repr(criterion),
                     "rates": rates,
                     "models": [", ".join(each.models) for each in part.rates],
-                    "median_rate": [float(np.exp(each.hyper.mu)) for each in part.rates],
+                    "median_rate": [each.median for each in part.rates],
                     "spread_of_learners": [each.hyper.tau for each in part.rates],
                     "spread_of_cells": [each.hyper.s for each in part.rates],
+                    "at_limits": [each.at_limits for each in part.rates],
                     "gain_of_rates_per_model": part.gain,
                     "price_of_rates_per_model": part.price,
                     "learners": part.n_sampled,
+                    "learners_changed": _changed(criterion),
                 },
-                schema_overrides={"models": pl.String, "median_rate": pl.Float64},
+                schema_overrides={"models": pl.String, "at_limits": pl.String},
             )
             for part, rates in _answers(criterion)
         ]
@@ -77,9 +79,7 @@ def _shares(criterion: Population, known: Learned, rates: str) -> pl.DataFrame:
             "lower": known.shares.lower,
             "upper": known.shares.upper,
             "evidence": ["quadrature" if on_grid(m) else approximation(m) for m in known.models],
-            "share_with_other": empty(pl.Float64, n)
-            if known.with_other is None
-            else pl.Series(known.with_other.share[:-1]),
+            **_with_other(known, slice(n)),
         }
     )
     order = np.argsort(-known.shares.share, kind="stable")
@@ -90,9 +90,29 @@ def _shares(criterion: Population, known: Learned, rates: str) -> pl.DataFrame:
         "criterion": repr(criterion),
         "rates": rates,
         "model": OTHER,
-        "lower": float(known.with_other.lower[-1]),
-        "upper": float(known.with_other.upper[-1]),
         "evidence": "quadrature",
-        "share_with_other": float(known.with_other.share[-1]),
     }
-    return pl.concat([frame, pl.DataFrame([other])], how="diagonal").select(frame.columns)
+    row = pl.DataFrame([other]).hstack(pl.DataFrame(_with_other(known, slice(n, n + 1))))
+    return pl.concat([frame, row], how="diagonal").select(frame.columns)
+
+
+def _with_other(known: Learned, which: slice) -> dict[str, pl.Series]:
+    """Shares where Other is a candidate too, with the ends of their intervals."""
+    names = ("share_with_other", "lower_with_other", "upper_with_other")
+    found = known.with_other
+    if found is None:
+        return dict.fromkeys(names, empty(pl.Float64, which.stop))
+    parts = (found.share, found.lower, found.upper)
+    return {name: pl.Series(part[which]) for name, part in zip(names, parts, strict=True)}
+
+
+def _changed(criterion: Population) -> int | None:
+    """Learners who would be given another model by the other answer."""
+    known = criterion.learned
+    if known is None or known.rival is None:
+        return None
+    first, second = (
+        np.argmax(each.log_evidence + np.log(each.expected), axis=1)
+        for each in (known, known.rival)
+    )
+    return int(np.sum(first != second))

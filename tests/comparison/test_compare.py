@@ -181,7 +181,7 @@ def test_a_p_of_rates_is_uniform_where_groups_are_alike() -> None:
 @pytest.mark.parametrize(
     ("nats", "p", "words"),
     [
-        (2.5, 0.5, "almost surely use the same strategies equally often: Bayes factor 12.2 for"),
+        (2.5, 0.5, "very probably use the same strategies equally often: Bayes factor 12.2 for"),
         (1.5, 0.5, "probably use the same strategies equally often"),
         (-1.5, 0.01, "probably use strategies differently often: Bayes factor 4.5 for different"),
         (0.1, 0.5, "these data do not tell whether strategies are equally common"),

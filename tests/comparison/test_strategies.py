@@ -128,7 +128,7 @@ def test_the_uncertainty_of_models_is_taken_along() -> None:
         hard = certain(evidence.argmax(axis=1), 3)
         for result, given in ((graded, evidence), (counted, hard)):
             found = group_shares(given, groups, 20, np.random.default_rng(0))
-            result.append(difference(found, 0, 1, paired=False)[0] - truth)
+            result.append(difference(found, 0, 1, paired=0)[0] - truth)
     assert np.abs(np.mean(graded, axis=0)).max() < 0.08
     assert np.abs(np.mean(counted, axis=0)).max() > 0.15
 
@@ -140,7 +140,7 @@ def test_intervals_of_differences_cover() -> None:
     covered = []
     for seed in range(120):
         found = group_shares(drawn(shares, 25, seed), groups, 200, np.random.default_rng(seed))
-        _, lower, upper = difference(found, 0, 1, paired=False)
+        _, lower, upper = difference(found, 0, 1, paired=0)
         covered.append((lower <= truth) & (truth <= upper))
     assert np.mean(covered, axis=0).min() > 0.88
     assert np.mean(covered) < 0.995
@@ -150,7 +150,7 @@ def test_one_model_in_every_group() -> None:
     evidence = certain(np.zeros(10, int), 3)
     groups = groups_of([0] * 5 + [1] * 5)
     found = group_shares(evidence, groups, 50, np.random.default_rng(0))
-    value, lower, upper = difference(found, 0, 1, paired=False)
+    value, lower, upper = difference(found, 0, 1, paired=0)
     assert value.tolist() == [0, 0, 0]
     assert (lower < -0.2).all()  # five learners do not show that shares are equal
     assert (upper > 0.2).all()

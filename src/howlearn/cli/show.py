@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 console = Console(highlight=False)
 aside = Console(stderr=True, highlight=False)
+MANY_OTHERS = 0.25  # a share of learners from which on candidates are missing
 PATIENCE = 2.0  # seconds before a progress bar appears
 
 
@@ -172,6 +173,9 @@ def summary(
         console.print(f"No --criterion was given, so these were used; {why(criteria)}:")
     for criterion in criteria:
         console.print(f"  {criterion!r}: {criterion.title}", soft_wrap=True)
+    approximations(criteria, candidates)
+    if len(set(study.learners)) < len(study) and result.together:
+        note("all conditions together make the population; --where takes one of them")
     if result.together:
         population(result.together)
     total = sum(result.statuses.values())
@@ -199,13 +203,32 @@ def why(criteria: Sequence[Criterion]) -> str:
     )
 
 
+def approximations(criteria: Sequence[Criterion], models: Sequence[Model]) -> None:
+    """Say which models have their evidence by an approximation."""
+    from howlearn.evidence.curves import on_grid
+    from howlearn.evidence.laplace import approximation
+
+    if not any(criterion.gives_probabilities for criterion in criteria):
+        return
+    names = [m.name for m in models if not on_grid(m) and approximation(m) != "exact"]
+    if names:
+        note(
+            f"the evidence of {', '.join(names)} is an approximation (Laplace's, or Schwarz's for "
+            "mixtures); that of partition models is integrated"
+        )
+
+
 def population(tables: Mapping[str, pl.DataFrame]) -> None:
     """Shares of the models in the population, and what their rates are like."""
     import polars as pl
 
     frame = tables["population"]
     listing = listing_of(
-        "Shares in the population", "model", "share", "95% interval", "most common (protected)"
+        "Shares of the candidates",
+        "model",
+        "share",
+        "95% interval",
+        "is the largest",
     )
     first = frame["rates"][0]
     effects = tables["shares"].filter(pl.col("criterion") == frame["criterion"][0])
@@ -220,19 +243,24 @@ def population(tables: Mapping[str, pl.DataFrame]) -> None:
             f"{leads[row['model']]:.2f}",
         )
     console.print(listing)
-    for row in frame.filter((pl.col("model") == "Other") & (pl.col("rates") == first)).iter_rows(
-        named=True
-    ):
+    others = frame.filter((pl.col("model") == "Other") & (pl.col("rates") == first))
+    for row in others.iter_rows(named=True):
         console.print(
             f"Learners with a partition that is not listed (p_other in selection.csv): "
-            f"{row['share_with_other']:.0%} ({row['lower']:.0%} to {row['upper']:.0%}).",
+            f"{row['share_with_other']:.0%} ({row['lower_with_other']:.0%} to "
+            f"{row['upper_with_other']:.0%}).",
             soft_wrap=True,
         )
-    approximated = frame.filter(pl.col("evidence") == "laplace")["model"].unique().to_list()
-    if approximated:
+        if row["share_with_other"] > MANY_OTHERS:
+            note(
+                "the shares of the candidates leave these learners out of account; howlearn "
+                "discover shows which contexts they treat alike, and --features or a task file "
+                "adds candidates"
+            )
+    if others.is_empty():
         console.print(
-            f"The evidence of {escape(', '.join(approximated))} is an approximation (Laplace's): "
-            "their rates are not integrated.",
+            "p_other is empty: it needs one rule with one rate in all partitions, at most 12 "
+            "contexts, and up to 20,000 learners (or other=true).",
             soft_wrap=True,
         )
     rates = tables["population-rates"].filter(pl.col("rates") == first)
@@ -241,25 +269,30 @@ def population(tables: Mapping[str, pl.DataFrame]) -> None:
         console.print(
             f"Learning rates{escape(of)}: median {row['median_rate']:.3g}; the spread of their "
             f"logs is {row['spread_of_learners']:.2g} between learners and "
-            f"{row['spread_of_cells']:.2g} between the cells of one.",
+            f"{row['spread_of_cells']:.2g} between the cells of one"
+            + (f" ({row['at_limits']}: the end of what is searched)." if row["at_limits"] else "."),
             soft_wrap=True,
         )
     if not len(rates):
         return
     gain, price = rates["gain_of_rates_per_model"][0], rates["price_of_rates_per_model"][0]
-    console.print(
-        f"Rates of its own for every model would explain the learners better by {gain:.1f} nats; "
-        f"that is worth its additional numbers from {price:.1f} on.",
-        soft_wrap=True,
-    )
+    if price > 0:
+        console.print(
+            f"If every model had rates of its own, the learners would be explained better by "
+            f"{gain:.1f} nats; it is worth the additional parameters from {price:.1f} on.",
+            soft_wrap=True,
+        )
     second = frame.filter((pl.col("rates") != first) & pl.col("share").is_not_null())
     if len(second):
-        shares = ", ".join(f"{r['model']} {r['share']:.0%}" for r in second.iter_rows(named=True))
+        changed = rates["learners_changed"][0]
+        shares = ", ".join(
+            f"{r['model']} {r['share']:.0%}" for r in second.iter_rows(named=True) if r["share"] > 0
+        )
         which = second["rates"][0]
         note(
-            f"it is worth them here: the models' rates lie on different scales, so that the answer "
-            f"depends on whether they are shared. With rates {which}: {shares} (population.csv "
-            f"has both; --criterion 'population{'(per_model=true)' * (which == 'per model')}' "
+            f"it is worth them here: the models' rates lie on different scales. With rates "
+            f"{which}, {changed:,} learners would be given another model ({shares}; population.csv "
+            f"has both, and --criterion 'population{'(per_model=true)' * (which == 'per model')}' "
             "selects with these)"
         )
 

@@ -93,7 +93,8 @@ class Comparison:
         """One row per pair of groups and model: the share in ``group`` minus that in ``other``."""
         rows = []
         for a, b in combinations(range(len(self.groups.names)), 2):
-            ends = difference(self.found, a, b, self.groups.design == "within")
+            paired = self.groups.n_learners if self.groups.design == "within" else 0
+            ends = difference(self.found, a, b, paired)
             for m in np.argsort(-np.abs(ends[0]), kind="stable"):
                 rows.append(
                     {

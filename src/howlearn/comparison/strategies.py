@@ -50,12 +50,14 @@ def _within(likelihood: Floats, groups: Groups, g: int, times: Floats) -> Floats
     return climb(likelihood[mine], times[:, mine], ROUGH)[0]
 
 
-def difference(found: GroupShares, a: int, b: int, paired: bool) -> tuple[Floats, Floats, Floats]:
+def difference(
+    found: GroupShares, a: int, b: int, paired: int = 0
+) -> tuple[Floats, Floats, Floats]:
     """The shares of group a minus those of b, with the ends of 95% intervals.
 
     Intervals are no narrower than what the two groups' own intervals imply (Newcombe 1998), which
-    matters where a share is 0 in every resample; not so where learners are their own controls,
-    unless nothing varies at all.
+    matters where a share is 0 in every resample. Where ``paired`` learners are their own controls,
+    they are no narrower than what so many can exclude: if none of n changes, 1 − 0.05^(1/n) may.
     """
     value = found.share[a] - found.share[b]
     lower, upper = interval(found.resampled[:, a] - found.resampled[:, b], value)
@@ -64,8 +66,9 @@ def difference(found: GroupShares, a: int, b: int, paired: bool) -> tuple[Floats
     low = np.minimum(lower, value - np.sqrt(down_a**2 + up_b**2))
     high = np.maximum(upper, value + np.sqrt(up_a**2 + down_b**2))
     if paired:
-        flat = upper - lower < 1e-9
-        low, high = np.where(flat, low, lower), np.where(flat, high, upper)
+        unseen = 1.0 - 0.05 ** (1.0 / paired)
+        low = np.maximum(low, np.minimum(lower, value - unseen))
+        high = np.minimum(high, np.maximum(upper, value + unseen))
     return value, np.maximum(low, -1.0), np.minimum(high, 1.0)
 
 

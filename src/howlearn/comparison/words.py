@@ -10,7 +10,12 @@ import polars as pl
 from howlearn.comparison.groups import Groups
 from howlearn.comparison.strategies import SharesTest
 
-SOME, STRONG = math.log(3), math.log(10)  # Bayes factors that are worth a word (Jeffreys 1961)
+# Bayes factors that are worth a word (Jeffreys 1961)
+SOME, STRONG, DECISIVE = math.log(3), math.log(10), math.log(100)
+    math.log(3),
+    math.log(10),
+    math.log(100),
+)  # Bayes factors that are worth a word (Jeffreys 1961)
 MOST_RATES = 8  # rows of rates that are
 SMALL = 0.05  # a p that is worth one
 SHOWN = 3  # differences of shares that are put into words
@@ -45,7 +50,8 @@ def verdict(groups: Groups, test: SharesTest) -> str:
     elif abs(nats) < SOME:
         text = f"{who}: these data do not tell whether strategies are equally common"
     else:
-        how = "probably" if abs(nats) < STRONG else "almost surely"
+        words = ("probably", "very probably", "almost surely")
+        how = words[(abs(nats) >= STRONG) + (abs(nats) >= DECISIVE)]
         same = "the same strategies equally often" if nats > 0 else "strategies differently often"
         text = f"{who} {how} use {same}"
     favour = "the same shares" if nats >= 0 else "different shares"
@@ -91,7 +97,11 @@ def _largest(differences: pl.DataFrame) -> list[str]:
             f"{100 * row['lower']:+.0f} to {100 * row['upper']:+.0f})."
         )
     if not found:
-        found.append("No share of a model differs by more than its 95% interval.")
+        most = differences.select(pl.max_horizontal(-pl.col("lower"), pl.col("upper")).max()).item()
+        found.append(
+            "No share of a model differs by more than its 95% interval; differences of up to "
+            f"{100 * (most or 0.0):.0f} points are not excluded."
+        )
     return found
 
 

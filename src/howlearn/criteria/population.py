@@ -11,7 +11,6 @@ from howlearn.criteria.criterion import Criterion, Likelihoods, Progress, Scores
 from howlearn.criteria.evidence import chance_evidence, unintegrated, with_trials
 from howlearn.errors import HowlearnError
 from howlearn.evidence.curves import on_grid
-from howlearn.evidence.em import log_shares
 from howlearn.evidence.hierarchy import log_sum
 from howlearn.evidence.other import log_evidence_other
 from howlearn.evidence.population import (
@@ -120,7 +119,9 @@ class Population(Criterion):
         )
         if self.leave_one_out:
             fixed = _fixed(models, fits, threads)
-            found = learn_from_others(study, found, fixed=fixed, threads=threads, **options)
+            found = learn_from_others(
+                study, found, progress, fixed=fixed, threads=threads, **options
+            )
         return replace(self, learned=found)
 
     def scores(self, fits: Likelihoods) -> Scores:
@@ -134,16 +135,19 @@ class Population(Criterion):
                 f"{', '.join(m.name for m in known.models)}"
             )
         evidence, other = judged(known, fits)
-        shares = np.broadcast_to(log_shares(known.shares.share), evidence.shape)
+        shares = np.broadcast_to(np.log(known.expected), evidence.shape)
         if known.fold_of is not None:
             evidence, shares = _by_others(known, fits, evidence)
         p_other = outside = None
-        if other is not None and known.with_other is not None:
-            all_shares = log_shares(known.with_other.share)
+        if other is not None and known.expected_with_other is not None:
+            all_shares = np.log(known.expected_with_other)
             both = np.column_stack([evidence, other]) + all_shares
             p_other = np.exp(both[:, -1] - log_sum(both))
             if self.other:
-                shares = np.broadcast_to(all_shares[:-1], evidence.shape)
+                if known.fold_of is None:
+                    shares = np.broadcast_to(all_shares[:-1], evidence.shape)
+                else:
+                    shares = shares + np.log1p(-np.exp(all_shares[-1]))
                 price = np.full((len(both), 1), -all_shares[-1])
                 outside = Scores(fits.n_scored, other[:, None], price, None, p_other[:, None])
         weighed = evidence + shares
@@ -180,9 +184,10 @@ def judged(known: Learned, fits: Fits) -> tuple[Floats, Floats | None]:
 
 
 def _of_other(known: Learned) -> tuple[list[PartitionModel], Rates]:
-    rates = max(known.rates, key=lambda part: len(part.models))
-    models = [m for m in known.models if isinstance(m, PartitionModel) and m.name in rates.models]
-    return models, rates
+    assert known.other is not None
+    names = known.other.models
+    models = [m for m in known.models if isinstance(m, PartitionModel) and m.name in names]
+    return models, known.other
 
 
 def _by_others(known: Learned, fits: Fits, evidence: Floats) -> tuple[Floats, Floats]:
@@ -195,7 +200,7 @@ def _by_others(known: Learned, fits: Fits, evidence: Floats) -> tuple[Floats, Fl
     for k in np.unique(fold):
         mine = np.flatnonzero(fold == k)
         part = known if k < 0 else known.folds[k]
-        shares[mine] = log_shares(part.shares.share)
+        shares[mine] = np.log(part.expected)
         if k >= 0:
             taken = fits.study.take(mine)
             evidence[mine] = evidence_of(taken, known.models, part.rates, fixed)

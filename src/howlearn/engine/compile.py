@@ -100,7 +100,7 @@ def mixture() -> ModuleType:
 def set_partitions() -> ModuleType:
     """Sums and maxima over all partitions of a set, the same for every rule."""
     text = _source("numeric") + _source("set_partitions")
-    return _load("set_partitions", text, "totals")
+    return _load("set_partitions", text, "*")
 
 
 _whole: dict[str, ModuleType] = {}

@@ -280,7 +280,29 @@ def fitted_normal(x: Floats, weight: Floats, mean: float, spread: float) -> tupl
             best, reached = tried, value(tried)
         if gain < 1e-12:
             break
+    if best[0] in (x[0], x[-1]):  # past the bound: the best spread there is another one
+        best = max([best, _at_bound(x, share, best)], key=value)
     return best
+
+
+def _at_bound(x: Floats, share: Floats, start: tuple[float, float]) -> tuple[float, float]:
+    """The best normal whose mean may lie at the end of the nodes, by a search within bounds."""
+    from scipy.optimize import minimize
+
+    def loss(point: Floats) -> tuple[float, Floats]:
+        m, t = point[0], np.exp(point[1])
+        log_p = normal(x, m, t)
+        surplus, z = share - np.exp(log_p), (x - m) / t
+        slope = np.array([np.sum(surplus * z) / t, np.sum(surplus * z**2)])
+        return -float(share @ log_p), -slope
+
+    bounds = [(x[0], x[-1]), (np.log(SMALLEST), np.log(LARGEST))]
+    found = [
+        minimize(loss, np.array([start[0], np.log(t)]), jac=True, bounds=bounds, method="L-BFGS-B")
+        for t in (start[1], 0.3)
+    ]
+    best = min(found, key=lambda result: result.fun).x
+    return float(best[0]), _spread(float(np.exp(best[1])))
 
 
 def _spread(value: float) -> float:

@@ -131,6 +131,23 @@ class Group:
         return np.concatenate([self.sums(model, cells) for model in self.models], axis=1)
 
 
+def median_rate(x: Floats, hyper: Hyper) -> float:
+    """The rate under which half of the cells of all learners lie, within the bounds of x.
+
+    >>> x = np.linspace(-9.0, 0.0, 193)
+    >>> round(median_rate(x, Hyper(-3.0, 0.5, 0.3)), 3), median_rate(x, Hyper(0.0, 1.0, 0.3)) < 0.7
+    (0.05, True)
+    """
+    if hyper.tau == 0.0:
+        p = np.exp(normal(x, hyper.mu, hyper.s))
+    else:
+        kernel = np.exp(-0.5 * ((x[None, :] - x[:, None]) / hyper.s) ** 2)
+        kernel /= kernel.sum(axis=1, keepdims=True)
+        p = np.exp(normal(x, hyper.mu, hyper.tau)) @ kernel
+    middles = np.cumsum(p) - 0.5 * p
+    return float(np.exp(np.interp(0.5, middles, x)))
+
+
 def groups_of(
     models: Sequence[PartitionModel], columns: Sequence[int], curves: Curves, per_model: bool
 ) -> list[Group]:

@@ -100,14 +100,19 @@ class _Grid:
         if high - low < 4 * FINE:  # all learners at a bound
             low, high = max(nodes[0], high - 4 * FINE), min(nodes[-1], low + 4 * FINE)
         smooth = type(rule).update is GradientBandit.update and rule.form == "gain"
-        spacing = SPARSE if smooth and study.reward_range[0] >= 0 else FINE
-        n = next((k for k in (8, 16, 24, 32) if (high - low) / (k - 1) <= spacing), RATES)
-        n = n if n < RATES else RATES * int(np.ceil((high - low) / (spacing * RATES)))
+        if not smooth or study.reward_range[0] < 0:  # with cliffs: nothing lies between the nodes
+            fine = np.linspace(low, high, RATES * int(np.ceil((high - low) / (FINE * RATES))))
+            return cls(fine, fine, cls._effects(hyper, fine, FINE))
+        n = next((k for k in (8, 16, 24, 32) if (high - low) / (k - 1) <= SPARSE), RATES)
         width = float(np.clip(hyper.s / 2, FINE, COARSE))
         fine = np.linspace(low, high, max(4, int(np.ceil((high - low) / width)) + 1))
-        stride = 2 if width < 2 * FINE and len(fine) > 8 else 1
-        effects = fine[::stride] if hyper.tau > 0 else np.array([hyper.mu])
-        return cls(np.linspace(low, high, n), fine, effects)
+        return cls(np.linspace(low, high, n), fine, cls._effects(hyper, fine, width))
+
+    @staticmethod
+    def _effects(hyper: Hyper, fine: Floats, width: float) -> Floats:
+        if hyper.tau == 0.0:
+            return np.array([hyper.mu])
+        return fine[:: 2 if width < 2 * FINE and len(fine) > 8 else 1]
 
     @property
     def lanes(self) -> int:
@@ -116,6 +121,8 @@ class _Grid:
     @cached_property
     def through(self) -> Floats:
         """Weights [sparse, fine] of a spline through the sparse nodes."""
+        if self.sparse is self.fine:
+            return np.eye(len(self.fine))
         return through(self.sparse, self.fine, DEGREE if len(self.sparse) < RATES else 3)
 
     def kernel(self, s: float) -> Floats:

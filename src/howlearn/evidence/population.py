@@ -12,13 +12,20 @@ from numpy.typing import NDArray
 
 from howlearn.evidence.curves import Curves, curves_of, in_blocks, on_grid, plan_of
 from howlearn.evidence.em import Estimated, estimate
-from howlearn.evidence.hierarchy import Group, Hyper, groups_of
+from howlearn.evidence.hierarchy import (
+    LARGEST,
+    SMALLEST,
+    Group,
+    Hyper,
+    groups_of,
+    median_rate,
+)
 from howlearn.evidence.other import can_have_other, log_evidence_other
 from howlearn.evidence.rates import Floats
 from howlearn.model import Model
 from howlearn.models import PartitionModel
 from howlearn.rule import Rule
-from howlearn.shares import mixture_shares
+from howlearn.shares import mixture_shares, random_effects
 from howlearn.shares.mixture import Shares
 from howlearn.study import Study
 
@@ -26,7 +33,8 @@ SAMPLE = 500  # learners from whom the distribution of rates is estimated, if th
 BLOCK = 500  # learners whose curves are held at once
 CLEANING = 2  # times that learners of other partitions are kept from the rates' distribution
 FOLDS = 20  # groups of learners who are left out together
-SEED = 0  # of who is in the sample, of folds and of resampled learners
+SEED = 0  # of who is in the sample, and of folds
+RESAMPLING = (0, 1)  # the same learners as in the table of all criteria's shares
 RESAMPLES = 200
 WITH_OTHER = 20_000  # learners up to whom p_other is told though Other does not compete
 
@@ -40,6 +48,18 @@ class Rates:
 
     models: tuple[str, ...]
     hyper: Hyper
+    median: float = 0.0  # of all cells of all learners
+
+    @property
+    def at_limits(self) -> str:
+        """Spreads that lie where the search ends, in words; usually nothing."""
+        ends = []
+        for name, value in (("learners", self.hyper.tau), ("cells", self.hyper.s)):
+            if 0.0 < value <= SMALLEST * 1.001:
+                ends.append(f"{name}: {SMALLEST:g} or less")
+            if value >= LARGEST * 0.999:
+                ends.append(f"{name}: {LARGEST:g} or more")
+        return ", ".join(ends)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,11 +69,14 @@ class Learned:
     models: tuple[Model, ...]
     rates: tuple[Rates, ...]
     shares: Shares  # of the candidates
+    expected: Floats  # the shares that scores take: never 0, however few the learners are
     log_evidence: Floats  # [learner, model]
     n_sampled: int
     prints: NDArray[np.uint64] = field(repr=False)  # of the learners' records
     with_other: Shares | None = None  # of the candidates, and Other
+    expected_with_other: Floats | None = None
     log_other: Floats | None = None  # [learner]
+    other: Rates | None = None  # of the partitions that are not listed, and what is listed
     gain: float = 0.0  # nats by which rates of its own for every model explain the learners better
     price: float = 0.0  # nats that their additional numbers cost
     rival: Learned | None = None  # where that matters: the other answer
@@ -72,10 +95,11 @@ class Learned:
 def prints_of(study: Study) -> NDArray[np.uint64]:
     """A hash of every learner's record."""
     columns = (study.context, study.action, study.reward, study.scored, study.learned, study.reset)
+    same = repr((study.contexts, study.actions, study.reward_range)).encode()
     found = np.empty(len(study), np.uint64)
     for i in range(len(study)):
         mine = slice(int(study.starts[i]), int(study.starts[i + 1]))
-        digest = hashlib.blake2b(digest_size=8)
+        digest = hashlib.blake2b(same, digest_size=8)
         for column in columns:
             digest.update(np.ascontiguousarray(column[mine]).tobytes())
         found[i] = np.frombuffer(digest.digest(), np.uint64)[0]
@@ -118,49 +142,66 @@ def learn(
     gain = price = 0.0
     if len(separate) > len(shared) and (compare or per_model):
         apart = estimate(separate, known, independent=independent)
+        if apart.objective < found.objective + 1.0:  # a top lower than the shared one: from there
+            start = _spread_over(separate, shared, found), found.shares
+            again = estimate(separate, known, start, independent)
+            apart = max(apart, again, key=lambda each: each.objective)
         gain = apart.objective - found.objective
         each = 2 if independent else 3
         price = 0.5 * each * (len(separate) - len(shared)) * np.log(len(sample))
         answers[True] = (separate, apart)
     per_model = per_model and True in answers
-    log_other = None
+    log_other = beside = None
     if beyond is not None and everyone:
         hyper = found.hypers[shared.index(beyond)]
         nodes = curves.nodes[_rule(beyond)]
         log_other = log_evidence_other(study, beyond.models, nodes, hyper, threads, progress)
+        beside = Rates(tuple(m.name for m in beyond.models), hyper)
 
     def answer(groups: Sequence[Group], found: Estimated) -> Learned:
         rates = tuple(
-            Rates(tuple(m.name for m in group.models), hyper)
+            Rates(
+                tuple(m.name for m in group.models),
+                hyper,
+                median_rate(curves.nodes[group.rules[0]], hyper),
+            )
             for group, hyper in zip(groups, found.hypers, strict=True)
         )
         log_evidence = found.log_evidence[:, : len(models)]
         if len(study) > len(sample):
             log_evidence = evidence_of(study, models, rates, fixed, threads)
-        both = None
+        both = expected_both = None
         if log_other is not None:
-            both = mixture_shares(np.column_stack([log_evidence, log_other]), resamples, SEED)
+            columns = np.column_stack([log_evidence, log_other])
+            both = mixture_shares(columns, resamples, RESAMPLING, owner)
+            expected_both = random_effects(columns).expected
         return Learned(
             tuple(models),
             rates,
-            mixture_shares(log_evidence, resamples, SEED),
+            mixture_shares(log_evidence, resamples, RESAMPLING, owner),
+            random_effects(log_evidence).expected,
             log_evidence,
             len(sample),
             prints,
             both,
+            expected_both,
             log_other,
+            beside,
             gain,
             price,
         )
 
     prints = prints_of(study)
+    owner = np.unique(np.array(study.learners), return_inverse=True)[1]
     chosen = answer(*answers[per_model])
     if gain > price:
         chosen = replace(chosen, rival=answer(*answers[not per_model]))
     return chosen
 
 
-def learn_from_others(study: Study, whole: Learned, **options: Any) -> Learned:
+def learn_from_others(
+    study: Study, whole: Learned, progress: Progress | None = None, **options: Any
+) -> Learned:
     """``whole`` with every learner judged by what was learned from the other learners.
 
     Learners are left out together in at most ``FOLDS`` groups.
@@ -171,7 +212,11 @@ def learn_from_others(study: Study, whole: Learned, **options: Any) -> Learned:
     parts = []
     for k in range(folds):
         rest = study.take(np.flatnonzero(fold_of != k))
-        parts.append(learn(rest, whole.models, other=False, resamples=0, **options))
+        parts.append(
+            learn(rest, whole.models, everyone=False, compare=False, resamples=0, **options)
+        )
+        if progress:
+            progress((k + 1) * n // folds, n)
     return replace(whole, folds=tuple(parts), fold_of=fold_of)
 
 
@@ -222,6 +267,14 @@ def _cleaned(
         start = found.hypers, 0.99 * shares + 0.01 / (n + 1)
         found = estimate(groups, known, start, independent)
     return found, known
+
+
+def _spread_over(
+    separate: Sequence[Group], shared: Sequence[Group], found: Estimated
+) -> tuple[Hyper, ...]:
+    """For every model the distribution of the group that it is in."""
+    of = {m.name: h for g, h in zip(shared, found.hypers, strict=True) for m in g.models}
+    return tuple(of[group.models[0].name] for group in separate)
 
 
 def _rule(group: Group) -> Rule:
