@@ -280,7 +280,7 @@ def fitted_normal(x: Floats, weight: Floats, mean: float, spread: float) -> tupl
             best, reached = tried, value(tried)
         if gain < 1e-12:
             break
-    if best[0] in (x[0], x[-1]):  # past the bound: the best spread there is another one
+    if best[0] in (x[0], x[-1]) or best[1] >= LARGEST:  # a clipped step is not the best one there
         best = max([best, _at_bound(x, share, best)], key=value)
     return best
 
