@@ -12,10 +12,6 @@ from howlearn.comparison.strategies import SharesTest
 
 # Bayes factors that are worth a word (Jeffreys 1961)
 SOME, STRONG, DECISIVE = math.log(3), math.log(10), math.log(100)
-    math.log(3),
-    math.log(10),
-    math.log(100),
-)  # Bayes factors that are worth a word (Jeffreys 1961)
 MOST_RATES = 8  # rows of rates that are
 SMALL = 0.05  # a p that is worth one
 SHOWN = 3  # differences of shares that are put into words
