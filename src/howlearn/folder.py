@@ -125,7 +125,18 @@ def read_table(folder: Path, table: str) -> pl.DataFrame:
         return pl.read_csv(folder / f"{table}.csv", schema_overrides=text, infer_schema_length=None)
     if (folder / f"{table}.parquet").is_file():
         return pl.read_parquet(folder / f"{table}.parquet")
-    raise HowlearnError(f"{folder} has no table {table}.csv")
+    raise HowlearnError(f"{folder} has no table {table}.csv{_instead(folder)}")
+
+
+def _instead(folder: Path) -> str:
+    """What a folder without a table is, as far as its manifest tells."""
+    try:
+        by = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["command"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+    if by != "select":
+        return f": it holds the results of howlearn {by}"
+    return ": its run has not ended; the same command goes on with it"
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:

@@ -146,7 +146,8 @@ def cell_probabilities_by_size(log_weight: Floats, by_size: Floats) -> tuple[Flo
 
 def _share(log_share: Floats) -> Floats:
     """As numbers that are not so small as to be slow; the empty set is no cell."""
-    share = np.exp(np.maximum(log_share, SMALLEST))
+    # Rounding may make it more than all, where likelihoods are as small as numbers can be.
+    share = np.exp(np.clip(log_share, SMALLEST, 0.0))
     share[0] = 0.0
     return share
 
