@@ -13,8 +13,6 @@ from howlearn.evidence.laplace import approximation
 from howlearn.evidence.population import Learned
 from howlearn.tables import OTHER, empty
 
-GROUP_TABLES = ("population", "population-rates")
-
 
 def group_tables(criteria: Sequence[Criterion]) -> dict[str, pl.DataFrame]:
     """The tables of the first criterion that knows a population; none without one."""

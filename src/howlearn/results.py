@@ -93,6 +93,8 @@ def select_into(
     """
     plan, criteria = check(study, models), check_criteria(criteria)
     check_named(predict_with, models)
+    for criterion in criteria:
+        criterion.check(study)
     check_stops(study, models, [t for criterion in criteria for t in criterion.truncations])
     if epsilon is not None:
         check_epsilon(epsilon, len(study.actions))

@@ -73,6 +73,14 @@ def test_without_a_criterion_three_are_used_and_the_summary_says_so(run: Run, tr
     assert shares["share"][0] > 0.9
 
 
+def test_a_population_of_one_is_refused_and_leaves_no_folder(run: Run, trials: Path) -> None:
+    pl.read_csv(trials).filter(pl.col("learner") == 1).write_csv("one.csv")
+    ran = run("select", "one.csv", "--task", "five-four", "--criterion", "population")
+    assert ran.status == 2
+    assert "a population needs at least two learners" in ran.err
+    assert not Path("results").exists()
+
+
 def test_the_manifest_says_what_the_run_was_and_no_times(run: Run, trials: Path) -> None:
     run("select", trials, "--task", "five-four", "--where", "trial > 100", "--out", "a")
     manifest = json.loads(Path("a/manifest.json").read_text())

@@ -71,6 +71,9 @@ class Criterion(ABC):
     def scores(self, fits: Likelihoods) -> Scores:
         """The score of every model for every learner."""
 
+    def check(self, study: Study) -> None:  # noqa: B027
+        """Refuse a study that the criterion cannot judge, before any work is done."""
+
     def learn(
         self,
         study: Study,

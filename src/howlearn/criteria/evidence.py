@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from howlearn.criteria.criterion import Criterion, Likelihoods, Scores
 from howlearn.errors import HowlearnError
@@ -82,8 +81,3 @@ def chance_evidence(study: Study) -> Floats:
     """Of a learner who does not learn: a fair coin, or one that is not."""
     fair = -study.n_scored * np.log(len(study.actions))
     return np.maximum(fair, log_evidence_of_coin(study))
-
-
-def approximated(models: Sequence[Model]) -> NDArray[np.bool_]:
-    """Which of the models have their evidence by an approximation."""
-    return np.array([not on_grid(model) for model in models])

@@ -84,6 +84,13 @@ class Population(Criterion):
     def key(self) -> str:
         return "_".join(["population", *self.flags])
 
+    def check(self, study: Study) -> None:
+        if len(study) < 2:
+            raise HowlearnError(
+                "a population needs at least two learners; the criterion for one learner alone is "
+                "evidence"
+            )
+
     def learn(
         self,
         study: Study,
@@ -100,11 +107,7 @@ class Population(Criterion):
         """
         if self.learned is not None:
             return self
-        if len(study) < 2:
-            raise HowlearnError(
-                "a population needs at least two learners; the criterion for one learner alone is "
-                "evidence"
-            )
+        self.check(study)
         options = {"per_model": self.per_model, "independent": self.independent}
         found = learn(
             study,
