@@ -139,6 +139,14 @@ def reading_options(
             rich_help_panel=DATA,
         ),
     ] = None,
+    exclude: Annotated[
+        list[str] | None,
+        _expression(
+            "--exclude",
+            help="Learners to exclude, as 'accuracy < 0.55', 'missed > 0.2 or median(rt) < 0.2', "
+            "'share(rt < 0.1) > 0.05'; may be repeated. Shares are shown with and without them.",
+        ),
+    ] = None,
 ) -> dict[str, Any]:
     """The options as ``howlearn.inputs.load`` takes them."""
     return {
@@ -164,6 +172,7 @@ def reading_options(
         "episode": episode,
         "duration": duration,
         "bin": tuple(bin or ()),
+        "exclude": tuple(exclude or ()),
     }
 
 

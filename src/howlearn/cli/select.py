@@ -171,10 +171,10 @@ def select(
         "seed": seed,
     }
     with show.progress_bar("reading"):
-        inputs = load([str(file) for file in files], options)
+        inputs = load([str(file) for file in files], options, with_excluded=True)
     study, candidates = inputs.study, inputs.candidates
     if not criterion and calibration is None:
-        criteria = usual(len(set(study.learners)))
+        criteria = usual(len(set(study.without_excluded().learners)))
     options["criteria"] = [repr(c) for c in criteria]
     show.reading(study)
     show.same_models(candidates)
