@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from howlearn.cli.options import Form, FormName, MaxRate, Rule, RuleName, TaskOption
+from howlearn.cli.study import takes_study
 
 
+@takes_study
 def models(
     task: TaskOption = None,
     rule: Rule = RuleName.gradient,

@@ -29,12 +29,14 @@ from howlearn.cli.options import (
     Threads,
     chosen_criteria,
 )
+from howlearn.cli.study import takes_study
 
 if TYPE_CHECKING:
     from howlearn.calibration.plan import Plan
     from howlearn.report.style import Chart
 
 
+@takes_study
 def plan(
     task: TaskOption = None,
     trials: Annotated[

@@ -28,11 +28,13 @@ from howlearn.cli.options import (
     Threads,
     chosen_criteria,
 )
+from howlearn.cli.study import takes_study
 
 if TYPE_CHECKING:
     from howlearn.calibration.recover import Recovery
 
 
+@takes_study
 def recover(
     task: TaskOption = None,
     truth: Annotated[
