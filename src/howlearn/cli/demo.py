@@ -18,7 +18,7 @@ def demo(
     fresh: Fresh = False,
 ) -> None:
     """Simulate learners of known models, select as if they were not known, and compare."""
-    from howlearn.cli.show import console
+    from howlearn.cli.show import console, show_recovery
     from howlearn.simulation import simulate
     from howlearn.study import joined
     from howlearn.task import Task
@@ -41,6 +41,8 @@ def demo(
     write_study(study, trials, fresh)
     words = ["select", str(trials), "--task", "five-four", "--keep", "true_model"]
     _run(2, [*words, "--out", str(out / "results")], ["--fresh"] if fresh else [])
+    console.print("\n[bold]3.[/] Were the models found again?")
+    show_recovery(out / "results" / "selection.csv")
 
 
 def _run(step: int, words: list[str], quiet: list[str]) -> None:
