@@ -199,6 +199,10 @@ def takes_data(command: Callable[..., None]) -> Callable[..., None]:
         if study is not None:
             data.update((n, v) for n, v in study.data.items() if n not in typed)
             given["files"] = given["files"] or [Path(each) for each in study.files]
+        if "frozen" in given:  # the plan's values, where nothing was typed
+            from howlearn.cli.frozen import follow
+
+            given["frozen"] = follow(given, data, study, typed)
         command(data=data, **given)
 
     return with_study_file(command, parameters, run, takes_files=True)
