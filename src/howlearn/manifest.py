@@ -38,8 +38,14 @@ def manifest_of(
         "learners": len(set(study.learners)),
         "sequences": len(study),
         "trials": len(study.context),
+        **_excluded(study),
         "models": [describe(model) for model in models],
     }
+
+
+def _excluded(study: Study) -> dict[str, int]:
+    """How many sequences are excluded, if anybody asked."""
+    return {} if study.excluded is None else {"excluded": int((~study.included).sum())}
 
 
 def made_by(command: str) -> dict[str, Any]:

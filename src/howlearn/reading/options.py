@@ -42,6 +42,7 @@ class ReadOptions:
     episode: str | None = None
     duration: str | None = None
     bin: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if isinstance(self.recode, Mapping):  # {"reward": {-1: 0}}, as one would write in Python

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from howlearn import exclusion
 from howlearn.errors import HowlearnError, Problem
 from howlearn.expression import Expression, parse
 from howlearn.reading.frames import FRAME_NAME
@@ -59,6 +60,7 @@ class Plan:
     sought: tuple[Sought, ...] = ()
     notes: tuple[str, ...] = ()
     bins: Mapping[str, Bins] = field(default_factory=dict)  # column → its bins
+    exclude: tuple[exclusion.Condition, ...] = ()  # on learners
 
     @property
     def columns(self) -> dict[str, str]:
@@ -79,7 +81,8 @@ class Plan:
             for name, expression in self.expressions.items()
             for column in expression.columns
         }
-        return {**expressions, **others, **roles}
+        about = {c: "--exclude EXPR" for each in self.exclude for c in each.columns}
+        return {**about, **expressions, **others, **roles}
 
     def gone(self, column: str) -> frozenset[str]:
         """The labels that are missing in a column."""
@@ -127,6 +130,7 @@ def make_plan(
         _condition(options.forced_when, "--forced-when", columns),
         tuple(dict.fromkeys(sought)),
         (*notes, *_one_learner(options, roles, tables)),
+        exclude=tuple(exclusion.parse(text, columns) for text in dict.fromkeys(options.exclude)),
     )
     unused = [name for name in columns if name not in plan.columns]
     return replace(plan, notes=(*plan.notes, *unnamed_forgone(options, unused))), []
