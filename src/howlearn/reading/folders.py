@@ -22,7 +22,7 @@ def files_of(folder: Path) -> tuple[list[Path], list[str]]:
     """The data files of a folder, and notes on what was not read; DataError if it has none."""
     inside = sorted(folder.iterdir(), key=lambda inner: natural_key(inner.name))
     direct = [inner for inner in inside if _is_data(inner)]
-    if not direct:
+    if all(SUFFIXES[suffix_of(path)] == "json" for path in direct):
         spread = files_inside(folder)
         if spread:
             return chosen_kind(spread)

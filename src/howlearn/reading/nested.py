@@ -196,11 +196,11 @@ def _beside(table: pl.DataFrame, value: Mapping[str, Any], key: str) -> pl.DataF
 def from_vectors(value: Mapping[str, Any]) -> pl.DataFrame | None:
     """Vectors of the same length as columns; single values beside them hold for all rows."""
     spread = flat(value)
-    lengths = _lengths(spread)
-    if not lengths:
+    lengths, direct = _lengths(spread), _lengths(value)
+    if not direct:  # what a level below holds is looked at there
         return None
-    length, times = max(lengths.items(), key=lambda item: (item[1], item[0]))
-    if times < 2:
+    length = max(direct, key=lambda n: (lengths[n], n))
+    if lengths[length] < 2:
         return None
     columns = []
     for name, inner in spread.items():
