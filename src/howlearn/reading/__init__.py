@@ -75,7 +75,7 @@ def read(source: Any, task: Task | str | PathLike[str] | None = None, **options:
 
         task = Task.load(Path(task))
     problems = Problems(Ledger())
-    tables, unreadable, notes = open_tables(source)
+    tables, unreadable, notes = open_tables(source, chosen)
     problems.extend(unreadable)
     if not tables:
         raise problems.error()

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from howlearn.task import Task
 
 
+MAY_BE_ABSENT = ("--where EXPR", "--test-when EXPR", "--forced-when EXPR", "--keep COL[,COL]")
+
+
 @dataclass(frozen=True)
 class Sought:
     """A value that an option names and that ought to be somewhere."""
@@ -61,6 +64,7 @@ class Plan:
     notes: tuple[str, ...] = ()
     bins: Mapping[str, Bins] = field(default_factory=dict)  # column → its bins
     exclude: tuple[exclusion.Condition, ...] = ()  # on learners
+    anywhere: frozenset[str] = frozenset()  # the columns of all tables
 
     @property
     def columns(self) -> dict[str, str]:
@@ -107,10 +111,10 @@ class Plan:
 def make_plan(
     options: ReadOptions, tables: Sequence[Table], task: Task | None, notes: Sequence[str]
 ) -> tuple[Plan | None, list[Problem]]:
-    """Settle roles, recodings and conditions from the columns of the first table."""
-    columns = tables[0].columns
+    """Settle roles from the columns of the first table, recodings and conditions from all."""
     one_context = task is not None and len(task.contexts) == 1
-    roles, problems = find_roles(options, columns, one_context, tables[0].name)
+    roles, problems = find_roles(options, tables[0].columns, one_context, tables[0].name)
+    columns = tuple(dict.fromkeys(name for table in tables for name in table.columns))
     if roles is None:
         return None, problems
     sought: list[Sought] = []
@@ -131,6 +135,7 @@ def make_plan(
         tuple(dict.fromkeys(sought)),
         (*notes, *_one_learner(options, roles, tables)),
         exclude=tuple(exclusion.parse(text, columns) for text in dict.fromkeys(options.exclude)),
+        anywhere=frozenset(columns),
     )
     unused = [name for name in columns if name not in plan.columns]
     return replace(plan, notes=(*plan.notes, *unnamed_forgone(options, unused))), []
@@ -150,8 +155,16 @@ def _one_learner(options: ReadOptions, roles: Roles, tables: Sequence[Table]) ->
 
 
 def missing_columns(plan: Plan, table: Table) -> list[Problem]:
-    """The columns that a table ought to have and has not."""
-    absent = {c: option for c, option in plan.columns.items() if c not in table.columns}
+    """The columns that a table ought to have and has not.
+
+    One that a condition or --keep names may be absent where another table has it: some software
+    writes a column only for learners who came to that part.
+    """
+    absent = {
+        c: option
+        for c, option in plan.columns.items()
+        if c not in table.columns and not (option in MAY_BE_ABSENT and c in plan.anywhere)
+    }
     if absent and one_wide_column(table.columns):
         return [unseparated(table.columns, table.name)]
     found = f"no such column among {listed([name for name in table.columns if name])}"
