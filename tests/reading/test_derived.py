@@ -99,7 +99,8 @@ def test_several_columns_are_the_order(trial: Any) -> None:
     study = read(data, trial=trial)
     assert study.action.tolist() == [0, 1, 0, 1]
     assert study.roles["trial"] == "block, then n"
-    assert study.source is not None and study.source.rows is not None
+    assert study.source is not None
+    assert study.source.rows is not None
     assert list(study.source.rows) == [3, 1, 0, 2]
     ordered = read(data.sort("block", "n"), trial=trial)
     assert ordered.action.tolist() == study.action.tolist()
