@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from functools import wraps
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from howlearn.cli.options import DATA, commas
+from howlearn.cli.study import Typed, with_study_file
+
+if TYPE_CHECKING:
+    from howlearn.reading.study_file import StudyFile
 
 Given = Mapping[str, Any]
 DATA_OPTIONS: Given = MappingProxyType({})  # stands where a command's data options stand
@@ -20,7 +23,8 @@ Files = Annotated[
     typer.Argument(
         metavar="FILES…",
         help="CSV, TSV or Parquet: one file with a column for the learner, or many files or a "
-        "folder with one learner each.",
+        "folder with one learner each. Without files: those of howlearn.toml in this folder, with "
+        "its options (howlearn inspect writes it).",
     ),
 ]
 
@@ -185,26 +189,24 @@ def reading_options(
 
 
 def takes_data(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the data options, in the place of its parameter ``data``.
+    """Give a command FILES and the data options, in the place of its parameter ``data``.
 
     The parser sees each of them as a parameter of the command; the command gets what
-    ``reading_options`` makes of them.
+    ``reading_options`` makes of them. What is not typed is taken from ``howlearn.toml``.
     """
     shared = inspect.signature(reading_options, eval_str=True).parameters
     parameters: list[inspect.Parameter] = []
     for parameter in inspect.signature(command, eval_str=True).parameters.values():
+        if parameter.name == "files":  # they may stand in howlearn.toml
+            parameter = parameter.replace(default=None)
         parameters += shared.values() if parameter.name == "data" else [parameter]
 
-    signature = inspect.Signature(parameters)
+    def run(study: StudyFile | None, typed: Typed, given: dict[str, Any]) -> None:
+        own = {name: given.pop(name) for name in shared}
+        data = reading_options(**own)
+        if study is not None:
+            data.update((n, v) for n, v in study.data.items() if n not in typed)
+            given["files"] = given["files"] or [Path(each) for each in study.files]
+        command(data=data, **given)
 
-    @wraps(command)
-    def with_data(*values: Any, **named: Any) -> None:
-        bound = signature.bind(*values, **named)
-        bound.apply_defaults()
-        given = dict(bound.arguments)
-        command(data=reading_options(**{name: given.pop(name) for name in shared}), **given)
-
-    del with_data.__wrapped__  # its parameters are others
-    with_data.__signature__ = signature  # type: ignore[attr-defined]
-    with_data.__annotations__ = {each.name: each.annotation for each in parameters}
-    return with_data
+    return with_study_file(command, parameters, run, takes_files=True)

@@ -13,6 +13,7 @@ from howlearn.reading.building import build_study
 from howlearn.reading.options import ReadOptions, options_named
 from howlearn.reading.plan import make_plan
 from howlearn.reading.problems import Ledger, Problems
+from howlearn.reading.study_file import read_study_file
 from howlearn.reading.tables import open_tables
 from howlearn.study import Study
 
@@ -25,6 +26,7 @@ __all__ = ["ReadOptions", "read"]
 def read(source: Any, task: Task | str | PathLike[str] | None = None, **options: Any) -> Study:
     """Read trials from a file, several files, a folder or a data frame.
 
+    A ``howlearn.toml``, as ``howlearn inspect`` writes it, stands for the files and options in it.
     ``task`` is a Task, the name of a shipped one, or the path of a task's file. The other options
     (messages call them as the command line does: ``reset_by`` is ``--reset-by``); columns that
     are not named are guessed:
@@ -68,6 +70,10 @@ def read(source: Any, task: Task | str | PathLike[str] | None = None, **options:
     >>> study.roles["learner"]
     'Subject (guessed)'
     """
+    if isinstance(source, str | PathLike) and Path(source).suffix.lower() == ".toml":
+        described = read_study_file(Path(source))
+        source, options = described.files, {**described.data, **options}
+        task = described.models.get("task") if task is None else task
     chosen = options_named(options)
     if isinstance(task, str | PathLike):
         from howlearn.task import Task
