@@ -77,7 +77,7 @@ def _many(count: int, what: str) -> str:
 def reading(study: Study) -> None:
     """What was found in the files."""
     for role, column in study.roles.items():
-        aside.print(f"[dim]{role} ← {column}[/]", soft_wrap=True)
+        aside.print(f"[dim]{role} ← {escape(column)}[/]", soft_wrap=True)
     counts = ", ".join(f"{phrase}: {count:,}" for phrase, count in study.counts.items())
     learners = len(set(study.learners))
     sequences = "" if learners == len(study) else f" in {len(study):,} sequences"

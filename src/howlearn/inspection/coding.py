@@ -65,9 +65,7 @@ def find_reward_coding(draft: Draft) -> None:
     if not counts or not all(is_number(value) for value in counts):
         return
     numbers = {value: float(value) for value in counts}
-    if {*numbers.values()} <= {0.0, 1.0} or (
-        0 <= min(numbers.values()) <= max(numbers.values()) <= 1
-    ):
+    if 0 <= min(numbers.values()) <= max(numbers.values()) <= 1:
         return
     if not _few_odd(draft, reward, counts, numbers):
         _signs_or_points(draft, reward, numbers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from howlearn.expression import FALSE_WORDS, TRUE_WORDS
 from howlearn.inspection.draft import BY_CONTENT, BY_NAME, Draft, in_expression, in_quotes
 from howlearn.inspection.names import KINDS, like, named_like
 from howlearn.inspection.values import PRACTICE, TESTING, TRAINING, is_number
@@ -30,14 +31,7 @@ def leave_practice_out(draft: Draft) -> None:
 def _practice(name: str, column: str, values: list[str]) -> str | None:
     """The condition that keeps what is no practice; None if nothing looks like it."""
     lower = {value: value.lower() for value in values}
-    if "practice" in plain(column) and {*lower.values()} <= {
-        "0",
-        "1",
-        "true",
-        "false",
-        "yes",
-        "no",
-    }:
+    if "practice" in plain(column) and {*lower.values()} <= {*TRUE_WORDS, *FALSE_WORDS}:
         return f"not {name}"
     out = [v for v in values if not is_number(v) and PRACTICE.fullmatch(lower[v])]
     rest = [v for v in values if v not in out]

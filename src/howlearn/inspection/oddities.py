@@ -57,12 +57,11 @@ def _typed(name: str) -> str:
 
 def _twice(draft: Draft) -> None:
     columns = [draft.sample.codes(name) for name in draft.sample.columns]
-    if not columns or not draft.sample.height:
-        return
+    if not draft.columns("trial") or not draft.sample.height:
+        return  # rows without numbers may well be alike
     rows = together(draft.sample.file[draft.sample.rows], *columns)
     doubled = len(rows) - (int(rows.max()) + 1)
-    numbered = draft.columns("trial")
-    if doubled and (numbered or doubled > 0.5 * len(rows)):
+    if doubled:
         draft.odd(f"{doubled:,} rows stand in the data twice, with the same values everywhere")
 
 
@@ -212,8 +211,8 @@ def _learners(draft: Draft, study: Study) -> None:
         if few.any():
             names = [study.learners[i] for i in np.flatnonzero(few)]
             draft.odd(
-                f"few trials: {_some(names)} (fewer than {int(trials[few].max()) + 1:,}; the median "
-                f"is {np.median(trials):g})",
+                f"few trials: {_some(names)} (fewer than {int(trials[few].max()) + 1:,}; the "
+                f"median is {np.median(trials):g})",
                 f"--min-trials {int(trials[few].max()) + 1} leaves them out",
             )
     sequence = np.repeat(np.arange(len(study)), trials)

@@ -168,7 +168,7 @@ def find_action(draft: Draft) -> None:
     named = named_like("action", draft.free)
     fit = [c for c in named if _is_choice(draft, rewarded, c, named[c])]
     if fit:
-        best = [c for c in fit if named[c] == named[fit[0]]]
+        best = [c for c in fit if named[c] == 3 or named[fit[0]] < 3]
         first = best[0]
         if named[first] < 3 and len(best) > 1:
             first = max(best, key=lambda c: follows(draft, rewarded, c))
@@ -378,9 +378,7 @@ def _is_situation(draft: Draft, rows: Sample, column: str) -> bool:
     if met * 2 > rows.height and rows.height > 3:
         numeric = all(is_number(value) for value in counts)
         helps = f"--context {column} --bin {column}:4 makes bins of it" if numeric else ""
-        draft.odd(
-            f"{column} is another in nearly every trial, so that it is not the context", helps
-        )
+        draft.odd(f"{column} is another in nearly every trial, so it is not the context", helps)
         return False
     return all(
         other is None or not _same(rows, column, other)

@@ -97,7 +97,8 @@ def _find_sets(draft: Draft, blocks: list[str], context: Codes) -> None:
                 (block, *names.columns),
                 BY_CONTENT,
                 f"each {block} shows another set, so that a context is {block} × "
-                f"{' × '.join(names.columns)}; if {names.typed} means the same in all, take it alone",
+                f"{' × '.join(names.columns)}; if {names.typed} means the same in all, take it "
+                "alone",
                 names.others,
             )
         why = f"each {block} shows another set of contexts; without this line learning goes on"

@@ -121,5 +121,7 @@ def examples(sample: Sample, name: str, most: int = 4) -> str:
 
 
 def _short(value: str) -> str:
+    if is_number(value) and len(value) > 8:
+        value = f"{float(value):.4g}"
     plain = "".join(c if c.isprintable() else " " for c in value)
     return plain if len(plain) <= 24 else f"{plain[:23]}…"
