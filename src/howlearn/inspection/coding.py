@@ -102,7 +102,7 @@ def _signs_or_points(draft: Draft, reward: str, numbers: dict[str, float]) -> No
         pairs = ",".join(f"{v}={0 if numbers[v] < 0 else 1}" for v in sorted(numbers, key=float))
         draft.put("recode", (f"{name}:{pairs}",), BY_CONTENT, why)
         return
-    low, high = min(0.0, *values), max(values)
+    low, high = min(0.0, *values) if len(values) != 2 else min(values), max(values)
     if low >= high:
         low, high = (low, 0.0) if low < 0 else (0.0, 1.0)
     why = (

@@ -31,14 +31,14 @@ class Guess:
     others: tuple[str, ...] = ()  # columns that it could also be
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The value as a row of names."""
+    def columns(self) -> tuple[Any, ...]:
+        """The value as a row of names, or of numbers."""
         return self.value if isinstance(self.value, tuple) else (str(self.value),)
 
     @property
     def typed(self) -> str:
         """The value as one would type it."""
-        return ",".join(str(one) for one in self.columns)
+        return ",".join(f"{one:.15g}" if isinstance(one, float) else one for one in self.columns)
 
 
 @dataclass(frozen=True)

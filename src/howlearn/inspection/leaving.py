@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 
-from howlearn.expression import FALSE_WORDS, TRUE_WORDS
-from howlearn.inspection.draft import BY_CONTENT, BY_NAME, Draft, in_expression, in_quotes
+from howlearn.expression import FALSE_WORDS, TRUE_WORDS, parse
+from howlearn.inspection.draft import BY_CONTENT, BY_NAME, Draft, Guess, in_expression, in_quotes
 from howlearn.inspection.names import KINDS, like, named_like
+from howlearn.inspection.sample import Mask
 from howlearn.inspection.values import PRACTICE, TESTING, TRAINING, is_number
 from howlearn.reading.roles import plain
 
@@ -57,19 +59,20 @@ def leave_other_screens_out(draft: Draft) -> None:
     alien = silent & ~(chosen & np.isin(sample.codes(action), actions))
     if not alien.any() or alien.all():
         return
-    for column in [c for c in draft.free if like(c, KINDS)]:
-        text = _kinds(draft, column, alien)
-        if text is not None:
-            why = f"rows of other kinds in {column} have no choice with an outcome"
-            _leave_out(draft, text, BY_CONTENT, why)
-            return
+    kinds = {c: _kinds(draft, c, alien) for c in draft.free if like(c, KINDS)}
+    texts = {column: text for column, text in kinds.items() if text is not None}
+    if texts:  # the one that leaves out most of these rows
+        column = max(texts, key=lambda c: _left_out(draft, texts[c], alien))
+        why = f"rows of other kinds in {column} have no choice with an outcome"
+        _leave_out(draft, texts[column], BY_CONTENT, why)
+        return
     name = in_expression(reward)
     if name is not None and (alien & chosen).any():
         why = f"rows without {reward} have other values in {action} than choices"
         _leave_out(draft, f"{name} != missing", BY_CONTENT, why)
 
 
-def _kinds(draft: Draft, column: str, alien: np.ndarray) -> str | None:
+def _kinds(draft: Draft, column: str, alien: Mask) -> str | None:
     """A condition that keeps the kinds with choices; None if a kind has both sorts of rows."""
     name = in_expression(column)
     codes, labels = draft.sample.codes(column), draft.sample.columns[column].labels
@@ -91,43 +94,41 @@ def _kinds(draft: Draft, column: str, alien: np.ndarray) -> str | None:
 
 def leave_other_loops_out(draft: Draft) -> None:
     """Choices outside the loop that numbers the trials, as PsychoPy writes practice."""
-    named = [c for c, strength in named_like("trial", draft.free).items() if strength]
-    if "trial" in draft.guesses or draft.given.where is not None or not named:
-        return
     sample, chosen = draft.sample, draft.chosen
-    if any(not sample.missing(c)[chosen].any() for c in named):
+    gaps = {c: int(sample.missing(c)[chosen].sum()) for c in named_like("trial", draft.free)}
+    if "trial" in draft.guesses or draft.given.where is not None or not gaps:
         return
-    name = in_expression(named[0])
-    missing = sample.missing(named[0])
-    if name is None or missing[chosen].all():
+    column = min(gaps, key=lambda c: gaps[c])
+    name = in_expression(column)
+    if name is None or gaps[column] in (0, int(chosen.sum())):
         return
-    _leave_out(draft, f"{name} != missing", BY_CONTENT, f"the other rows have no {named[0]}")
+    _leave_out(draft, f"{name} != missing", BY_CONTENT, f"the other rows have no {column}")
 
 
 def _leave_out(draft: Draft, text: str, how: str, why: str) -> None:
     """Keep what the condition says, besides what an earlier one said."""
-    from howlearn.inspection.draft import Guess
-
-    before = draft.guesses.get("where")
-    if before is not None:
-        text, why = f"({before.value}) and ({text})", f"{before.why}; {why}"
-    kept = apply_where(draft, text)
-    if not kept:
+    before, holds = draft.guesses.get("where"), _holds(draft, text)
+    if not (holds & draft.sample.rows).any():
         return
+    if before is not None and (holds & ~draft.sample.rows).any():
+        text, why = f"({before.value}) and ({text})", f"{before.why}; {why}"
+    draft.sample = draft.sample.only(holds)
     draft.guesses["where"] = Guess("where", text, how, why)
 
 
-def apply_where(draft: Draft, text: str) -> bool:
-    """Look only at the rows where a condition holds; False if there are none."""
-    import polars as pl
+def apply_where(draft: Draft, text: str) -> None:
+    """Look only at the rows where a condition holds."""
+    draft.sample = draft.sample.only(_holds(draft, text))
 
-    from howlearn.expression import parse
 
+def _left_out(draft: Draft, text: str, rows: Mask) -> int:
+    """How many of these rows a condition leaves out."""
+    return int(np.count_nonzero(~_holds(draft, text)[draft.sample.rows] & rows))
+
+
+def _holds(draft: Draft, text: str) -> Mask:
+    """Where a condition holds, of all rows."""
     columns = draft.sample.columns
     condition = parse(text, "--where", [*columns])
     labels = pl.DataFrame([columns[name].per_row().alias(name) for name in condition.columns])
-    holds = condition.holds(labels)
-    if not (holds & draft.sample.rows).any():
-        return False
-    draft.sample = draft.sample.only(holds)
-    return True
+    return condition.holds(labels)

@@ -29,6 +29,7 @@ STEMS = {
     "context": ("stim", "cue", "item", "object", "symbol"),
     "action": ("chosen", "choice", "chose", "response", "action"),
     "reward": ("reward", "outcome", "feedback", "payoff", "correct"),
+    "trial": ("thisn", "trialnum", "trialindex", "trialno"),
 }
 RT_NAMES = "rt reactiontime responsetime respt latency keyresprt reacttime rtms choicert rtime"
 BLOCKS = "block run session round part game problem set phase blocknr miniblock list day epoch"
@@ -82,9 +83,11 @@ def is_answer(name: str) -> bool:
 
     >>> [is_answer(name) for name in ("correct_choice", "corrAns", "corA", "choice", "correct")]
     [True, True, True, False, False]
+    >>> is_answer("key_resp.corr")  # whether the key was right
+    False
     """
-    parts = {*parts_of(name)}
-    return plain(name) in _ANSWERS or bool(parts & _RIGHT and parts & _WHAT)
+    *before, last = parts_of(name) or [""]
+    return plain(name) in _ANSWERS or (last in _WHAT and not _RIGHT.isdisjoint(before))
 
 
 def is_feature(name: str) -> bool:

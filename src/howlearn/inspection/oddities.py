@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -66,8 +67,9 @@ def _twice(draft: Draft) -> None:
 
 
 def _constant(draft: Draft) -> None:
-    same = [c for c in draft.free if len(draft.sample.counts(c)) == 1]
-    empty = [c for c in draft.free if not draft.sample.counts(c)]
+    every = replace(draft.sample, rows=np.ones_like(draft.sample.rows))
+    same = [c for c in draft.free if len(every.counts(c)) == 1]
+    empty = [c for c in draft.free if not every.counts(c)]
     for names, what in ((same, "one value only"), (empty, "no value in any row")):
         if names and draft.sample.height > 1:
             verb = "has" if len(names) == 1 else "have"

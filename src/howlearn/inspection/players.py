@@ -167,6 +167,7 @@ def find_action(draft: Draft) -> None:
     rewarded = _rewarded(draft)
     named = named_like("action", draft.free)
     fit = [c for c in named if _is_choice(draft, rewarded, c, named[c])]
+    fit = [c for c in fit if not is_answer(c)] or fit
     if fit:
         best = [c for c in fit if named[c] == 3 or named[fit[0]] < 3]
         first = best[0]
@@ -201,7 +202,8 @@ def _is_choice(draft: Draft, rows: Sample, column: str, strength: int) -> bool:
     if len(values) > (MOST_NAMED_ACTIONS if strength == 3 else MOST_ACTIONS):
         return False
     reward = draft.column("reward")
-    if reward is not None and column != reward and _same(rows, column, reward):
+    alike = reward is not None and (are_words(values) or {*values} <= {*rows.counts(reward)})
+    if reward is not None and alike and column != reward and _same(rows, column, reward):
         draft.odd(
             f"{column} says only whether a choice was right, not which it was",
             "--action COL, or an expression such as --action \"(answer == 'f') == (correct == 1)\"",

@@ -30,7 +30,9 @@ def find_stretches(draft: Draft) -> None:
     blocks = [c for c in blocks if _is_stretch(draft, c, draft.sequences())]
     if context is not None and "reset_by" not in draft.guesses:
         _find_sets(draft, blocks, context)
+    where = draft.guesses.get("where")
     rest = [c for c in dict.fromkeys((*conditions, *blocks)) if c in draft.free]
+    rest = [c for c in rest if where is None or c not in str(where.value)]
     for column in [c for c in rest if c not in draft.columns("context")][:3]:
         if _is_stretch(draft, column, draft.sequences()):
             draft.odd(
