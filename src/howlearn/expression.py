@@ -229,7 +229,8 @@ class _Translator:
         column = self.backticked.get(name, name)
         if column in self.columns:
             self.used[column] = None
-            text = pl.col(f"^{re.escape(column)}$") if column == "*" else pl.col(column)
+            pattern = column == "*" or (column.startswith("^") and column.endswith("$"))
+            text = pl.col(f"^{re.escape(column)}$") if pattern else pl.col(column)
             words = text.str.to_lowercase().is_in(TRUE_WORDS).fill_null(False)
             number = text.cast(pl.Float64, strict=False)
             return _Value("column", text=text, number=number, truth=words)

@@ -13,6 +13,7 @@ from howlearn.inspection.draft import Draft, Guess, Oddity
 from howlearn.inspection.found import Inspection
 from howlearn.inspection.leaving import (
     apply_where,
+    leave_incomplete_out,
     leave_other_loops_out,
     leave_other_screens_out,
     leave_practice_out,
@@ -107,7 +108,9 @@ def _guess(draft: Draft) -> None:
     apply_missing(draft)
     find_missing_choices(draft)
     leave_other_loops_out(draft)
-    for find in (find_context, find_stretches, find_order, find_reward_coding):
+    find_context(draft)
+    leave_incomplete_out(draft)
+    for find in (find_stretches, find_order, find_reward_coding):
         find(draft)
     for find in (find_features, find_rt, find_shortest):
         find(draft)

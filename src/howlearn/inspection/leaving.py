@@ -13,6 +13,7 @@ from howlearn.inspection.values import PRACTICE, TESTING, TRAINING, is_number
 from howlearn.reading.roles import plain
 
 MOST_KINDS = 30
+FEW_GAPS = 0.2  # of the rows; more would be another mistake
 
 
 def leave_practice_out(draft: Draft) -> None:
@@ -103,6 +104,19 @@ def leave_other_loops_out(draft: Draft) -> None:
     if name is None or gaps[column] in (0, int(chosen.sum())):
         return
     _leave_out(draft, f"{name} != missing", BY_CONTENT, f"the other rows have no {column}")
+
+
+def leave_incomplete_out(draft: Draft) -> None:
+    """Choices of nobody, or in no situation, if they are few: they would be refused."""
+    if draft.given.where is not None:
+        return
+    for option in ("learner", "context", "by"):
+        for column in draft.columns(option):
+            gaps = draft.sample.missing(column) & draft.chosen
+            name = in_expression(column)
+            if gaps.any() and name is not None and gaps.mean() < FEW_GAPS:
+                why = f"{int(gaps.sum()):,} choices have no {column}"
+                _leave_out(draft, f"{name} != missing", BY_CONTENT, why)
 
 
 def _leave_out(draft: Draft, text: str, how: str, why: str) -> None:
