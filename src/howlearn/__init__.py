@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from howlearn.discovery import Codelength, Discovery, Ewens, Kappa, discover
     from howlearn.errors import DataError, HowlearnError
     from howlearn.fitting import Fits, fit
+    from howlearn.inspection import Inspection, inspect
     from howlearn.model import Model
     from howlearn.models import (
         ACA,
@@ -96,6 +97,7 @@ _HOMES = {
     "howlearn.weighing": ("leaders", "weights"),
     "howlearn.errors": ("DataError", "HowlearnError"),
     "howlearn.fitting": ("Fits", "fit"),
+    "howlearn.inspection": ("Inspection", "inspect"),
     "howlearn.model": ("Model",),
     "howlearn.rule": ("Parameter",),
     "howlearn.world": ("log_softmax",),
@@ -155,6 +157,7 @@ __all__ = [
     "GradientBandit",
     "HoldOut",
     "HowlearnError",
+    "Inspection",
     "Kappa",
     "Lapse",
     "Likelihood",
@@ -187,6 +190,7 @@ __all__ = [
     "compare",
     "discover",
     "fit",
+    "inspect",
     "leaders",
     "log_softmax",
     "path",
