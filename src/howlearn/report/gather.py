@@ -65,7 +65,7 @@ class Gathered:
     def labels(self) -> list[str]:
         """The columns that name a sequence and say what else is known of it."""
         own = self.tables["learners"].columns
-        return own[: own.index("n_trials")]
+        return [name for name in own[: own.index("n_trials")] if name != "excluded"]
 
     @cached_property
     def excluded(self) -> pl.Series:
