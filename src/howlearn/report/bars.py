@@ -139,3 +139,12 @@ def _bars(frame: pl.DataFrame, models: Sequence[str]) -> tuple[pl.DataFrame, lis
         bar["end"] = max(row["share"], row.get("upper") or 0.0)
         rows.append(bar | {"text": f"{row['share']:.0%}"})
     return pl.DataFrame(rows, infer_schema_length=None), [*written.values()], [*true.values()]
+
+
+def shares_by_criterion(frame: pl.DataFrame, models: Sequence[str]) -> Chart:
+    """A panel per criterion, with 95% intervals and, where there are such, corrected shares.
+
+    ``frame`` is the table of shares: criterion, model, learners, share, lower, upper, corrected,
+    corrected_lower, corrected_upper.
+    """
+    raise NotImplementedError

@@ -1,0 +1,147 @@
+"""The charts of a report, from Python: ``howlearn.plot.shares(selection)`` and its kin.
+
+Each takes what ``howlearn.select`` gave, or the folder of results of ``howlearn select``, and gives
+an altair chart, which shows itself in notebooks; ``chart.save("shares.svg")`` writes it (.png,
+.html and .json too). Needs the extra ``report``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from howlearn.errors import HowlearnError
+
+if TYPE_CHECKING:
+    from howlearn.calibration import Calibration, Recovery
+    from howlearn.report.findings import Findings
+    from howlearn.report.style import Chart
+    from howlearn.selection import Selection
+    from howlearn.task import Task
+
+    Source = Selection | Findings | Path | str
+
+__all__ = [
+    "confusion",
+    "disagreement",
+    "estimates",
+    "learner",
+    "learning_curves",
+    "margins",
+    "partition",
+    "path",
+    "predicted",
+    "shares",
+    "trajectories",
+]
+
+
+def shares(source: Source) -> Chart:
+    """How many learners each model explains best, by each criterion, with 95% intervals."""
+    from howlearn.report import bars
+
+    found = _found(source)
+    return bars.shares_by_criterion(found.shares, found.names)
+
+
+def margins(source: Source) -> Chart:
+    """How far the selected model is ahead of the next, by each criterion, with the verdicts."""
+    from howlearn.report import margins as drawn
+
+    found = _found(source)
+    return drawn.margins(drawn.margin_table(found), found.within)
+
+
+def path(source: Source) -> Chart:
+    """Shares of the models along the price of a parameter, exactly, without a new fit."""
+    from howlearn.report import paths, price_path
+
+    found = _found(source)
+    return paths.path(*price_path.price_path(found), found.names)
+
+
+def disagreement(source: Source, first: str | None = None, second: str | None = None) -> Chart:
+    """Which models two criteria select for the same learners; by default the first two."""
+    from howlearn.report import disagreement as drawn
+
+    found = _found(source)
+    return drawn.disagreement(drawn.disagreement_table(found, first, second), found.names)
+
+
+def confusion(source: Calibration | Recovery | Path | str, criterion: str | None = None) -> Chart:
+    """Which model is selected when each model is true: of a calibration, or of its folder."""
+    from howlearn.report import known_confusion
+
+    _check()
+    return known_confusion.confusion_of(source, criterion)
+
+
+def learning_curves(
+    source: Source, task: Task | str | None = None, learners: int = 200, seed: int = 0
+) -> Chart:
+    """Learning curves of the data and of doubles who follow the selected models."""
+    from howlearn.report import behaviour, curves
+
+    return curves.learning_curves(behaviour.behaviour(_found(source, task), learners, seed=seed))
+
+
+def predicted(source: Source, task: Task | str | None = None, learners: int = 2_000) -> Chart:
+    """Predicted probabilities against choices, for the selected models."""
+    from howlearn.report import predicted as computed
+    from howlearn.report import reliability
+
+    return reliability.reliability(computed.predicted(_found(source, task), learners))
+
+
+def estimates(source: Source) -> Chart:
+    """The estimates of each model's parameters, among the learners whose model it is."""
+    from howlearn.report import rates
+
+    return rates.rates(rates.rate_table(_found(source)))
+
+
+def learner(source: Source, name: str, task: Task | str | None = None) -> Chart:
+    """One learner: curve, trajectories of the cells, scores and partition."""
+    from howlearn.report import details, learner_charts
+
+    found = _found(source, task)
+    place = details.sequence_named(found, name)
+    return learner_charts.learner(details.detail(found, place), details.common(found), found)
+
+
+def trajectories(source: Source, name: str, task: Task | str | None = None) -> Chart:
+    """One learner's choices in every cell, with the probabilities of its model."""
+    from howlearn.report import details, learner_charts
+
+    found = _found(source, task)
+    place = details.sequence_named(found, name)
+    return learner_charts.trajectories(details.detail(found, place), details.common(found))
+
+
+def partition(source: Source | Task, model: str) -> Chart:
+    """The contexts of a task or study, drawn by their features, in the cells of a model."""
+    from howlearn.report import partition_drawing
+    from howlearn.task import Task
+
+    _check()
+    if isinstance(source, Task):
+        return partition_drawing.partition(source.model(model), source.contexts, source.features)
+    found = _found(source)
+    for each in found.models:
+        if each.name == model:
+            return partition_drawing.partition(each, found.study.contexts, found.study.features)
+    raise HowlearnError(f"there is no model {model!r}; there are {', '.join(found.names)}")
+
+
+def _found(source: Source, task: Task | str | None = None) -> Findings:
+    _check()
+    from howlearn.report.findings import findings
+
+    return findings(source, task)
+
+
+def _check() -> None:
+    from howlearn.report.save import MISSING, available
+
+    if not available():
+        raise HowlearnError(MISSING)
