@@ -19,6 +19,7 @@ from howlearn.cli.models import models
 from howlearn.cli.path import path
 from howlearn.cli.plan import plan
 from howlearn.cli.recover import recover
+from howlearn.cli.report import report
 from howlearn.cli.reproduce import reproduce
 from howlearn.cli.select import select
 from howlearn.cli.simulate import simulate
@@ -38,6 +39,7 @@ def _paragraphs(text: str | None) -> str:
 COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Commands": (
         select,
+        report,
         discover,
         compare,
         path,

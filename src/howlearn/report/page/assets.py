@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 HERE = "howlearn.report.page"
-SCRIPTS = ("charts", "figures", "learners", "page")  # in the order in which they are run
+SCRIPTS = ("charts", "figures", "learners", "panel", "page")  # in the order in which they are run
+GENERATOR = "howlearn report"
 MISSING = "a report needs: pip install 'howlearn[report]'"
 
 

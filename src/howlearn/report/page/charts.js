@@ -1,0 +1,92 @@
+// What the page holds, and how charts are drawn: on the screen and on paper.
+const content = JSON.parse(document.getElementById("content").textContent);
+
+// Colours of paper become those of the page, which the style sheet may change at any time.
+const SCREEN = {
+  "#222222": "var(--chart-ink)",
+  "#666666": "var(--chart-grey)",
+  "#DDDDDD": "var(--chart-line)",
+  "#EEEEEE": "var(--chart-line)",
+};
+const GROUND = new Set(["stroke", "background"]); // where white means the page
+
+function onScreen(value, key) {
+  if (typeof value === "string") {
+    if (value === "white" && GROUND.has(key)) return "var(--surface)";
+    return SCREEN[value.toUpperCase()] ?? value;
+  }
+  if (Array.isArray(value)) return value.map((each) => onScreen(each, key));
+  if (value === null || typeof value !== "object") return value;
+  const copy = {};
+  for (const [inner, each] of Object.entries(value))
+    copy[inner] = inner === "data" || inner === "datasets" ? each : onScreen(each, inner);
+  return copy;
+}
+
+const screenConfig = {
+  ...onScreen(content.config),
+  background: null,
+  padding: 2,
+  font: getComputedStyle(document.body).fontFamily,
+};
+const SMALLEST = 0.75; // to which a chart shrinks before its box scrolls
+
+async function drawOnScreen(box, spec) {
+  const { title, ...untitled } = spec; // the page says it
+  const drawn = await window.vegaEmbed(box, onScreen(untitled), {
+    mode: "vega-lite",
+    renderer: "svg",
+    actions: false,
+    config: screenConfig,
+  });
+  const svg = box.querySelector("svg");
+  if (svg) {
+    svg.removeAttribute("role");
+    svg.setAttribute("aria-hidden", "true");
+    svg.style.minWidth = `${Math.round(SMALLEST * svg.width.baseVal.value)}px`;
+  }
+  scrollable(box);
+  return drawn;
+}
+
+// A box that scrolls must be reachable by keys.
+function scrollable(box) {
+  if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
+  else box.removeAttribute("tabindex");
+}
+
+function onPaper(spec) {
+  const compiled = window.vegaLite.compile(spec, { config: content.config });
+  return new window.vega.View(window.vega.parse(compiled.spec), { renderer: "none" });
+}
+
+// An element with its properties and children; text is never taken for markup.
+function make(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name in element && name !== "style") element[name] = value;
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+const LONGEST = 40;
+function named(text, longest = LONGEST) {
+  if (text.length <= longest) return make("bdi", {}, text);
+  const short = `${text.slice(0, longest / 2)}…${text.slice(-(longest / 2 - 1))}`;
+  return make("bdi", { title: text }, short);
+}
+
+function number(value, digits = 3) {
+  if (value === null || value === undefined) return "–";
+  const text = Math.abs(value) >= 1000 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(digits)));
+  return text.replace("-", "−");
+}
+
+function dot(model) {
+  const place = content.learners.models.indexOf(model);
+  const colour = content.colours[place] ?? "transparent";
+  return make("span", { className: "dot", "aria-hidden": "true", style: `background:${colour}` });
+}
