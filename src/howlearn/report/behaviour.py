@@ -148,7 +148,7 @@ class _Curves:
 
     def people(self) -> pl.DataFrame:
         """The mean over learners with its interval."""
-        original = _ranges(self.start, self.length)
+        original = ranges(self.start, self.length)
         values = self.rod.values[original]
         means = self.means(values, original, np.repeat(self.learner, self.length))
         n = np.isfinite(means).sum(axis=0)
@@ -156,7 +156,7 @@ class _Curves:
         half = np.full(mean.shape, np.nan)
         several = n > 1
         spread = np.sqrt(_mean((means - mean) ** 2) * n / np.maximum(n - 1, 1) / np.maximum(n, 1))
-        half[several] = (_student(n) * spread)[several]
+        half[several] = (student(n) * spread)[several]
         low, high = mean - half, mean + half
         if self.rod.percent:
             low, high = np.clip(low, 0, 1), np.clip(high, 0, 1)
@@ -192,7 +192,7 @@ class _Curves:
                 failed[self.models[k]] = (str(error), len(mine))
                 continue
             length = np.diff(played.starts)
-            original = _ranges(self.start[each], length)
+            original = ranges(self.start[each], length)
             value = self.rod.of(played, original)
             learner = np.repeat(self.learner[each], length)
             parts.append((value, original, learner, np.repeat(again, length)))
@@ -240,10 +240,10 @@ class _Curves:
         )
 
 
-def _ranges(starts: Ints, lengths: Ints) -> Ints:
+def ranges(starts: Ints, lengths: Ints) -> Ints:
     """start, start + 1, … for each, one after the other.
 
-    >>> _ranges(np.array([5, 0]), np.array([2, 3])).tolist()
+    >>> ranges(np.array([5, 0]), np.array([2, 3])).tolist()
     [5, 6, 0, 1, 2]
     """
     before = np.cumsum(lengths) - lengths
@@ -258,7 +258,7 @@ def _mean(values: Floats) -> Floats:
     return np.where(n > 0, total / np.maximum(n, 1), np.nan)
 
 
-def _student(n: Ints) -> Floats:
+def student(n: Ints) -> Floats:
     """How many standard errors of a mean of n a 95% interval reaches to each side."""
     from scipy.special import stdtrit
 
