@@ -74,9 +74,10 @@ function make(tag, properties = {}, ...children) {
 
 const LONGEST = 40;
 function named(text, longest = LONGEST) {
-  if (text.length <= longest) return make("bdi", {}, text);
+  const className = longest > LONGEST ? "long" : "";
+  if (text.length <= longest) return make("bdi", { className }, text);
   const short = `${text.slice(0, longest / 2)}…${text.slice(-(longest / 2 - 1))}`;
-  return make("bdi", { title: text }, short);
+  return make("bdi", { className, title: text }, short);
 }
 
 function number(value, digits = 3) {

@@ -23,7 +23,7 @@ const everyone = people.rows.map((row, place) => ({
 
 // Each column: what its head says, what it is sorted by, what a cell shows.
 const columns = [
-  { head: people.unit === "learner" ? "learner" : "learner", value: (row) => row[0], cell: nameCell },
+  { head: "learner", value: (row) => row[0], cell: nameCell },
   ...people.labels.map((label, k) => ({ head: label, value: (row) => row[1 + k], cell: (row) => [named(row[1 + k], 24)] })),
   { head: "trials", numeric: true, value: (row) => row[TRIALS], cell: (row) => [row[TRIALS].toLocaleString("en")] },
   { head: "model", by: people.criteria[0], value: (row) => modelOf(row, 0), cell: (row) => [dot(modelOf(row, 0)), named(modelOf(row, 0))] },

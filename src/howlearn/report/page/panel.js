@@ -119,7 +119,7 @@ async function fillPanel(place) {
   const row = people.rows[place];
   const known = content.panels[place];
   const title = document.getElementById("panel-title");
-  title.replaceChildren(people.unit === "learner" ? "Learner " : "Learner ", named(row[0] || "(no name)"));
+  title.replaceChildren("Learner ", named(row[0] || "(no name)"));
   const about = people.labels.map((label, k) => `${label}: ${row[1 + k]}`);
   about.push(`${row[TRIALS].toLocaleString("en")} trials`);
   if (row[EXCLUDED]) about.push("excluded from the shares");

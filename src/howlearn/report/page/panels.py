@@ -47,7 +47,7 @@ def panels(
             if progress:
                 progress(number + 1, len(chosen))
         return Panels(specs, common, _partitions(found, chosen), drawn)
-    except HowlearnError as error:
+    except (HowlearnError, NotImplementedError) as error:  # PENDING
         return Panels(note=f"The learners' charts are left out: {error}.")
 
 
