@@ -97,7 +97,9 @@ def gather(results: Path, calibration: Path | None = None) -> Gathered:
     _check_complete(results, manifest, tables)
     inputs, why_not = _study(results)
     named = manifest["options"].get("calibration")
-    confusions, doubts = _calibrated(calibration, Path(named) if named else None, manifest)
+    frame, confusions, doubts = _calibrated(calibration, Path(named) if named else None, manifest)
+    if frame is not None:
+        tables["confusion"] = frame
     return Gathered(results, manifest, tables, inputs, why_not, confusions, doubts)
 
 
@@ -206,14 +208,14 @@ def _study(results: Path) -> tuple[Inputs | None, str]:
 
 def _calibrated(
     asked: Path | None, named: Path | None, manifest: Mapping[str, Any]
-) -> tuple[dict[str, pl.DataFrame], tuple[str, ...]]:
-    """Confusion matrices by criterion: true_model, selected_model, share, learners."""
+) -> tuple[pl.DataFrame | None, dict[str, pl.DataFrame], tuple[str, ...]]:
+    """The calibration's table, and of it by criterion: true_model, selected_model, share."""
     from howlearn.calibration.advice import advised
     from howlearn.criteria import criterion_named
 
     folder = asked or named
     if folder is None:
-        return {}, ()
+        return None, {}, ()
     try:
         advice = advised(folder)
         frame = read_table(folder, "confusion")
@@ -224,7 +226,7 @@ def _calibrated(
             found[repr(criterion_named(text))] = columns
     except (HowlearnError, OSError, ValueError, pl.exceptions.PolarsError) as error:
         if asked is None:  # it was there when howlearn select was run
-            return {}, (f"The calibration in {folder} cannot be shown: {error}.",)
+            return None, {}, (f"The calibration in {folder} cannot be shown: {error}.",)
         if isinstance(error, HowlearnError):
             raise
         raise HowlearnError(
@@ -234,4 +236,4 @@ def _calibrated(
     if {*advice.models} != {model["name"] for model in manifest["models"]}:
         doubts.append(f"The calibration is for other candidates ({', '.join(advice.models)}).")
     used = [c for c in manifest["options"]["criteria"] if c in found]
-    return {c: found[c] for c in used or found}, tuple(doubts)
+    return frame, {c: found[c] for c in used or found}, tuple(doubts)

@@ -6,7 +6,14 @@ import base64
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from howlearn.report.apa import apa_tables
+from howlearn.report.apa.docx import docx
+from howlearn.report.apa.tex import tex as tex_of
 from howlearn.report.gather import Gathered
+from howlearn.report.methods import Reference, methods
+
+WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+TEX = "application/x-tex"
 
 
 @dataclass(frozen=True)
@@ -28,10 +35,16 @@ class Methods:
     """Paragraphs to paste, what they cite, and files of tables."""
 
     paragraphs: Sequence[str] = ()
-    references: Sequence[str] = ()
+    references: Sequence[Reference] = ()
     beside: Sequence[Beside] = field(default_factory=tuple)
 
 
 def methods_of(gathered: Gathered, word: str, tex: str) -> Methods:
-    """From the manifest and the tables."""
-    return Methods()
+    """From the manifest and the tables; the names are those of the files beside the page."""
+    said = methods(gathered.manifest, gathered.tables)
+    tables = apa_tables(gathered.manifest, gathered.tables)
+    files = (
+        Beside(word, "Word (.docx)", docx(tables, said), WORD),
+        Beside(tex, "LaTeX (.tex)", tex_of(tables, said).encode("utf-8", "replace"), TEX),
+    )
+    return Methods(said.paragraphs, said.references, files)
