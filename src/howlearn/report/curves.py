@@ -63,7 +63,9 @@ class _Drawing:
         self.measure, self.up = measure, up
         self.scale = alt.Scale(domain=[low, high], nice=False)
 
-    def of(self, frame: pl.DataFrame, width: int, height: int, legend: bool = True) -> alt.LayerChart:
+    def of(
+        self, frame: pl.DataFrame, width: int, height: int, legend: bool = True
+    ) -> alt.LayerChart:
         title = self.measure if legend else None
         along = self.along if legend else None
         x = alt.X("trial:Q", title=along, axis=self.axis, scale=self.places)

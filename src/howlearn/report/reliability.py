@@ -70,9 +70,7 @@ def _along(frame: pl.DataFrame, along: str) -> alt.LayerChart:
         model.mark_line(stroke=BLUE, strokeWidth=2).encode(
             alt.Y("mean:Q", title="right answer", axis=up, scale=scale)
         ),
-        people.mark_rule(style="ink").encode(
-            alt.Y("lower:Q", axis=up, scale=scale), y2="upper:Q"
-        ),
+        people.mark_rule(style="ink").encode(alt.Y("lower:Q", axis=up, scale=scale), y2="upper:Q"),
         people.mark_point(style="ink", filled=True, size=22, opacity=1).encode(
             alt.Y("mean:Q", axis=up, scale=scale)
         ),
