@@ -1,6 +1,22 @@
 // What the page holds, and how charts are drawn: on the screen and on paper.
 const content = JSON.parse(document.getElementById("content").textContent);
 
+// Data are kept as columns, and texts as places in a list of them: here are the rows again.
+function columnOf(kept) {
+  return Array.isArray(kept) ? kept : kept.$places.map((place) => kept.$names[place]);
+}
+
+function unpacked(value) {
+  if (Array.isArray(value)) return value.map(unpacked);
+  if (value === null || typeof value !== "object") return value;
+  if (value.$columns) {
+    const names = Object.keys(value.$columns);
+    const columns = names.map((name) => columnOf(value.$columns[name]));
+    return (columns[0] ?? []).map((_, k) => Object.fromEntries(names.map((name, c) => [name, columns[c][k]])));
+  }
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, unpacked(each)]));
+}
+
 // Colours of paper become those of the page, which the style sheet may change at any time.
 const SCREEN = {
   "#222222": "var(--chart-ink)",

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
-from howlearn.report.page.words import rounded
+from howlearn.report.page.compact import column, compact
 
-DIGITS = 5  # of the numbers that are drawn
 MOST_ROWS = 2_000  # of a table beside a chart; the results folder has the rest
 
 
@@ -27,46 +24,27 @@ class Figure:
     @property
     def title(self) -> tuple[str, str]:
         """The question, and the note on how to read the chart."""
-        found = self.spec.get("title", "")
+        found = spec_of(self.chart).get("title", "")
         if not isinstance(found, dict):
             return _line(found), ""
         return _line(found.get("text", "")), _line(found.get("subtitle", ""))
 
-    @property
-    def spec(self) -> dict[str, Any]:
-        return spec_of(self.chart)
-
     def content(self) -> dict[str, Any]:
         """What the page's script takes."""
-        frame = rounded(self.table.head(MOST_ROWS), DIGITS)
+        frame = self.table.head(MOST_ROWS)
         return {
             "name": self.name,
-            "spec": self.spec,
+            "spec": compact(spec_of(self.chart)),
             "columns": frame.columns,
-            "rows": [[*row] for row in frame.rows()],
+            "table": [column(each.to_list()) for each in frame.get_columns()],
             "more": max(0, len(self.table) - MOST_ROWS),
         }
 
 
 def spec_of(chart: Any) -> dict[str, Any]:
-    """A chart without its colours for paper, which the page has once, and numbers in few digits."""
+    """A chart without its colours for paper, which the page has once."""
     spec = chart if isinstance(chart, dict) else chart.to_dict(validate=False)
-    return _lighter({k: v for k, v in spec.items() if k not in ("config", "$schema")})
-
-
-def _lighter(value: Any) -> Any:
-    if isinstance(value, dict):
-        given = value.get("values")
-        if isinstance(given, str) and value.get("format", {}).get("type") == "json":
-            value = {**{k: v for k, v in value.items() if k != "format"}, "values": json.loads(given)}
-        return {key: _lighter(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_lighter(inner) for inner in value]
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            return None
-        return float(f"{value:.{DIGITS}g}") if not value.is_integer() else int(value)
-    return value
+    return {key: value for key, value in spec.items() if key not in ("config", "$schema")}
 
 
 def _line(text: Any) -> str:

@@ -1,5 +1,11 @@
 // Charts of the sections: drawn, saved, shown as tables.
-const figureOf = new Map(content.figures.map((figure) => [figure.name, figure]));
+const figureOf = new Map(
+  content.figures.map(({ table, spec, ...figure }) => {
+    const columns = table.map(columnOf);
+    const rows = (columns[0] ?? []).map((_, k) => columns.map((column) => column[k]));
+    return [figure.name, { ...figure, rows, spec: unpacked(spec) }];
+  }),
+);
 
 function tableOf(columns, rows) {
   const numeric = columns.map((_, k) => rows.every((row) => row[k] === null || typeof row[k] === "number"));

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from howlearn._version import __version__
@@ -12,6 +13,7 @@ from howlearn.report.gather import Gathered
 from howlearn.report.page import assets, words
 from howlearn.report.page.answer import answer
 from howlearn.report.page.drawings import ANSWER, BEHAVIOUR, ESTIMATES, SURE, draw, steps
+from howlearn.report.page.figure import Figure
 from howlearn.report.page.learners import panels_of, table_of
 from howlearn.report.page.methods import Methods
 from howlearn.report.page.panels import Panels, panels
@@ -86,8 +88,15 @@ def page(
         hashes=[assets.hash_of(code) for code in (script, runtime)],
         words=words,
         short=_short,
+        groups=_groups,
     )  # fmt: skip
     return Page(_writable(text), tuple(filter(None, [each.note])))
+
+
+def _groups(figures: list[Figure]) -> list[list[Figure]]:
+    """Small charts of one kind stand side by side."""
+    kinds = groupby(figures, key=lambda figure: figure.name.split("-")[0])
+    return [[*group] for _, group in kinds]
 
 
 def _title(gathered: Gathered) -> str:

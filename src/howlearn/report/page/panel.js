@@ -78,7 +78,7 @@ function rowsOf(drawn) {
 }
 
 function filled(spec, name, rows) {
-  const copy = structuredClone(spec);
+  const copy = unpacked(spec);
   copy.datasets = { ...(copy.datasets ?? {}), [name]: rows };
   return copy;
 }
@@ -135,7 +135,7 @@ async function fillPanel(place) {
     const top = make("div", { className: "pair" });
     body.append(top);
     if (content.specs.curve && rows.curve) work.push(chartIn(top, `learner-${place + 1}-curve`, filled(content.specs.curve, "curve", rows.curve), rows.curve));
-    if (content.partitions[model]) work.push(chartIn(top, `partition-${place + 1}`, content.partitions[model], null));
+    if (content.partitions[model]) work.push(chartIn(top, `partition-${place + 1}`, unpacked(content.partitions[model]), null));
     if (content.specs.trajectory && rows.trajectory?.length)
       work.push(chartIn(body, `learner-${place + 1}-trajectories`, filled(content.specs.trajectory, "trajectory", rows.trajectory), rows.trajectory));
     const low = make("div", { className: "pair" });

@@ -9,6 +9,7 @@ from typing import Any
 from howlearn.errors import HowlearnError
 from howlearn.report import details, learner_charts
 from howlearn.report.findings import Findings
+from howlearn.report.page.compact import compact
 from howlearn.report.page.figure import spec_of
 from howlearn.report.partition_drawing import partition
 
@@ -35,7 +36,7 @@ def panels(
     try:
         common = details.common(found)
         specs = {
-            name: spec_of(spec)
+            name: compact(spec_of(spec))
             for name, spec in learner_charts.specs(common).items()
             if name in ("curve", "trajectory")
         }
@@ -58,5 +59,6 @@ def _partitions(found: Findings, chosen: Sequence[int]) -> dict[str, Any]:
     for place in sorted(used):
         model = found.models[place]
         if hasattr(model, "partition"):
-            drawn[model.name] = spec_of(partition(model, study.contexts, study.features))
+            chart = partition(model, study.contexts, study.features)
+            drawn[model.name] = compact(spec_of(chart))
     return drawn
