@@ -34,9 +34,27 @@ function onScreen(value, key) {
   if (Array.isArray(value)) return value.map((each) => onScreen(each, key));
   if (value === null || typeof value !== "object") return value;
   const copy = {};
-  for (const [inner, each] of Object.entries(value))
-    copy[inner] = inner === "data" || inner === "datasets" ? each : onScreen(each, inner);
+  for (const [inner, each] of Object.entries(value)) {
+    if (inner === "datasets") copy[inner] = Object.fromEntries(Object.entries(each).map(([name, rows]) => [name, shaded(rows)]));
+    else if (inner === "data") copy[inner] = each?.values ? { ...each, values: shaded(each.values) } : each;
+    else copy[inner] = onScreen(each, inner);
+  }
   return copy;
+}
+
+// Cells of a heat map, whose colours are in the data, go from the page's ground to blue.
+function shaded(rows) {
+  if (!Array.isArray(rows) || !rows[0]?.ink || !rows[0]?.fill) return rows;
+  return rows.map((row) => ({ ...row, fill: shade(row.fill), ink: SCREEN[row.ink.toUpperCase()] ?? row.ink }));
+}
+
+const BLUE = [0, 114, 178];
+function shade(colour) {
+  const [red, green, blue] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+  const share = (255 - red) / (255 - BLUE[0]);
+  const near = (value, end) => Math.abs(value - (255 + (end - 255) * share)) < 4;
+  if (near(green, BLUE[1]) && near(blue, BLUE[2])) return `color-mix(in srgb, rgb(${BLUE}) ${(100 * share).toFixed(1)}%, var(--cell))`;
+  return red === green && green === blue ? "var(--cell)" : colour;
 }
 
 const screenConfig = {
