@@ -134,14 +134,14 @@ def _panel(
         ),
         spans.mark_rule(style="ink", strokeWidth=2.5).encode(x("lower:Q"), x2="upper:Q"),
         spans.mark_point(style="ink", filled=True, size=40, opacity=1).encode(x("median:Q")),
-        bound.mark_point(filled=True, size=34, color="#B3412E", opacity=1).encode(
-            x("at:Q"), turn
-        ),
+        bound.mark_point(filled=True, size=34, color="#B3412E", opacity=1).encode(x("at:Q"), turn),
         spans.mark_text(**text, align="right", dx=-15).encode(x("left:Q"), text="n_lower:N"),
         spans.mark_text(**text, align="left", dx=15).encode(x("right:Q"), text="n_upper:N"),
     ]
     heading = alt.TitleParams(title, fontSize=12)
-    return alt.layer(*layers).properties(width=WIDTH + 2 * ROOM, height=ROW * len(names), title=heading)
+    return alt.layer(*layers).properties(
+        width=WIDTH + 2 * ROOM, height=ROW * len(names), title=heading
+    )
 
 
 POINT = {
