@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 HERE = "howlearn.report.page"
 SCRIPTS = ("charts", "figures", "learners", "panel", "page")  # in the order in which they are run
 GENERATOR = "howlearn report"
+# The names by which the page calls the runtime.
+GLOBAL = "window.vegaEmbed=vegaEmbed;window.vegaLite=vegaLite;window.vega=vega;"
 MISSING = "a report needs: pip install 'howlearn[report]'"
 
 
@@ -53,7 +55,7 @@ def runtime() -> str:
     from howlearn.report.save import vega_lite_version
 
     # Inside a function, so that its names are not those of the page.
-    bundle = vl_convert.javascript_bundle(vl_version=vega_lite_version())
+    bundle = vl_convert.javascript_bundle(GLOBAL, vega_lite_version())
     return f"(()=>{{{harmless(bundle)}\n}})();"
 
 

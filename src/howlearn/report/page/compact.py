@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
+from typing import Any, TypeGuard
 
 DIGITS = 5  # of the numbers that are drawn
 TEXT = {"type": "json"}  # how style.data says that data are text
@@ -47,7 +47,7 @@ def _data(values: Any, mentioned: str) -> Any:
     return _columns(values, mentioned) if _rows(values) else _lighter(values, mentioned)
 
 
-def _rows(values: Any) -> bool:
+def _rows(values: Any) -> TypeGuard[list[dict[str, Any]]]:
     """Whether these are records that all have the same fields."""
     if not isinstance(values, list) or len(values) < FEW_ROWS:
         return False

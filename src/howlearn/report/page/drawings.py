@@ -73,7 +73,7 @@ def draw(todo: list[Step], progress: Callable[[int, int], None] | None = None) -
                 else:
                     drawn.notes.setdefault(section, []).append(made)
         except (HowlearnError, NotImplementedError) as error:  # PENDING
-            drawn.notes.setdefault(section, []).append(f"No chart of {what}: {error}.")
+            drawn.notes.setdefault(section, []).append(f"No chart of {what}: {error}")
     return drawn
 
 

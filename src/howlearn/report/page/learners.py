@@ -76,7 +76,7 @@ def scores_of(gathered: Gathered, chosen: Sequence[int]) -> dict[int, list[list[
     found: dict[int, list[list[float | None]]] = {}
     for sequence, criterion, model, value in frame.iter_rows():
         if criterion in columns and model in rows:
-            empty = [[None] * n_models for _ in columns]
+            empty: list[list[float | None]] = [[None] * n_models for _ in columns]
             found.setdefault(sequence, empty)[columns[criterion]][rows[model]] = value
     return found
 

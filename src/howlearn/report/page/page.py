@@ -89,8 +89,10 @@ def page(
         words=words,
         short=_short,
         groups=_groups,
+        sentence=words.sentence,
     )  # fmt: skip
-    return Page(_writable(text), tuple(filter(None, [each.note])))
+    notes = (f"learning curves and the learners' charts are left out: {each.note}",)
+    return Page(_writable(text), notes if each.note else ())
 
 
 def _groups(figures: list[Figure]) -> list[list[Figure]]:

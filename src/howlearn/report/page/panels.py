@@ -24,7 +24,7 @@ class Panels:
     common: dict[str, Any] = field(default_factory=dict)
     partitions: dict[str, Any] = field(default_factory=dict)  # by model
     drawn: dict[int, dict[str, Any]] = field(default_factory=dict)  # by sequence
-    note: str = ""
+    note: str = ""  # why there is none of it
 
 
 def panels(
@@ -49,7 +49,7 @@ def panels(
                 progress(number + 1, len(chosen))
         return Panels(specs, common, _partitions(found, chosen), drawn)
     except (HowlearnError, NotImplementedError) as error:  # PENDING
-        return Panels(note=f"The learners' charts are left out: {error}.")
+        return Panels(note=str(error))
 
 
 def _partitions(found: Findings, chosen: Sequence[int]) -> dict[str, Any]:

@@ -29,6 +29,16 @@ def listed(words: Sequence[str], last: str = "and") -> str:
     return f"{', '.join(words[:-1])} {last} {words[-1]}"
 
 
+def sentence(text: str) -> str:
+    """With a capital letter and a full stop.
+
+    >>> sentence("three rows were left out")
+    'Three rows were left out.'
+    """
+    text = text.strip()
+    return text[:1].upper() + text[1:] + ("" if text[-1:] in ".!?" else ".")
+
+
 def counted(count: int) -> str:
     """Small numbers as words."""
     return SMALL[count] if count < len(SMALL) else f"{count:,}"

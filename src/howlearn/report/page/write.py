@@ -28,7 +28,7 @@ def check_target(out: Path, fresh: bool) -> None:
     """Before any work: whether the report may be written there."""
     check_available()
     if out.is_dir():
-        raise HowlearnError(f"{out} is a folder; --out needs the name of a file, such as report.html")
+        raise HowlearnError(f"{out} is a folder; --out names a file, such as report.html")
     if out.suffix.lower() not in (".html", ".htm"):
         raise HowlearnError(f"{out} does not end in .html; --out names an HTML file")
     for parent in out.parents:
