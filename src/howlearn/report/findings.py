@@ -136,13 +136,14 @@ class Findings:
 
     def theta(self, model: int) -> Floats:
         """The estimates of one model from as many trials as were fitted: [sequence, parameter]."""
-        return self._of_model(model, "estimate").astype(np.float64)
+        return self.column(model, "estimate").astype(np.float64)
 
     def status(self, model: int) -> NDArray[Any]:
         """How the fit of each of those ended, in a word: [sequence, parameter]."""
-        return self._of_model(model, "status")
+        return self.column(model, "status")
 
-    def _of_model(self, model: int, column: str) -> NDArray[Any]:
+    def column(self, model: int, column: str) -> NDArray[Any]:
+        """A column of the table of estimates for one model: [sequence, parameter]."""
         name, n = self.names[model], len(self.study)
         n_parameters = len(self.models[model].owners(self.study.actions))
         mine = self.estimates.filter(pl.col("model") == name)

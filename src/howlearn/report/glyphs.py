@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -173,10 +174,8 @@ def _looks(role: str, values: Sequence[str]) -> dict[str, object]:
             looks = {v: SAME_SHAPE.get(v.lower(), v.lower()) for v in distinct}
         if len({str(look) for look in looks.values()}) == len(distinct):
             return looks
-    try:
+    with contextlib.suppress(ValueError):
         distinct.sort(key=float)  # numbers in their order, such as sizes
-    except ValueError:
-        pass
     if role == "size":
         steps = max(len(distinct) - 1, 1)
         return {value: 0.5 + 0.5 * k / steps for k, value in enumerate(distinct)}

@@ -182,8 +182,15 @@ class _Layout:
                 glyph = self.drawn.get(context)
                 if glyph is not None:
                     side = 38 * glyph.size
-                    row |= {"y": top + TILE / 2, "shape": glyph.outline, "lines": glyph.lines,
-                            "size": side * side, "fill": glyph.fill, "about": ", ".join(glyph.rest),
-                            "rest": "\n".join(glyph.rest), "rest_y": row["name_y"] + 12}  # fmt: skip
+                    row |= {
+                        "y": top + TILE / 2,
+                        "shape": glyph.outline,
+                        "lines": glyph.lines,
+                        "size": side * side,
+                        "fill": glyph.fill,
+                        "rest_y": row["name_y"] + 12,
+                        "about": ", ".join(glyph.rest),
+                        "rest": "\n".join(glyph.rest),
+                    }
                 rows.append(row)
         return rows
