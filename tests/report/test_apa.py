@@ -152,10 +152,9 @@ def test_latex_file(tmp_path):
     assert sorted(begun) == sorted(re.findall(r"\\end\{(\w+)\}", text))
     assert text.count(r"\ifdefined\howlearntables\else") == 2
     # Every row has as many cells as there are columns, and every brace is closed.
-    for table in re.findall(
-        r"\\begin\{tabular\}\{@\{\}(\w+)@\{\}\}(.*?)\\end\{tabular\}", text, re.S
-    ):
-        rows = [line for line in table[1].splitlines() if line.endswith(r" \\")]
+    tabular = r"\\begin\{tabular\}\{@\{\}(\w+)@\{\}\}(.*?)\\end\{tabular\}"
+    for columns, body in re.findall(tabular, text, re.S):
+        rows = [line for line in body.splitlines() if line.endswith(r" \\")]
         assert len(rows) > 1
         for row in rows:
             spans = [int(n) - 1 for n in re.findall(r"\\multicolumn\{(\d+)\}", row)]
