@@ -63,16 +63,19 @@ const screenConfig = {
   padding: 2,
   font: getComputedStyle(document.body).fontFamily,
 };
-const SMALLEST = 0.75; // to which a chart shrinks before its box scrolls
+const SMALLEST = 0.66; // to which a chart shrinks before its box scrolls
 
-async function drawOnScreen(box, spec) {
+// A chart whose own grounds are light stays as it is on paper, whatever the colours of the page.
+async function drawOnScreen(box, spec, asPaper = false) {
   const { title, ...untitled } = spec; // the page says it
-  const drawn = await window.vegaEmbed(box, onScreen(untitled), {
+  const { font, padding } = screenConfig;
+  const drawn = await window.vegaEmbed(box, asPaper ? untitled : onScreen(untitled), {
     mode: "vega-lite",
     renderer: "svg",
     actions: false,
-    config: screenConfig,
+    config: asPaper ? { ...content.config, background: null, font, padding } : screenConfig,
   });
+  box.classList.toggle("paper", asPaper);
   const svg = box.querySelector("svg");
   if (svg) {
     svg.removeAttribute("role");

@@ -72,7 +72,7 @@ def draw(todo: list[Step], progress: Callable[[int, int], None] | None = None) -
                     drawn.figures.setdefault(section, []).append(made)
                 else:
                     drawn.notes.setdefault(section, []).append(made)
-        except (HowlearnError, NotImplementedError) as error:  # PENDING
+        except HowlearnError as error:
             drawn.notes.setdefault(section, []).append(f"No chart of {what}: {error}")
     return drawn
 

@@ -67,14 +67,18 @@ function estimatesTable(estimates) {
 
 // The compact numbers of a learner as the rows that its charts draw.
 function rowsOf(drawn) {
-  const scale = content.common.percent === false ? 1 : 1000;
-  const found = {};
-  if (drawn.curve) found.curve = drawn.curve.x.map((x, k) => ({ x, y: drawn.curve.y[k] === null ? null : drawn.curve.y[k] / scale }));
-  if (drawn.cells)
-    found.trajectory = drawn.cells.flatMap((cell) =>
-      cell.x.map((x, k) => ({ cell: cell.name, of: cell.of, x, p: cell.p[k] === null ? null : cell.p[k] / 1000, y: cell.y[k] === null ? null : cell.y[k] / 1000 })),
-    );
-  return found;
+  const share = (value, of) => (value === null ? null : value / of);
+  const scale = content.common.percent ? 1000 : 1;
+  const called = ({ name, of }) => {
+    const short = name.length <= 40 ? name : `${name.slice(0, 39)}…`;
+    return of === "right" ? short : `${short} → ${of}`;
+  };
+  return {
+    curve: (drawn.curve?.x ?? []).map((x, k) => ({ x, y: share(drawn.curve.y[k], scale) })),
+    trajectory: (drawn.cells ?? []).flatMap((cell, place) =>
+      cell.x.map((x, k) => ({ cell: called(cell), place, x, p: share(cell.p[k], 1000), y: share(cell.y[k], 1000) })),
+    ),
+  };
 }
 
 function filled(spec, name, rows) {
@@ -89,7 +93,7 @@ function lineOf(title) {
   return typeof title === "object" && !Array.isArray(title) ? [joined(title.text), joined(title.subtitle)] : [joined(title), ""];
 }
 
-function chartIn(parent, name, spec, rows) {
+function chartIn(parent, name, spec, rows, asPaper = false) {
   const [question, note] = lineOf(spec.title);
   const box = make("div", { className: "chart", role: "img", "aria-label": `Chart. ${question}` });
   const buttons = ["svg", "png", ...(rows ? ["csv"] : [])].map((ending) => {
@@ -112,7 +116,7 @@ function chartIn(parent, name, spec, rows) {
     tools.append(asTable);
   }
   parent.append(make("div", {}, make("h4", {}, question), box, note ? make("p", { className: "note" }, note) : null, tools));
-  return drawOnScreen(box, spec).then((drawn) => drawing.push(drawn));
+  return drawOnScreen(box, spec, asPaper).then((drawn) => drawing.push(drawn));
 }
 
 async function fillPanel(place) {
@@ -134,11 +138,12 @@ async function fillPanel(place) {
     const model = modelOf(row, 0);
     const top = make("div", { className: "pair" });
     body.append(top);
-    if (content.specs.curve && rows.curve) work.push(chartIn(top, `learner-${place + 1}-curve`, filled(content.specs.curve, "curve", rows.curve), rows.curve));
-    if (content.partitions[model]) work.push(chartIn(top, `partition-${place + 1}`, unpacked(content.partitions[model]), null));
-    if (content.specs.trajectory && rows.trajectory?.length)
+    if (content.specs.curve && rows.curve.length) work.push(chartIn(top, `learner-${place + 1}-curve`, filled(content.specs.curve, "curve", rows.curve), rows.curve));
+    const partition = content.partitions[content.common.models?.[known.drawn.model]];
+    if (partition) work.push(chartIn(top, `learner-${place + 1}-partition`, unpacked(partition), null, true));
+    if (content.specs.trajectory && rows.trajectory.length)
       work.push(chartIn(body, `learner-${place + 1}-trajectories`, filled(content.specs.trajectory, "trajectory", rows.trajectory), rows.trajectory));
-    const low = make("div", { className: "pair" });
+    const low = make("div", { className: people.criteria.length > 2 ? "pair wide" : "pair" });
     body.append(low);
     if (known.scores.length) low.append(make("div", {}, make("h4", {}, "How far is each model behind the best? (nats)"), scoresTable(known.scores)));
     if (known.estimates.length) low.append(make("div", {}, make("h4", {}, "Estimates of ", named(model)), estimatesTable(known.estimates)));

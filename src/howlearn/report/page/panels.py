@@ -11,9 +11,9 @@ from howlearn.report import details, learner_charts
 from howlearn.report.findings import Findings
 from howlearn.report.page.compact import compact
 from howlearn.report.page.figure import spec_of
-from howlearn.report.partition_drawing import partition
+from howlearn.report.partition_drawing import cells_of, partition
 
-KEPT = ("curve", "cells")  # of a learner's details; the rest stands in the page's own tables
+KEPT = ("model", "curve", "cells")  # of a learner's details; the rest stands in the page's own tables
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,9 @@ def panels(
             drawn[place] = {name: detail[name] for name in KEPT if name in detail}
             if progress:
                 progress(number + 1, len(chosen))
-        return Panels(specs, common, _partitions(found, chosen), drawn)
-    except (HowlearnError, NotImplementedError) as error:  # PENDING
+        shared = {name: common[name] for name in ("models", "percent")}
+        return Panels(specs, shared, _partitions(found, chosen), drawn)
+    except HowlearnError as error:
         return Panels(note=str(error))
 
 
@@ -58,7 +59,7 @@ def _partitions(found: Findings, chosen: Sequence[int]) -> dict[str, Any]:
     drawn = {}
     for place in sorted(used):
         model = found.models[place]
-        if hasattr(model, "partition"):
+        if cells_of(model) is not None:
             chart = partition(model, study.contexts, study.features)
             drawn[model.name] = compact(spec_of(chart))
     return drawn
