@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import altair as alt
 import polars as pl
 
@@ -63,9 +65,7 @@ class _Drawing:
         self.measure, self.up = measure, up
         self.scale = alt.Scale(domain=[low, high], nice=False)
 
-    def of(
-        self, frame: pl.DataFrame, width: int, height: int, legend: bool = True
-    ) -> alt.LayerChart:
+    def of(self, frame: pl.DataFrame, width: int, height: int, legend: bool = True) -> Any:
         title = self.measure if legend else None
         along = self.along if legend else None
         x = alt.X("trial:Q", title=along, axis=self.axis, scale=self.places)
@@ -101,13 +101,13 @@ class _Drawing:
         rows = [alt.Chart(data(pl.DataFrame({"text": [text]}))) for text in (PEOPLE, MODEL)]
         layers = []
         for row, (one, height) in enumerate(zip(rows, (192, 208), strict=True)):
-            at = {"x": alt.value(width - 214), "y": alt.value(height)}
+            at: dict[str, Any] = {"x": alt.value(width - 214), "y": alt.value(height)}
             text = one.mark_text(align="left", baseline="middle", dx=12)
             layers.append(text.encode(**at, text="text:N"))
             if row == 0:
                 layers.append(one.mark_point(style="ink", filled=True, size=26).encode(**at))
             else:
                 mark = one.mark_rule(stroke=BLUE, strokeWidth=2)
-                ends = {"x": alt.value(width - 222), "x2": alt.value(width - 206)}
+                ends: dict[str, Any] = {"x": alt.value(width - 222), "x2": alt.value(width - 206)}
                 layers.append(mark.encode(**ends, y=alt.value(height)))
         return layers

@@ -117,7 +117,7 @@ class _Known:
                 "the table of selections does not fit the study; run howlearn select anew"
             )
         self.scored = self._scores()
-        self._parameters: dict[int, tuple[Floats, Floats, Floats, NDArray[Any]]] = {}
+        self._parameters: dict[int, tuple[NDArray[Any], ...]] = {}
 
     def _cells(self, model: int) -> list[list[int]] | None:
         cells = cells_of(self.found.models[model])

@@ -169,7 +169,7 @@ def _looks(role: str, values: Sequence[str]) -> dict[str, object]:
     known = WORDS[role]
     distinct = [*dict.fromkeys(values)]
     if all(value.lower() in known for value in distinct):
-        looks = {value: known[value.lower()] for value in distinct}
+        looks: dict[str, object] = {value: known[value.lower()] for value in distinct}
         if role == "shape":
             looks = {v: SAME_SHAPE.get(v.lower(), v.lower()) for v in distinct}
         if len({str(look) for look in looks.values()}) == len(distinct):

@@ -19,9 +19,8 @@ def confusion_of(source: Any, criterion: str | None = None) -> Chart:
     """By one criterion, the first if none is named."""
     frame = confusion_table(source)
     known = frame["criterion"].unique(maintain_order=True).to_list()
-    if criterion is None:
-        criterion = known[0] if known else ""
-    elif criterion not in known:
+    criterion = str(known[0] if criterion is None and known else criterion or "")
+    if criterion not in known:
         raise HowlearnError(f"there is no criterion {criterion!r}; there are {', '.join(known)}")
     mine = frame.filter(pl.col("criterion") == criterion)
     models = in_order([], mine["true_model"], mine["selected_model"])

@@ -3,7 +3,8 @@
 A page stores ``specs(common)`` once. For a learner its script makes the rows as ``rows(detail,
 common)`` does and puts them into ``spec.datasets[name]``: curve ← {x, y}; trajectory ← {cell,
 place, x, p, y}; scores ← {criterion, model, behind, text, selected}; estimates ← {owner, parameter,
-estimate, lower, upper, status}. Shares are from 0 to 1 there, in the compact form they are thousandths.
+estimate, lower, upper, status}. Shares are from 0 to 1 there; in the compact form they are
+thousandths.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ class _Layout:
             left += wide + GAP
         return found, (right, top + tallest)
 
-    def chart(self) -> alt.LayerChart:
+    def chart(self) -> Any:
         """Boxes, glyphs, and names."""
         wide, high = self.size
         x_scale = alt.Scale(domain=[0, wide], nice=False)
@@ -123,7 +123,7 @@ class _Layout:
         def y(field: str) -> alt.Y:
             return alt.Y(field, axis=None, scale=y_scale)
 
-        colour = {"fill": alt.Fill("fill:N", scale=None)}
+        colour: dict[str, Any] = {"fill": alt.Fill("fill:N", scale=None)}
         boxes = alt.Chart(data(pl.DataFrame(self._box_rows())))
         tiles = alt.Chart(data(pl.DataFrame(self._tile_rows(), infer_schema_length=None)))
         box = boxes.mark_rect(cornerRadius=6, strokeWidth=2)
@@ -137,11 +137,11 @@ class _Layout:
             ),
         ]
         if self.drawn:
-            shape = {
+            shape: dict[str, Any] = {
                 "shape": alt.Shape("shape:N", scale=None),
                 "size": alt.Size("size:Q", scale=None),
             }
-            lines = {**shape, "shape": alt.Shape("lines:N", scale=None)}
+            lines: dict[str, Any] = {**shape, "shape": alt.Shape("lines:N", scale=None)}
             at = (x("x:Q"), y("y:Q"))
             tip = [alt.Tooltip("context:N"), alt.Tooltip("cell:N"), alt.Tooltip("about:N")]
             mark = tiles.mark_point(filled=True, opacity=1, stroke="#444444", strokeWidth=1)

@@ -33,7 +33,7 @@ def price_path(found: Findings, most: float = MAX_KAPPA) -> tuple[pl.DataFrame, 
     mine = mine.with_columns(place=pl.col("model").cast(pl.String).replace_strict(place))
     shape = (-1, len(names))
     order = mine["place"].to_numpy().reshape(shape)
-    likelihood, count = (np.empty(order.shape, kind) for kind in (np.float64, np.int64))
+    likelihood, count = np.empty(order.shape), np.empty(order.shape, np.int64)
     for target, column in ((likelihood, "log_likelihood"), (count, "n_parameters")):
         np.put_along_axis(target, order, mine[column].to_numpy().reshape(shape), axis=1)
     n_trials = mine["n_trials"].to_numpy().reshape(shape)[:, 0]

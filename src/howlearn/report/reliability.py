@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import altair as alt
 import polars as pl
 
@@ -27,8 +29,8 @@ def reliability(predicted: Predicted) -> Chart:
     return finished(chart, QUESTION, note, 560, predicted.statement)
 
 
-def _calibration(frame: pl.DataFrame) -> alt.LayerChart:
-    axis = {"format": ".0%", "tickCount": 5}
+def _calibration(frame: pl.DataFrame) -> Any:
+    axis: dict[str, Any] = {"format": ".0%", "tickCount": 5}
     scale = alt.Scale(domain=[0, 1], nice=False)
     x = alt.X(
         "predicted:Q",
@@ -56,7 +58,7 @@ def _calibration(frame: pl.DataFrame) -> alt.LayerChart:
     ).properties(width=SIZE, height=SIZE)
 
 
-def _along(frame: pl.DataFrame, along: str) -> alt.LayerChart:
+def _along(frame: pl.DataFrame, along: str) -> Any:
     end = float(frame["last"].max())  # type: ignore[arg-type]
     axis = alt.Axis(grid=False, labelFlush=False, tickCount=5)
     x = alt.X("trial:Q", title=along, axis=axis, scale=alt.Scale(domain=[0, end], nice=False))
@@ -84,11 +86,11 @@ def _key(words: tuple[str, str]) -> list[alt.Chart]:
     for k, text in enumerate(words):
         one = alt.Chart(data(pl.DataFrame({"text": [text]})))
         y = alt.value(SIZE - 30 + 16 * k)
-        at = {"x": alt.value(SIZE - 45), "y": y}
+        at: dict[str, Any] = {"x": alt.value(SIZE - 45), "y": y}
         layers.append(one.mark_text(align="left", dx=12).encode(**at, text="text:N"))
         if k == 0:
             layers.append(one.mark_point(style="ink", filled=True, size=22, opacity=1).encode(**at))
         else:
-            ends = {"x": alt.value(SIZE - 53), "x2": alt.value(SIZE - 37)}
+            ends: dict[str, Any] = {"x": alt.value(SIZE - 53), "x2": alt.value(SIZE - 37)}
             layers.append(one.mark_rule(stroke=BLUE, strokeWidth=2).encode(**ends, y=y))
     return layers
