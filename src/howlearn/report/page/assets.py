@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 HERE = "howlearn.report.page"
 SCRIPTS = ("charts", "figures", "learners", "panel", "page")  # in the order in which they are run
 GENERATOR = "howlearn report"
-# The names by which the page calls the runtime.
-GLOBAL = "window.vegaEmbed=vegaEmbed;window.vegaLite=vegaLite;window.vega=vega;"
+GLOBAL = "window.vegaEmbed=vegaEmbed;"  # the name by which the page calls the runtime
 MISSING = "a report needs: pip install 'howlearn[report]'"
 
 

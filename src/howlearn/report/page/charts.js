@@ -25,13 +25,15 @@ const SCREEN = {
   "#EEEEEE": "var(--chart-line)",
 };
 const GROUND = new Set(["stroke", "background"]); // where white means the page
+const DRAWN = new Set(["stroke", "color", "fill", "value"]); // where blue is no model's colour
 
 function onScreen(value, key) {
   if (typeof value === "string") {
     if (value === "white" && GROUND.has(key)) return "var(--surface)";
+    if (value.toUpperCase() === "#0072B2" && DRAWN.has(key)) return "var(--chart-blue)";
     return SCREEN[value.toUpperCase()] ?? value;
   }
-  if (Array.isArray(value)) return value.map((each) => onScreen(each, key));
+  if (Array.isArray(value)) return value.map((each) => onScreen(each));
   if (value === null || typeof value !== "object") return value;
   const copy = {};
   for (const [inner, each] of Object.entries(value)) {
@@ -93,8 +95,8 @@ function scrollable(box) {
 }
 
 function onPaper(spec) {
-  const compiled = window.vegaLite.compile(spec, { config: content.config });
-  return new window.vega.View(window.vega.parse(compiled.spec), { renderer: "none" });
+  const options = { mode: "vega-lite", renderer: "svg", actions: false, config: content.config };
+  return window.vegaEmbed(document.createElement("div"), spec, options);
 }
 
 // An element with its properties and children; text is never taken for markup.

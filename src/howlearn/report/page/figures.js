@@ -47,10 +47,10 @@ function downloadText(name, text, kind) {
 
 async function save(name, spec, columns, rows, ending) {
   if (ending === "csv") return downloadText(`${name}.csv`, csvOf(columns, rows), "text/csv;charset=utf-8");
-  const view = onPaper(spec);
-  if (ending === "svg") downloadText(`${name}.svg`, await view.toSVG(), "image/svg+xml");
-  else download(`${name}.png`, await view.toImageURL("png", 3));
-  view.finalize();
+  const drawn = await onPaper(spec);
+  if (ending === "svg") downloadText(`${name}.svg`, await drawn.view.toSVG(), "image/svg+xml");
+  else download(`${name}.png`, await drawn.view.toImageURL("png", 3));
+  drawn.finalize();
 }
 
 function startFigure(element) {
