@@ -195,7 +195,9 @@ def shares_by_criterion(frame: pl.DataFrame, models: Sequence[str]) -> Chart:
     fill = alt.Fill("colour:N", scale=None)
     layers = [
         bar.encode(_across("share:Q", most), fill, tooltip=tips),
-        base.mark_rule(style="ink", strokeWidth=1.2).encode(_across("lower:Q", most), x2="upper:Q"),
+        base.mark_rule(style="ink", strokeWidth=1.2).encode(
+            _across("lower:Q", most), x2=alt.X2("upper:Q")
+        ),
     ]
     corrected = rows["corrected"].count() > 0
     if corrected:
@@ -204,11 +206,11 @@ def shares_by_criterion(frame: pl.DataFrame, models: Sequence[str]) -> Chart:
         point = base.mark_point(**below, shape="diamond", filled=True, size=36, opacity=1)
         span = base.mark_rule(**below, strokeWidth=1)
         layers += [
-            span.encode(_across("corrected_lower:Q", most), x2="corrected_upper:Q"),
+            span.encode(_across("corrected_lower:Q", most), x2=alt.X2("corrected_upper:Q")),
             point.encode(_across("corrected:Q", most)),
         ]
     text = base.mark_text(align="left", dx=6, fontSize=11)
-    layers.append(text.encode(_across("end:Q", most), text="text:N"))
+    layers.append(text.encode(_across("end:Q", most), text=alt.Text("text:N")))
     chart = alt.layer(*layers, data=data(rows)).properties(width=210, height=27 * len(names))
     note = "Share of the learners for whom each model is selected, with 95% intervals."
     if corrected:

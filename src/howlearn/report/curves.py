@@ -85,9 +85,9 @@ class _Drawing:
         people = base.transform_filter("datum.source == 'people'")
         dense = frame["trial"].n_unique() > 12 and not legend
         layers = [
-            model.mark_area(fill=BLUE, fillOpacity=0.22).encode(y["lower"], y2="upper:Q"),
+            model.mark_area(fill=BLUE, fillOpacity=0.22).encode(y["lower"], y2=alt.Y2("upper:Q")),
             model.mark_line(stroke=BLUE, strokeWidth=2).encode(y["mean"]),
-            people.mark_rule(style="ink", strokeWidth=1).encode(y["lower"], y2="upper:Q"),
+            people.mark_rule(style="ink", strokeWidth=1).encode(y["lower"], y2=alt.Y2("upper:Q")),
             people.mark_point(style="ink", filled=True, size=10 if dense else 26, opacity=1).encode(
                 y["mean"], tooltip=tips
             ),
@@ -103,7 +103,7 @@ class _Drawing:
         for row, (one, height) in enumerate(zip(rows, (192, 208), strict=True)):
             at: dict[str, Any] = {"x": alt.value(width - 214), "y": alt.value(height)}
             text = one.mark_text(align="left", baseline="middle", dx=12)
-            layers.append(text.encode(**at, text="text:N"))
+            layers.append(text.encode(**at, text=alt.Text("text:N")))
             if row == 0:
                 layers.append(one.mark_point(style="ink", filled=True, size=26).encode(**at))
             else:

@@ -53,7 +53,7 @@ def detail(found: Findings, sequence: int) -> dict[str, Any]:
     return {
         "learner": found.study.learners[sequence],
         "about": known.about(sequence),
-        "trials": int(found.study.n_scored[sequence]),
+        "trials": known.trials(sequence),
         "model": model,
         "selected": known.selected(sequence),
         "scores": known.scores(sequence),
@@ -150,6 +150,10 @@ class _Known:
         """Conditions and kept columns."""
         row = self.labels.row(sequence, named=True) if self.labels.width else {}
         return {k: v if isinstance(v, int | float | str | None) else str(v) for k, v in row.items()}
+
+    def trials(self, sequence: int) -> int:
+        """Choices that were free."""
+        return int(self.found.study.scored[self._trials(sequence)].sum())
 
     def selected(self, sequence: int) -> list[list[Any]]:
         place = {name: k for k, name in enumerate(self.found.names)}

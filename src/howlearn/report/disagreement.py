@@ -83,7 +83,7 @@ def disagreement(frame: pl.DataFrame, models: Sequence[str]) -> Chart:
         base.mark_rect(stroke="white").encode(alt.Fill("fill:N", scale=None)),
         base.mark_rect(filled=False, style="ink", strokeWidth=1.5).transform_filter("datum.same"),
         base.mark_text(fontSize=12 if size > 40 else 10).encode(
-            alt.Fill("ink:N", scale=None), text="text:N"
+            alt.Fill("ink:N", scale=None), text=alt.Text("text:N")
         ),
         data=data(pl.DataFrame(rows)),
     ).properties(width=size * len(names), height=size * len(names))

@@ -205,7 +205,7 @@ def _scores(source: Any, common: Mapping[str, Any]) -> Any:
     chart = alt.layer(
         rule.encode(x, x2=alt.datum(0)),
         point.encode(x, color=shade),
-        text.encode(x, text="text:N"),
+        text.encode(x, text=alt.Text("text:N")),
         data=source,
     )
     chart = chart.properties(width=130, height=18 * len(names))
@@ -229,9 +229,9 @@ def _estimates(source: Any, common: Mapping[str, Any]) -> Any:
         align="left", dx=8, dy=-8, fontSize=10
     )
     chart = alt.layer(
-        base.mark_rule(color=BLUE).encode(x["lower"], x2="upper:Q"),
+        base.mark_rule(color=BLUE).encode(x["lower"], x2=alt.X2("upper:Q")),
         point.encode(x["estimate"], tooltip=tips),
-        word.encode(x["estimate"], text="status:N"),
+        word.encode(x["estimate"], text=alt.Text("status:N")),
         data=source,
     ).properties(width=300, height=alt.Step(22))
     header = alt.Header(labelAnchor="start", labelPadding=4, labelFontSize=11)

@@ -102,7 +102,7 @@ def margins(frame: pl.DataFrame, within: float) -> Chart:
     )
     tips = [alt.Tooltip(field) for field in ("verdict:N", "ahead:N", "learners:Q")]
     bars = alt.Chart().mark_bar(binSpacing=1)
-    layers = [bars.encode(x, y, fill, x2="right:Q", y2="high:Q", tooltip=tips)]
+    layers = [bars.encode(x, y, fill, x2=alt.X2("right:Q"), y2=alt.Y2("high:Q"), tooltip=tips)]
     if within in place:
         rule = alt.Chart().mark_rule(style="grey", strokeDash=[3, 3])
         layers.append(rule.encode(x=alt.XDatum(place[within], scale=scale)))

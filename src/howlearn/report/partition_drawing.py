@@ -131,9 +131,16 @@ class _Layout:
         # Boxes are light in dark pages too, so what stands in them is dark in both.
         text: dict[str, Any] = {"color": INK, "align": "center", "baseline": "middle"}
         layers = [
-            box.encode(x("left:Q"), y("top:Q"), x2="right:Q", y2="bottom:Q", **colour, stroke=edge),
+            box.encode(
+                x("left:Q"),
+                y("top:Q"),
+                x2=alt.X2("right:Q"),
+                y2=alt.Y2("bottom:Q"),
+                **colour,
+                stroke=edge,
+            ),
             boxes.mark_text(**{**text, "align": "left"}, fontSize=10, fontWeight="bold").encode(
-                x("text_x:Q"), y("text_y:Q"), text="label:N"
+                x("text_x:Q"), y("text_y:Q"), text=alt.Text("label:N")
             ),
         ]
         if self.drawn:
@@ -150,10 +157,10 @@ class _Layout:
             )
             layers += [mark.encode(*at, **shape, **colour, tooltip=tip), over.encode(*at, **lines)]
         name = tiles.mark_text(**text, fontSize=10)
-        layers.append(name.encode(x("x:Q"), y("name_y:Q"), text="name:N"))
+        layers.append(name.encode(x("x:Q"), y("name_y:Q"), text=alt.Text("name:N")))
         if any(glyph.rest for glyph in self.drawn.values()):
             more = tiles.mark_text(**text, fontSize=9, lineBreak="\n", lineHeight=11)
-            layers.append(more.encode(x("x:Q"), y("rest_y:Q"), text="rest:N"))
+            layers.append(more.encode(x("x:Q"), y("rest_y:Q"), text=alt.Text("rest:N")))
         return alt.layer(*layers).properties(width=wide, height=high)
 
     def _box_rows(self) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from howlearn.report.scale import Scale, log_ticks
 from howlearn.report.style import BLUE, Chart, data, finished, labels, nothing, text_width
 
 QUESTION = "How fast do they learn, in which cell?"
-PANELS, CELLS, POINTS = 12, 14, 300  # models and parameters; rows of a panel; points of a row
+PANELS, CELLS, POINTS = 12, 14, 150  # models and parameters; rows of a panel; points of a row
 FEW = 4  # learners from whom on there are quartiles
 DECADES = 4.0  # that a log axis shows, at most, below the upper bound
 WIDTH, ROW = 190, 22
@@ -132,11 +132,15 @@ def _panel(
         inside.mark_point(filled=True, size=9, color=BLUE, opacity=0.45).encode(
             x("at:Q"), offset, tooltip=tips
         ),
-        spans.mark_rule(style="ink", strokeWidth=2.5).encode(x("lower:Q"), x2="upper:Q"),
+        spans.mark_rule(style="ink", strokeWidth=2.5).encode(x("lower:Q"), x2=alt.X2("upper:Q")),
         spans.mark_point(style="ink", filled=True, size=40, opacity=1).encode(x("median:Q")),
         bound.mark_point(filled=True, size=34, color="#B3412E", opacity=1).encode(x("at:Q"), turn),
-        spans.mark_text(**text, align="right", dx=-15).encode(x("left:Q"), text="n_lower:N"),
-        spans.mark_text(**text, align="left", dx=15).encode(x("right:Q"), text="n_upper:N"),
+        spans.mark_text(**text, align="right", dx=-15).encode(
+            x("left:Q"), text=alt.Text("n_lower:N")
+        ),
+        spans.mark_text(**text, align="left", dx=15).encode(
+            x("right:Q"), text=alt.Text("n_upper:N")
+        ),
     ]
     heading = alt.TitleParams(title, fontSize=12)
     return alt.layer(*layers).properties(
@@ -208,7 +212,8 @@ def _points(row: pl.DataFrame, cell: str, scale: Scale) -> list[dict[str, Any]]:
     inside = row.filter(pl.col("status") == INSIDE)
     inside = inside.gather_every(max(1, math.ceil(inside.height / POINTS)))
     for k, (learner, value) in enumerate(inside.select("learner", "estimate").rows()):
-        jitter = ((k * 0.618034) % 1) * 2 - 1  # spread evenly, the same each time
+        jitter = round(((k * 0.618034) % 1) * 2 - 1, 2)  # spread evenly, the same each time
+        value = float(f"{value:.4g}")
         found.append(
             {"cell": cell, "learner": learner, "kind": INSIDE, "at": _inside(value, scale),
              "estimate": value, "jitter": jitter}

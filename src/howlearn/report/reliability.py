@@ -53,7 +53,9 @@ def _calibration(frame: pl.DataFrame) -> Any:
         diagonal.mark_line(style="grey", strokeDash=[3, 3], strokeWidth=1).encode(
             alt.X("at:Q", scale=scale), alt.Y("at:Q", scale=scale)
         ),
-        base.mark_rule(color=BLUE).encode(alt.Y("lower:Q", scale=scale, axis=up), y2="upper:Q"),
+        base.mark_rule(color=BLUE).encode(
+            alt.Y("lower:Q", scale=scale, axis=up), y2=alt.Y2("upper:Q")
+        ),
         points.encode(y, size, tooltip=tips),
     ).properties(width=SIZE, height=SIZE)
 
@@ -72,7 +74,9 @@ def _along(frame: pl.DataFrame, along: str) -> Any:
         model.mark_line(stroke=BLUE, strokeWidth=2).encode(
             alt.Y("mean:Q", title="right answer", axis=up, scale=scale)
         ),
-        people.mark_rule(style="ink").encode(alt.Y("lower:Q", axis=up, scale=scale), y2="upper:Q"),
+        people.mark_rule(style="ink").encode(
+            alt.Y("lower:Q", axis=up, scale=scale), y2=alt.Y2("upper:Q")
+        ),
         people.mark_point(style="ink", filled=True, size=22, opacity=1).encode(
             alt.Y("mean:Q", axis=up, scale=scale)
         ),
@@ -87,7 +91,7 @@ def _key(words: tuple[str, str]) -> list[alt.Chart]:
         one = alt.Chart(data(pl.DataFrame({"text": [text]})))
         y = alt.value(SIZE - 30 + 16 * k)
         at: dict[str, Any] = {"x": alt.value(SIZE - 45), "y": y}
-        layers.append(one.mark_text(align="left", dx=12).encode(**at, text="text:N"))
+        layers.append(one.mark_text(align="left", dx=12).encode(**at, text=alt.Text("text:N")))
         if k == 0:
             layers.append(one.mark_point(style="ink", filled=True, size=22, opacity=1).encode(**at))
         else:
