@@ -14,7 +14,7 @@ function said(row) {
       make("td", {}, dot(modelOf(row, k)), named(modelOf(row, k))),
       make("td", {}, next),
       make("td", { className: "figure-cell" }, number(row[at.margin])),
-      make("td", {}, named(people.verdicts[row[at.verdict]], 120)),
+      make("td", {}, named(people.verdicts[row[at.verdict]], 1000)),
     ];
     if (likely) cells.push(make("td", { className: "figure-cell" }, number(row[at.probability])));
     return make("tr", {}, ...cells);
@@ -143,7 +143,7 @@ async function fillPanel(place) {
     if (partition) work.push(chartIn(top, `learner-${place + 1}-partition`, unpacked(partition), null, true));
     if (content.specs.trajectory && rows.trajectory.length)
       work.push(chartIn(body, `learner-${place + 1}-trajectories`, filled(content.specs.trajectory, "trajectory", rows.trajectory), rows.trajectory));
-    const low = make("div", { className: people.criteria.length > 2 ? "pair wide" : "pair" });
+    const low = make("div", { className: "loose" });
     body.append(low);
     if (known.scores.length) low.append(make("div", {}, make("h4", {}, "How far is each model behind the best? (nats)"), scoresTable(known.scores)));
     if (known.estimates.length) low.append(make("div", {}, make("h4", {}, "Estimates of ", named(model)), estimatesTable(known.estimates)));

@@ -58,12 +58,14 @@ def figures(value: float | None, digits: int = 3) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share as a whole percentage.
+    """A share as a whole percentage; nothing that is there is called 0%.
 
-    >>> percent(0.646), percent(None)
-    ('65%', '–')
+    >>> percent(0.646), percent(0.001), percent(None)
+    ('65%', '<1%', '–')
     """
-    return "–" if share is None or share != share else f"{100 * share:.0f}%"
+    if share is None or share != share:
+        return "–"
+    return "<1%" if 0 < share < 0.005 else f"{100 * share:.0f}%"
 
 
 def rounded(frame: pl.DataFrame, digits: int = 4) -> pl.DataFrame:
