@@ -8,7 +8,7 @@ an altair chart, which shows itself in notebooks; ``chart.save("shares.svg")`` w
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from howlearn.errors import HowlearnError
 
@@ -107,21 +107,26 @@ def estimates(source: Source) -> Chart:
     return rates.rates(rates.rate_table(found))
 
 
-def learner(source: Source, name: str, task: Task | str | None = None) -> Chart:
-    """One learner: curve, trajectories of the cells, scores, estimates and partition."""
+def learner(source: Source, name: str, task: Task | str | None = None, **conditions: Any) -> Chart:
+    """One learner: curve, trajectories of the cells, scores, estimates and partition.
+
+    Of a learner with several sequences ``conditions`` name one, as in ``condition=2``.
+    """
     found = _found(source, task)
     from howlearn.report import details, learner_charts
 
-    place = details.sequence_named(found, name)
+    place = details.sequence_named(found, name, conditions)
     return learner_charts.learner(details.detail(found, place), details.common(found), found)
 
 
-def trajectories(source: Source, name: str, task: Task | str | None = None) -> Chart:
+def trajectories(
+    source: Source, name: str, task: Task | str | None = None, **conditions: Any
+) -> Chart:
     """One learner's choices in every cell, with the probabilities of its model."""
     found = _found(source, task)
     from howlearn.report import details, learner_charts
 
-    place = details.sequence_named(found, name)
+    place = details.sequence_named(found, name, conditions)
     return learner_charts.trajectories(details.detail(found, place), details.common(found))
 
 

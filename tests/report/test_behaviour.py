@@ -13,6 +13,7 @@ import pytest
 import howlearn as hl
 from howlearn.errors import HowlearnError
 from howlearn.report.behaviour import behaviour, sampled
+from howlearn.report.details import sequence_named
 from howlearn.report.findings import OfSelection, findings
 from howlearn.report.yardstick import yardstick
 from howlearn.simulation import simulate
@@ -145,6 +146,9 @@ def test_the_learners_of_conditions_are_counted_once() -> None:
     about = {"condition": ["a", "b", "a", "b"]}
     study = study_of(*trials, names=["x", "x", "y", "y"], about=about)
     found = findings(hl.select(study, criteria=["bic"]))
+    assert [sequence_named(found, "y", {"condition": c}) for c in "ab"] == [2, 3]
+    with pytest.raises(HowlearnError, match="'y' has no trials under condition c"):
+        sequence_named(found, "y", {"condition": "c"})
     people = behaviour(found, replications=2).frame.filter(source="people", context="all")
     assert set(people["n"]) == {2}
     row = people.row(3, named=True)  # the fourth trial, since bins have one each

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -68,16 +68,26 @@ def details(found: Findings, sequences: Iterable[int]) -> Iterator[dict[str, Any
     return (detail(found, int(i)) for i in sequences)
 
 
-def sequence_named(found: Findings, name: str) -> int:
-    """The place of a learner's sequence, the first one where there are several."""
-    try:
-        return found.study.learners.index(str(name))
-    except ValueError:
-        some = [*dict.fromkeys(found.study.learners)]
-        more = ", …" if len(some) > 8 else ""
+def sequence_named(found: Findings, name: str, conditions: Mapping[str, Any] | None = None) -> int:
+    """The place of a learner's sequence, under these conditions; the first one of several."""
+    labels = found.study.labels
+    wanted = {"learner": str(name), **(conditions or {})}
+    unknown = [column for column in wanted if column not in labels.columns]
+    if unknown:
         raise HowlearnError(
-            f"there is no learner {name!r}; there are {', '.join(some[:8])}{more}"
-        ) from None
+            f"there is no column {unknown[0]!r} beside the learners; there are "
+            f"{', '.join(labels.columns)}"
+        )
+    same = [pl.col(column).cast(pl.String) == str(value) for column, value in wanted.items()]
+    found_at = labels.select(pl.all_horizontal(same).fill_null(False)).to_series().arg_true()
+    if len(found_at):
+        return int(found_at[0])
+    if str(name) in found.study.learners:
+        under = ", ".join(f"{k} {v}" for k, v in (conditions or {}).items())
+        raise HowlearnError(f"learner {name!r} has no trials under {under}")
+    some = [*dict.fromkeys(found.study.learners)]
+    more = ", …" if len(some) > 8 else ""
+    raise HowlearnError(f"there is no learner {name!r}; there are {', '.join(some[:8])}{more}")
 
 
 @lru_cache(maxsize=1)
