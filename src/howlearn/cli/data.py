@@ -57,7 +57,12 @@ def reading_options(
     action: Annotated[str | None, _column("--action", help="What was chosen.")] = None,
     reward: Annotated[str | None, _column("--reward", help="What it earned, 0 to 1.")] = None,
     trial: Annotated[
-        str | None, _column("--trial", help="Its number; 'none' for the order of the rows.")
+        str | None,
+        _columns(
+            "--trial",
+            help="Its number; block,trial where numbers start anew; 'none' for the order of the "
+            "rows.",
+        ),
     ] = None,
     features: Annotated[
         str | None,
@@ -114,6 +119,16 @@ def reading_options(
             rich_help_panel=DATA,
         ),
     ] = None,
+    reward_scale: Annotated[
+        str | None,
+        typer.Option(
+            "--reward-scale",
+            metavar="LO,HI",
+            help="Rewards from LO to HI become 0 to 1, as --reward-scale 0,100 for points.",
+            rich_help_panel=DATA,
+        ),
+    ] = None,
+    rt: Annotated[str | None, _column("--rt", help="The reaction time.")] = None,
     min_trials: Annotated[
         int | None,
         typer.Option(
@@ -158,7 +173,7 @@ def reading_options(
         "context": commas(context),
         "action": action,
         "reward": reward,
-        "trial": trial,
+        "trial": () if trial is None else (trial,),
         "features": commas(features),
         "by": commas(by),
         "keep": commas(keep),
@@ -177,6 +192,8 @@ def reading_options(
         "duration": duration,
         "bin": tuple(bin or ()),
         "exclude": tuple(exclude or ()),
+        "reward_scale": commas(reward_scale) or None,
+        "rt": rt,
     }
 
 

@@ -7,8 +7,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import numpy as np
 import polars as pl
@@ -82,12 +83,14 @@ class Condition:
         return found.to_series().to_numpy()
 
 
-def parse(text: str, columns: Sequence[str]) -> Condition:
-    """Translate the text of --exclude."""
+def parse(
+    text: str, columns: Sequence[str], also: Mapping[str, str] = MappingProxyType({})
+) -> Condition:
+    """Translate the text of --exclude; ``also`` are further names of columns."""
     try:
         names: list[str] = []
         tree = _syntax_of(text, names)
-        translator = _AboutLearner(columns, names)
+        translator = _AboutLearner(columns, names, also)
         condition = translator.truth(tree)
         if not (translator.words or translator.measures):
             raise _Refused(f"says nothing about a learner; {_allowed()}")
@@ -122,8 +125,11 @@ class _AboutLearner(_Translator):
     true.
     """
 
-    def __init__(self, columns: Sequence[str], backticked: Sequence[str]) -> None:
+    def __init__(
+        self, columns: Sequence[str], backticked: Sequence[str], also: Mapping[str, str]
+    ) -> None:
         super().__init__(columns, backticked)
+        self.also = {name: column for name, column in also.items() if name not in columns}
         self.words: dict[str, None] = {}
         self.measures: dict[str, Measure] = {}
 
@@ -138,7 +144,7 @@ class _AboutLearner(_Translator):
             self.words[name] = None
             return _Value("measure", number=pl.col(name).cast(pl.Float64))
         column = self.backticked.get(name, name)
-        if column in self.columns:
+        if column in self.columns or column in self.also:
             raise _Refused(
                 f"a learner has many values of {column}: say what counts, such as "
                 f"median({column}), share({column} < 0.2) or first({column})"
@@ -175,6 +181,7 @@ class _AboutLearner(_Translator):
 
     def _measure(self, function: str, of: ast.expr) -> Measure:
         rows = _Translator(self.columns, list(self.backticked.values()))
+        rows.backticked.update(self.also)
         written = self._written(of)
         if function == FIRST:
             found = rows.value(of)

@@ -35,7 +35,8 @@ def read(source: Any, task: Task | str | PathLike[str] | None = None, **options:
     - ``context``: the column, or the columns, of the context; "none": always the same situation
     - ``action``: the column with the choice
     - ``reward``: the column with what the choice earned
-    - ``trial``: the column with the trial's number; "none": the order of the rows
+    - ``trial``: the column with the trial's number, or several (["block", "trial"]); "none": the
+      order of the rows
     - ``features``: columns that describe the context
     - ``by``: columns with conditions; each learner × condition is a sequence of its own
     - ``keep``: columns about the learner that go into every table
@@ -55,7 +56,13 @@ def read(source: Any, task: Task | str | PathLike[str] | None = None, **options:
     - ``duration``: the column with the time spent on the trial
     - ``exclude``: conditions on a learner, such as "accuracy < 0.55" or "median(rt) < 0.2"; those
       for whom one holds are fitted, but no share and no population is of them (``docs/exclude.md``)
+    - ``reward_scale``: the ends of the rewards, such as (0, 100); they become 0 to 1
+    - ``rt``: the column with reaction times
     - ``bin``: bins for the numbers of a context or feature, such as "size:4" or "size:0.2,0.5"
+
+    An expression may stand where a column is expected: ``action="house_old == chose_old"`` (with
+    the values yes and no; as a reward 1 and 0), ``reward="gain + loss"``. A row in which one of its
+    columns is missing has no value.
 
     >>> import polars as pl
     >>> columns = {"Subject": [1, 1], "Item": [3, 4], "Choice": ["A", "B"], "Reward": [0, 1]}

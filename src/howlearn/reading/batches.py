@@ -21,9 +21,11 @@ def read_tables(tables: Sequence[Table], plan: Plan, problems: Problems) -> Tria
     reader = TrialReader(plan, problems, learner_names(tables))
     for batch in _batches(tables, plan, problems):
         reader.read(batch)
-        if len(problems) > ENOUGH_PROBLEMS:
+        if len(problems) > ENOUGH_PROBLEMS and not reader.advice.only_words:
             break
     reader.advice.fill_in(problems)
+    for role, rows in reader.advice.words_taken.items():
+        reader.counts[f"recoded {role} words"] += rows
     return reader
 
 

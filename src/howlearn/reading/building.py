@@ -172,7 +172,7 @@ def _about(ordered: Ordered, reader: TrialReader) -> pl.DataFrame:
 
 def _notes(reader: TrialReader) -> tuple[str, ...]:
     """What the user should know about the data that were accepted."""
-    notes = [*reader.plan.notes, *reader.unmatched.notes()]
+    notes = [*reader.plan.notes, *reader.unmatched.notes(), *reader.advice.notes()]
     silent = reader.counts["choices without feedback"]
     if silent:
         notes.append(

@@ -42,7 +42,7 @@ class Frame(Described):
         """The whole frame at once: it is in memory already."""
         native = self._frame.to_native()
         if isinstance(native, pl.DataFrame):
-            yield native.select(columns)
+            yield pl.DataFrame([native.get_column(name) for name in columns])
             return
         taken = [self._frame[:, self.columns.index(name)].to_numpy() for name in columns]
         yield pl.DataFrame(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from howlearn import exclusion
 from howlearn.errors import HowlearnError, Problem
-from howlearn.expression import Expression, parse
+from howlearn.expression import Derived, Expression, derive, is_expression, parse
 from howlearn.reading.frames import FRAME_NAME
 from howlearn.reading.labels import MISSING_TOKENS
 from howlearn.reading.options import ReadOptions, parse_missing, parse_recode
@@ -29,7 +29,13 @@ if TYPE_CHECKING:
     from howlearn.task import Task
 
 
-MAY_BE_ABSENT = ("--where EXPR", "--test-when EXPR", "--forced-when EXPR", "--keep COL[,COL]")
+MAY_BE_ABSENT = (
+    "--where EXPR",
+    "--test-when EXPR",
+    "--forced-when EXPR",
+    "--exclude EXPR",
+    "--keep COL[,COL]",
+)
 
 
 @dataclass(frozen=True)
@@ -65,10 +71,20 @@ class Plan:
     bins: Mapping[str, Bins] = field(default_factory=dict)  # column → its bins
     exclude: tuple[exclusion.Condition, ...] = ()  # on learners
     anywhere: frozenset[str] = frozenset()  # the columns of all tables
+    derived: Mapping[str, Derived] = field(default_factory=dict)  # in the place of columns
 
     @property
     def columns(self) -> dict[str, str]:
         """The columns to read, with the option that names each."""
+        return {
+            column: option
+            for name, option in self.named.items()
+            for column in (self.derived[name].columns if name in self.derived else (name,))
+        }
+
+    @property
+    def named(self) -> dict[str, str]:
+        """The columns, and what stands in the place of one, with the option that names each."""
         options = self.options
         roles = {c: f"--{role} COL" for role in ROLES for c in self.roles.columns_of(role)}
         roles.update(dict.fromkeys(self.roles.forgone, "--forgone COL[,COL]"))
@@ -105,6 +121,8 @@ class Plan:
     @property
     def reward_range(self) -> tuple[float, float]:
         """The rewards that are allowed."""
+        if self.options.reward_scale is not None:
+            return 0.0, 1.0
         return self.options.reward_range or (self.task.reward_range if self.task else (0.0, 1.0))
 
 
@@ -117,6 +135,7 @@ def make_plan(
     columns = tuple(dict.fromkeys(name for table in tables for name in table.columns))
     if roles is None:
         return None, problems
+    _check_rt(options, columns)
     sought: list[Sought] = []
     recode, names, recode_context = _recodings(options, roles, columns, sought)
     everywhere, missing_in = _missing(options, roles, columns, sought)
@@ -134,11 +153,33 @@ def make_plan(
         _condition(options.forced_when, "--forced-when", columns),
         tuple(dict.fromkeys(sought)),
         (*notes, *_one_learner(options, roles, tables)),
-        exclude=tuple(exclusion.parse(text, columns) for text in dict.fromkeys(options.exclude)),
+        exclude=_exclusions(options, columns),
         anywhere=frozenset(columns),
     )
+    plan = replace(plan, derived=_derived(plan, columns))
     unused = [name for name in columns if name not in plan.columns]
     return replace(plan, notes=(*plan.notes, *unnamed_forgone(options, unused))), []
+
+
+def _exclusions(options: ReadOptions, columns: Sequence[str]) -> tuple[exclusion.Condition, ...]:
+    """The conditions on learners; rt stands for the column with reaction times."""
+    also = {} if options.rt is None else {"rt": options.rt}
+    return tuple(exclusion.parse(text, columns, also) for text in dict.fromkeys(options.exclude))
+
+
+def _check_rt(options: ReadOptions, columns: Sequence[str]) -> None:
+    if options.rt is not None and options.rt not in columns:
+        known = listed([column for column in columns if column])
+        raise HowlearnError(f"--rt {options.rt}: there is no such column; the columns: {known}")
+
+
+def _derived(plan: Plan, columns: Sequence[str]) -> dict[str, Derived]:
+    """What is computed in the place of a column; a name that is a column's always wins."""
+    return {
+        name: derive(name, option.split()[0], columns)
+        for name, option in plan.named.items()
+        if name not in columns and is_expression(name)
+    }
 
 
 def _one_learner(options: ReadOptions, roles: Roles, tables: Sequence[Table]) -> list[str]:
