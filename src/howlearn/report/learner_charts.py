@@ -24,7 +24,7 @@ from howlearn.report.style import BLUE, Chart, data, finished, labels
 CHARTS = ("curve", "trajectory", "scores", "estimates")
 QUESTIONS = {
     "curve": "How does this learner improve?",
-    "trajectory": "What does the model expect in each cell?",
+    "trajectory": "What does the model expect, and what is chosen?",
     "scores": "How far is each model behind the best?",
     "estimates": "How fast does this learner learn?",
 }

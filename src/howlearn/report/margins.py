@@ -90,7 +90,14 @@ def margins(frame: pl.DataFrame, within: float) -> Chart:
         )  # fmt: skip
     ticks = [*range(len(lows))]
     texts = "[" + ",".join(f"'{low:g}'" for low in lows) + "][datum.value]"
-    axis = alt.Axis(values=ticks, labelExpr=texts, grid=False, labelFlush=False, labelOverlap=False)
+    axis = alt.Axis(
+        values=ticks,
+        labelExpr=texts,
+        grid=False,
+        labelFlush=False,
+        labelOverlap=False,
+        tickCount=len(ticks),
+    )
     scale = alt.Scale(domain=[0, len(lows)], nice=False)
     x = alt.X("left:Q", title="nats ahead of the next model", axis=axis, scale=scale)
     up = alt.Axis(format=".0%", domain=False, ticks=False, tickCount=4)
