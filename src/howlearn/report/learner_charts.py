@@ -110,9 +110,7 @@ def rows(detail: Mapping[str, Any], common: Mapping[str, Any]) -> dict[str, list
 
 def _called(cell: Mapping[str, Any]) -> str:
     """The name of a cell, with the action whose probability is drawn."""
-    name = str(cell["name"])
-    name = name if len(name) <= 40 else f"{name[:39]}…"
-    return name if cell["of"] == RIGHT else f"{name} → {cell['of']}"
+    return cell["name"] if cell["of"] == RIGHT else f"{cell['name']} → {cell['of']}"
 
 
 def trajectories(detail: Mapping[str, Any], common: Mapping[str, Any]) -> Chart:

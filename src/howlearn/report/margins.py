@@ -30,8 +30,6 @@ def margin_table(found: Findings) -> pl.DataFrame:
     has no upper end.
     """
     edges = np.unique([*EDGES, found.within])
-    edges = edges[edges > 0] if found.within == 0 else edges
-    edges = np.unique([0.0, *edges])
     frame = found.selection.select(
         "criterion",
         margin=pl.col("margin").cast(pl.Float64),
