@@ -77,10 +77,9 @@ def _is_wide(table: Table, families: Families, options: ReadOptions | None) -> b
     if known or (guess("action", rest) and guess("reward", rest)):
         return False
     names = [*families.members, *rest]
-    said = options is not None and options.action in names and options.reward in names
-    if len(families.numbers) < ENOUGH and not (
-        said or (guess("action", names) and guess("reward", names))
-    ):
+    roles = ("action", "reward")
+    told = [role for role in roles if guess(role, names) or getattr(options, role, None) in names]
+    if len(families.numbers) < ENOUGH and len(told) < len(roles):
         return False
     return len(families.numbers) >= ENOUGH or _once_each(table, rest)
 
