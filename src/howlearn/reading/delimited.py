@@ -6,6 +6,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -25,7 +26,7 @@ from howlearn.reading.layout import layout_of, split
 from howlearn.reading.nested import flat, object_in
 from howlearn.reading.table import Described, distinct_names, refuse_twice, told_twice
 
-HEAD_LINES = 300  # that the layout is found out from
+HEAD_LINES = 100  # that the layout is found out from
 HEAD_BYTES = 2**20
 NO_NAMES = "is the row with the names of the columns missing?"
 EMPTY_ALLOWED = "a row with the names of the columns, then one row per trial"
@@ -57,6 +58,7 @@ class Delimited(Described):
         self.columns += tuple(self._objects)
         self.format = self._format(encoding)
         self.notes = tuple(self._notes(encoding))
+        self.layout = replace(layout, records=())  # there may be thousands of files
 
     @property
     def separator(self) -> str:
@@ -184,7 +186,7 @@ class Delimited(Described):
 
     def _expanded(self) -> dict[str, tuple[str, str]]:
         """Columns for what the objects in cells hold: their name → the column, and the key."""
-        rows = self.layout.records
+        rows = [row for row in self.layout.records if "{" in "".join(row)]
         shift = 0 if not self.layout.unnamed else 1
         width = len(self.layout.names) + shift
         holding = [

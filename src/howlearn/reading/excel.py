@@ -38,17 +38,21 @@ def open_excel(path: Path, inside: str | None = None) -> list[Held]:
     notes = []
     if len(alike) > 1:
         notes.append(f"{len(alike)} sheets with the same columns were read")
-    if others:
+    if others and len(alike) == 1:
         notes.append(
-            f"of its sheets {', '.join(s for s, *_ in alike)} was read; another is named as "
+            f"of its sheets {alike[0][0]} was read; another is named as "
             f"{path.name}{INSIDE}{others[0]}"
-            if len(alike) == 1
-            else f"the sheets {', '.join(others)} have other columns and were not read"
+        )
+    elif others:
+        one = len(others) == 1
+        notes.append(
+            f"the sheet{'s' * (not one)} {', '.join(others)} {'has' if one else 'have'} other "
+            f"columns and {'was' if one else 'were'} not read"
         )
     return [
         Held(
             f"{path}{INSIDE}{sheet}" if several else str(path),
-            sheet if len(alike) > 1 else path.stem,
+            sheet if several else path.stem,
             frame,
             f"Excel, sheet {sheet}",
             first_row,

@@ -54,13 +54,13 @@ def test_a_learner_per_sheet(tmp_path: Path) -> None:
     assert_same(study, ("P1", "P2", "P3"))
     assert study.notes == (
         f"{path}#P1: 3 sheets with the same columns were read",
-        f"{path}#P1: the sheets Codes have other columns and were not read",
+        f"{path}#P1: the sheet Codes has other columns and was not read",
     )
     assert study.source is not None
     assert study.source.files == tuple(f"{path}#P{i}" for i in (1, 2, 3))
     assert [frame.height for frame in originals(study)] == [9, 9, 9]
     one = read(f"{path}#P2")
-    assert one.learners == ("a",)
+    assert one.learners == ("P2",)
     assert one.n_scored.tolist() == [9]
     with pytest.raises(DataError, match=r"no sheet P9; allowed: a sheet that is there: P1, P2, P3"):
         read(f"{path}#P9")
