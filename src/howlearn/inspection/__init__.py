@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from howlearn.errors import DataError, HowlearnError
+from howlearn.expression import is_expression
 from howlearn.inspection.coding import apply_missing, find_missing_choices, find_reward_coding
 from howlearn.inspection.details import find_features, find_rt, find_shortest
-from howlearn.inspection.draft import Draft, Guess, Oddity
+from howlearn.inspection.draft import Draft, Guess, Oddity, check_names
 from howlearn.inspection.found import Inspection
 from howlearn.inspection.leaving import (
     apply_where,
@@ -63,8 +64,14 @@ def inspect(
         raise DataError(unreadable)
     if not tables:
         raise HowlearnError("no file was given")
+    check_names(given, tables[0].columns)
     draft = Draft(take_sample(tables), given, task)
     shown = {name: examples(draft.sample, name) for name in draft.sample.columns}
+    if len(shown) < len(tables[0].columns) - 1:
+        draft.odd(
+            f"there are {len(tables[0].columns):,} columns, of which the first and those with "
+            "telling names were looked at"
+        )
     _guess(draft)
     lacking = tuple(role for role in ROLES_NEEDED if role not in draft.guesses)
     study, problems = None, ""
@@ -77,7 +84,7 @@ def inspect(
     shown |= {c: examples(draft.sample, c) for c in draft.sample.columns if c not in shown}
     return Inspection(
         {table.name: _format(table) for table in tables},
-        {name: draft.guesses[name] for name in _ordered(draft)},
+        {name: draft.guesses[name] for name in draft.options()},
         shown,
         tuple(dict.fromkeys(draft.oddities)),
         study,
@@ -96,7 +103,7 @@ def _guess(draft: Draft) -> None:
     for option in ("context", "action", "reward"):
         guess = draft.guesses.get(option)
         for text in guess.columns if guess is not None else ():
-            if text not in columns and _can_be_computed(text):
+            if text not in columns and is_expression(text):
                 materialise(draft, option, text)
     if draft.given.where is not None:
         apply_where(draft, draft.given.where)
@@ -114,17 +121,6 @@ def _guess(draft: Draft) -> None:
         find(draft)
     for find in (find_features, find_rt, find_shortest):
         find(draft)
-
-
-def _can_be_computed(text: str) -> bool:
-    from howlearn.expression import is_expression
-
-    return is_expression(text)
-
-
-def _ordered(draft: Draft) -> list[str]:
-    """Roles first, then the other options as ReadOptions has them."""
-    return [*draft.options()]
 
 
 def _format(table: Table) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from howlearn.inspection.details import describes
 from howlearn.inspection.draft import BY_CONTENT, BY_NAME, SAID, Draft, in_expression
-from howlearn.inspection.names import GROUPS, KINDS, is_feature, like
+from howlearn.inspection.names import GROUPS, KINDS, is_feature, like, named_like
 from howlearn.inspection.sample import together
 from howlearn.inspection.values import TESTING, constant_within
 from howlearn.study import Study
@@ -58,7 +58,7 @@ def _typed(name: str) -> str:
 
 def _twice(draft: Draft) -> None:
     columns = [draft.sample.codes(name) for name in draft.sample.columns]
-    if not draft.columns("trial") or not draft.sample.height:
+    if not named_like("trial", [*draft.sample.columns]) or not draft.sample.height:
         return  # rows without numbers may well be alike
     rows = together(draft.sample.file[draft.sample.rows], *columns)
     doubled = len(rows) - (int(rows.max()) + 1)

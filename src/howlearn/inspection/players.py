@@ -231,6 +231,8 @@ def _are_keys(draft: Draft, rows: Sample, column: str) -> bool:
         return False
     if is_answer(column) or is_time(column) or is_feature(column) or like(column, BLOCKS):
         return False
+    if not _repeats(rows, column) or named_like("context", [column]):
+        return False
     if all(is_number(value) for value in values) and follows(draft, rows, column) < FOLLOWS:
         return False
     return _is_choice(draft, rows, column, 1)

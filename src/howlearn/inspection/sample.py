@@ -10,11 +10,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.errors import DataError
+from howlearn.inspection.names import is_telling
 from howlearn.reading.labels import MISSING_TOKENS, Column, code_column
 from howlearn.reading.tables import Table
 
 MOST_CELLS = 20_000_000  # rows × columns to look at; the study itself is read in full
 FEWEST_ROWS = 2_000  # of a file with very many columns
+MOST_COLUMNS = 400  # that are all looked at
 Mask = NDArray[np.bool_]
 
 
@@ -57,7 +59,8 @@ class Sample:
 
     def numbers(self, name: str) -> NDArray[np.float64]:
         """The numbers of the rows that are looked at, NaN where there is none."""
-        return self.columns[name].numbers()[self.codes(name)]
+        numbers = self.columns[name].numbers()
+        return np.where(np.isfinite(numbers), numbers, np.nan)[self.codes(name)]
 
     def without(self, name: str, values: Sequence[str]) -> Sample:
         """The same with these values of a column taken as missing."""
@@ -74,7 +77,7 @@ class Sample:
 
 def take_sample(tables: Sequence[Table]) -> Sample:
     """Read the first rows of the tables; what cannot be read will be told by the reader."""
-    names = [name for name in tables[0].columns if name]
+    names = _telling([name for name in tables[0].columns if name])
     most = max(FEWEST_ROWS, MOST_CELLS // max(1, len(names)))
     frames: list[pl.DataFrame] = []
     files: list[NDArray[np.int32]] = []
@@ -100,6 +103,13 @@ def take_sample(tables: Sequence[Table]) -> Sample:
     file = np.concatenate([np.empty(0, np.int32), *files])
     columns = {name: code_column(rows[name], {}, MISSING_TOKENS)[0] for name in names}
     return Sample(columns, file, whole, np.ones(len(file), dtype=np.bool_))
+
+
+def _telling(names: list[str]) -> list[str]:
+    """Of very many columns those whose names say something, and the first ones."""
+    if len(names) <= MOST_COLUMNS:
+        return names
+    return [name for i, name in enumerate(names) if i < MOST_COLUMNS // 2 or is_telling(name)]
 
 
 def _text(column: pl.Series) -> pl.Series:
