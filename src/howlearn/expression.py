@@ -269,7 +269,11 @@ class _Translator:
             return reduce(operator.or_, equal)
         if type(op) not in _COMPARE:
             raise _Refused("only == != < <= > >= in and not in compare")
-        return _compared(self.value(left), op, self.value(right)).fill_null(False)
+        return self._known(_compared(self.value(left), op, self.value(right)))
+
+    def _known(self, comparison: pl.Expr) -> pl.Expr:
+        """A comparison with a missing value does not hold."""
+        return comparison.fill_null(False)
 
 
 def _condition(expression: pl.Expr) -> _Value:

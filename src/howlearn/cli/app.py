@@ -15,6 +15,7 @@ from howlearn.cli.calibrate import calibrate
 from howlearn.cli.compare import compare
 from howlearn.cli.demo import demo
 from howlearn.cli.discover import discover
+from howlearn.cli.freeze import freeze
 from howlearn.cli.inspect import inspect
 from howlearn.cli.models import models
 from howlearn.cli.path import path
@@ -46,6 +47,7 @@ COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
         calibrate,
         recover,
         plan,
+        freeze,
         simulate,
         models,
         demo,

@@ -158,6 +158,14 @@ def reading_options(
             rich_help_panel=DATA,
         ),
     ] = None,
+    exclude: Annotated[
+        list[str] | None,
+        _expression(
+            "--exclude",
+            help="Learners to exclude, as 'accuracy < 0.55', 'missed > 0.2 or median(rt) < 0.2', "
+            "'share(rt < 0.1) > 0.05'; may be repeated. Shares are shown with and without them.",
+        ),
+    ] = None,
 ) -> dict[str, Any]:
     """The options as ``howlearn.inputs.load`` takes them."""
     return {
@@ -185,6 +193,7 @@ def reading_options(
         "bin": tuple(bin or ()),
         "reward_scale": commas(reward_scale) or None,
         "rt": rt,
+        "exclude": tuple(exclude or ()),
     }
 
 
@@ -207,6 +216,10 @@ def takes_data(command: Callable[..., None]) -> Callable[..., None]:
         if study is not None:
             data.update((n, v) for n, v in study.data.items() if n not in typed)
             given["files"] = given["files"] or [Path(each) for each in study.files]
+        if "frozen" in given:  # the plan's values, where nothing was typed
+            from howlearn.cli.frozen import follow
+
+            given["frozen"] = follow(given, data, study, typed)
         command(data=data, **given)
 
     return with_study_file(command, parameters, run, takes_files=True)

@@ -56,7 +56,7 @@ def with_study_file(
         if file is not None:
             if takes_files and _only_study_file(given["files"]):
                 given["files"] = []
-            _merge(name, file, typed, given)
+            merge(name, file, typed, given)
         run(file, typed, given)
 
     command.__name__, command.__doc__ = name, original.__doc__
@@ -110,7 +110,7 @@ def _study_file(command: str, path: Path | None, files: list[Path] | None) -> St
     return found
 
 
-def _merge(command: str, file: StudyFile, typed: Typed, given: dict[str, Any]) -> None:
+def merge(command: str, file: StudyFile, typed: Typed, given: dict[str, Any]) -> None:
     """Put the file's models, rules and criteria where nothing was typed."""
     from howlearn.errors import HowlearnError
 

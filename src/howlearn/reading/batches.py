@@ -63,9 +63,14 @@ def _frames(
             continue
         filled = False
         try:
-            for frame in table.frames(columns):
+            there = [name for name in columns if name in table.columns]
+            absences = [
+                pl.lit(None, pl.String).alias(name) for name in columns if name not in there
+            ]
+            for frame in table.frames(there):
                 filled = filled or _has_rows(frame)
-                for part in _plain(frame, table, problems).iter_slices(BATCH_ROWS):
+                whole = _plain(frame, table, problems).with_columns(absences).select(columns)
+                for part in whole.iter_slices(BATCH_ROWS):
                     yield number, part
         except DataError as error:
             problems.extend(error.problems)

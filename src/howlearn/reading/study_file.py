@@ -82,17 +82,17 @@ def read_study_file(path: Path) -> StudyFile:
     for name in ("data", "models"):
         if not isinstance(found.get(name, {}), dict):
             raise HowlearnError(f"{path}: {name} must be a part of its own that begins [{name}]")
-    files = _checked(path, "files", found.get("files", []), TEXTS)
+    files = checked(path, "files", found.get("files", []), TEXTS)
     parts = {}
     for part, kinds in (("data", data_kinds()), ("models", MODELS)):
         given = found.get(part, {})
         _check_names(path, part, given, kinds)
-        parts[part] = {n: _checked(path, n, value, kinds[n]) for n, value in given.items()}
+        parts[part] = {n: checked(path, n, value, kinds[n]) for n, value in given.items()}
     models = parts["models"]
     for name in ("task", "calibration"):  # a file beside this one
         if name in models and (path.parent / models[name]).exists():
-            models[name] = _beside(path, models[name])
-    return StudyFile(path, tuple(_beside(path, each) for each in files), parts["data"], models)
+            models[name] = beside(path, models[name])
+    return StudyFile(path, tuple(beside(path, each) for each in files), parts["data"], models)
 
 
 def write_study_file(
@@ -129,7 +129,8 @@ def relative(file: str, folder: Path) -> str:
     return str(Path(file).absolute()) if seen.startswith("../../..") else seen
 
 
-def _beside(path: Path, name: str) -> str:
+def beside(path: Path, name: str) -> str:
+    """A file that is named as seen from the folder of another one."""
     return name if path.parent == Path() else str(path.parent / name)
 
 
@@ -149,8 +150,8 @@ def _check_names(path: Path, part: str, given: Mapping[str, Any], known: Mapping
         raise HowlearnError(f"{path}: there is no {name!r}{where}{hint}; allowed: {allowed}")
 
 
-def _checked(path: Path, name: str, value: Any, kind: str) -> Any:
-    """The value as the options take it."""
+def checked(path: Path, name: str, value: Any, kind: str) -> Any:
+    """The value of an option in a file, as the options take it."""
     found = _converted(name, value, kind)
     if found is None:
         raise HowlearnError(f"{path}: {name} = {value!r}: {KINDS[kind]} is needed")

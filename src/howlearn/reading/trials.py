@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from howlearn.exclusion import Seen
 from howlearn.expression import FALSE_WORDS, TRUE_WORDS
 from howlearn.reading.bins import binned
 from howlearn.reading.books import Books
@@ -39,6 +40,7 @@ class TrialReader:
         self.rewards_seen = 0
         self.advice = RewardAdvice()
         self.unmatched = Unmatched(plan)
+        self.seen = Seen(plan.exclude) if plan.exclude else None  # of every sequence
 
     def read(self, batch: Batch) -> None:
         """Add the trials of a batch; whatever is wrong with it goes to the problems."""
@@ -53,6 +55,11 @@ class TrialReader:
         sequences = self.books.code_sequences(keys, rows)
         missed = columns[self.plan.roles.action].missing() & considered
         self.counts["missed trials"] += int(missed.sum())
+        if self.seen is not None:
+            names = self.seen.columns
+            labels = pl.DataFrame([columns[name].per_row() for name in names])
+            owner = np.where(considered, sequences[keys.codes], -1)
+            self.seen.see(labels, owner, missed)
         if missed.any():
             kept = np.flatnonzero(considered & ~missed)
             rows = Rows(batch.start, batch.frame.height, columns, kept)
@@ -126,13 +133,19 @@ class TrialReader:
             "segment": self.books.code_segments(rows),
             "episode": self.books.code_episodes(rows),
             "forgone": self._forgone(rows),
-            "rewarded": rewarded if len(self.plan.roles.forgone) > 1 else None,
+            "rewarded": rewarded if self._tells_rewarded else None,
             "duration": self._durations(rows),
         }
         self.books.learn_features(shown, context)
         self.books.learn_kept(rows, owners)
         given = {name: values for name, values in columns.items() if values is not None}
         self.pile.add(rows.numbers(), given)
+
+    @property
+    def _tells_rewarded(self) -> bool:
+        """Whether it matters later which trials had a reward."""
+        asked = any("accuracy" in condition.words for condition in self.plan.exclude)
+        return len(self.plan.roles.forgone) > 1 or asked
 
     def _refuse_missing(self, rows: Rows, columns: Sequence[Column]) -> None:
         for column in columns:
