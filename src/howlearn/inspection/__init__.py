@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from howlearn.inspection.leaving import (
 from howlearn.inspection.oddities import remark
 from howlearn.inspection.order import find_order
 from howlearn.inspection.players import FINDERS, find_context, materialise
-from howlearn.inspection.sample import take_sample
+from howlearn.inspection.sample import columns_of, take_sample
 from howlearn.inspection.stretches import find_stretches
 from howlearn.inspection.values import examples
 from howlearn.reading import read
@@ -59,18 +60,19 @@ def inspect(
         from howlearn.task import Task
 
         task = Task.load(Path(task))
-    tables, unreadable, notes = open_tables(source)
+    tables, unreadable, notes = open_tables(source, given)
     if unreadable:
         raise DataError(unreadable)
     if not tables:
         raise HowlearnError("no file was given")
-    check_names(given, tables[0].columns)
+    check_names(given, columns_of(tables))
     draft = Draft(take_sample(tables), given, task)
     shown = {name: examples(draft.sample, name) for name in draft.sample.columns}
-    if len(shown) < len(tables[0].columns) - 1:
+    unseen = len(columns_of(tables)) - len(shown)
+    if unseen:
         draft.odd(
-            f"there are {len(tables[0].columns):,} columns, of which the first and those with "
-            "telling names were looked at"
+            f"there are {unseen + len(shown):,} columns, of which the first and those with telling "
+            "names were looked at"
         )
     _guess(draft)
     lacking = tuple(role for role in ROLES_NEEDED if role not in draft.guesses)
@@ -84,7 +86,7 @@ def inspect(
     shown |= {c: examples(draft.sample, c) for c in draft.sample.columns if c not in shown}
     return Inspection(
         {table.name: _format(table) for table in tables},
-        {name: draft.guesses[name] for name in draft.options()},
+        {name: _described(draft.guesses[name], tables[0]) for name in draft.options()},
         shown,
         tuple(dict.fromkeys(draft.oddities)),
         study,
@@ -93,6 +95,16 @@ def inspect(
         draft.answer,
         (*notes, *(study.notes if study else ())),
     )
+
+
+def _described(guess: Guess, table: Table) -> Guess:
+    """The guess with what the data themselves say about the column, as BIDS does in a sidecar."""
+    about = getattr(table, "about", {}).get(guess.columns[0], {}) if guess.columns else {}
+    told = str(about.get("Description") or about.get("LongName") or "")
+    if not told or len(guess.columns) > 1:
+        return guess
+    short = told if len(told) <= 80 else f"{told[:79]}…"
+    return replace(guess, why="; ".join(filter(None, (guess.why, f'described as "{short}"'))))
 
 
 def _guess(draft: Draft) -> None:

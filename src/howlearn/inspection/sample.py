@@ -22,7 +22,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Sample:
-    """The first rows of all tables, one coded column per column of the first table."""
+    """The first rows of all tables, each column coded."""
 
     columns: dict[str, Column]
     file: NDArray[np.int32]  # of each row
@@ -77,7 +77,7 @@ class Sample:
 
 def take_sample(tables: Sequence[Table]) -> Sample:
     """Read the first rows of the tables; what cannot be read will be told by the reader."""
-    names = _telling([name for name in tables[0].columns if name])
+    names = _telling(columns_of(tables))
     most = max(FEWEST_ROWS, MOST_CELLS // max(1, len(names)))
     frames: list[pl.DataFrame] = []
     files: list[NDArray[np.int32]] = []
@@ -103,6 +103,11 @@ def take_sample(tables: Sequence[Table]) -> Sample:
     file = np.concatenate([np.empty(0, np.int32), *files])
     columns = {name: code_column(rows[name], {}, MISSING_TOKENS)[0] for name in names}
     return Sample(columns, file, whole, np.ones(len(file), dtype=np.bool_))
+
+
+def columns_of(tables: Sequence[Table]) -> list[str]:
+    """The columns of all tables: some software writes one only where it was needed."""
+    return [*dict.fromkeys(name for table in tables for name in table.columns if name)]
 
 
 def _telling(names: list[str]) -> list[str]:

@@ -74,7 +74,7 @@ class Held(Described):
 
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """All rows at once."""
-        yield self._frame.select(columns)
+        yield pl.DataFrame([self._frame.get_column(name) for name in columns])
 
 
 class Extended(Described):
