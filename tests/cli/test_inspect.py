@@ -28,7 +28,7 @@ def test_two_commands(run: Run) -> None:
     lines = text.splitlines()
     options = lines[lines.index("[data]") + 1 : lines.index("[models]") - 1]
     assert all(above.startswith("# guessed") for above in options[::2])  # each with its reason
-    selected = run("select")
+    selected = run("select", "--criterion", "aic")
     assert selected.status == 0, selected.err
     assert "120 trials" in selected.err
     manifest = Path("results/manifest.json").read_text()

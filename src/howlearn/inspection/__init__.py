@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from howlearn.errors import DataError, HowlearnError
 from howlearn.expression import is_expression
+from howlearn.inspection.choosing import find_action
 from howlearn.inspection.coding import apply_missing, find_missing_choices, find_reward_coding
 from howlearn.inspection.details import find_features, find_rt, find_shortest
 from howlearn.inspection.draft import Draft, Guess, Oddity, check_names
@@ -20,12 +21,15 @@ from howlearn.inspection.leaving import (
     leave_other_screens_out,
     leave_practice_out,
 )
+from howlearn.inspection.looking import materialise
 from howlearn.inspection.oddities import remark
 from howlearn.inspection.order import find_order
-from howlearn.inspection.players import FINDERS, find_context, materialise
+from howlearn.inspection.outcomes import find_reward, find_reward_by_content
 from howlearn.inspection.sample import columns_of, take_sample
+from howlearn.inspection.situations import find_context
 from howlearn.inspection.stretches import find_stretches
 from howlearn.inspection.values import examples
+from howlearn.inspection.who import find_learner
 from howlearn.reading import read
 from howlearn.reading.options import options_named
 from howlearn.reading.tables import Table, open_tables
@@ -121,7 +125,7 @@ def _guess(draft: Draft) -> None:
         apply_where(draft, draft.given.where)
     apply_missing(draft)
     leave_practice_out(draft)
-    for find in FINDERS:
+    for find in (find_learner, find_reward, find_action, find_reward_by_content):
         find(draft)
     leave_other_screens_out(draft)
     apply_missing(draft)

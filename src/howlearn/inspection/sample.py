@@ -50,11 +50,14 @@ class Sample:
         """The values with how often each occurs, the most frequent first."""
         column = self.columns[name]
         times = np.bincount(self.codes(name), minlength=len(column.labels))
+        order = np.argsort(-times, kind="stable")
+        order = order[times[order] > 0]
         found: dict[str, int] = {}
-        for code in np.argsort(-times, kind="stable"):
-            label = column.labels[int(code)]
-            if label is not None and times[code]:
-                found[label] = found.get(label, 0) + int(times[code])
+        for label, n in zip(
+            column.labels.gather(order).to_list(), times[order].tolist(), strict=True
+        ):
+            if label is not None:
+                found[label] = found.get(label, 0) + n
         return found
 
     def numbers(self, name: str) -> NDArray[np.float64]:
