@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from howlearn._version import __version__
 
 if TYPE_CHECKING:
+    from howlearn import plot
     from howlearn.calibration import (
         Calibration,
         Plan,
@@ -130,6 +131,7 @@ _HOMES = {
     "howlearn.study": ("Study", "Trials"),
     "howlearn.task": ("Task",),
 }
+_MODULES = ("plot",)  # that are public as they are
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -195,6 +197,7 @@ __all__ = [
     "log_softmax",
     "path",
     "plan",
+    "plot",
     "read",
     "recover",
     "select",
@@ -205,6 +208,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"howlearn.{name}")
     if name not in _HOME_OF:
         raise AttributeError(f"howlearn has no {name!r}")
     return getattr(import_module(_HOME_OF[name]), name)

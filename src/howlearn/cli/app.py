@@ -21,6 +21,7 @@ from howlearn.cli.models import models
 from howlearn.cli.path import path
 from howlearn.cli.plan import plan
 from howlearn.cli.recover import recover
+from howlearn.cli.report import report
 from howlearn.cli.reproduce import reproduce
 from howlearn.cli.select import select
 from howlearn.cli.simulate import simulate
@@ -41,6 +42,7 @@ COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Commands": (
         inspect,
         select,
+        report,
         discover,
         compare,
         path,

@@ -191,9 +191,9 @@ def reading_options(
         "episode": episode,
         "duration": duration,
         "bin": tuple(bin or ()),
+        "exclude": tuple(exclude or ()),
         "reward_scale": commas(reward_scale) or None,
         "rt": rt,
-        "exclude": tuple(exclude or ()),
     }
 
 

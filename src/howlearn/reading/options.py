@@ -42,9 +42,9 @@ class ReadOptions:
     episode: str | None = None
     duration: str | None = None
     bin: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
     reward_scale: tuple[float, float] | None = None  # becomes 0 to 1
     rt: str | None = None  # the column with reaction times
-    exclude: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if isinstance(self.recode, Mapping):  # {"reward": {-1: 0}}, as one would write in Python

@@ -63,9 +63,9 @@ class Plan:
     sought: tuple[Sought, ...] = ()
     notes: tuple[str, ...] = ()
     bins: Mapping[str, Bins] = field(default_factory=dict)  # column → its bins
-    derived: Mapping[str, Derived] = field(default_factory=dict)  # in the place of columns
     exclude: tuple[exclusion.Condition, ...] = ()  # on learners
     anywhere: frozenset[str] = frozenset()  # the columns of all tables
+    derived: Mapping[str, Derived] = field(default_factory=dict)  # in the place of columns
 
     @property
     def columns(self) -> dict[str, str]:

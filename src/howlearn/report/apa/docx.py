@@ -1,0 +1,203 @@
+"""Tables and methods as a Word file, the same bytes for the same content."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from io import BytesIO
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+from howlearn.errors import HowlearnError
+from howlearn.folder import write_whole
+from howlearn.report.apa.table import ApaTable
+from howlearn.report.methods import Methods
+
+if TYPE_CHECKING:
+    from docx.document import Document
+    from docx.table import Table, _Cell
+
+MISSING = "Word files need: pip install 'howlearn[report]'"
+FIRST_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip file can tell
+MADE = datetime(2000, 1, 1)  # a file without times: equal content, equal bytes
+FONT, SIZE = "Times New Roman", 11
+WIDE = 8  # columns from which on the page lies on its side
+RULE = {"val": "single", "sz": "6", "space": "0", "color": "auto"}  # ¾ pt
+
+
+def write_docx(
+    file: str | os.PathLike[str] | IO[bytes], tables: Sequence[ApaTable], methods: Methods | None
+) -> None:
+    """Write a Word file to a path, whole or not at all, or to a file that is open for bytes."""
+    content = docx(tables, methods)
+    if isinstance(file, str | os.PathLike):
+        write_whole(Path(file), lambda path: path.write_bytes(content))
+    else:
+        file.write(content)
+
+
+def docx(tables: Sequence[ApaTable], methods: Methods | None = None) -> bytes:
+    """The content of the Word file."""
+    if importlib.util.find_spec("docx") is None:
+        raise HowlearnError(MISSING)
+    from docx import Document
+    from docx.shared import Pt
+
+    document = Document()
+    style: Any = document.styles["Normal"]
+    style.font.name, style.font.size = FONT, Pt(SIZE)
+    _describe(document)
+    if methods is not None:
+        _heading(document, "Methods")
+        for text in methods.paragraphs:
+            document.add_paragraph(text)
+    for table in tables:
+        _turn(document, len(table.heads) >= WIDE)
+        _add(document, table)
+    if methods is not None:
+        _turn(document, False)
+        _heading(document, "References")
+        for work in methods.references:
+            _entry(document, work.pieces)
+    made = BytesIO()
+    document.save(made)
+    return _without_times(made)
+
+
+def _describe(document: Document) -> None:
+    about = document.core_properties
+    about.author, about.title, about.comments = "howlearn", "Methods and tables", ""
+    about.created = about.modified = MADE
+    about.last_modified_by, about.revision = "howlearn", 1
+
+
+def _heading(document: Document, text: str) -> None:
+    """Bold and centred, as APA style has its first level; a heading for screen readers too."""
+    from docx.enum.text import WD_ALIGN_PARAGRAPH
+    from docx.shared import Pt, RGBColor
+
+    paragraph = document.add_heading(level=1)
+    paragraph.alignment = WD_ALIGN_PARAGRAPH.CENTER
+    run = paragraph.add_run(text)
+    run.bold, run.font.name, run.font.size = True, FONT, Pt(SIZE + 1)
+    run.font.color.rgb = RGBColor(0, 0, 0)
+
+
+def _entry(document: Document, pieces: Iterable[tuple[str, bool]]) -> None:
+    from docx.shared import Cm
+
+    paragraph = document.add_paragraph()
+    paragraph.paragraph_format.left_indent = Cm(1.27)
+    paragraph.paragraph_format.first_line_indent = Cm(-1.27)
+    for text, italic in pieces:
+        paragraph.add_run(text).italic = italic
+
+
+def _turn(document: Document, wide: bool) -> None:
+    """Go on upright or on its side, in a section of its own where that changes."""
+    from docx.enum.section import WD_ORIENT, WD_SECTION
+
+    last = document.sections[-1]
+    wanted = WD_ORIENT.LANDSCAPE if wide else WD_ORIENT.PORTRAIT
+    if last.orientation == wanted:
+        return
+    section = document.add_section(WD_SECTION.NEW_PAGE)
+    section.orientation = wanted
+    section.page_width, section.page_height = last.page_height, last.page_width
+
+
+def _add(document: Document, table: ApaTable) -> None:
+    from docx.enum.table import WD_TABLE_ALIGNMENT
+    from docx.shared import Pt
+
+    number = document.add_paragraph()
+    number.add_run(f"Table {table.number}").bold = True
+    title = document.add_paragraph()
+    title.add_run(table.title).italic = True
+    for paragraph in (number, title):
+        paragraph.paragraph_format.keep_with_next = True
+        paragraph.paragraph_format.space_after = Pt(4)
+    made = document.add_table(rows=len(table.rows) + 1 + table.spanned, cols=len(table.heads))
+    made.alignment = WD_TABLE_ALIGNMENT.LEFT
+    # Rows as lists: python-docx finds a cell anew at every access, which is slow in long tables.
+    grid = [list(row.cells) for row in made.rows]
+    if table.spanned:
+        _spanners(table, grid)
+    for cell, head in zip(grid[table.spanned], table.heads, strict=True):
+        _fill(cell, head.text, italic=head.italic, centred=head.over != "")
+    for cells, row in zip(grid[1 + table.spanned :], table.rows, strict=True):
+        for i, (cell, text) in enumerate(zip(cells, row, strict=True)):
+            _fill(cell, text, centred=i >= table.n_words)
+    for cell in grid[0]:
+        _rule(cell, "top")
+    for cells in (grid[table.spanned], grid[-1]):
+        for cell in cells:
+            _rule(cell, "bottom")
+    _repeat(made, 1 + table.spanned)
+    if table.notes:
+        note = document.add_paragraph()
+        note.paragraph_format.space_before = Pt(4)
+        note.add_run("Note. ").italic = True
+        note.add_run(" ".join(table.notes))
+
+
+def _spanners(table: ApaTable, grid: list[list[_Cell]]) -> None:
+    """Headings over several columns, each with a rule of its own."""
+    for name, first, n in table.groups:
+        if name:
+            cell = grid[0][first].merge(grid[0][first + n - 1])
+            _fill(cell, name, centred=True)
+            _rule(cell, "bottom")
+
+
+def _fill(cell: _Cell, text: str, italic: bool = False, centred: bool = False) -> None:
+    from docx.enum.text import WD_ALIGN_PARAGRAPH
+    from docx.shared import Pt
+
+    paragraph = cell.paragraphs[0]
+    paragraph.paragraph_format.space_after = Pt(0)
+    paragraph.alignment = WD_ALIGN_PARAGRAPH.CENTER if centred else WD_ALIGN_PARAGRAPH.LEFT
+    paragraph.add_run(text).italic = italic
+
+
+def _rule(cell: _Cell, side: str) -> None:
+    """A horizontal line; there are no others in APA style."""
+    from docx.oxml import OxmlElement
+    from docx.oxml.ns import qn
+
+    properties = cell._tc.get_or_add_tcPr()
+    borders = properties.find(qn("w:tcBorders"))
+    if borders is None:
+        borders = OxmlElement("w:tcBorders")
+        properties.append(borders)
+    if borders.find(qn(f"w:{side}")) is None:
+        line = OxmlElement(f"w:{side}")
+        for name, value in RULE.items():
+            line.set(qn(f"w:{name}"), value)
+        # Word wants the top before the bottom.
+        borders.insert(0, line) if side == "top" else borders.append(line)
+
+
+def _repeat(table: Table, n: int) -> None:
+    """The first rows are headings: repeated on every page, and known to screen readers."""
+    from docx.oxml import OxmlElement
+    from docx.oxml.ns import qn
+
+    for row in table.rows[:n]:
+        mark = OxmlElement("w:tblHeader")
+        mark.set(qn("w:val"), "true")
+        row._tr.get_or_add_trPr().append(mark)
+
+
+def _without_times(made: BytesIO) -> bytes:
+    """The same zip file, each of its parts as old as a zip file can be."""
+    out = BytesIO()
+    with ZipFile(made) as there, ZipFile(out, "w", ZIP_DEFLATED) as here:
+        for name in sorted(there.namelist()):
+            entry = ZipInfo(name, FIRST_TIME)
+            entry.compress_type, entry.external_attr = ZIP_DEFLATED, 0o600 << 16
+            here.writestr(entry, there.read(name))
+    return out.getvalue()

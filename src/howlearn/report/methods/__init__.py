@@ -1,0 +1,61 @@
+"""A methods section ready to paste into a paper: only what was done, only works that are cited."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from howlearn.report.methods.candidates import model_sentences
+from howlearn.report.methods.data import data_sentences
+from howlearn.report.methods.judging import criterion_sentences
+from howlearn.report.methods.procedure import (
+    estimation_sentences,
+    exclusion_sentences,
+    plan_sentences,
+    simulation_sentences,
+    software_sentences,
+)
+from howlearn.report.methods.references import Citing, Reference
+from howlearn.report.methods.words import clean
+
+__all__ = ["Methods", "Reference", "methods"]
+
+
+@dataclass(frozen=True)
+class Methods:
+    """Paragraphs on data, models and criteria as plain text, and the works that they cite."""
+
+    paragraphs: tuple[str, ...]
+    references: tuple[Reference, ...]
+
+    @property
+    def text(self) -> str:
+        """Everything, as it is pasted."""
+        entries = [work.text for work in self.references]
+        return "\n\n".join([*self.paragraphs, "References", *entries])
+
+
+def methods(manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> Methods:
+    """The methods of a run, from its manifest and tables; what these do not tell is not said.
+
+    ``tables`` are those of a results folder by their names (``selection``, ``shares`` …), and
+    ``confusion`` of a calibration, where there is one.
+    """
+    cite = Citing(clean(manifest.get("howlearn", "unknown")))
+    parts = (
+        [*data_sentences(manifest, tables), *exclusion_sentences(manifest, tables)],
+        [
+            *model_sentences(manifest.get("models") or (), cite),
+            *estimation_sentences(manifest, tables, cite),
+        ],
+        [
+            *criterion_sentences(manifest, tables, cite),
+            *simulation_sentences(manifest, tables, cite),
+            *plan_sentences(manifest, tables),
+            *software_sentences(manifest, cite),
+        ],
+    )
+    return Methods(tuple(" ".join(part) for part in parts if part), cite.references)

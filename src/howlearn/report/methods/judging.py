@@ -1,0 +1,205 @@
+"""Sentences on the criteria: what each one is, with its constants, and how verdicts are given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from howlearn.criteria import (
+    AIC,
+    BIC,
+    Criterion,
+    Evidence,
+    HoldOut,
+    Likelihood,
+    Penalized,
+    Population,
+    Prequential,
+    criterion_named,
+)
+from howlearn.errors import HowlearnError
+from howlearn.report.methods.references import Citing
+from howlearn.report.methods.words import clean, count, listed, number, quoted
+
+PROTECTED = "protected_exceedance"
+
+
+def criterion_sentences(
+    manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame], cite: Citing
+) -> Iterator[str]:
+    """Every criterion, then margins and verdicts."""
+    texts = criteria_of(manifest, tables)
+    if not texts:
+        return
+    what = "the criterion" if len(texts) == 1 else f"{number(len(texts))} criteria"
+    yield f"For every learner the models were compared by {what}, in nats (larger is better): " + (
+        f"{listed(clean(text) for text in texts)}."
+    )
+    for text in texts:
+        try:
+            yield from _criterion(criterion_named(text), tables, cite)
+        except HowlearnError:  # of another version
+            yield f"The criterion {quoted(text)} is described in the documentation of howlearn."
+    yield from _verdicts(manifest, tables)
+    yield from _shares(tables, cite)
+
+
+def criteria_of(manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> list[str]:
+    """The criteria in their order, by their texts."""
+    named = (manifest.get("options") or {}).get("criteria")
+    if named:
+        return [str(text) for text in named]
+    selection = tables.get("selection")
+    if selection is None or "criterion" not in selection.columns:
+        return []
+    return [str(text) for text in selection["criterion"].unique(maintain_order=True)]
+
+
+def _criterion(
+    criterion: Criterion, tables: Mapping[str, pl.DataFrame], cite: Citing
+) -> Iterator[str]:
+    name = f"The criterion {criterion!r}"
+    match criterion:
+        case Penalized():
+            yield (
+                f"{name} was the log-likelihood minus {criterion.c:g}·log(n)² per parameter "
+                f"{cite('aubert2025')}, where n was the number of the learner's trials"
+                f"{_stopped(criterion.stop_at)}."
+            )
+        case HoldOut():
+            yield (
+                f"{name} was the log-likelihood of the trials after the first "
+                f"{criterion.split * 100:.4g}%, at the parameters estimated from these "
+                f"{cite('aubert2025')}."
+            )
+        case Prequential():
+            yield (
+                f"{name} was the log-likelihood of the trials after the first "
+                f"{criterion.start * 100:.4g}%, in {count(criterion.blocks, 'block')}, each at the "
+                "parameters estimated from everything before it "
+                f"{cite('aubert2025', 'dawid1984')}."
+            )
+        case AIC():
+            yield (
+                f"AIC {cite('akaike1974')} was divided by −2: the log-likelihood minus one nat "
+                "per parameter."
+            )
+        case BIC():
+            yield (
+                f"BIC {cite('schwarz1978')} was divided by −2: the log-likelihood minus "
+                "½·log(n) per parameter."
+            )
+        case Likelihood():
+            upto = "" if criterion.trials is None else f" of the first {criterion.trials} trials"
+            yield f"{name} was the log-likelihood{upto} without a penalty."
+        case Evidence():
+            yield (
+                "The criterion evidence was the log of the likelihood averaged over parameters, "
+                "for each learner alone; learning rates were a priori even on a log scale within "
+                "their bounds, and all models equally probable."
+            )
+        case Population():
+            yield from _population(criterion, tables, cite)
+        case _:
+            yield f"{name} was the {criterion.title}."
+
+
+def _stopped(stop: int | float | str | None) -> str:
+    if stop is None:
+        return ""
+    if isinstance(stop, int):
+        return f", of which the first {stop} were used"
+    if isinstance(stop, float):
+        return f" up to the first at which a fitted model gave an action less than {stop:g}"
+    return f" up to the bound T of that paper, {stop}"
+
+
+def _population(
+    criterion: Population, tables: Mapping[str, pl.DataFrame], cite: Citing
+) -> Iterator[str]:
+    own = ", for each model apart" if criterion.per_model else ""
+    effect = (
+        "around a mean of the population"
+        if criterion.independent
+        else "around a mean of the learner's own, which was normal in the population"
+    )
+    yield (
+        f"The criterion {criterion!r} was the log of a model's share times the likelihood averaged "
+        "over learning rates; shares and the distribution of rates were estimated from all "
+        f"learners together (empirical Bayes), log rates being normal {effect}{own}, and the "
+        f"shares entered as expected under a flat Dirichlet prior {cite('stephan2009')}."
+    )
+    if criterion.leave_one_out:
+        yield "Each learner was judged by shares and rates learned from the others."
+    yield from _rates(repr(criterion), tables.get("population-rates"))
+    yield from _outside(repr(criterion), criterion.other, tables.get("selection"), cite)
+
+
+def _rates(name: str, rates: pl.DataFrame | None) -> Iterator[str]:
+    needed = {"criterion", "median_rate", "spread_of_learners", "spread_of_cells"}
+    if rates is None or not needed <= {*rates.columns}:
+        return
+    mine = rates.filter(pl.col("criterion") == name)
+    if "rates" in mine.columns and (mine["rates"] == "shared").any():
+        mine = mine.filter(pl.col("rates") == "shared")
+    if mine.height == 1:
+        row = mine.row(0, named=True)
+        yield (
+            f"The estimated median rate was {row['median_rate']:.3g}, with standard deviations of "
+            f"log rates of {row['spread_of_learners']:.2f} between learners and "
+            f"{row['spread_of_cells']:.2f} between the cells of a learner."
+        )
+
+
+def _outside(
+    name: str, competes: bool, selection: pl.DataFrame | None, cite: Citing
+) -> Iterator[str]:
+    """On partitions that are not listed, where their probability was computed."""
+    if selection is None or not {"criterion", "p_other"} <= {*selection.columns}:
+        return
+    if not len(selection.filter(pl.col("criterion") == name)["p_other"].drop_nulls()):
+        return
+    also = " and competed as one more candidate" if competes else ""
+    yield (
+        "The probability that a learner used a partition that was not listed was computed as well"
+        f"{also}; such partitions were weighted by Ewens's sampling formula {cite('ewens1972')}."
+    )
+
+
+def _verdicts(manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> Iterator[str]:
+    within = (manifest.get("options") or {}).get("within")
+    if within is None:
+        return
+    many = len(manifest.get("models") or ()) != 1
+    yield (
+        f"A selection was called clear if no other model, and no model without learning, came "
+        f"within {within:g} nats of the selected one, and undecided otherwise; the margin was the "
+        "distance to the next model."
+        if many
+        else f"Not learning at all counted as an alternative within {within:g} nats."
+    )
+    yield (
+        "Ties went to the model with fewer parameters."
+        if many
+        else ("There was no other model to compare it with.")
+    )
+
+
+def _shares(tables: Mapping[str, pl.DataFrame], cite: Citing) -> Iterator[str]:
+    shares = tables.get("shares")
+    if shares is None:
+        return
+    if "corrected_for" in shares.columns:
+        by: Sequence[str] = shares["corrected_for"].drop_nulls().unique().to_list()
+        if "confusion" in by:
+            yield (
+                "Shares of the models were corrected for the confusion among simulated learners of "
+                "the candidates, as the calibration found it."
+            )
+    if PROTECTED in shares.columns and shares[PROTECTED].null_count() < shares.height:
+        yield (
+            "Shares were also estimated by random-effects model selection "
+            f"{cite('stephan2009')}, with protected exceedance probabilities {cite('rigoux2014')}."
+        )

@@ -1,0 +1,64 @@
+"""Numbers and lists as they are written in a paper."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+SMALL = "no one two three four five six seven eight nine".split()
+LONGEST = 80  # characters of a name that a reader can still take in
+MOST = 12  # names in a list
+# Control characters, halves of a character, and marks that turn the direction of the text around.
+HARMFUL = re.compile(
+    "[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff]+"
+)
+
+
+def clean(name: Any) -> str:
+    """A name from the data as one line of harmless text, cut where it is endless.
+
+    >>> clean("a\\tb"), len(clean("x" * 10_000))
+    ('a b', 80)
+    """
+    text = HARMFUL.sub(" ", str(name)).strip()
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+def quoted(text: Any) -> str:
+    return f"“{clean(text)}”"
+
+
+def listed(names: Iterable[str], word: str = "and", most: int = MOST) -> str:
+    """
+    >>> listed("abc"), listed("ab", "or"), listed("a")
+    ('a, b, and c', 'a or b', 'a')
+    """
+    names = [*names]
+    if len(names) > most:
+        names = [*names[: most - 1], f"{number(len(names) - most + 1)} more"]
+    if len(names) < 3:
+        return f" {word} ".join(names)
+    return f"{', '.join(names[:-1])}, {word} {names[-1]}"
+
+
+def number(n: int) -> str:
+    """Words below ten, as APA style has it.
+
+    >>> number(3), number(12_000)
+    ('three', '12,000')
+    """
+    return SMALL[n] if 0 <= n < len(SMALL) else f"{n:,}"
+
+
+def count(n: int, one: str, many: str = "") -> str:
+    """
+    >>> count(1, "learner"), count(20, "trial"), count(2, "row was", "rows were")
+    ('one learner', '20 trials', 'two rows were')
+    """
+    return f"{number(n)} {one if n == 1 else many or one + 's'}"
+
+
+def opening(sentence: str) -> str:
+    """With a capital; a sentence that would begin with a digit is left to its writer."""
+    return sentence[:1].upper() + sentence[1:]
