@@ -67,6 +67,16 @@ def test_contexts() -> None:
     assert "--bin cue:4" in text
 
 
+def test_right_or_wrong_is_not_a_choice() -> None:
+    found = inspect(pl.DataFrame(rows()).drop("choice").rename({"reward": "correct"}))
+    assert found.lacking == ("action",)
+    assert "no column says which it was" in repr(found)
+    marked = [{**row, "response": ("no", "yes")[row["reward"]]} for row in rows()]
+    other = inspect(pl.DataFrame(marked).drop("choice"))
+    assert other.lacking == ("action",)
+    assert "response says only whether a choice was right" in repr(other)
+
+
 def test_reaction_times() -> None:
     slow = [{**row, "RT": 9000 if i == 5 else 20 if i < 2 else 500} for i, row in enumerate(rows())]
     text = told(slow)

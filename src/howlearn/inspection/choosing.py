@@ -47,6 +47,13 @@ def find_action(draft: Draft) -> None:
         draft.put("action", first, BY_CONTENT, "its values are keys or sides", others)
         return
     _from_right_and_wrong(draft, named)
+    reward = draft.column("reward")
+    if "action" not in draft.guesses and reward is not None:
+        draft.odd(
+            f"{reward} says what a choice earned or whether it was right, and no column says which "
+            "it was: models of learning need the choices themselves",
+            "--action COL",
+        )
 
 
 def _is_choice(draft: Draft, rows: Sample, column: str, strength: int) -> bool:
