@@ -77,7 +77,7 @@ class Held(Described):
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """All rows at once."""
         refuse_twice(self.name, self.first_row - 1, [c for c in columns if c in self._twice])
-        yield self._frame.select(columns)
+        yield pl.DataFrame([self._frame.get_column(name) for name in columns])
 
     def everything(self) -> pl.DataFrame:
         """All rows and columns."""
