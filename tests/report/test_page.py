@@ -17,11 +17,13 @@ import pytest
 from howlearn.cli import main, show
 from howlearn.cli.select import select
 from howlearn.errors import HowlearnError
+from howlearn.folder import read_table
 from howlearn.report.gather import Gathered, gather
 from howlearn.report.page.answer import answer
 from howlearn.report.page.assets import as_json
 from howlearn.report.page.compact import compact
 from howlearn.report.page.learners import table_of
+from howlearn.report.page.page import page
 from howlearn.report.page.sample import sampled
 from howlearn.report.page.write import Report, write_report
 from howlearn.simulation import simulate
@@ -110,7 +112,7 @@ def test_the_page_is_whole_and_no_name_becomes_markup(written: Report) -> None:
 
 def test_what_is_inside_is_what_the_tables_say(written: Report, gathered: Gathered) -> None:
     text = written.files[0].read_text(encoding="utf-8")
-    content = json.loads(text.split('id="content">', 1)[1].split("</script>", 1)[0])
+    content = _content(text)
     people = content["learners"]
     rows = people["rows"]
     assert [row[0] for row in rows] == [
@@ -145,7 +147,7 @@ def test_the_first_sentence_counts_each_learner_once(gathered: Gathered) -> None
         "no better explained than by a coin."
     )
     apart = _selection_of(gathered, [("A", "clear"), ("B", "clear")])
-    assert answer(apart).sentences[0] == "For 1 of 1 learner the criteria disagree."
+    assert answer(apart).sentences[0] == "The criteria disagree."
     out = _selection_of(
         gathered,
         [("A", "clear"), ("A", "clear")],
@@ -153,7 +155,7 @@ def test_the_first_sentence_counts_each_learner_once(gathered: Gathered) -> None
         excluded=[None, "accuracy < 0.5"],
     )
     found = answer(out)
-    assert found.sentences[0] == "A explains 1 of 1 learner best by both criteria."
+    assert found.sentences[0] == "A explains the learner best by both criteria."
     assert "A explains 1 of 2 learners best, B 1, by both criteria." in found.sentences[-1]
     assert [row.counts for row in found.rows] == [[1, 1], [0, 0]]
     assert [row.counts for row in found.rows_of_all] == [[1, 1], [1, 1]]
@@ -295,6 +297,33 @@ def test_without_the_data_the_rest_is_shown(copied: Path) -> None:
     assert found.inputs is None
     assert "gone.csv, which is not there" in found.why_not
     assert len(table_of(found)["rows"]) == 11
+
+
+def test_twenty_thousand_learners_are_a_sample_and_few_megabytes(
+    copied: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tables of eleven learners again and again; data are not there."""
+    times = 1819
+    for name in ("scores", "estimates", "selection", "learners"):
+        own = read_table(copied, name).with_columns(pl.col("learner").str.slice(0, 20))
+        again = [own.with_columns(pl.col("learner") + f" {k}") for k in range(times)]
+        pl.concat(again).write_csv(copied / f"{name}.csv")
+    _change(input={"gone.csv": "sha256:0"}, learners=11 * times, sequences=11 * times)(copied)
+    monkeypatch.setattr("howlearn.report.page.assets.runtime", lambda: "x" * 900_000)
+    made = page(gather(copied), sample=500)
+    assert 2_000_000 < len(made.text.encode()) < 10_000_000
+    content = _content(made.text)
+    assert len(content["learners"]["rows"]) == 11 * times
+    assert len(content["panels"]) == 500
+    places = {content["learners"]["rows"][int(place)][4] for place in content["panels"]}
+    assert places == {row[4] for row in content["learners"]["rows"]}
+    assert "The table lists all 20,009 learners; 500 of them" in made.text
+    assert "gone.csv, which is not there" in made.text
+    assert made.notes[0].startswith("learning curves and the learners' charts are left out")
+
+
+def _content(text: str) -> dict[str, Any]:
+    return json.loads(text.split('id="content">', 1)[1].split("</script>", 1)[0])
 
 
 def test_in_a_browser(written: Report, tmp_path: Path) -> None:

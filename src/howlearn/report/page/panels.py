@@ -13,7 +13,11 @@ from howlearn.report.page.compact import compact
 from howlearn.report.page.figure import spec_of
 from howlearn.report.partition_drawing import cells_of, partition
 
-KEPT = ("model", "curve", "cells")  # of a learner's details; the rest stands in the page's own tables
+KEPT = (
+    "model",
+    "curve",
+    "cells",
+)  # of the details; the rest stands in the page's own tables
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,7 @@ def panels(
             drawn[place] = {name: detail[name] for name in KEPT if name in detail}
             if progress:
                 progress(number + 1, len(chosen))
-        shared = {name: common[name] for name in ("models", "percent")}
+        shared = {name: common[name] for name in ("models", "percent", "contexts", "cells")}
         return Panels(specs, shared, _partitions(found, chosen), drawn)
     except HowlearnError as error:
         return Panels(note=str(error))
