@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -22,6 +23,7 @@ from howlearn.report.gather import Gathered, gather
 from howlearn.report.page.answer import answer
 from howlearn.report.page.assets import as_json
 from howlearn.report.page.compact import compact
+from howlearn.report.page.known import everyone, included
 from howlearn.report.page.learners import table_of
 from howlearn.report.page.page import page
 from howlearn.report.page.sample import sampled
@@ -299,6 +301,22 @@ def test_without_the_data_the_rest_is_shown(copied: Path) -> None:
     assert len(table_of(found)["rows"]) == 11
 
 
+def test_charts_leave_the_excluded_out_and_panels_do_not(gathered: Gathered) -> None:
+    reasons = pl.Series("excluded", [None, "trials < 100"] + [None] * 9, dtype=pl.String)
+    learners = gathered.tables["learners"].with_columns(reasons)
+    made = replace(gathered, tables={**gathered.tables, "learners": learners})
+    kept = included(made)
+    assert kept.study.learners == tuple(name for k, name in enumerate(_names(made)) if k != 1)
+    assert kept.first["learner"].to_list() == [*kept.study.learners]
+    assert set(kept.scores["learner"]) == set(kept.estimates["learner"]) == {*kept.study.learners}
+    assert len(everyone(made).study) == 11
+    assert [row[3] for row in table_of(made)["rows"]] == [0, 1, *[0] * 9]
+
+
+def _names(gathered: Gathered) -> list[str]:
+    return gathered.tables["learners"]["learner"].to_list()
+
+
 def test_twenty_thousand_learners_are_a_sample_and_few_megabytes(
     copied: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -307,7 +325,8 @@ def test_twenty_thousand_learners_are_a_sample_and_few_megabytes(
     for name in ("scores", "estimates", "selection", "learners"):
         own = read_table(copied, name).with_columns(pl.col("learner").str.slice(0, 20))
         again = [own.with_columns(pl.col("learner") + f" {k}") for k in range(times)]
-        pl.concat(again).write_csv(copied / f"{name}.csv")
+        pl.concat(again).write_parquet(copied / f"{name}.parquet")  # quicker than text
+        (copied / f"{name}.csv").unlink()
     _change(input={"gone.csv": "sha256:0"}, learners=11 * times, sequences=11 * times)(copied)
     monkeypatch.setattr("howlearn.report.page.assets.runtime", lambda: "x" * 900_000)
     made = page(gather(copied), sample=500)

@@ -8,12 +8,12 @@ from itertools import groupby
 from typing import Any
 
 from howlearn._version import __version__
-from howlearn.report.findings import findings
 from howlearn.report.gather import Gathered
 from howlearn.report.page import assets, words
 from howlearn.report.page.answer import answer
 from howlearn.report.page.drawings import ANSWER, BEHAVIOUR, ESTIMATES, SURE, draw, steps
 from howlearn.report.page.figure import Figure
+from howlearn.report.page.known import everyone, included
 from howlearn.report.page.learners import panels_of, table_of
 from howlearn.report.page.methods import Methods
 from howlearn.report.page.panels import Panels, panels
@@ -44,13 +44,12 @@ def page(
     assets.check_available()
     from howlearn.report.style import CONFIG, colours
 
-    found = findings(gathered.folder, inputs=gathered.inputs)
     first = gathered.selection.filter(criterion=gathered.criteria[0])
     chosen = sampled(first["model"], sample, seed)
-    drawn = draw(steps(gathered, found, seed), progress)
+    drawn = draw(steps(gathered, included(gathered), seed), progress)
     each = Panels(note=gathered.why_not)
     if gathered.inputs is not None:
-        each = panels(found, chosen, progress)
+        each = panels(everyone(gathered), chosen, progress)
     figures = [figure for section in drawn.figures.values() for figure in section]
     table = table_of(gathered)
     content = {
