@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from howlearn.discovery import Codelength, Discovery, Ewens, Kappa, discover
     from howlearn.errors import DataError, HowlearnError
     from howlearn.fitting import Fits, fit
+    from howlearn.inspection import Inspection, inspect
     from howlearn.model import Model
     from howlearn.models import (
         ACA,
@@ -97,6 +98,7 @@ _HOMES = {
     "howlearn.weighing": ("leaders", "weights"),
     "howlearn.errors": ("DataError", "HowlearnError"),
     "howlearn.fitting": ("Fits", "fit"),
+    "howlearn.inspection": ("Inspection", "inspect"),
     "howlearn.model": ("Model",),
     "howlearn.rule": ("Parameter",),
     "howlearn.world": ("log_softmax",),
@@ -157,6 +159,7 @@ __all__ = [
     "GradientBandit",
     "HoldOut",
     "HowlearnError",
+    "Inspection",
     "Kappa",
     "Lapse",
     "Likelihood",
@@ -189,6 +192,7 @@ __all__ = [
     "compare",
     "discover",
     "fit",
+    "inspect",
     "leaders",
     "log_softmax",
     "path",

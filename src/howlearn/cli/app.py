@@ -15,6 +15,8 @@ from howlearn.cli.calibrate import calibrate
 from howlearn.cli.compare import compare
 from howlearn.cli.demo import demo
 from howlearn.cli.discover import discover
+from howlearn.cli.freeze import freeze
+from howlearn.cli.inspect import inspect
 from howlearn.cli.models import models
 from howlearn.cli.path import path
 from howlearn.cli.plan import plan
@@ -38,6 +40,7 @@ def _paragraphs(text: str | None) -> str:
 
 COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Commands": (
+        inspect,
         select,
         report,
         discover,
@@ -46,6 +49,7 @@ COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
         calibrate,
         recover,
         plan,
+        freeze,
         simulate,
         models,
         demo,
