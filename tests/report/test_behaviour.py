@@ -230,3 +230,21 @@ def test_results_of_another_study_are_refused(selection, task) -> None:
     mixed.__dict__["study"] = other
     with pytest.raises(HowlearnError, match="not those of this study"):
         behaviour(mixed)
+
+
+def test_people_in_blocks_and_in_conditions(shared_data) -> None:
+    roles = {"learner": "subno", "action": "choice", "reward": "rew", "missing": "action:-1"}
+    file = shared_data / "rlwm" / "Expe3.csv"
+    rod = yardstick(hl.read(file, context=("block", "stimseq"), **roles))
+    assert (rod.measure, rod.along) == ("right choices", "times the context was shown")
+    first = np.nanmean(rod.values[rod.place == 1])
+    assert first == pytest.approx(1 / 3, abs=0.03)  # of three actions, before any feedback
+    assert np.nanmean(rod.values[rod.place == 8]) > 0.9
+    rod = yardstick(hl.read(file, context="stimseq", reset_by="block", **roles))
+    assert (rod.measure, rod.along) == ("right choices", "trial since the new start")
+    file = shared_data / "badham2017" / "badham2017deficits.csv"
+    raw = pl.read_csv(file)
+    rod = yardstick(hl.read(file, by="condition", context="object", recode="reward:-1=0,1=1"))
+    assert (rod.measure, rod.along, rod.width) == ("right choices", "trial", 6)
+    taught = raw.sort("participant", "condition", "trial")["correct_choice"]
+    assert [rod.study.actions[k] for k in rod.right] == taught.to_list()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter, defaultdict
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -199,3 +200,17 @@ def test_models_without_cells_have_a_trajectory_per_context() -> None:
     assert details.common(found)["cells"] == [None]
     assert [cell["name"] for cell in one["cells"]] == ["x", "y"]
     assert {p for cell in one["cells"] for p in cell["p"]} <= set(range(1001))
+
+
+def test_excluded_learners_are_in_no_chart(found, task) -> None:
+    reasons = tuple("accuracy < 0.5" if i in (0, 5) else None for i in range(9))
+    judged = hl.select(replace(found.study, excluded=reasons), found.models, ["bic"])
+    rest = findings(judged, task)
+    kept = [name for name, why in zip(found.study.learners, reasons, strict=True) if why is None]
+    assert list(rest.study.learners) == kept
+    assert rest.first["learner"].to_list() == kept
+    assert rest.shares["learners"].sum() == 7
+    assert rate_table(rest)["learner"].unique(maintain_order=True).sort().to_list() == kept
+    assert details.detail(rest, 0)["learner"] == kept[0]
+    assert predicted(rest).models["learners"].sum() == 7
+    assert rest.whole("selection").height == 9

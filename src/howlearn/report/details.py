@@ -19,6 +19,7 @@ from howlearn.report.yardstick import UNKNOWN, Yardstick, yardstick
 POINTS, PER_CELL, FEWEST = 180, 60, 8  # of all trajectories; of one; of one where cells are many
 CELLS = 24  # trajectories that are drawn
 APART = 12  # contexts that have a trajectory each where a model has no cells
+LONGEST = 40  # characters of a cell's name
 EVERY = "all contexts"
 RIGHT = "right"
 
@@ -159,7 +160,7 @@ class _Known:
     def about(self, sequence: int) -> dict[str, Any]:
         """Conditions and kept columns."""
         row = self.labels.row(sequence, named=True) if self.labels.width else {}
-        return {k: v if isinstance(v, int | float | str | None) else str(v) for k, v in row.items()}
+        return {name: _plain(value) for name, value in row.items()}
 
     def trials(self, sequence: int) -> int:
         """Choices that were free."""
@@ -247,11 +248,19 @@ class _Known:
         contexts = self.found.study.contexts
         if len(cell) == len(contexts) > 1:
             return EVERY
-        return "+".join(contexts[c] for c in cell[:12]) + ("+…" if len(cell) > 12 else "")
+        name = "+".join(contexts[c] for c in cell)
+        return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
 
     def _trials(self, sequence: int) -> slice:
         starts = self.found.study.starts
         return slice(int(starts[sequence]), int(starts[sequence + 1]))
+
+
+def _plain(value: Any) -> Any:
+    """As JSON can say it."""
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value if isinstance(value, int | float | str | None) else str(value)
 
 
 def _rounded(value: float | None, digits: int) -> float | None:

@@ -55,6 +55,7 @@ def findings(
 class Findings:
     """The tables of a selection, its study, task and models; read or made when first asked for.
 
+    Learners who are excluded are in none of them, nor in the study; ``whole`` tables have them.
     Sequence i of the study has row i of ``chosen``, of every theta, and of each criterion's part
     of ``selection``.
     """
@@ -79,9 +80,18 @@ class Findings:
         """Nats; models closer to the best than this are not told apart."""
         raise NotImplementedError
 
-    def table(self, name: str) -> pl.DataFrame:
-        """One of the tables of ``howlearn select``."""
+    def whole(self, name: str) -> pl.DataFrame:
+        """One of the tables of ``howlearn select``, with the learners that are excluded."""
         raise NotImplementedError
+
+    def table(self, name: str) -> pl.DataFrame:
+        """One of the tables of ``howlearn select``, of the learners that are not excluded."""
+        frame = self.whole(name)
+        if "among" in frame.columns:
+            frame = frame.filter(pl.col("among") == "included").drop("among")
+        if "excluded" in frame.columns:
+            frame = frame.filter(pl.col("excluded").is_null()).drop("excluded")
+        return frame
 
     @cached_property
     def selection(self) -> pl.DataFrame:
@@ -168,7 +178,7 @@ class OfSelection(Findings):
 
     @cached_property
     def study(self) -> Study:
-        return self.given.fits.study
+        return self.given.fits.study.without_excluded()
 
     @cached_property
     def task(self) -> Task | None:
@@ -182,7 +192,7 @@ class OfSelection(Findings):
     def within(self) -> float:
         return self.given.within
 
-    def table(self, name: str) -> pl.DataFrame:
+    def whole(self, name: str) -> pl.DataFrame:
         if name == "shares":  # with intervals, which those of a selection do not have
             return shares_table(self.scores, self.criteria, self.names)
         return getattr(self.given, name)
@@ -226,5 +236,5 @@ class OfFolder(Findings):
         except (OSError, ValueError):
             raise HowlearnError(f"{self.folder} has no {MANIFEST} that can be read") from None
 
-    def table(self, name: str) -> pl.DataFrame:
+    def whole(self, name: str) -> pl.DataFrame:
         return read_table(self.folder, name)

@@ -24,7 +24,7 @@ from howlearn.report.style import BLUE, Chart, data, finished, labels
 CHARTS = ("curve", "trajectory", "scores", "estimates")
 QUESTIONS = {
     "curve": "How does this learner improve?",
-    "trajectory": "What does the model expect in each cell?",
+    "trajectory": "What does the model expect, and what is chosen?",
     "scores": "How far is each model behind the best?",
     "estimates": "How fast does this learner learn?",
 }
@@ -110,9 +110,7 @@ def rows(detail: Mapping[str, Any], common: Mapping[str, Any]) -> dict[str, list
 
 def _called(cell: Mapping[str, Any]) -> str:
     """The name of a cell, with the action whose probability is drawn."""
-    name = str(cell["name"])
-    name = name if len(name) <= 40 else f"{name[:39]}…"
-    return name if cell["of"] == RIGHT else f"{name} → {cell['of']}"
+    return cell["name"] if cell["of"] == RIGHT else f"{cell['name']} → {cell['of']}"
 
 
 def trajectories(detail: Mapping[str, Any], common: Mapping[str, Any]) -> Chart:

@@ -30,8 +30,6 @@ def margin_table(found: Findings) -> pl.DataFrame:
     has no upper end.
     """
     edges = np.unique([*EDGES, found.within])
-    edges = edges[edges > 0] if found.within == 0 else edges
-    edges = np.unique([0.0, *edges])
     frame = found.selection.select(
         "criterion",
         margin=pl.col("margin").cast(pl.Float64),
@@ -90,7 +88,14 @@ def margins(frame: pl.DataFrame, within: float) -> Chart:
         )  # fmt: skip
     ticks = [*range(len(lows))]
     texts = "[" + ",".join(f"'{low:g}'" for low in lows) + "][datum.value]"
-    axis = alt.Axis(values=ticks, labelExpr=texts, grid=False, labelFlush=False, labelOverlap=False)
+    axis = alt.Axis(
+        values=ticks,
+        labelExpr=texts,
+        grid=False,
+        labelFlush=False,
+        labelOverlap=False,
+        tickCount=len(ticks),
+    )
     scale = alt.Scale(domain=[0, len(lows)], nice=False)
     x = alt.X("left:Q", title="nats ahead of the next model", axis=axis, scale=scale)
     up = alt.Axis(format=".0%", domain=False, ticks=False, tickCount=4)

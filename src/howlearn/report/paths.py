@@ -11,8 +11,6 @@ import polars as pl
 
 from howlearn.report.scale import Scale, flag_rows
 from howlearn.report.style import (
-    GREY,
-    INK,
     Chart,
     colours,
     data,
@@ -118,9 +116,9 @@ def _along_prices(mine: pl.DataFrame, marks: pl.DataFrame, fill: alt.Fill) -> An
         up = alt.Scale(domain=[0, 1])
         base = alt.Chart(data(flags))
         right = alt.X("kappa:Q", scale=bent)
-        pole = base.mark_rule(color=INK, strokeDash=[3, 2])
-        text = base.mark_text(align="left", baseline="middle", dx=4, fontSize=11, color=INK)
-        span = base.mark_rule(color=GREY, strokeWidth=3, strokeOpacity=0.6)
+        pole = base.mark_rule(style="ink", strokeDash=[3, 2])
+        text = base.mark_text(align="left", baseline="middle", dx=4, fontSize=11)
+        span = base.mark_rule(style="grey", strokeWidth=3, strokeOpacity=0.6)
         layers += [
             pole.encode(right, alt.Y("foot:Q", scale=up), y2="top:Q"),
             span.encode(alt.X("lowest:Q", scale=bent), alt.Y("at:Q", scale=up), x2="highest:Q"),

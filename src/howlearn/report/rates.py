@@ -64,7 +64,12 @@ def rate_table(found: Findings) -> pl.DataFrame:
                 schema=SCHEMA,
             )
         )
-    return pl.concat(frames) if frames else pl.DataFrame(schema=SCHEMA)
+    frame = pl.concat(frames) if frames else pl.DataFrame(schema=SCHEMA)
+    inside, value = pl.col("status") == INSIDE, pl.col("estimate")
+    # A fit may end at a bound for another reason, such as starts that disagree.
+    status = pl.when(inside & (value >= pl.col("upper_bound"))).then(pl.lit(UPPER))
+    status = status.when(inside & (value <= pl.col("lower_bound"))).then(pl.lit(LOWER))
+    return frame.with_columns(status=status.otherwise("status"))
 
 
 def rates(frame: pl.DataFrame) -> Chart:

@@ -52,8 +52,10 @@ class Yardstick:
 
     @cached_property
     def width(self) -> int:
-        """Trials in a bin."""
-        return max(1, -(-self._longest // BINS))
+        """Trials in a bin, such that the last one is about as full as the others."""
+        longest = self._longest
+        least = max(1, -(-longest // BINS))
+        return min(range(least, 2 * least), key=lambda width: ((-longest % width) / width, width))
 
     @cached_property
     def n_bins(self) -> int:
