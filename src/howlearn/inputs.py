@@ -129,11 +129,11 @@ def _each(names: Sequence[str], left_out: Container[str]) -> list[str]:
     return [each for name in names for each in (field if name == "field" else [name])]
 
 
-def recorded(results: Path) -> Inputs:
+def recorded(results: Path, with_excluded: bool = False) -> Inputs:
     """The study and the candidates of the results that ``howlearn select`` left in a folder."""
     manifest = _manifest(results)
     files = [_found(name, known, results) for name, known in manifest["input"].items()]
-    inputs = load(files, manifest["options"])
+    inputs = load(files, manifest["options"], with_excluded)
     if [describe(model) for model in inputs.candidates] != manifest["models"]:
         raise HowlearnError(
             f"the models of {results} cannot be built again: the task file, or the code of a model "

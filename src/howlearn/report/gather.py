@@ -201,7 +201,7 @@ def _study(results: Path) -> tuple[Inputs | None, str]:
     from howlearn.inputs import recorded
 
     try:
-        return recorded(results), ""
+        return recorded(results, with_excluded=True), ""
     except (HowlearnError, OSError) as error:
         return None, str(error)
 

@@ -21,6 +21,7 @@ from howlearn.report.page.sample import sampled
 from howlearn.report.page.sure import stability, statuses
 
 SAMPLE = 500  # learners whose panels a page holds
+MATRICES = ("disagreement", "confusion")
 Progress = Callable[[int, int], None]
 
 
@@ -95,8 +96,13 @@ def page(
 
 
 def _groups(figures: list[Figure]) -> list[list[Figure]]:
-    """Small charts of one kind stand side by side."""
-    kinds = groupby(figures, key=lambda figure: figure.name.split("-")[0])
+    """Matrices of one kind stand side by side."""
+
+    def kind(figure: Figure) -> str:
+        stem = figure.name.split("-")[0]
+        return stem if stem in MATRICES else figure.name
+
+    kinds = groupby(figures, key=kind)
     return [[*group] for _, group in kinds]
 
 
