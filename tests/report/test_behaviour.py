@@ -45,6 +45,7 @@ def test_curves_of_people_and_of_doubles(found, task) -> None:
     replications, seed = 3, 5
     shown = behaviour(found, replications=replications, seed=seed)
     assert (shown.measure, shown.percent, shown.along) == ("right choices", True, "trial")
+    assert shown.chance == 0.5
     rod = yardstick(found.study, task)
     assert rod.width == 6  # 9 of 10 sequences have at most 108 trials
     slow = slow_means(found.study, lambda i, t: t + 1, rod.width, rod.n_bins)

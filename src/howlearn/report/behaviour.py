@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from howlearn.errors import HowlearnError
 from howlearn.report.findings import Findings
-from howlearn.report.yardstick import Yardstick, yardstick
+from howlearn.report.yardstick import UNKNOWN, Yardstick, yardstick
 from howlearn.simulation import simulate
 
 EVERY = "all"
@@ -51,6 +51,7 @@ class Behaviour:
     along: str
     statement: str  # how well the curves agree
     notes: tuple[str, ...]  # what was sampled, left out, or could not be simulated
+    chance: float | None = None  # what guessing would give, where that is known
 
 
 def behaviour(
@@ -95,7 +96,9 @@ def behaviour(
     if len(found.study.contexts) > CONTEXTS:
         notes.append(f"{len(found.study.contexts):,} contexts are too many for a curve each")
     words = _statement(frame, rod)
-    return Behaviour(frame, rod.measure, rod.percent, rod.along, words, tuple(notes))
+    judged = bool(np.any(rod.right != UNKNOWN))
+    chance = 1 / len(found.study.actions) if judged else None
+    return Behaviour(frame, rod.measure, rod.percent, rod.along, words, tuple(notes), chance)
 
 
 def sampled(learners: tuple[str, ...], most: int) -> Ints:

@@ -13,6 +13,7 @@ from howlearn.report.style import BLUE, Chart, data, finished, in_panels, labels
 QUESTION = "Do the selected models behave like the people?"
 PEOPLE, MODEL = "people", "doubles who follow the selected models"
 WIDE, NARROW = 520, 200
+LOWEST = 0.35  # shares from which on an axis need not begin at 0
 
 
 def learning_curves(behaviour: Behaviour) -> Chart:
@@ -26,7 +27,7 @@ def learning_curves(behaviour: Behaviour) -> Chart:
     frame = frame.with_columns(panel=pl.col("context").replace_strict(written))
     words = {"people": PEOPLE, "model": MODEL}
     frame = frame.with_columns(who=pl.col("source").replace_strict(words))
-    low, high = _domain(frame, behaviour.percent)
+    low, high = _domain(frame, behaviour)
     drawing = _Drawing(behaviour, low, high)
     chart = drawing.of(frame.filter(pl.col("context") == EVERY), WIDE, 220)
     if contexts:
@@ -39,14 +40,16 @@ def learning_curves(behaviour: Behaviour) -> Chart:
         "of the means of replicated studies lie, every learner's double following its selected "
         "model at its estimates."
     )
+    if behaviour.chance is not None:
+        note += " Dotted: chance."
     return finished(chart, QUESTION, note, WIDE + 60, behaviour.statement)
 
 
-def _domain(frame: pl.DataFrame, percent: bool) -> tuple[float, float]:
+def _domain(frame: pl.DataFrame, behaviour: Behaviour) -> tuple[float, float]:
     every = frame.select(pl.concat_list("mean", "lower", "upper").explode().drop_nulls())
     low, high = float(every.min().item()), float(every.max().item())
-    if percent:
-        return (0.0 if low < 0.35 else min(0.35, low)), 1.0
+    if behaviour.percent:
+        return (0.0 if min(low, behaviour.chance or 1.0) < LOWEST else LOWEST), 1.0
     room = 0.05 * (high - low) or 0.5
     return low - room, high + room
 
@@ -61,8 +64,8 @@ class _Drawing:
         scale = alt.Scale(domain=[0, end], nice=False)
         self.along, self.axis, self.places = along, axis, scale
         form = ".0%" if behaviour.percent else alt.Undefined
-        up = alt.Axis(format=form, domain=False, ticks=False, tickCount=4)
-        self.measure, self.up = measure, up
+        up = alt.Axis(format=form, grid=True, domain=False, ticks=False, tickCount=4)
+        self.measure, self.up, self.chance = measure, up, behaviour.chance
         self.scale = alt.Scale(domain=[low, high], nice=False)
 
     def of(self, frame: pl.DataFrame, width: int, height: int, legend: bool = True) -> Any:
@@ -85,6 +88,7 @@ class _Drawing:
         people = base.transform_filter("datum.source == 'people'")
         dense = frame["trial"].n_unique() > 12 and not legend
         layers = [
+            *self._guessing(title),
             model.mark_area(fill=BLUE, fillOpacity=0.22).encode(y["lower"], y2=alt.Y2("upper:Q")),
             model.mark_line(stroke=BLUE, strokeWidth=2).encode(y["mean"]),
             people.mark_rule(style="ink", strokeWidth=1).encode(y["lower"], y2=alt.Y2("upper:Q")),
@@ -95,6 +99,14 @@ class _Drawing:
         if legend:
             layers += self._key(width)
         return alt.layer(*layers, data=data(frame)).properties(width=width, height=height)
+
+    def _guessing(self, title: str | None) -> list[alt.Chart]:
+        """What choosing by chance would give."""
+        if self.chance is None:
+            return []
+        rule = alt.Chart().mark_rule(style="grey", strokeDash=[2, 3], strokeWidth=1)
+        y = alt.YDatum(self.chance, title=title, axis=self.up, scale=self.scale)
+        return [rule.encode(y=y)]
 
     def _key(self, width: int) -> list[alt.Chart]:
         """What is what, at the lower right, where learners seldom end."""
