@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -15,13 +16,16 @@ import polars as pl
 import pytest
 
 from howlearn.cli import main, show
-from howlearn.cli.select import select
+from howlearn.cli.app import app
 from howlearn.errors import HowlearnError
+from howlearn.folder import read_table
 from howlearn.report.gather import Gathered, gather
 from howlearn.report.page.answer import answer
 from howlearn.report.page.assets import as_json
 from howlearn.report.page.compact import compact
+from howlearn.report.page.known import everyone, included
 from howlearn.report.page.learners import table_of
+from howlearn.report.page.page import page
 from howlearn.report.page.sample import sampled
 from howlearn.report.page.write import Report, write_report
 from howlearn.simulation import simulate
@@ -39,6 +43,11 @@ HOSTILE = (
 SECTIONS = ["answer", "sure", "behaviour", "estimates", "learners", "methods"]
 
 
+def _run(*words: object) -> None:
+    """A command in this process, so that compiled code is shared."""
+    app([*map(str, words)], standalone_mode=False)
+
+
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A selection for eleven learners, some of whom have names that bite."""
@@ -48,13 +57,9 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     names = {str(k + 1): name for k, name in enumerate(HOSTILE)}
     frame = study.frame().with_columns(pl.col("learner").replace(names), group=pl.lit("<b>&"))
     frame.write_csv(folder / "trials.csv")
-    select(
-        [folder / "trials.csv"],
-        task="five-four",
-        keep="group",
-        criterion=["penalized(c=0.012)", "holdout(split=0.5)"],
-        out=folder / "results",
-    )
+    criteria = ("--criterion", "penalized(c=0.012)", "--criterion", "holdout(split=0.5)")
+    options = ("--task", "five-four", "--keep", "group", *criteria)
+    _run("select", folder / "trials.csv", *options, "--out", folder / "results")
     return folder / "results"
 
 
@@ -110,7 +115,7 @@ def test_the_page_is_whole_and_no_name_becomes_markup(written: Report) -> None:
 
 def test_what_is_inside_is_what_the_tables_say(written: Report, gathered: Gathered) -> None:
     text = written.files[0].read_text(encoding="utf-8")
-    content = json.loads(text.split('id="content">', 1)[1].split("</script>", 1)[0])
+    content = _content(text)
     people = content["learners"]
     rows = people["rows"]
     assert [row[0] for row in rows] == [
@@ -145,7 +150,7 @@ def test_the_first_sentence_counts_each_learner_once(gathered: Gathered) -> None
         "no better explained than by a coin."
     )
     apart = _selection_of(gathered, [("A", "clear"), ("B", "clear")])
-    assert answer(apart).sentences[0] == "For 1 of 1 learner the criteria disagree."
+    assert answer(apart).sentences[0] == "The criteria disagree."
     out = _selection_of(
         gathered,
         [("A", "clear"), ("A", "clear")],
@@ -153,7 +158,7 @@ def test_the_first_sentence_counts_each_learner_once(gathered: Gathered) -> None
         excluded=[None, "accuracy < 0.5"],
     )
     found = answer(out)
-    assert found.sentences[0] == "A explains 1 of 1 learner best by both criteria."
+    assert found.sentences[0] == "A explains the learner best by both criteria."
     assert "A explains 1 of 2 learners best, B 1, by both criteria." in found.sentences[-1]
     assert [row.counts for row in found.rows] == [[1, 1], [0, 0]]
     assert [row.counts for row in found.rows_of_all] == [[1, 1], [1, 1]]
@@ -297,6 +302,69 @@ def test_without_the_data_the_rest_is_shown(copied: Path) -> None:
     assert len(table_of(found)["rows"]) == 11
 
 
+def test_charts_leave_the_excluded_out_and_panels_do_not(gathered: Gathered) -> None:
+    reasons = pl.Series("excluded", [None, "trials < 100"] + [None] * 9, dtype=pl.String)
+    learners = gathered.tables["learners"].with_columns(reasons)
+    made = replace(gathered, tables={**gathered.tables, "learners": learners})
+    kept = included(made)
+    assert kept.study.learners == tuple(name for k, name in enumerate(_names(made)) if k != 1)
+    assert kept.first["learner"].to_list() == [*kept.study.learners]
+    assert set(kept.scores["learner"]) == set(kept.estimates["learner"]) == {*kept.study.learners}
+    assert len(everyone(made).study) == 11
+    assert [row[3] for row in table_of(made)["rows"]] == [0, 1, *[0] * 9]
+
+
+def _names(gathered: Gathered) -> list[str]:
+    return gathered.tables["learners"]["learner"].to_list()
+
+
+def test_twenty_thousand_learners_are_a_sample_and_few_megabytes(
+    copied: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tables of eleven learners again and again; data are not there."""
+    times = 1819
+    for name in ("scores", "estimates", "selection", "learners"):
+        own = read_table(copied, name).with_columns(pl.col("learner").str.slice(0, 20))
+        again = [own.with_columns(pl.col("learner") + f" {k}") for k in range(times)]
+        pl.concat(again).write_parquet(copied / f"{name}.parquet")  # quicker than text
+        (copied / f"{name}.csv").unlink()
+    _change(input={"gone.csv": "sha256:0"}, learners=11 * times, sequences=11 * times)(copied)
+    monkeypatch.setattr("howlearn.report.page.assets.runtime", lambda: "x" * 900_000)
+    made = page(gather(copied), sample=500)
+    assert 2_000_000 < len(made.text.encode()) < 10_000_000
+    content = _content(made.text)
+    assert len(content["learners"]["rows"]) == 11 * times
+    assert len(content["panels"]) == 500
+    places = {content["learners"]["rows"][int(place)][4] for place in content["panels"]}
+    assert places == {row[4] for row in content["learners"]["rows"]}
+    assert "The table lists all 20,009 learners; 500 of them" in made.text
+    assert "gone.csv, which is not there" in made.text
+    assert made.notes[0].startswith("learning curves and the learners' charts are left out")
+
+
+def _content(text: str) -> dict[str, Any]:
+    return json.loads(text.split('id="content">', 1)[1].split("</script>", 1)[0])
+
+
+def test_people_without_contexts(
+    shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = sorted((shared_data / "bids_reversal").glob("*.tsv"))
+    roles = ("--context", "none", "--action", "condchosen", "--reward", "outcome")
+    options = (*roles, "--criterion", "bic", "--add-model", "Coin")
+    _run("select", *files, *options, "--out", tmp_path / "results")
+    monkeypatch.setattr("howlearn.report.page.assets.runtime", lambda: "")
+    made = write_report(tmp_path / "report.html", gather(tmp_path / "results"))
+    text = made.files[0].read_text(encoding="utf-8")
+    content = _content(text)
+    names = read_table(tmp_path / "results", "learners")["learner"].to_list()
+    assert [row[0] for row in content["learners"]["rows"]] == names
+    assert len(names) == len(files)
+    drawn = {figure["name"] for figure in content["figures"]}
+    assert {"shares", "margins", "price", "curves", "predicted", "estimates"} <= drawn
+    assert "one for all trials" in text
+
+
 def test_in_a_browser(written: Report, tmp_path: Path) -> None:
     """One start of the browser for everything that only a browser can show."""
     file = written.files[0]
@@ -346,7 +414,7 @@ def _on_a_desk(browser: Any, file: Path, folder: Path) -> Visit:
     page.click("#next")
     page.wait_for_function(f"document.getElementById('panel-title').innerText !== {title!r}")
     page.keyboard.press("Escape")
-    assert not page.locator("#panel").is_visible()
+    page.wait_for_selector("#panel", state="hidden")
     # By a click on the row.
     rows.nth(2).locator("td").last.click()
     page.wait_for_selector("#panel[open][data-filled]")
@@ -363,6 +431,7 @@ def _on_a_desk(browser: Any, file: Path, folder: Path) -> Visit:
         saved.value.save_as(folder / f"margins.{ending}")
         assert (folder / f"margins.{ending}").read_bytes().startswith(start)
     page.locator("[data-figure=margins] .as-table summary").click()
+    page.wait_for_selector("[data-figure=margins] .as-table tbody tr")
     assert page.locator("[data-figure=margins] .as-table tbody tr").count() > 1
     with page.expect_download() as saved:
         page.locator("#methods a[download$=docx]").click()

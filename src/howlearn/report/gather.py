@@ -236,4 +236,10 @@ def _calibrated(
     if {*advice.models} != {model["name"] for model in manifest["models"]}:
         doubts.append(f"The calibration is for other candidates ({', '.join(advice.models)}).")
     used = [c for c in manifest["options"]["criteria"] if c in found]
-    return frame, {c: found[c] for c in used or found}, tuple(doubts)
+    if not used:
+        used = [c for c in map(repr, advice.criteria) if c in found]
+        doubts.append(
+            "None of the criteria of these results was calibrated, so the matrices are those of "
+            "the criteria that the calibration recommends."
+        )
+    return frame, {c: found[c] for c in used}, tuple(doubts)

@@ -85,7 +85,8 @@ def _sentences(selection: pl.DataFrame, criteria: Sequence[str], unit: str) -> l
     parts = []
     if same:
         (lead, most), *others = sorted(same.items(), key=lambda item: -item[1])
-        text = f"{lead} explains {most:,} of {many(n, unit)} best"
+        whom = f"{most:,} of {many(n, unit)}" if n > 1 else f"the {unit}"
+        text = f"{lead} explains {whom} best"
         named = [f"{model} {count:,}" for model, count in others[:LISTED]]
         left = sum(count for _, count in others[LISTED:])
         named += [f"other models {left:,}"] if left else []
@@ -93,13 +94,16 @@ def _sentences(selection: pl.DataFrame, criteria: Sequence[str], unit: str) -> l
         parts.append(f"{text} by {by}")
     if apart:
         of = "" if parts else f" of {many(n, unit)}"
-        parts.append(f"for {apart:,}{of} the criteria disagree")
+        parts.append(
+            f"for {apart:,}{of} the criteria disagree" if n > 1 else "the criteria disagree"
+        )
     ends = ((coin, "no better explained than by a coin"),
             (none, "probably explained by a partition that is not listed"))  # fmt: skip
     for found, words in ends:
         if count := int(found.sum()):
             of = "" if parts else f" of {many(n, unit)}"
-            parts.append(f"{count:,}{of} {'is' if count == 1 else 'are'} {words}")
+            who = f"{count:,}{of}" if n > 1 else f"the {unit}"
+            parts.append(f"{who} {'is' if count == 1 else 'are'} {words}")
     text = "; ".join(parts) + "."
     sentences = [text[:1].upper() + text[1:] if not same else text]
     unsure = int(verdict.str.starts_with(UNDECIDED).sum())

@@ -114,6 +114,9 @@ def _which_learners(frame: pl.DataFrame) -> str | None:
 def _disagreement(gathered: Gathered, found: Findings) -> Iterator[Made]:
     for other in gathered.criteria[1:]:
         frame = disagreements.disagreement_table(found, gathered.criteria[0], other)
+        if (frame["first_model"] == frame["second_model"]).all():
+            yield f"{gathered.criteria[0]} and {other} select the same model for every learner."
+            continue
         number = gathered.criteria.index(other)
         name = "disagreement" if number == 1 else f"disagreement-{number}"
         yield _figure(name, disagreements.disagreement(frame, gathered.models), frame)

@@ -8,12 +8,12 @@ from itertools import groupby
 from typing import Any
 
 from howlearn._version import __version__
-from howlearn.report.findings import findings
 from howlearn.report.gather import Gathered
 from howlearn.report.page import assets, words
 from howlearn.report.page.answer import answer
 from howlearn.report.page.drawings import ANSWER, BEHAVIOUR, ESTIMATES, SURE, draw, steps
 from howlearn.report.page.figure import Figure
+from howlearn.report.page.known import everyone, included
 from howlearn.report.page.learners import panels_of, table_of
 from howlearn.report.page.methods import Methods
 from howlearn.report.page.panels import Panels, panels
@@ -21,6 +21,7 @@ from howlearn.report.page.sample import sampled
 from howlearn.report.page.sure import stability, statuses
 
 SAMPLE = 500  # learners whose panels a page holds
+MATRICES = ("disagreement", "confusion")
 Progress = Callable[[int, int], None]
 
 
@@ -44,13 +45,12 @@ def page(
     assets.check_available()
     from howlearn.report.style import CONFIG, colours
 
-    found = findings(gathered.folder, inputs=gathered.inputs)
     first = gathered.selection.filter(criterion=gathered.criteria[0])
     chosen = sampled(first["model"], sample, seed)
-    drawn = draw(steps(gathered, found, seed), progress)
+    drawn = draw(steps(gathered, included(gathered), seed), progress)
     each = Panels(note=gathered.why_not)
     if gathered.inputs is not None:
-        each = panels(found, chosen, progress)
+        each = panels(everyone(gathered), chosen, progress)
     figures = [figure for section in drawn.figures.values() for figure in section]
     table = table_of(gathered)
     content = {
@@ -96,8 +96,13 @@ def page(
 
 
 def _groups(figures: list[Figure]) -> list[list[Figure]]:
-    """Small charts of one kind stand side by side."""
-    kinds = groupby(figures, key=lambda figure: figure.name.split("-")[0])
+    """Matrices of one kind stand side by side."""
+
+    def kind(figure: Figure) -> str:
+        stem = figure.name.split("-")[0]
+        return stem if stem in MATRICES else figure.name
+
+    kinds = groupby(figures, key=kind)
     return [[*group] for _, group in kinds]
 
 

@@ -81,6 +81,11 @@ function rowsOf(drawn) {
   };
 }
 
+function cellsOf(model) {
+  const { cells, contexts } = content.common;
+  return (cells[model] ?? []).flatMap((cell, k) => cell.map((context) => ({ cell: `cell ${k + 1}`, context: contexts[context] })));
+}
+
 function filled(spec, name, rows) {
   const copy = unpacked(spec);
   copy.datasets = { ...(copy.datasets ?? {}), [name]: rows };
@@ -96,11 +101,11 @@ function lineOf(title) {
 function chartIn(parent, name, spec, rows, asPaper = false) {
   const [question, note] = lineOf(spec.title);
   const box = make("div", { className: "chart", role: "img", "aria-label": `Chart. ${question}` });
-  const buttons = ["svg", "png", ...(rows ? ["csv"] : [])].map((ending) => {
+  const buttons = ["svg", "png", ...(rows.length ? ["csv"] : [])].map((ending) => {
     const button = make("button", { type: "button" }, ending.toUpperCase());
     button.addEventListener("click", () => {
-      const heads = rows?.length ? Object.keys(rows[0]) : [];
-      save(name, spec, heads, (rows ?? []).map((row) => heads.map((head) => row[head])), ending);
+      const heads = Object.keys(rows[0] ?? {});
+      save(name, spec, heads, rows.map((row) => heads.map((head) => row[head])), ending);
       menu.open = false;
       menu.firstChild.focus();
     });
@@ -108,7 +113,7 @@ function chartIn(parent, name, spec, rows, asPaper = false) {
   });
   const menu = make("details", { className: "save" }, make("summary", {}, "Save", make("span", { className: "hidden" }, ` the chart: ${question}`)), make("div", { className: "menu" }, ...buttons));
   const tools = make("div", { className: "tools" }, menu);
-  if (rows?.length) {
+  if (rows.length) {
     const heads = Object.keys(rows[0]);
     const inner = make("div", { className: "scroll", role: "region", tabIndex: 0, "aria-label": `Table: ${question}` });
     const asTable = make("details", { className: "as-table" }, make("summary", {}, "Show as table"), inner);
@@ -140,7 +145,7 @@ async function fillPanel(place) {
     body.append(top);
     if (content.specs.curve && rows.curve.length) work.push(chartIn(top, `learner-${place + 1}-curve`, filled(content.specs.curve, "curve", rows.curve), rows.curve));
     const partition = content.partitions[content.common.models?.[known.drawn.model]];
-    if (partition) work.push(chartIn(top, `learner-${place + 1}-partition`, unpacked(partition), null, true));
+    if (partition) work.push(chartIn(top, `learner-${place + 1}-partition`, unpacked(partition), cellsOf(known.drawn.model), true));
     if (content.specs.trajectory && rows.trajectory.length)
       work.push(chartIn(body, `learner-${place + 1}-trajectories`, filled(content.specs.trajectory, "trajectory", rows.trajectory), rows.trajectory));
     const low = make("div", { className: "loose" });

@@ -51,7 +51,7 @@ def panels(
             drawn[place] = {name: detail[name] for name in KEPT if name in detail}
             if progress:
                 progress(number + 1, len(chosen))
-        shared = {name: common[name] for name in ("models", "percent")}
+        shared = {name: common[name] for name in ("models", "percent", "contexts", "cells")}
         return Panels(specs, shared, _partitions(found, chosen), drawn)
     except HowlearnError as error:
         return Panels(note=str(error))

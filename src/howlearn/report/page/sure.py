@@ -39,7 +39,7 @@ def selected_estimates(gathered: Gathered) -> pl.DataFrame:
 
 def statuses(gathered: Gathered) -> list[Status]:
     """What needs attention, the most frequent first."""
-    frame = selected_estimates(gathered)
+    frame = selected_estimates(gathered).filter(~pl.col("excluded"))
     # A cell that was never shown is nothing to attend to.
     seen = frame.filter(pl.col("status") != "unseen")
     counts = seen.group_by("status").agg(

@@ -47,7 +47,7 @@ def counted(count: int) -> str:
 def figures(value: float | None, digits: int = 3) -> str:
     """A number with as many digits as matter; a dash where there is none.
 
-    >>> [figures(v) for v in (0.04815, 1234.6, 12.0, 0, None, float("inf"))]
+    >>> [figures(v) for v in (0.04816, 1234.6, 12.0, 0, None, float("inf"))]
     ['0.0482', '1,235', '12', '0', '–', '–']
     """
     if value is None or value != value or value in (float("inf"), float("-inf")):
