@@ -22,7 +22,7 @@ from howlearn.errors import HowlearnError
 
 TRUE_WORDS = ("true", "1", "yes")
 FALSE_WORDS = ("false", "0", "no")
-_WORDS = {"true": True, "TRUE": True, "false": False, "FALSE": False}
+LITERALS = {"true": True, "TRUE": True, "false": False, "FALSE": False}
 _COMPARE: dict[type, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
     ast.Eq: operator.eq,
     ast.Lt: operator.lt,
@@ -112,9 +112,8 @@ def is_expression(text: str) -> bool:
     [True, False, False, False]
     """
     try:
-        names: list[str] = []
-        tree = _syntax(_QUOTED.sub(lambda found: _stand_in(found, names), text))
-    except (_Refused, RecursionError):
+        tree, names = syntax_of(text)
+    except (Refused, RecursionError):
         return False
     if isinstance(tree, ast.Compare | ast.BoolOp | ast.BinOp | ast.UnaryOp):
         return any(isinstance(node, ast.Name) for node in ast.walk(tree))
@@ -125,14 +124,13 @@ def _translated(
     text: str,
     option: str,
     columns: Sequence[str],
-    translate: Callable[[_Translator, ast.expr], pl.Expr],
-) -> tuple[_Translator, pl.Expr]:
+    translate: Callable[[Translator, ast.expr], pl.Expr],
+) -> tuple[Translator, pl.Expr]:
     try:
-        names: list[str] = []
-        tree = _syntax(_QUOTED.sub(lambda found: _stand_in(found, names), text))
-        translator = _Translator(columns, names)
+        tree, names = syntax_of(text)
+        translator = Translator(columns, names)
         expression = translate(translator, tree)
-    except _Refused as refused:
+    except Refused as refused:
         raise HowlearnError(f"{option} {text!r}: {refused}") from None
     except RecursionError:
         raise HowlearnError(f"{option}: the expression is nested too deeply") from None
@@ -143,12 +141,12 @@ def _translated(
     return translator, expression
 
 
-class _Refused(Exception):
+class Refused(Exception):
     """Why an expression cannot be understood."""
 
 
 @dataclass(frozen=True)
-class _Value:
+class Value:
     """One side of a comparison, seen as text, as a number, or as true or false."""
 
     kind: str  # column, text, number, truth, word (True or False) or missing
@@ -156,6 +154,12 @@ class _Value:
     number: pl.Expr | None = None
     truth: pl.Expr | None = None
     word: bool = False
+
+
+def syntax_of(text: str) -> tuple[ast.expr, list[str]]:
+    """The parsed text, and the names that stood in backticks, by the order of their stand-ins."""
+    names: list[str] = []
+    return _syntax(_QUOTED.sub(lambda found: _stand_in(found, names), text)), names
 
 
 def _stand_in(found: re.Match[str], names: list[str]) -> str:
@@ -172,13 +176,13 @@ def _syntax(text: str) -> ast.expr:
             warnings.simplefilter("ignore")
             return ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError):
-        raise _Refused(
+        raise Refused(
             "is not an expression such as block > 1 and phase == 'learn' "
             "(== compares, text stands in quotes, names with spaces in `backticks`)"
         ) from None
 
 
-class _Translator:
+class Translator:
     """Walks the parsed text and builds the condition; remembers the columns it met."""
 
     def __init__(self, columns: Sequence[str], backticked: Sequence[str]) -> None:
@@ -193,17 +197,17 @@ class _Translator:
         by_kind = {"column": value.text, "number": value.number, "truth": value.truth}
         found = by_kind.get(value.kind)
         if found is None:
-            raise _Refused(f"{ast.unparse(node)!r} is the same in every row")
+            raise Refused(f"{ast.unparse(node)!r} is the same in every row")
         return found
 
     def truth(self, node: ast.expr) -> pl.Expr:
         """The node as a condition."""
         value = self.value(node)
         if value.truth is None:
-            raise _Refused(f"{ast.unparse(node)!r} is not a condition")
+            raise Refused(f"{ast.unparse(node)!r} is not a condition")
         return value.truth
 
-    def value(self, node: ast.expr) -> _Value:
+    def value(self, node: ast.expr) -> Value:
         """The node as one side of a comparison, or as a condition."""
         match node:
             case ast.Constant():
@@ -213,19 +217,19 @@ class _Translator:
             case ast.UnaryOp(op=ast.Not()):
                 return _condition(~self.truth(node.operand))
             case ast.UnaryOp(op=ast.USub()):
-                return _Value("number", number=-self._number(node.operand))
+                return Value("number", number=-self.number(node.operand))
             case ast.BoolOp():
                 join = operator.and_ if isinstance(node.op, ast.And) else operator.or_
                 return _condition(reduce(join, [self.truth(part) for part in node.values]))
             case ast.BinOp() if type(node.op) in _ARITHMETIC:
                 calculate = _ARITHMETIC[type(node.op)]
-                left, right = self._number(node.left), self._number(node.right)
-                return _Value("number", number=calculate(left, right))
+                left, right = self.number(node.left), self.number(node.right)
+                return Value("number", number=calculate(left, right))
             case ast.Compare():
                 return self._comparisons(node)
-        raise _Refused(f"{ast.unparse(node)!r} is not part of the language of conditions")
+        raise Refused(f"{ast.unparse(node)!r} is not part of the language of conditions")
 
-    def _name(self, name: str) -> _Value:
+    def _name(self, name: str) -> Value:
         column = self.backticked.get(name, name)
         if column in self.columns:
             self.used[column] = None
@@ -233,23 +237,24 @@ class _Translator:
             text = pl.col(f"^{re.escape(column)}$") if pattern else pl.col(column)
             words = text.str.to_lowercase().is_in(TRUE_WORDS).fill_null(False)
             number = text.cast(pl.Float64, strict=False)
-            return _Value("column", text=text, number=number, truth=words)
+            return Value("column", text=text, number=number, truth=words)
         if name == "missing":
             self.asks_missing = True
-            return _Value("missing")
-        if name in _WORDS:
-            return _literal(_WORDS[name])
+            return Value("missing")
+        if name in LITERALS:
+            return _literal(LITERALS[name])
         hint = "" if name in self.backticked else " (text stands in quotes)"
         known = ", ".join(self.columns)
-        raise _Refused(f"there is no column {column}{hint}; the columns: {known}")
+        raise Refused(f"there is no column {column}{hint}; the columns: {known}")
 
-    def _number(self, node: ast.expr) -> pl.Expr:
+    def number(self, node: ast.expr) -> pl.Expr:
+        """The node as a number."""
         value = self.value(node)
         if value.number is None:
-            raise _Refused(f"{ast.unparse(node)!r} is not a number")
+            raise Refused(f"{ast.unparse(node)!r} is not a number")
         return value.number
 
-    def _comparisons(self, node: ast.Compare) -> _Value:
+    def _comparisons(self, node: ast.Compare) -> Value:
         sides = [node.left, *node.comparators]
         conditions = [
             self._compare(left, op, right)
@@ -264,11 +269,11 @@ class _Translator:
             return ~self._compare(left, ast.In(), right)
         if isinstance(op, ast.In):
             if not isinstance(right, ast.List | ast.Tuple | ast.Set) or not right.elts:
-                raise _Refused("after 'in' a list is needed, such as in [1, 2]")
+                raise Refused("after 'in' a list is needed, such as in [1, 2]")
             equal = [self._compare(left, ast.Eq(), item) for item in right.elts]
             return reduce(operator.or_, equal)
         if type(op) not in _COMPARE:
-            raise _Refused("only == != < <= > >= in and not in compare")
+            raise Refused("only == != < <= > >= in and not in compare")
         return self._known(_compared(self.value(left), op, self.value(right)))
 
     def _known(self, comparison: pl.Expr) -> pl.Expr:
@@ -276,26 +281,26 @@ class _Translator:
         return comparison.fill_null(False)
 
 
-def _condition(expression: pl.Expr) -> _Value:
-    return _Value("truth", truth=expression)
+def _condition(expression: pl.Expr) -> Value:
+    return Value("truth", truth=expression)
 
 
-def _literal(value: object) -> _Value:
+def _literal(value: object) -> Value:
     if isinstance(value, bool):
-        return _Value("word", truth=pl.lit(value), word=value)
+        return Value("word", truth=pl.lit(value), word=value)
     if isinstance(value, int | float):
         try:
-            return _Value("number", number=pl.lit(float(value)))
+            return Value("number", number=pl.lit(float(value)))
         except OverflowError:
-            raise _Refused("a number is too large") from None
+            raise Refused("a number is too large") from None
     if isinstance(value, str) and not value.strip():
-        return _Value("missing")  # an empty cell is a missing one
+        return Value("missing")  # an empty cell is a missing one
     if isinstance(value, str):
-        return _Value("text", text=pl.lit(value.strip()))
-    raise _Refused(f"{value!r} is neither a number nor text")
+        return Value("text", text=pl.lit(value.strip()))
+    raise Refused(f"{value!r} is neither a number nor text")
 
 
-def _compared(left: _Value, op: ast.cmpop, right: _Value) -> pl.Expr:
+def _compared(left: Value, op: ast.cmpop, right: Value) -> pl.Expr:
     """What the two sides are decides how they are compared: as text or as numbers."""
     for one, other in ((left, right), (right, left)):
         if one.kind in ("missing", "word"):
@@ -307,13 +312,13 @@ def _compared(left: _Value, op: ast.cmpop, right: _Value) -> pl.Expr:
     as_text = "text" in kinds or (kinds == {"column"} and isinstance(op, ast.Eq))
     sides = (left.text, right.text) if as_text else (left.number, right.number)
     if sides[0] is None or sides[1] is None:
-        raise _Refused("text can be compared with text, and numbers with numbers only")
+        raise Refused("text can be compared with text, and numbers with numbers only")
     return compare(sides[0], sides[1])
 
 
-def _compared_with_word(word: _Value, op: ast.cmpop, other: _Value) -> pl.Expr:
+def _compared_with_word(word: Value, op: ast.cmpop, other: Value) -> pl.Expr:
     if not isinstance(op, ast.Eq) or other.text is None or other.kind != "column":
-        raise _Refused("True, False and missing can be compared with a column by == and != only")
+        raise Refused("True, False and missing can be compared with a column by == and != only")
     if word.kind == "missing":
         return other.text.is_null()
     return other.text.str.to_lowercase().is_in(TRUE_WORDS if word.word else FALSE_WORDS)

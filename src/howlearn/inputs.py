@@ -130,7 +130,10 @@ def _each(names: Sequence[str], left_out: Container[str]) -> list[str]:
 
 
 def recorded(results: Path, with_excluded: bool = False) -> Inputs:
-    """The study and the candidates of the results that ``howlearn select`` left in a folder."""
+    """The study and the candidates of the results that ``howlearn select`` left in a folder.
+
+    Learners who are excluded are among them only if that is asked for.
+    """
     manifest = _manifest(results)
     files = [_found(name, known, results) for name, known in manifest["input"].items()]
     inputs = load(files, manifest["options"], with_excluded)

@@ -10,6 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import howlearn as hl
+from howlearn.report.findings import findings
 from running import Run
 
 POPULATION = "population(independent=true)"  # the quickest
@@ -38,7 +39,7 @@ def files(run: Run) -> tuple[Path, Path]:
     Path("three.toml").write_text(TASK, encoding="utf-8")
     task, made = hl.Task.load("three.toml"), []
     for i, (model, learners) in enumerate((("Each", 6), ("One", 3))):
-        study = hl.simulate(task, model, {"eta": 0.2}, learners=learners, trials=120, seed=i)
+        study = hl.simulate(task, model, {"eta": 0.1}, learners=learners, trials=120, seed=i)
         rt, group = (pl.lit(3.0), pl.lit("b")) if i else (pl.lit(0.5), pl.lit("a"))
         name = pl.format("[b]{}<script>{}", pl.lit(i), "learner").alias("learner")
         made.append(study.frame().with_columns(rt.alias("rt"), group.alias("group"), name))
@@ -88,8 +89,8 @@ def test_the_included_and_all_equal_separate_runs(run: Run, files: tuple[Path, P
     assert (manifest["excluded"], manifest["learners"]) == (3, 9)
     assert manifest["options"]["exclude"] == [SLOW]
     assert "learners excluded" not in Path("with/manifest.json").read_text(encoding="utf-8")
-    again = run("select", whole, *MODELS, *CRITERIA, "--exclude", SLOW, *extra, "-o", "both")
-    assert (again.status, again.out) == (0, ran.out)  # from its parts
+    drawn = findings("both").shares
+    assert_frame_equal(filled(drawn), filled(table("without", "shares")), abs_tol=1e-12)
     # Later commands leave the excluded out.
     ran = run("compare", "both", "--group", "group", "-o", "compared")
     assert ran.status == 2
@@ -120,6 +121,9 @@ def test_the_answer_in_python(run: Run, files: tuple[Path, Path]) -> None:
         if among == "included":
             scores = scores.filter(pl.col("excluded").is_null()).drop("excluded")
         assert_frame_equal(scores, expected.scores, rel_tol=0, abs_tol=1e-12)
+    drawn = findings(both).shares
+    counts = both.shares.filter(pl.col("among") == "included")
+    assert drawn["learners"].to_list() == counts["learners"].to_list()
     found = hl.discover(study, criteria=["bic"])
     assert found.partitions["learner"].n_unique() == 6
 
@@ -132,6 +136,8 @@ def test_an_answer_that_depends_on_the_excluded(run: Run, files: tuple[Path, Pat
     assert ran.status == 0, ran.err
     assert f"({condition}: 6; missed > 0.5: 0). The answer depends on them: by aic" in ran.out
     assert condition in ran.err
+    again = run("select", files[0], *MODELS, *words, "--exclude", "missed > 0.5", "-o", "out")
+    assert (again.status, again.out) == (0, ran.out)  # from its parts
 
 
 def test_nothing_is_written_if_nobody_is_left(run: Run, files: tuple[Path, Path]) -> None:

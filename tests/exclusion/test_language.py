@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import statistics
 from collections.abc import Callable
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -164,6 +165,29 @@ def test_what_is_no_condition_is_refused_with_what_is_allowed(text: str, words: 
         parse(text, ["subject", "rt"])
     assert str(caught.value).startswith(f"--exclude {text!r}: ")
     assert words in str(caught.value)
+
+
+def test_rt_is_the_column_that_the_option_names() -> None:
+    frame = pl.DataFrame(made()).rename({"rt": "time (s)"})
+    named = hl.read(frame, rt="time (s)", exclude="median(rt) < 0.8 or share(rt < 0.1) > 0.2")
+    written = hl.read(frame, exclude="median(`time (s)`) < 0.8 or share(`time (s)` < 0.1) > 0.2")
+    assert [each is None for each in named.excluded or ()] == [
+        each is None for each in written.excluded or ()
+    ]
+    assert not named.included.all()
+    with pytest.raises(hl.HowlearnError, match="a learner has many values of rt"):
+        hl.read(frame, rt="time (s)", exclude="rt < 0.8")
+
+
+def test_a_column_may_be_absent_from_some_files(tmp_path: Path) -> None:
+    frame = pl.DataFrame(made(learners=3))
+    for name, part in (("a", frame), ("b", frame.drop("rt"))):
+        part.with_columns(pl.col("subject") + name).write_csv(tmp_path / f"{name}.csv")
+    study = hl.read(sorted(tmp_path.iterdir()), learner="subject", exclude="max(rt) > 1.2")
+    assert study.excluded is not None
+    assert "max(rt) > 1.2" in study.excluded[:3]
+    assert study.excluded[3:] == (None, None, None)
+    assert any("max(rt) is not known of 3 of 6 learners" in note for note in study.notes)
 
 
 def test_nobody_left_is_refused() -> None:

@@ -102,12 +102,14 @@ def _write(out: Path, files: list[str], found: Inspection, task: str | None) -> 
 
 def _what_to_type(found: Inspection, files: list[str]) -> str:
     """Why there is no study, and the one command that would help."""
-    import shlex
+    from howlearn.cli.retype import select_command
+    from howlearn.inspection.draft import SAID
 
     if not found.lacking:
         return f"{found.problems}\nnothing was written; an option above helps, or --where EXPR"
     roles = " and the ".join(found.lacking)
-    words = shlex.join(["howlearn", "inspect", *(files if len(files) <= 3 else ["FILES"])])
+    said = {name: guess.value for name, guess in found.guesses.items() if guess.how == SAID}
+    words = select_command(files, said).replace("howlearn select", "howlearn inspect", 1)
     options = " ".join(f"--{role} COL" for role in found.lacking)
     return (
         f"no column was found for the {roles}; the columns are listed above. Type\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from howlearn.calibration.advice import Advice
     from howlearn.criteria import Criterion
 
+_COMMA = re.compile(r""",|in *\[[^]]*\]|`[^`]*`|== *'[^']*'|== *"[^"]*\"""")
 DATA, DESIGN, MODELS, OUTPUT = "The data", "The design", "The models", "The results"
 
 
@@ -209,9 +211,10 @@ def chosen_criteria(
 
 
 def commas(text: str | None) -> tuple[str, ...]:
-    """The names in ``a,b``.
+    """The names in ``a,b``; a comma in quotes or a list belongs to an expression.
 
-    >>> commas("shape, colour")
-    ('shape', 'colour')
+    >>> commas("shape, colour"), commas("block, stimulus in ['a', 'b']")
+    (('shape', 'colour'), ('block', "stimulus in ['a', 'b']"))
     """
-    return tuple(part.strip() for part in (text or "").split(",") if part.strip())
+    parts = _COMMA.sub(lambda found: "\0" if found[0] == "," else found[0], text or "").split("\0")
+    return tuple(part.strip() for part in parts if part.strip())

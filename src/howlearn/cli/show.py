@@ -146,7 +146,10 @@ def summary(
     whole = len(set(study.learners)) == len(study)
     unit = _many(result.n_learners, "learner" if whole else "learner × condition sequence")
     title = f"Models selected for {unit}"
-    title += f" ({result.n_excluded:,} more are excluded)" if result.n_excluded else ""
+    if result.n_excluded:
+        title += (
+            f" ({result.n_excluded:,} more {'is' if result.n_excluded == 1 else 'are'} excluded)"
+        )
     listing = listing_of(title, "model", *(repr(c) for c in criteria))
     beyond = any(result.selected[repr(c)]["Other"] for c in criteria)
     for name in [*(model.name for model in candidates), *(["Other"] if beyond else [])]:

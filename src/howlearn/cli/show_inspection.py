@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 FILES_SHOWN = 5
 COLUMNS_SHOWN = 60
+NARROW = 72  # characters; a table of four columns needs more
 
 
 def inspection(found: Inspection) -> None:
@@ -23,21 +24,37 @@ def inspection(found: Inspection) -> None:
         console.print(f"{escape(_line(name))}  [dim]{escape(form)}[/]", soft_wrap=True)
     if len(found.files) > FILES_SHOWN:
         console.print(f"… {len(found.files):,} files in all")
-    roles = listing_of("What was found", "role", "column", "values", "why")
-    for name, guess in found.guesses.items():
-        why = f"{guess.how}: {guess.why}" if guess.why else guess.how
-        cells = (name.replace("_", "-"), guess.typed, found.examples_of(guess), why)
-        roles.add_row(*(escape(_line(cell)) for cell in cells))
-    for role in found.lacking:
-        roles.add_row(role, "[red]nothing found[/]", "", f"--{role} COL")
-    if roles.row_count:
-        console.print(roles)
+    _roles(found)
     if found.study is None:
         _columns(found)
     for line in found.figures():
         console.print(escape(_line(line)), soft_wrap=True)
     for sentence in dict.fromkeys((*found.notes, *map(str, found.oddities))):
         console.print(f"[yellow]note:[/] {escape(_line(sentence))}", soft_wrap=True)
+
+
+def _roles(found: Inspection) -> None:
+    """A table, or lines where a table would have no room."""
+    rows = [
+        (
+            name.replace("_", "-"),
+            guess.typed,
+            found.examples_of(guess),
+            f"{guess.how}: {guess.why}" if guess.why else guess.how,
+        )
+        for name, guess in found.guesses.items()
+    ]
+    rows += [(role, "nothing found", "", f"--{role} COL") for role in found.lacking]
+    if console.width < NARROW:
+        for name, column, values, why in rows:
+            shown = f"  [{values}]" if values else ""
+            console.print(escape(_line(f"{name} ← {column}{shown}  ({why})")), soft_wrap=True)
+        return
+    roles = listing_of("What was found", "role", "column", "values", "why")
+    for row in rows:
+        roles.add_row(*(escape(_line(cell)) for cell in row))
+    if rows:
+        console.print(roles)
 
 
 def _columns(found: Inspection) -> None:

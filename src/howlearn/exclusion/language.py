@@ -7,8 +7,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import numpy as np
 import polars as pl
@@ -16,14 +17,12 @@ from numpy.typing import NDArray
 
 from howlearn.errors import HowlearnError
 from howlearn.expression import (
-    _QUOTED,
-    _WORDS,
+    LITERALS,
     TRUE_WORDS,
-    _Refused,
-    _stand_in,
-    _syntax,
-    _Translator,
-    _Value,
+    Refused,
+    Translator,
+    Value,
+    syntax_of,
 )
 
 OPTION = "--exclude"
@@ -82,16 +81,17 @@ class Condition:
         return found.to_series().to_numpy()
 
 
-def parse(text: str, columns: Sequence[str]) -> Condition:
-    """Translate the text of --exclude."""
+def parse(
+    text: str, columns: Sequence[str], also: Mapping[str, str] = MappingProxyType({})
+) -> Condition:
+    """Translate the text of --exclude; ``also`` are further names of columns."""
     try:
-        names: list[str] = []
-        tree = _syntax_of(text, names)
-        translator = _AboutLearner(columns, names)
+        tree, names = _syntax_of(text)
+        translator = _AboutLearner(columns, names, also)
         condition = translator.truth(tree)
         if not (translator.words or translator.measures):
-            raise _Refused(f"says nothing about a learner; {_allowed()}")
-    except _Refused as refused:
+            raise Refused(f"says nothing about a learner; {_allowed()}")
+    except Refused as refused:
         raise HowlearnError(f"{OPTION} {text!r}: {refused}") from None
     except RecursionError:
         raise HowlearnError(f"{OPTION}: the expression is nested too deeply") from None
@@ -99,11 +99,11 @@ def parse(text: str, columns: Sequence[str]) -> Condition:
     return Condition(text.strip(), tuple(translator.words), measures, condition)
 
 
-def _syntax_of(text: str, names: list[str]) -> ast.expr:
+def _syntax_of(text: str) -> tuple[ast.expr, list[str]]:
     try:
-        return _syntax(_QUOTED.sub(lambda found: _stand_in(found, names), text))
-    except _Refused:
-        raise _Refused(
+        return syntax_of(text)
+    except Refused:
+        raise Refused(
             "is not a condition such as accuracy < 0.55 or share(rt < 0.2) > 0.1 "
             "(== compares, text stands in quotes, names with spaces in `backticks`)"
         ) from None
@@ -115,38 +115,41 @@ def _allowed() -> str:
     return f"there are {', '.join(WORDS)} and {', '.join(calls)}"
 
 
-class _AboutLearner(_Translator):
+class _AboutLearner(Translator):
     """Builds a condition on learners; what stands in a function is about their rows.
 
     A comparison with what is not known is neither true nor false, so that ``not`` does not make it
     true.
     """
 
-    def __init__(self, columns: Sequence[str], backticked: Sequence[str]) -> None:
+    def __init__(
+        self, columns: Sequence[str], backticked: Sequence[str], also: Mapping[str, str]
+    ) -> None:
         super().__init__(columns, backticked)
+        self.also = {name: column for name, column in also.items() if name not in columns}
         self.words: dict[str, None] = {}
         self.measures: dict[str, Measure] = {}
 
-    def value(self, node: ast.expr) -> _Value:
+    def value(self, node: ast.expr) -> Value:
         return self._call(node) if isinstance(node, ast.Call) else super().value(node)
 
     def _known(self, comparison: pl.Expr) -> pl.Expr:
         return comparison
 
-    def _name(self, name: str) -> _Value:
+    def _name(self, name: str) -> Value:
         if name in WORDS:
             self.words[name] = None
-            return _Value("measure", number=pl.col(name).cast(pl.Float64))
+            return Value("measure", number=pl.col(name).cast(pl.Float64))
         column = self.backticked.get(name, name)
-        if column in self.columns:
-            raise _Refused(
+        if column in self.columns or column in self.also:
+            raise Refused(
                 f"a learner has many values of {column}: say what counts, such as "
                 f"median({column}), share({column} < 0.2) or first({column})"
             )
-        if name == "missing" or name in _WORDS:
+        if name == "missing" or name in LITERALS:
             return super()._name(name)
         hint = "" if name in self.backticked else " (text stands in quotes)"
-        raise _Refused(f"there is no {column}{hint}; {_allowed()}")
+        raise Refused(f"there is no {column}{hint}; {_allowed()}")
 
     def _compare(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> pl.Expr:
         for one, other in ((left, right), (right, left)):
@@ -158,35 +161,36 @@ class _AboutLearner(_Translator):
                     return known.is_null()
         return super()._compare(left, op, right)
 
-    def _call(self, node: ast.Call) -> _Value:
+    def _call(self, node: ast.Call) -> Value:
         function = node.func.id if isinstance(node.func, ast.Name) else ast.unparse(node.func)
         if function not in FUNCTIONS:
-            raise _Refused(f"there is no {function}(…); {_allowed()}")
+            raise Refused(f"there is no {function}(…); {_allowed()}")
         if len(node.args) != 1 or node.keywords or isinstance(node.args[0], ast.Starred):
-            raise _Refused(f"{function}(…) takes one thing between its brackets")
+            raise Refused(f"{function}(…) takes one thing between its brackets")
         measure = self._measure(function, node.args[0])
         self.measures.setdefault(measure.name, measure)
         value = pl.col(measure.name)
         if function != FIRST:
-            return _Value("measure", number=value)
+            return Value("measure", number=value)
         words = value.str.to_lowercase().is_in(TRUE_WORDS)
         number = value.cast(pl.Float64, strict=False)
-        return _Value("column", text=value, number=number, truth=words)
+        return Value("column", text=value, number=number, truth=words)
 
     def _measure(self, function: str, of: ast.expr) -> Measure:
-        rows = _Translator(self.columns, list(self.backticked.values()))
+        rows = Translator(self.columns, list(self.backticked.values()))
+        rows.backticked.update(self.also)
         written = self._written(of)
         if function == FIRST:
             found = rows.value(of)
             if found.kind != "column" or found.text is None:
-                raise _Refused(f"first(…) takes a column, not {written!r}")
+                raise Refused(f"first(…) takes a column, not {written!r}")
             expression = found.text
         elif function in CONDITIONS:
             expression = rows.truth(of)
         else:
-            expression = rows._number(of)
+            expression = rows.number(of)
         if not rows.used:
-            raise _Refused(f"{function}({written}) names no column")
+            raise Refused(f"{function}({written}) names no column")
         name = f"{function}({written})"
         return Measure(name, function, written, tuple(rows.used), expression)
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from howlearn.errors import DataError, HowlearnError
+from howlearn.expression import is_expression
+from howlearn.inspection.choosing import find_action
 from howlearn.inspection.coding import apply_missing, find_missing_choices, find_reward_coding
 from howlearn.inspection.details import find_features, find_rt, find_shortest
-from howlearn.inspection.draft import Draft, Guess, Oddity
+from howlearn.inspection.draft import Draft, Guess, Oddity, check_names
 from howlearn.inspection.found import Inspection
 from howlearn.inspection.leaving import (
     apply_where,
@@ -18,12 +21,15 @@ from howlearn.inspection.leaving import (
     leave_other_screens_out,
     leave_practice_out,
 )
+from howlearn.inspection.looking import materialise
 from howlearn.inspection.oddities import remark
 from howlearn.inspection.order import find_order
-from howlearn.inspection.players import FINDERS, find_context, materialise
-from howlearn.inspection.sample import take_sample
+from howlearn.inspection.outcomes import find_reward, find_reward_by_content
+from howlearn.inspection.sample import columns_of, take_sample
+from howlearn.inspection.situations import find_context
 from howlearn.inspection.stretches import find_stretches
 from howlearn.inspection.values import examples
+from howlearn.inspection.who import find_learner
 from howlearn.reading import read
 from howlearn.reading.options import options_named
 from howlearn.reading.tables import Table, open_tables
@@ -58,13 +64,20 @@ def inspect(
         from howlearn.task import Task
 
         task = Task.load(Path(task))
-    tables, unreadable, notes = open_tables(source)
+    tables, unreadable, notes = open_tables(source, given)
     if unreadable:
         raise DataError(unreadable)
     if not tables:
         raise HowlearnError("no file was given")
+    check_names(given, columns_of(tables))
     draft = Draft(take_sample(tables), given, task)
     shown = {name: examples(draft.sample, name) for name in draft.sample.columns}
+    unseen = len(columns_of(tables)) - len(shown)
+    if unseen:
+        draft.odd(
+            f"there are {unseen + len(shown):,} columns, of which the first and those with telling "
+            "names were looked at"
+        )
     _guess(draft)
     lacking = tuple(role for role in ROLES_NEEDED if role not in draft.guesses)
     study, problems = None, ""
@@ -77,7 +90,7 @@ def inspect(
     shown |= {c: examples(draft.sample, c) for c in draft.sample.columns if c not in shown}
     return Inspection(
         {table.name: _format(table) for table in tables},
-        {name: draft.guesses[name] for name in _ordered(draft)},
+        {name: _described(draft.guesses[name], tables[0]) for name in draft.options()},
         shown,
         tuple(dict.fromkeys(draft.oddities)),
         study,
@@ -88,6 +101,16 @@ def inspect(
     )
 
 
+def _described(guess: Guess, table: Table) -> Guess:
+    """The guess with what the data themselves say about the column, as BIDS does in a sidecar."""
+    about = getattr(table, "about", {}).get(guess.columns[0], {}) if guess.columns else {}
+    told = str(about.get("Description") or about.get("LongName") or "")
+    if not told or len(guess.columns) > 1:
+        return guess
+    short = told if len(told) <= 80 else f"{told[:79]}…"
+    return replace(guess, why="; ".join(filter(None, (guess.why, f'described as "{short}"'))))
+
+
 def _guess(draft: Draft) -> None:
     """One guess after the other; each may rest on those before it."""
     columns = draft.sample.columns
@@ -96,13 +119,13 @@ def _guess(draft: Draft) -> None:
     for option in ("context", "action", "reward"):
         guess = draft.guesses.get(option)
         for text in guess.columns if guess is not None else ():
-            if text not in columns and _can_be_computed(text):
+            if text not in columns and is_expression(text):
                 materialise(draft, option, text)
     if draft.given.where is not None:
         apply_where(draft, draft.given.where)
     apply_missing(draft)
     leave_practice_out(draft)
-    for find in FINDERS:
+    for find in (find_learner, find_reward, find_action, find_reward_by_content):
         find(draft)
     leave_other_screens_out(draft)
     apply_missing(draft)
@@ -114,17 +137,6 @@ def _guess(draft: Draft) -> None:
         find(draft)
     for find in (find_features, find_rt, find_shortest):
         find(draft)
-
-
-def _can_be_computed(text: str) -> bool:
-    from howlearn.expression import is_expression
-
-    return is_expression(text)
-
-
-def _ordered(draft: Draft) -> list[str]:
-    """Roles first, then the other options as ReadOptions has them."""
-    return [*draft.options()]
 
 
 def _format(table: Table) -> str:

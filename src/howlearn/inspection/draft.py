@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.errors import HowlearnError
+from howlearn.expression import is_expression
 from howlearn.inspection.sample import Mask, Sample, together
 from howlearn.reading.options import ReadOptions
+from howlearn.reading.problems import listed
 from howlearn.reading.roles import FILE_STEM, NONE
 
 if TYPE_CHECKING:
     from howlearn.task import Task
 
+COLUMN_OPTIONS = (
+    "learner context action reward trial features by keep reset_by scored learned forgone episode "
+    "duration rt"
+).split()
 SAID, BY_NAME, BY_CONTENT = "you said so", "by its name", "by what it holds"
 
 
@@ -131,6 +139,26 @@ def said(given: ReadOptions) -> Mapping[str, Any]:
     usual = ReadOptions()
     values = {option.name: getattr(given, option.name) for option in fields(given)}
     return {name: value for name, value in values.items() if value != getattr(usual, name)}
+
+
+def check_names(given: ReadOptions, columns: Sequence[str]) -> None:
+    """Refuse a column that the user names and that is not there, before anything is guessed."""
+    words = {"learner": FILE_STEM, "context": NONE, "trial": NONE}
+    for option in COLUMN_OPTIONS:
+        value = getattr(given, option)
+        for text in value if isinstance(value, tuple) else (value,):
+            if text is None or text in columns or text == words.get(option) or is_expression(text):
+                continue
+            parts = text.split(",") if option == "trial" else [text]
+            unknown = [part.strip() for part in parts if part.strip() not in columns]
+            if unknown:
+                close = get_close_matches(unknown[0], columns, 1)
+                hint = f" (did you mean {close[0]}?)" if close else ""
+                known = listed([name for name in columns if name])
+                name = option.replace("_", "-")
+                raise HowlearnError(
+                    f"--{name} {text}: there is no column {unknown[0]}{hint}; the columns: {known}"
+                )
 
 
 def in_expression(name: str) -> str | None:

@@ -107,16 +107,18 @@ def leave_other_loops_out(draft: Draft) -> None:
 
 
 def leave_incomplete_out(draft: Draft) -> None:
-    """Choices of nobody, or in no situation, if they are few: they would be refused."""
+    """Rows that are choices by one column and not by another; choices of nobody or nowhere."""
     if draft.given.where is not None:
         return
-    for option in ("learner", "context", "by"):
-        for column in draft.columns(option):
-            gaps = draft.sample.missing(column) & draft.chosen
-            name = in_expression(column)
-            if gaps.any() and name is not None and gaps.mean() < FEW_GAPS:
-                why = f"{int(gaps.sum()):,} choices have no {column}"
-                _leave_out(draft, f"{name} != missing", BY_CONTENT, why)
+    action = draft.guesses.get("action")
+    columns = [*action.others] if action is not None else []
+    columns += [c for option in ("learner", "context", "by") for c in draft.columns(option)]
+    for column in columns:
+        gaps = draft.sample.missing(column) & draft.chosen
+        name = in_expression(column)
+        if gaps.any() and name is not None and gaps.mean() < FEW_GAPS:
+            why = f"{int(gaps.sum()):,} rows with a choice have no {column}"
+            _leave_out(draft, f"{name} != missing", BY_CONTENT, why)
 
 
 def _leave_out(draft: Draft, text: str, how: str, why: str) -> None:

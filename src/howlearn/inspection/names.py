@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 
 from howlearn.reading.roles import guess, plain
 
@@ -98,10 +99,25 @@ def is_feature(name: str) -> bool:
 
 def like(name: str, words: str) -> bool:
     """Whether a name, or one of its words, is in a list."""
-    known = words.split()
-    digits = re.compile(r"[0-9]+$")
-    return plain(name) in {plain(word) for word in known} or any(
-        digits.sub("", part) in known for part in parts_of(name)
+    known = _known(words)
+    return plain(name) in known or any(
+        part.rstrip("0123456789") in known for part in parts_of(name)
+    )
+
+
+@cache
+def _known(words: str) -> frozenset[str]:
+    return frozenset(plain(word) for word in words.split())
+
+
+def is_telling(name: str) -> bool:
+    """Whether a name says anything at all about what a column may be."""
+    lists = f"{BLOCKS} {CONDITIONS} {KINDS} {FEATURES} {GROUPS} gain loss win lose"
+    return (
+        any(named_like(role, [name]) for role in PARTS)
+        or like(name, lists)
+        or is_answer(name)
+        or is_feature(name)
     )
 
 

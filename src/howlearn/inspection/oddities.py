@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from howlearn.inspection.details import describes
-from howlearn.inspection.draft import BY_CONTENT, BY_NAME, SAID, Draft, in_expression
-from howlearn.inspection.names import GROUPS, KINDS, is_feature, like
+from howlearn.inspection.draft import SAID, Draft, in_expression
+from howlearn.inspection.names import GROUPS, KINDS, is_feature, like, named_like
 from howlearn.inspection.sample import together
 from howlearn.inspection.values import TESTING, constant_within
 from howlearn.study import Study
@@ -58,7 +58,7 @@ def _typed(name: str) -> str:
 
 def _twice(draft: Draft) -> None:
     columns = [draft.sample.codes(name) for name in draft.sample.columns]
-    if not draft.columns("trial") or not draft.sample.height:
+    if not named_like("trial", [*draft.sample.columns]) or not draft.sample.height:
         return  # rows without numbers may well be alike
     rows = together(draft.sample.file[draft.sample.rows], *columns)
     doubled = len(rows) - (int(rows.max()) + 1)
@@ -225,12 +225,3 @@ def _learners(draft: Draft, study: Study) -> None:
         names = [study.learners[i] for i in np.flatnonzero(stuck)]
         verb = "chooses" if len(names) == 1 else "choose"
         draft.odd(f"{_some(names)} always {verb} the same", '--where "COL != VALUE"')
-
-
-def by_guess(draft: Draft) -> list[str]:
-    """Every guess in words, for those who read nothing else."""
-    return [
-        f"{name} = {guess.typed} ({guess.how}{': ' + guess.why if guess.why else ''})"
-        for name, guess in draft.guesses.items()
-        if guess.how in (BY_NAME, BY_CONTENT)
-    ]

@@ -10,17 +10,19 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.errors import DataError
+from howlearn.inspection.names import is_telling
 from howlearn.reading.labels import MISSING_TOKENS, Column, code_column
 from howlearn.reading.tables import Table
 
 MOST_CELLS = 20_000_000  # rows × columns to look at; the study itself is read in full
 FEWEST_ROWS = 2_000  # of a file with very many columns
+MOST_COLUMNS = 400  # that are all looked at
 Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The first rows of all tables, one coded column per column of the first table."""
+    """The first rows of all tables, each column coded."""
 
     columns: dict[str, Column]
     file: NDArray[np.int32]  # of each row
@@ -48,16 +50,20 @@ class Sample:
         """The values with how often each occurs, the most frequent first."""
         column = self.columns[name]
         times = np.bincount(self.codes(name), minlength=len(column.labels))
+        order = np.argsort(-times, kind="stable")
+        order = order[times[order] > 0]
         found: dict[str, int] = {}
-        for code in np.argsort(-times, kind="stable"):
-            label = column.labels[int(code)]
-            if label is not None and times[code]:
-                found[label] = found.get(label, 0) + int(times[code])
+        for label, n in zip(
+            column.labels.gather(order).to_list(), times[order].tolist(), strict=True
+        ):
+            if label is not None:
+                found[label] = found.get(label, 0) + n
         return found
 
     def numbers(self, name: str) -> NDArray[np.float64]:
         """The numbers of the rows that are looked at, NaN where there is none."""
-        return self.columns[name].numbers()[self.codes(name)]
+        numbers = self.columns[name].numbers()
+        return np.where(np.isfinite(numbers), numbers, np.nan)[self.codes(name)]
 
     def without(self, name: str, values: Sequence[str]) -> Sample:
         """The same with these values of a column taken as missing."""
@@ -74,7 +80,7 @@ class Sample:
 
 def take_sample(tables: Sequence[Table]) -> Sample:
     """Read the first rows of the tables; what cannot be read will be told by the reader."""
-    names = [name for name in tables[0].columns if name]
+    names = _telling(columns_of(tables))
     most = max(FEWEST_ROWS, MOST_CELLS // max(1, len(names)))
     frames: list[pl.DataFrame] = []
     files: list[NDArray[np.int32]] = []
@@ -100,6 +106,18 @@ def take_sample(tables: Sequence[Table]) -> Sample:
     file = np.concatenate([np.empty(0, np.int32), *files])
     columns = {name: code_column(rows[name], {}, MISSING_TOKENS)[0] for name in names}
     return Sample(columns, file, whole, np.ones(len(file), dtype=np.bool_))
+
+
+def columns_of(tables: Sequence[Table]) -> list[str]:
+    """The columns of all tables: some software writes one only where it was needed."""
+    return [*dict.fromkeys(name for table in tables for name in table.columns if name)]
+
+
+def _telling(names: list[str]) -> list[str]:
+    """Of very many columns those whose names say something, and the first ones."""
+    if len(names) <= MOST_COLUMNS:
+        return names
+    return [name for i, name in enumerate(names) if i < MOST_COLUMNS // 2 or is_telling(name)]
 
 
 def _text(column: pl.Series) -> pl.Series:

@@ -44,10 +44,10 @@ def find_stretches(draft: Draft) -> None:
 
 def _is_stretch(draft: Draft, column: str, owner: Codes) -> bool:
     """Whether each value of a column has one stretch of trials within each owner."""
-    codes = draft.sample.codes(column)
-    if is_time(column) or is_answer(column) or draft.sample.missing(column).any():
+    if not like(column, f"{BLOCKS} {CONDITIONS} {KINDS}") or is_time(column) or is_answer(column):
         return False
-    if not like(column, f"{BLOCKS} {CONDITIONS} {KINDS}") or constant_within(owner, codes):
+    codes = draft.sample.codes(column)
+    if draft.sample.missing(column).any() or constant_within(owner, codes):
         return False
     length, one_run = runs_within(owner, codes)
     return one_run and length >= SHORTEST

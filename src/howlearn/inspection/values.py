@@ -15,6 +15,7 @@ NOTHING_WORDS = (
     "timeout timedout time-out none noresponse no_response miss missed tooslow too_slow late "
     "omission noresp nan undefined no-response skipped skip expired -"
 )
+FEW_VALUES = 1_000  # of a column, that are worth being sorted
 NOTHING_NUMBERS = ("-1", "-9", "-99", "-999", "-9999", "9999", "999", "99")
 PRACTICE = re.compile(
     r"(practi[cs]e|prac|demo|demonstration|instruction|warm.?up|example|tutorial|exercise|"
@@ -114,7 +115,7 @@ def examples(sample: Sample, name: str, most: int = 4) -> str:
     if not counts:
         return "(empty)"
     values = list(counts)
-    if all(is_number(value) for value in values):
+    if len(values) <= FEW_VALUES and all(is_number(value) for value in values):
         values.sort(key=float)
     shown = [_short(value) for value in values[:most]]
     return ", ".join(shown) + (f", … ({len(values):,} values)" if len(values) > most else "")

@@ -55,7 +55,7 @@ def read(source: Any, task: Task | str | PathLike[str] | None = None, **options:
     - ``episode``: the column with the episode; trials in a row with the same value are one
     - ``duration``: the column with the time spent on the trial
     - ``exclude``: conditions on a learner, such as "accuracy < 0.55" or "median(rt) < 0.2"; those
-      for whom one holds are fitted, but no share and no population is of them (``docs/data.md``)
+      for whom one holds are fitted, but no share and no population is of them (``docs/exclude.md``)
     - ``reward_scale``: the ends of the rewards, such as (0, 100); they become 0 to 1
     - ``rt``: the column with reaction times
     - ``bin``: bins for the numbers of a context or feature, such as "size:4" or "size:0.2,0.5"

@@ -69,7 +69,9 @@ def _frames(
             ]
             for frame in table.frames(there):
                 filled = filled or _has_rows(frame)
-                whole = _plain(frame, table, problems).with_columns(absences).select(columns)
+                filled_up = _plain(frame, table, problems).with_columns(absences)
+                # by name: select would take * or ^a$ for patterns
+                whole = pl.DataFrame([filled_up.get_column(name) for name in columns])
                 for part in whole.iter_slices(BATCH_ROWS):
                     yield number, part
         except DataError as error:

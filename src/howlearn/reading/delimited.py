@@ -6,6 +6,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -23,10 +24,11 @@ from howlearn.reading.cells import (
 from howlearn.reading.encodings import WINDOWS, Encoding, decoded, encoding_of
 from howlearn.reading.layout import layout_of, split
 from howlearn.reading.nested import flat, object_in
-from howlearn.reading.table import Described, distinct_names
+from howlearn.reading.table import Described, distinct_names, refuse_twice, told_twice
 
-HEAD_LINES = 300  # that the layout is found out from
+HEAD_LINES = 100  # that the layout is found out from
 HEAD_BYTES = 2**20
+NO_NAMES = "is the row with the names of the columns missing?"
 EMPTY_ALLOWED = "a row with the names of the columns, then one row per trial"
 
 
@@ -48,7 +50,7 @@ class Delimited(Described):
         names = ("", *layout.names) if layout.unnamed else layout.names
         self._twice = [name for name, times in Counter(names).items() if name and times > 1]
         if any(_number(name) for name in self._twice):
-            raise DataError([self._named_twice(name) for name in self._twice])
+            refuse_twice(self.name, layout.header + 1, self._twice, NO_NAMES)
         kept = iter(distinct_names([name for name in names if name]))
         self.columns = tuple(next(kept) if name else "" for name in names)
         self._psychopy = is_psychopy(self.columns)
@@ -56,6 +58,7 @@ class Delimited(Described):
         self.columns += tuple(self._objects)
         self.format = self._format(encoding)
         self.notes = tuple(self._notes(encoding))
+        self.layout = replace(layout, records=())  # there may be thousands of files
 
     @property
     def separator(self) -> str:
@@ -64,9 +67,7 @@ class Delimited(Described):
 
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """All rows at once; a row with too few or too many values is refused."""
-        twice = [name for name in self._twice if name in columns]
-        if twice:
-            raise DataError([self._named_twice(name) for name in twice])
+        refuse_twice(self.name, self.first_row - 1, [n for n in self._twice if n in columns])
         sources = [self._objects[name][0] if name in self._objects else name for name in columns]
         frame = self._read([self.columns.index(name) for name in sources])
         found = []
@@ -185,7 +186,7 @@ class Delimited(Described):
 
     def _expanded(self) -> dict[str, tuple[str, str]]:
         """Columns for what the objects in cells hold: their name → the column, and the key."""
-        rows = self.layout.records
+        rows = [row for row in self.layout.records if "{" in "".join(row)]
         shift = 0 if not self.layout.unnamed else 1
         width = len(self.layout.names) + shift
         holding = [
@@ -231,15 +232,9 @@ class Delimited(Described):
         if encoding.name == WINDOWS:
             yield "its letters are not UTF-8; they were read as Windows-1252 (Latin-1)"
         if self._twice:
-            yield (
-                f"two columns have the same name ({', '.join(self._twice)}); the second is called "
-                f"“{self._twice[0]} (2)” here"
-            )
-
-    def _named_twice(self, name: str) -> Problem:
-        remedy = "is the row with the names of the columns missing?" if _number(name) else ""
-        found = "the same name for two columns"
-        return self._problem(self.layout.header + 1, name, found, "different names", remedy)
+            yield told_twice(self._twice)
+        if self.layout.above:
+            yield f"its columns are named in row {self.first_row - 1}; what is above was left out"
 
     def _not_text(self) -> Problem:
         remedy = "save the file as CSV UTF-8"

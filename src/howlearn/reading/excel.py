@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +12,7 @@ import polars as pl
 
 from howlearn.errors import DataError, Problem
 from howlearn.reading.sniffing import refused
-from howlearn.reading.table import INSIDE, Held, distinct_names, one_of
+from howlearn.reading.table import INSIDE, Held, distinct_names, one_of, told_twice
 
 LOOKED_AT = 60  # rows among which the names of the columns are sought
 _MIDNIGHT = r"^([0-9]{4}-[0-9]{2}-[0-9]{2}) 00:00:00$"
@@ -37,28 +38,33 @@ def open_excel(path: Path, inside: str | None = None) -> list[Held]:
     notes = []
     if len(alike) > 1:
         notes.append(f"{len(alike)} sheets with the same columns were read")
-    if others:
+    if others and len(alike) == 1:
         notes.append(
-            f"of its sheets {', '.join(s for s, *_ in alike)} was read; another is named as "
+            f"of its sheets {alike[0][0]} was read; another is named as "
             f"{path.name}{INSIDE}{others[0]}"
-            if len(alike) == 1
-            else f"the sheets {', '.join(others)} have other columns and were not read"
+        )
+    elif others:
+        one = len(others) == 1
+        notes.append(
+            f"the sheet{'s' * (not one)} {', '.join(others)} {'has' if one else 'have'} other "
+            f"columns and {'was' if one else 'were'} not read"
         )
     return [
         Held(
             f"{path}{INSIDE}{sheet}" if several else str(path),
-            sheet if len(alike) > 1 else path.stem,
+            sheet if several else path.stem,
             frame,
             f"Excel, sheet {sheet}",
             first_row,
-            notes if i == 0 else (),
+            [*(notes if i == 0 else ()), *([told_twice(twice)] if twice else [])],
+            twice,
         )
-        for i, (sheet, frame, first_row) in enumerate(alike)
+        for i, (sheet, frame, first_row, twice) in enumerate(alike)
     ]
 
 
-def _table(book: Any, sheet: str) -> tuple[pl.DataFrame, int] | None:
-    """The table of a sheet, and the row where its data start; None where there is none."""
+def _table(book: Any, sheet: str) -> tuple[pl.DataFrame, int, list[str]] | None:
+    """The table of a sheet, the row where its data start, names that come twice; or None."""
     cells: pl.DataFrame = book.load_sheet(
         sheet, header_row=None, skip_rows=0, dtypes="string"
     ).to_polars()
@@ -77,7 +83,8 @@ def _table(book: Any, sheet: str) -> tuple[pl.DataFrame, int] | None:
         for name, values in zip(names, rows.get_columns(), strict=True)
         if name or values.null_count() < rows.height
     ]
-    return (pl.DataFrame(kept), header + 2) if rows.height else None
+    twice = [name for name, times in Counter(head[header]).items() if name and times > 1]
+    return (pl.DataFrame(kept), header + 2, twice) if rows.height else None
 
 
 def _names(row: list[str | None]) -> int:

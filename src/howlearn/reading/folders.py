@@ -52,7 +52,7 @@ def _of_one_kind(paths: list[Path]) -> tuple[list[Path], list[str]]:
     for kinds in _FIRST:
         files = [path for path in paths if SUFFIXES[suffix_of(path)] in kinds]
         if files:
-            others = [p for p in paths if p not in files and SUFFIXES[suffix_of(p)] != "json"]
+            others = [p for p in paths if SUFFIXES[suffix_of(p)] not in (*kinds, "json")]
             return files, [path.name for path in others]
     return [], []
 

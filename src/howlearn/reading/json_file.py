@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,10 @@ def open_json(path: Path, content: bytes | None = None) -> list[Held]:
 
 def _table(values: list[Any]) -> Any:
     if len(values) == 1:
-        return table_in(values[0])
+        inner = values[0]
+        with suppress(ValueError):  # JSON as a text in JSON
+            inner = json.loads(inner) if isinstance(inner, str) else inner
+        return table_in(inner)
     if all(isinstance(value, dict) for value in values):  # JSON Lines: a trial or a learner each
         return table_in(values)
     found = {str(i): table_in(value) for i, value in enumerate(values, start=1)}

@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "|", " ": "blanks"}
 BLANKS = " "  # runs of them
-RECORDS = 200  # that are looked at
+RECORDS = 60  # that are looked at
+TITLE_LINES = 20  # among which the table starts
 _SEP_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE)  # Excel's first line
 _WORDS = re.compile(r'"((?:[^"]|"")*)"|(\S+)')
 _NUMBER = re.compile(r"[-+]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)(e[-+]?[0-9]+)?", re.IGNORECASE)
@@ -24,6 +25,8 @@ class Layout:
     names: tuple[str, ...]
     records: tuple[tuple[str, ...], ...]  # the first rows
     unnamed: bool = False  # the rows have one more value than there are names, before the others
+    above: bool = False  # a title stands above the names
+    longer: bool = False  # rows have separators at their end that the names have not
 
     @property
     def words(self) -> str:
@@ -33,8 +36,7 @@ class Layout:
     @property
     def rewritten(self) -> bool:
         """Whether polars cannot read it as it is."""
-        width = len(self.names)
-        return self.separator == BLANKS or self.unnamed or _longer(self.records, width)
+        return self.separator == BLANKS or self.unnamed or self.longer
 
 
 def layout_of(lines: Sequence[str]) -> Layout | None:
@@ -54,11 +56,26 @@ def layout_of(lines: Sequence[str]) -> Layout | None:
         return None
     separator = said or _separator(lines[first:])
     found = _laid_out(lines, first, separator)
+    if sum(map(bool, found.names)) < 2:
+        return _below_a_title(lines, first, said) or found
     if comments and any(map(_is_number, found.names)):  # the names stand behind a #
         named = _laid_out(lines, comments[-1], separator)
         if len(named.names) > 1 and len(named.names) == len(found.names):
             return named
     return found
+
+
+def _below_a_title(lines: Sequence[str], first: int, said: str | None) -> Layout | None:
+    """The layout of a table that starts some lines below the first."""
+    for start in range(first + 1, min(first + TITLE_LINES, len(lines) - 1)):
+        separator = said or _separator(lines[start:])
+        found = _laid_out(lines, start, separator)
+        width = len(found.names)
+        if width < 3 or separator == BLANKS or not all(found.names) or not found.records:
+            continue
+        if _share(found.records, width) >= 0.9 and not any(map(_is_number, found.names)):
+            return replace(found, above=True)
+    return None
 
 
 def split(lines: Iterable[str], separator: str) -> Iterator[list[str]]:
@@ -82,7 +99,8 @@ def _laid_out(lines: Sequence[str], first: int, separator: str) -> Layout:
     rows = tuple(tuple(record) for record in records[1:] if any(v.strip() for v in record))
     unnamed = bool(rows) and all(len(row) == len(names) + 1 for row in rows)
     trailing = all(not row[-1].strip() for row in rows)
-    return Layout(separator, first, names, rows, unnamed and not trailing)
+    longer = any(_trailing(row, len(names)) for row in rows)
+    return Layout(separator, first, names, rows, unnamed and not trailing, longer=longer)
 
 
 def _comments(lines: Sequence[str], start: int) -> list[int]:
@@ -100,7 +118,7 @@ def _comments(lines: Sequence[str], start: int) -> list[int]:
 def _separator(lines: Sequence[str]) -> str:
     scores = {}
     for separator in SEPARATORS:
-        if separator == BLANKS:
+        if separator == BLANKS or separator not in lines[0]:
             continue
         records = _records(lines, separator)
         width = len(records[0]) if records else 0
@@ -146,10 +164,6 @@ def _records(lines: Sequence[str], separator: str) -> list[list[str]]:
 def _trailing(row: Sequence[str], width: int) -> bool:
     """Whether a row is longer only by empty values at its end."""
     return len(row) > width and not any(value.strip() for value in row[width:])
-
-
-def _longer(records: Sequence[Sequence[str]], width: int) -> bool:
-    return any(_trailing(row, width) for row in records)
 
 
 def _is_number(text: str) -> bool:

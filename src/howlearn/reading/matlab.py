@@ -1,8 +1,8 @@
-"""MATLAB's .mat files: versions 4 to 7 by scipy, version 7.3, which is HDF5, by h5py."""
+"""MATLAB's .mat files: version 7.3, which is HDF5, by h5py, and the older ones."""
 
 from __future__ import annotations
 
-import warnings
+import math
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from howlearn.reading.variables import tables_of
 
 HDF5 = b"\x89HDF\r\n\x1a\n"
 NEW = "MATLAB 7.3"
+OLD = b"MATLAB 5.0"
 OPAQUE = (
     "a MATLAB table, string array or other object, which only MATLAB can open",
     "structures, cells, matrices and text",
@@ -44,22 +45,29 @@ def open_matlab(path: Path, inside: str | None = None) -> list[Held]:
 
 
 def _old(path: Path) -> tuple[dict[str, Any], list[str]]:
-    from scipy.io import loadmat
+    from howlearn.reading.matlab5 import File
 
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about variables of the same name
-            loaded = loadmat(path, chars_as_strings=True)
-            variables = {
-                name: tree(value) for name, value in loaded.items() if not name.startswith("__")
-            }
-    except (OSError, MemoryError):
+        content = path.read_bytes()
+        if not content.startswith(OLD):
+            return _oldest(path), []
+        file = File(content)
+        return file.variables(), file.opaque
+    except OSError:
         raise
     except Exception as error:  # a broken file may raise anything
         raise refused(path, f"a MATLAB file that cannot be read ({_reason(error)})") from None
-    opaque = [name for name, value in loaded.items() if "Opaque" in type(value).__name__]
-    opaque += ["?"] * ("__function_workspace__" in loaded and not opaque)
-    return {n: v for n, v in variables.items() if v is not None and n not in opaque}, opaque
+
+
+def _oldest(path: Path) -> dict[str, Any]:
+    """Version 4, which has matrices and text only."""
+    from scipy.io import loadmat, whosmat
+
+    most = path.stat().st_size
+    if any(math.prod(shape) > most for _, shape, _ in whosmat(path)):
+        raise ValueError("it claims to hold more values than it has room for")
+    loaded = {name: tree(value) for name, value in loadmat(path).items() if name[:2] != "__"}
+    return {name: value for name, value in loaded.items() if value is not None}
 
 
 def _new(path: Path) -> tuple[dict[str, Any], list[str]]:
@@ -84,16 +92,12 @@ def _new(path: Path) -> tuple[dict[str, Any], list[str]]:
 
 
 def tree(value: Any) -> Any:
-    """What scipy loads as dicts, lists, arrays with one or two axes, and single values."""
+    """What scipy loads of a version that has matrices and text only."""
     if hasattr(value, "toarray"):  # sparse
         value = value.toarray()
-    if not isinstance(value, np.ndarray):
-        return value
-    if value.dtype.names:
-        records = [{n: tree(record[n]) for n in value.dtype.names} for record in value.reshape(-1)]
-        return records[0] if len(records) == 1 else records
-    if value.dtype.kind in "OUS":
-        return _cells(value)
+    if value.dtype.kind == "U":
+        texts = [str(text).rstrip() for text in value.reshape(-1)]
+        return texts[0] if len(texts) == 1 else texts or None
     return numbers(value)
 
 
@@ -105,14 +109,6 @@ def numbers(value: np.ndarray[Any, Any]) -> Any:
         return None  # more axes than a table has
     squeezed = value.squeeze() if value.ndim > 2 or 1 in value.shape else value
     return squeezed if squeezed.dtype.kind in "biuf" else None
-
-
-def _cells(value: np.ndarray[Any, Any]) -> Any:
-    items = [tree(item) for item in value.reshape(-1)]
-    if value.dtype.kind == "U":
-        items = [str(item).rstrip() for item in items]
-        return items[0] if len(items) == 1 else items or None
-    return cell(items, value.shape)
 
 
 def cell(items: list[Any], shape: tuple[int, ...]) -> Any:

@@ -7,7 +7,7 @@ import polars as pl
 from howlearn.errors import DataError, HowlearnError
 from howlearn.reading.delimited import Delimited
 from howlearn.reading.frames import FRAME_NAME
-from howlearn.reading.table import Extended, Table
+from howlearn.reading.table import Extended, Held, Table
 from howlearn.reading.tables import open_tables
 from howlearn.reading.wide import Long
 from howlearn.study import Study
@@ -80,7 +80,8 @@ def _rows(table: Table) -> pl.DataFrame:
             for i, name in enumerate(table.columns[: frame.width], start=1)
         ]
         return frame
-    frame = pl.concat(table.frames(table.columns))
+    whole = isinstance(table, Held)  # even with two columns of the same name
+    frame = table.everything() if whole else pl.concat(table.frames(table.columns))
     return frame.with_columns(
         pl.Series(
             column.name, [None if value is None else str(value) for value in column.to_list()]

@@ -11,6 +11,7 @@ import polars as pl
 from howlearn.errors import DataError, Problem
 from howlearn.reading.rows import BATCH_ROWS
 from howlearn.reading.table import Described, Extended, Table
+from howlearn.reading.values import text_of
 
 _NOTHING = "__HIVE_DEFAULT_PARTITION__"
 
@@ -37,7 +38,7 @@ class Parquet(Described):
             rows = pl.scan_parquet(self.path, glob=False, hive_partitioning=False)
             total = rows.select(pl.len()).collect().item()
             for start in range(0, total, BATCH_ROWS):
-                yield rows.select(columns).slice(start, BATCH_ROWS).collect()
+                yield _without_lists(rows.select(columns).slice(start, BATCH_ROWS).collect())
         except (pl.exceptions.PolarsError, OSError) as error:
             raise self._broken(error) from None
 
@@ -45,6 +46,15 @@ class Parquet(Described):
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         found = f"a file that is not Parquet or is damaged ({reason})"
         return DataError([Problem(self.name, None, None, found, "a Parquet file")])
+
+
+def _without_lists(frame: pl.DataFrame) -> pl.DataFrame:
+    """Lists and structures as text."""
+    return frame.with_columns(
+        pl.Series(column.name, [text_of(value) for value in column.to_list()], dtype=pl.String)
+        for column in frame.get_columns()
+        if column.dtype.is_nested()
+    )
 
 
 def open_parquet(path: Path) -> Table:

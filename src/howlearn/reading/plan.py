@@ -29,7 +29,13 @@ if TYPE_CHECKING:
     from howlearn.task import Task
 
 
-MAY_BE_ABSENT = ("--where EXPR", "--test-when EXPR", "--forced-when EXPR", "--keep COL[,COL]")
+MAY_BE_ABSENT = (
+    "--where EXPR",
+    "--test-when EXPR",
+    "--forced-when EXPR",
+    "--exclude EXPR",
+    "--keep COL[,COL]",
+)
 
 
 @dataclass(frozen=True)
@@ -147,12 +153,18 @@ def make_plan(
         _condition(options.forced_when, "--forced-when", columns),
         tuple(dict.fromkeys(sought)),
         (*notes, *_one_learner(options, roles, tables)),
-        exclude=tuple(exclusion.parse(text, columns) for text in dict.fromkeys(options.exclude)),
+        exclude=_exclusions(options, columns),
         anywhere=frozenset(columns),
     )
     plan = replace(plan, derived=_derived(plan, columns))
     unused = [name for name in columns if name not in plan.columns]
     return replace(plan, notes=(*plan.notes, *unnamed_forgone(options, unused))), []
+
+
+def _exclusions(options: ReadOptions, columns: Sequence[str]) -> tuple[exclusion.Condition, ...]:
+    """The conditions on learners; rt stands for the column with reaction times."""
+    also = {} if options.rt is None else {"rt": options.rt}
+    return tuple(exclusion.parse(text, columns, also) for text in dict.fromkeys(options.exclude))
 
 
 def _check_rt(options: ReadOptions, columns: Sequence[str]) -> None:

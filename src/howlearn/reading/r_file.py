@@ -29,9 +29,8 @@ def open_r(path: Path, inside: str | None = None) -> list[Held]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about classes of R that are not needed
             parsed = rdata.parser.parse_file(path)
-            loaded = rdata.conversion.convert(parsed)
-            several = isinstance(loaded, dict) and _is_rdata(parsed)
-            variables = loaded if several else {path.stem: loaded}
+            several = _is_rdata(parsed)
+            variables = _saved(parsed) if several else {path.stem: _converted(parsed)}
             trees = {str(name): _tree(value) for name, value in variables.items()}
     except (OSError, MemoryError):
         raise
@@ -39,6 +38,32 @@ def open_r(path: Path, inside: str | None = None) -> list[Held]:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise refused(path, f"an R file that cannot be read ({reason})") from None
     return tables_of(path, trees, inside, "RData" if several else "RDS", frames=True)
+
+
+def _saved(parsed: Any) -> dict[str, Any]:
+    """The objects that save() wrote; functions and others that are no data are left out."""
+    found, failures, node = {}, [], parsed.object
+    while node is not None and node.info.type.name == "LIST":
+        try:
+            found[str(_converted(node.tag))] = _converted(node.value[0])
+        except Exception as error:  # what rdata cannot convert may raise anything
+            failures.append(error)
+        node = node.value[1]
+    if failures and not found:
+        raise failures[0]
+    return found
+
+
+def _converted(parsed: Any) -> Any:
+    """The objects; old files do not say in which encoding their letters are."""
+    from rdata.conversion import convert
+
+    for encoding in (None, "utf-8"):
+        try:
+            return convert(parsed, default_encoding=encoding, force_default_encoding=bool(encoding))
+        except UnicodeDecodeError:
+            continue
+    return convert(parsed, default_encoding="latin-1", force_default_encoding=True)
 
 
 def _is_rdata(parsed: Any) -> bool:

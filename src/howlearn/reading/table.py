@@ -66,15 +66,37 @@ class Held(Described):
         format: str,
         first_row: int = 2,
         notes: Sequence[str] = (),
+        twice: Sequence[str] = (),
     ) -> None:
         self.name, self.stem, self.first_row = name, stem, first_row
         self.format, self.notes = format, tuple(notes)
+        self._twice = twice
         self.columns = tuple(frame.columns)
         self._frame = frame
 
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """All rows at once."""
-        yield self._frame.select(columns)
+        refuse_twice(self.name, self.first_row - 1, [c for c in columns if c in self._twice])
+        yield pl.DataFrame([self._frame.get_column(name) for name in columns])
+
+    def everything(self) -> pl.DataFrame:
+        """All rows and columns."""
+        return self._frame
+
+
+def refuse_twice(name: str, row: int, names: Sequence[str], remedy: str = "") -> None:
+    """Refuse columns that are asked for by a name which two of them have."""
+    found, allowed = "the same name for two columns", "different names"
+    if names:
+        raise DataError([Problem(name, row, column, found, allowed, remedy) for column in names])
+
+
+def told_twice(names: Sequence[str]) -> str:
+    """The note on columns of the same name."""
+    return (
+        f"two columns have the same name ({', '.join(names)}); the second is called "
+        f"“{names[0]} (2)” here"
+    )
 
 
 class Extended(Described):

@@ -48,8 +48,6 @@ def tables_of(
     tables = [_held(path, name, frame, format, several) for name, frame in found.items()]
     if len(tables) > 1:
         tables[0].notes = (f"{len(tables)} variables with the same columns were read",)
-        for table, name in zip(tables, found, strict=True):
-            table.stem = name
     return tables
 
 
@@ -66,7 +64,8 @@ def _tables(variables: Mapping[str, Any], frames: bool) -> dict[str, pl.DataFram
 def _held(path: Path, name: str | None, frame: pl.DataFrame, format: str, several: bool) -> Held:
     words = f"{format}, variable {name}" if name else f"{format}, its variables together"
     shown = f"{path}{INSIDE}{name}" if several else str(path)
-    return Held(shown, path.stem, frame, f"{words}, rows counted as trials", 1)
+    stem = name if several and name else path.stem
+    return Held(shown, stem, frame, f"{words}, rows counted as trials", 1)
 
 
 def _what(value: Any) -> str:

@@ -73,16 +73,19 @@ def _is_wide(table: Table, families: Families, options: ReadOptions | None) -> b
     given = [] if options is None else list(_texts(vars(options).values()))
     if any(_named(column, given) for column in families.columns):
         return False
-    known = options is not None and options.action in rest and options.reward in rest
-    if known or (guess("action", rest) and guess("reward", rest)):
+    if _known("action", rest, options) and _known("reward", rest, options):
         return False
     names = [*families.members, *rest]
-    said = options is not None and options.action in names and options.reward in names
-    if len(families.numbers) < ENOUGH and not (
-        said or (guess("action", names) and guess("reward", names))
-    ):
+    few = len(families.numbers) < ENOUGH
+    if few and not (_known("action", names, options) and _known("reward", names, options)):
         return False
     return len(families.numbers) >= ENOUGH or _once_each(table, rest)
+
+
+def _known(role: str, names: Sequence[str], options: ReadOptions | None) -> bool:
+    """Whether one of the names is told or looks like a role."""
+    given = getattr(options, role, None)
+    return given in names if given is not None else bool(guess(role, names))
 
 
 def _once_each(table: Table, rest: Sequence[str]) -> bool:

@@ -107,7 +107,11 @@ class Findings:
 
     @cached_property
     def shares(self) -> pl.DataFrame:
-        return self.table("shares")
+        """Of the learners who are not excluded."""
+        frame = self.table("shares")
+        if "among" in frame.columns:
+            frame = frame.filter(pl.col("among") == "included").drop("among")
+        return frame
 
     @cached_property
     def criteria(self) -> list[str]:
@@ -194,7 +198,10 @@ class OfSelection(Findings):
 
     def whole(self, name: str) -> pl.DataFrame:
         if name == "shares":  # with intervals, which those of a selection do not have
-            return shares_table(self.scores, self.criteria, self.names)
+            scores = self.scores
+            if "excluded" in scores.columns:
+                scores = scores.filter(pl.col("excluded").is_null())
+            return shares_table(scores, self.criteria, self.names)
         return getattr(self.given, name)
 
 
@@ -207,7 +214,7 @@ class OfFolder(Findings):
 
     @cached_property
     def inputs(self) -> Inputs:
-        return self.known if self.known is not None else recorded(self.folder)
+        return self.known if self.known is not None else recorded(self.folder, with_excluded=True)
 
     @cached_property
     def study(self) -> Study:

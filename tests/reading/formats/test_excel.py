@@ -54,13 +54,13 @@ def test_a_learner_per_sheet(tmp_path: Path) -> None:
     assert_same(study, ("P1", "P2", "P3"))
     assert study.notes == (
         f"{path}#P1: 3 sheets with the same columns were read",
-        f"{path}#P1: the sheets Codes have other columns and were not read",
+        f"{path}#P1: the sheet Codes has other columns and was not read",
     )
     assert study.source is not None
     assert study.source.files == tuple(f"{path}#P{i}" for i in (1, 2, 3))
     assert [frame.height for frame in originals(study)] == [9, 9, 9]
     one = read(f"{path}#P2")
-    assert one.learners == ("a",)
+    assert one.learners == ("P2",)
     assert one.n_scored.tolist() == [9]
     with pytest.raises(DataError, match=r"no sheet P9; allowed: a sheet that is there: P1, P2, P3"):
         read(f"{path}#P9")
@@ -81,7 +81,11 @@ def test_rows_types_and_names(tmp_path: Path) -> None:
     assert study.reward.tolist() == [1.0, 0.0]
     [table] = open_tables(path)[0]
     assert table.format == "Excel, sheet One"
-    assert pl.concat(table.frames(["day", "day (2)"])).row(0) == ("2024-02-29", "3")
+    assert pl.concat(table.frames(["day (2)"])).row(0) == ("3",)
+    assert originals(study)[0].row(0) == ("1", "1", "01", True, "2024-02-29", "3")
+    assert "two columns have the same name (day)" in study.notes[0]
+    with pytest.raises(DataError, match=r"row 2, column day: found the same name for two columns"):
+        read(path, context="day")
     write_xlsx(path, {"One": rows})
     with pytest.raises(DataError, match=r"row 5, column correct: found maybe"):
         read(path)

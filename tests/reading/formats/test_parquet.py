@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from pathlib import Path
 
 import polars as pl
@@ -20,11 +19,13 @@ def test_columns_of_many_types(tmp_path: Path) -> None:
         pl.col("reward").cast(pl.Decimal(4, 2)),
         pl.date(2024, 1, pl.col("trial")).alias("day"),
         pl.concat_list("trial", "trial").alias("pair"),
+        (pl.col("reward") > 0.5).alias("won"),
     ).write_parquet(path)
     assert_same(read(path))
     days = read(path, context="day")
     assert days.contexts[0] == "2024-01-01"
-    assert FRAME.with_columns(pl.lit(Decimal("0.5")))["literal"].dtype == pl.Decimal
+    assert read(path, context="pair").contexts[:2] == ("[1, 1]", "[2, 2]")
+    assert read(path, context="won").contexts == ("false", "true")
 
 
 @pytest.mark.parametrize("name", ["subject", "learner id"])

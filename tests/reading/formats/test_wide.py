@@ -74,6 +74,8 @@ def test_long_tables_with_numbered_columns_stay_long() -> None:
     numbered = [f"{name}{i}" for name in ("feature", "Q") for i in range(1, 11)]
     long = FRAME.with_columns(pl.lit("x").alias(name) for name in numbered)
     assert_same(read(long))
+    told = {"action": "condchosen", "context": "none"}  # the reward is guessed
+    assert len(read(long.rename({"choice": "condchosen"}), **told).context) == 26
     few = pl.DataFrame(
         {
             "subject": [1, 1, 2, 2],

@@ -1,0 +1,115 @@
+"""Which column is the reward."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from howlearn.inspection.draft import BY_CONTENT, BY_NAME, Draft, in_expression
+from howlearn.inspection.looking import follows, materialise
+from howlearn.inspection.names import (
+    BLOCKS,
+    CONDITIONS,
+    GROUPS,
+    KINDS,
+    is_answer,
+    is_feature,
+    is_time,
+    like,
+    named_like,
+)
+from howlearn.inspection.values import are_words, is_number, nothing_in
+from howlearn.reading.roles import plain
+
+FOLLOWS = 0.1  # how much likelier a choice is repeated after a success, to be a learned one
+
+
+def find_reward(draft: Draft) -> None:
+    """A column of numbers, or of words for right and wrong."""
+    if "reward" in draft.guesses:
+        return
+    _gain_and_loss(draft)
+    named = named_like("reward", draft.free)
+    fit = [c for c in named if _is_outcome(draft, c)]
+    fit.sort(key=lambda c: (len(draft.sample.counts(c)) < 2, -named[c]))
+    if fit:
+        how = BY_NAME if named[fit[0]] > 1 else BY_CONTENT
+        draft.put("reward", fit[0], how, "", tuple(fit[1:]))
+
+
+def _gain_and_loss(draft: Draft) -> None:
+    """Gains and losses in two columns: their sum is what was earned."""
+    names = {plain(column): column for column in draft.free}
+    gain = names.get("gain") or names.get("win")
+    loss = names.get("loss") or names.get("lose")
+    if gain is None or loss is None:
+        return
+    sides = [in_expression(gain), in_expression(loss)]
+    numbers = draft.sample.numbers(loss)
+    if None in sides or np.isnan(numbers).all() or np.isnan(draft.sample.numbers(gain)).all():
+        return
+    sign = "+" if np.nanmin(numbers) < 0 or np.nanmax(numbers) <= 0 else "-"
+    text = f"{sides[0]} {sign} {sides[1]}"
+    draft.put("reward", text, BY_NAME, "gains and losses are in two columns", (gain,))
+    if draft.guesses["reward"].value == text:
+        materialise(draft, "reward", text)
+
+
+def _is_outcome(draft: Draft, column: str) -> bool:
+    counts = draft.sample.counts(column)
+    if not counts or is_time(column):
+        return False
+    if are_words(counts):
+        return True
+    if not all(is_number(value) for value in counts if not nothing_in({value: 1, "1": 2, "0": 2})):
+        return False
+    return not _is_total(draft, column)
+
+
+def _is_total(draft: Draft, column: str) -> bool:
+    """Whether numbers only ever grow within a learner: a sum of what was earned so far."""
+    numbers, owner = draft.sample.numbers(column), draft.learners()
+    if len(draft.sample.counts(column)) < 6:
+        return False
+    order = np.argsort(owner, kind="stable")
+    steps, same = np.diff(numbers[order]), np.diff(owner[order]) == 0
+    steps = steps[same & ~np.isnan(steps)]
+    if len(steps) and np.all(steps >= 0):
+        draft.odd(f"{column} only ever grows within a learner: a running total, not a reward")
+        return True
+    return False
+
+
+def find_reward_by_content(draft: Draft) -> None:
+    """Without a telling name: whether the choice is the right answer, or what choices follow."""
+    action = draft.column("action")
+    if "reward" in draft.guesses or action is None:
+        return
+    answer = draft.answer
+    names = in_expression(action), in_expression(answer or "")
+    if answer is not None and None not in names:
+        shared = {*draft.sample.counts(action)} & {*draft.sample.counts(answer)}
+        if len(shared) >= 2:
+            text = f"{names[0]} == {names[1]}"
+            draft.put("reward", text, BY_CONTENT, "the choice is compared with the right answer")
+            materialise(draft, "reward", text)
+            return
+    likely = [c for c in draft.free if _is_binary(draft, c)]
+    score = {}
+    for column in likely:
+        trial = Draft(draft.sample, draft.given)
+        trial.guesses = {**draft.guesses}
+        trial.put("reward", column, BY_CONTENT, "")
+        score[column] = follows(trial, draft.sample.only(draft.sample.rows), action)
+    best = max(score, key=lambda c: score[c], default=None)
+    if best is not None and (len(likely) == 1 or score[best] > FOLLOWS):
+        others = tuple(c for c in likely if c != best)
+        draft.put("reward", best, BY_CONTENT, "it has two values that choices follow", others)
+
+
+def _is_binary(draft: Draft, column: str) -> bool:
+    counts = draft.sample.counts(column)
+    if len(counts) != 2 or is_feature(column) or is_answer(column) or is_time(column):
+        return False
+    if like(column, f"{BLOCKS} {CONDITIONS} {GROUPS} {KINDS}"):
+        return False
+    return {*counts} in ({"0", "1"}, {"-1", "1"}) or are_words(counts)

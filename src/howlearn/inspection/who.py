@@ -1,0 +1,61 @@
+"""Which column is the learner."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from howlearn.inspection.draft import BY_CONTENT, BY_NAME, FILE_STEM, Draft
+from howlearn.inspection.looking import repeats
+from howlearn.inspection.names import BLOCKS, CONDITIONS, GROUPS, KINDS, is_time, like, named_like
+from howlearn.inspection.sample import Sample
+from howlearn.inspection.values import runs_within
+
+LONG_RUN = 10  # rows in a row that a learner has at least, to be found without a name
+
+
+def find_learner(draft: Draft) -> None:
+    """A column that is the same over many rows, or the files."""
+    sample = draft.sample
+    files = int(sample.file.max(initial=0)) + 1
+    named = named_like("learner", draft.free)
+    fit = [c for c in named if repeats(sample, c)]
+    if fit:
+        if files > 1 and len(sample.counts(fit[0])) == 1:
+            why = f"each file is one learner, since {fit[0]} is the same in all files"
+            draft.put("learner", FILE_STEM, BY_CONTENT, why, (fit[0],))
+        draft.put("learner", fit[0], BY_NAME, "", tuple(fit[1:]))
+    for column in named if "learner" not in draft.guesses else ():
+        if sample.counts(column):
+            draft.odd(f"{column} is another in nearly every row, so that it is not the learner")
+    if "learner" not in draft.guesses and files == 1:
+        found = [column for column in draft.free if _is_owner(draft, column)]
+        if found:
+            why = "it is the same over long stretches, and numbers start anew where it changes"
+            draft.put("learner", found[0], BY_CONTENT, why, tuple(found[1:]))
+    if "learner" not in draft.guesses:
+        one = "no column looks like it: " + (
+            "each file is one learner" if files > 1 else "the file is taken as one learner"
+        )
+        draft.put("learner", FILE_STEM, BY_CONTENT, one)
+
+
+def _is_owner(draft: Draft, column: str) -> bool:
+    """Whether a column without a telling name has the learners: other columns start anew there."""
+    sample = draft.sample
+    if like(column, f"{BLOCKS} {CONDITIONS} {KINDS} {GROUPS}") or is_time(column):
+        return False
+    if not repeats(sample, column) or len(sample.counts(column)) < 2:
+        return False
+    codes = sample.codes(column)
+    length, one_run = runs_within(np.zeros(len(codes), np.intp), codes)
+    if not one_run or length < LONG_RUN or sample.missing(column).any():
+        return False
+    change = np.flatnonzero(codes[1:] != codes[:-1]) + 1
+    return any(_restarts(sample, other, change) for other in draft.free if other != column)
+
+
+def _restarts(sample: Sample, column: str, change: np.ndarray) -> bool:
+    numbers = sample.numbers(column)
+    steps = np.diff(numbers)
+    inside = np.delete(steps, change - 1)
+    return bool(np.all(inside == 1) and np.all(steps[change - 1] < 0))
