@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -19,6 +18,7 @@ from howlearn.cli import main, show
 from howlearn.cli.app import app
 from howlearn.errors import HowlearnError
 from howlearn.folder import read_table
+from howlearn.report.findings import findings
 from howlearn.report.gather import Gathered, gather
 from howlearn.report.page.answer import answer
 from howlearn.report.page.assets import as_json
@@ -50,15 +50,17 @@ def _run(*words: object) -> None:
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A selection for eleven learners, some of whom have names that bite."""
+    """A selection for eleven learners, some with names that bite; the last one is excluded."""
     folder = tmp_path_factory.mktemp("report")
     task = Task.load("five-four")
     study = simulate(task, "ByPattern", {"eta": 0.1}, 11, trials=90, seed=3)
     names = {str(k + 1): name for k, name in enumerate(HOSTILE)}
-    frame = study.frame().with_columns(pl.col("learner").replace(names), group=pl.lit("<b>&"))
+    group = pl.when(pl.col("learner") == "11").then(pl.lit("out")).otherwise(pl.lit("<b>&"))
+    frame = study.frame().with_columns(pl.col("learner").replace(names), group=group)
     frame.write_csv(folder / "trials.csv")
     criteria = ("--criterion", "penalized(c=0.012)", "--criterion", "holdout(split=0.5)")
     options = ("--task", "five-four", "--keep", "group", *criteria)
+    options += ("--exclude", "first(group) == 'out'")
     _run("select", folder / "trials.csv", *options, "--out", folder / "results")
     return folder / "results"
 
@@ -121,7 +123,10 @@ def test_what_is_inside_is_what_the_tables_say(written: Report, gathered: Gather
     assert [row[0] for row in rows] == [
         name[:1000] for name in gathered.tables["learners"]["learner"]
     ]
-    assert {row[1] for row in rows} == {"<b>&"}
+    assert [row[1] for row in rows] == ["<b>&"] * 10 + ["out"]
+    assert [row[3] for row in rows] == [0] * 10 + [1]
+    assert {"shares-included", "shares-all"} <= {each["name"] for each in content["figures"]}
+    assert [*content["panels"]] == [str(k) for k in range(11)]
     first = gathered.tables["selection"].filter(criterion=gathered.criteria[0])
     assert [people["models"][row[4]] for row in rows] == first["model"].to_list()
     assert [row[6] for row in rows] == pytest.approx(first["margin"].to_list(), rel=1e-2)
@@ -303,19 +308,13 @@ def test_without_the_data_the_rest_is_shown(copied: Path) -> None:
 
 
 def test_charts_leave_the_excluded_out_and_panels_do_not(gathered: Gathered) -> None:
-    reasons = pl.Series("excluded", [None, "trials < 100"] + [None] * 9, dtype=pl.String)
-    learners = gathered.tables["learners"].with_columns(reasons)
-    made = replace(gathered, tables={**gathered.tables, "learners": learners})
-    kept = included(made)
-    assert kept.study.learners == tuple(name for k, name in enumerate(_names(made)) if k != 1)
-    assert kept.first["learner"].to_list() == [*kept.study.learners]
-    assert set(kept.scores["learner"]) == set(kept.estimates["learner"]) == {*kept.study.learners}
-    assert len(everyone(made).study) == 11
-    assert [row[3] for row in table_of(made)["rows"]] == [0, 1, *[0] * 9]
-
-
-def _names(gathered: Gathered) -> list[str]:
-    return gathered.tables["learners"]["learner"].to_list()
+    names = gathered.tables["learners"]["learner"].to_list()
+    for kept in (included(gathered), findings(gathered.folder)):
+        assert [*kept.study.learners] == names[:10]
+        assert kept.first["learner"].to_list() == names[:10]
+        assert set(kept.scores["learner"]) == set(kept.estimates["learner"]) == {*names[:10]}
+    assert [*everyone(gathered).study.learners] == everyone(gathered).first["learner"].to_list()
+    assert [*everyone(gathered).study.learners] == names
 
 
 def test_twenty_thousand_learners_are_a_sample_and_few_megabytes(
@@ -369,9 +368,7 @@ def test_in_a_browser(written: Report, tmp_path: Path) -> None:
     """One start of the browser for everything that only a browser can show."""
     file = written.files[0]
     with started() as browser:
-        visits = [_on_a_desk(browser, file, tmp_path), _in_the_dark(browser, file)]
-        visits += [_on_a_phone(browser, file)]
-        for visit in visits:
+        for visit in (_on_a_desk(browser, file, tmp_path), _on_a_phone_in_the_dark(browser, file)):
             assert visit.complaints == []
             assert visit.abroad == []
             visit.close()
@@ -446,12 +443,20 @@ def _on_a_desk(browser: Any, file: Path, folder: Path) -> Visit:
     return visit
 
 
-def _in_the_dark(browser: Any, file: Path) -> Visit:
-    visit = Visit(browser, file, color_scheme="dark", viewport={"width": 1000, "height": 700})
+def _on_a_phone_in_the_dark(browser: Any, file: Path) -> Visit:
+    """A link to the learner whose name is the longest; then light, whatever the system says."""
+    settings = {"viewport": {"width": 360, "height": 740}, "device_scale_factor": 2}
+    settings |= {"is_mobile": True, "color_scheme": "dark"}
+    visit = Visit(browser, file, "#learner-row/2", **settings)
+    visit.page.wait_for_selector("#panel[open][data-filled]")
+    assert visit.page.locator("#panel-title bdi").get_attribute("title") == "x" * 1000
+    assert visit.overflow <= 0
+    visit.page.click("#close")
+    assert visit.overflow <= 0
     ground = "getComputedStyle(document.body).backgroundColor"
     ink = "getComputedStyle(document.querySelector('figure .chart svg text')).fill"
     dark, light_text = visit.page.evaluate(ground), visit.page.evaluate(ink)
-    visit.page.click("#theme")  # from as the system is to light
+    visit.page.click("#theme")
     light, dark_text = visit.page.evaluate(ground), visit.page.evaluate(ink)
     brightness = [_brightness(colour) for colour in (dark, light_text, light, dark_text)]
     assert [value > 128 for value in brightness] == [False, True, True, False]
@@ -460,15 +465,3 @@ def _in_the_dark(browser: Any, file: Path) -> Visit:
 
 def _brightness(colour: str) -> float:
     return sum(map(float, re.findall(r"[\d.]+", colour)[:3])) / 3
-
-
-def _on_a_phone(browser: Any, file: Path) -> Visit:
-    """A link to the learner whose name is the longest."""
-    settings = {"viewport": {"width": 360, "height": 740}, "device_scale_factor": 2}
-    visit = Visit(browser, file, "#learner-row/2", is_mobile=True, **settings)
-    visit.page.wait_for_selector("#panel[open][data-filled]")
-    assert visit.page.locator("#panel-title bdi").get_attribute("title") == "x" * 1000
-    assert visit.overflow <= 0
-    visit.page.click("#close")
-    assert visit.overflow <= 0
-    return visit

@@ -19,6 +19,7 @@ def demo(
 ) -> None:
     """Simulate learners of known models, select as if they were not known, and compare."""
     from howlearn.cli.show import console, show_recovery
+    from howlearn.report import save
     from howlearn.simulation import simulate
     from howlearn.study import joined
     from howlearn.task import Task
@@ -43,6 +44,10 @@ def demo(
     _run(2, [*words, "--out", str(out / "results")], ["--fresh"] if fresh else [])
     console.print("\n[bold]3.[/] Were the models found again?")
     show_recovery(out / "results" / "selection.csv")
+    if not save.available():
+        console.print(save.MISSING, markup=False)
+        return
+    _run(4, ["report", str(out / "results"), "-o", str(out / "report.html")], [])
 
 
 def _run(step: int, words: list[str], quiet: list[str]) -> None:

@@ -68,10 +68,12 @@ def inspect(
     from howlearn.cli.show import progress_bar
     from howlearn.errors import HowlearnError
     from howlearn.inspection import inspect as look
+    from howlearn.reading.study_file import is_unchanged
 
-    if out.exists() and not fresh:
+    if out.exists() and not (fresh or is_unchanged(out)):
         raise HowlearnError(
-            f"{out} is there already; --fresh replaces it, --out FILE writes another"
+            f"{out} is there already, and was written or changed by hand; --fresh replaces it, "
+            "--out FILE writes another"
         )
     if out.suffix.lower() != ".toml":
         raise HowlearnError(f"--out {out}: the file with the options ends in .toml")
@@ -84,7 +86,7 @@ def inspect(
     if found.study is None:
         raise HowlearnError(_what_to_type(found, names))
     _write(out, names, found, task)
-    show.next_command(out)
+    show.next_command(out, alone=task is None and len(found.study.contexts) == 1)
 
 
 def _write(out: Path, files: list[str], found: Inspection, task: str | None) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from howlearn.cli.data import DATA_OPTIONS, Files, Given, takes_data
+from howlearn.cli.following import following
 from howlearn.cli.frozen import FrozenOption
 from howlearn.cli.options import (
     MODELS,
@@ -164,6 +165,7 @@ def select(
         "add_model": add_model or [],
         "one_rate": one_rate,
         "experts_from": experts_from,
+        "calibration": str(calibration) if calibration else None,
         "predictions": predictions,
         "latents": latents,
         "predict_with": predict_with,
@@ -231,3 +233,4 @@ def select(
         show.stability(out, criteria)
     if weights:
         show.weights(out, candidates, study)
+    following("report", out, "-o", "report.html", why="everything to look at, in one file")

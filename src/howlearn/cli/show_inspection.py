@@ -72,8 +72,11 @@ def _line(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
 
 
-def next_command(out: Path) -> None:
-    """Say where the options are, and what to type."""
+def next_command(out: Path, alone: bool) -> None:
+    """Say where the options are, and what to type; ``alone``: there is one partition only."""
     console.print(f"Options written to {escape(str(out))}", soft_wrap=True)
     words = ["select"] if out == Path("howlearn.toml") else ["select", "--study", str(out)]
-    following(*words, why="which model explains each learner best")
+    if alone:
+        words += ["--add-model", "field"]
+    why = "always the same situation, so the field's models compete" if alone else ""
+    following(*words, why=why or "which model explains each learner best")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -15,6 +16,7 @@ from howlearn.folder import write_whole
 from howlearn.reading.options import ReadOptions
 
 NAME = "howlearn.toml"
+UNCHANGED = "# as it was written: "
 TEXT, TEXTS, NUMBER, WHOLE, SWITCH, PAIR = "text", "texts", "number", "whole", "switch", "pair"
 KINDS = {
     TEXT: "a text in quotes",
@@ -117,7 +119,21 @@ def write_study_file(
             empty = value is None or value is False or (value == () or value == [])
             lines += told if empty else [*told, _line(name, value)]
     text = "\n".join(lines).strip() + "\n"
+    text += f"\n{UNCHANGED}{_digest(text)}\n"
     write_whole(path, lambda file: file.write_bytes(text.encode()))
+
+
+def is_unchanged(path: Path) -> bool:
+    """Whether a file is as it was written: nobody's work is lost if it is replaced."""
+    try:
+        text, mark, digest = path.read_text(encoding="utf-8").rpartition(f"\n{UNCHANGED}")
+    except (OSError, UnicodeDecodeError):
+        return False
+    return bool(mark) and digest.strip() == _digest(text)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def relative(file: str, folder: Path) -> str:

@@ -218,7 +218,7 @@ class OfFolder(Findings):
 
     @cached_property
     def study(self) -> Study:
-        return self.inputs.study
+        return self.inputs.study.without_excluded()
 
     @cached_property
     def task(self) -> Task | None:

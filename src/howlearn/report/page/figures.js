@@ -11,7 +11,7 @@ function tableOf(columns, rows) {
   const numeric = columns.map((_, k) => rows.every((row) => row[k] === null || typeof row[k] === "number"));
   const cell = (value, k) =>
     numeric[k]
-      ? make("td", { className: "figure-cell" }, value === null ? "" : number(value, 5))
+      ? make("td", { className: "figure-cell" }, value === null ? "" : number(value, 4))
       : make("td", {}, named(String(value ?? "")));
   const head = columns.map((name, k) =>
     make("th", { scope: "col", className: numeric[k] ? "figure-cell" : "" }, name.replaceAll("_", " ")),
