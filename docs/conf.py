@@ -28,13 +28,16 @@ pygments_style = "default"
 
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4
-# Headings such as "# Groups" may begin deeper in pages that are parts of others.
 autodoc_typehints = "signature"
 autodoc_preserve_defaults = True
 autodoc_member_order = "bysource"
 
 OUTSIDE = re.compile(r"\]\(\.\./(?P<file>[^)#]+)(?P<place>#[^)]*)?\)")
-INSIDE = {"CHANGELOG.md": "changes.md", "CONTRIBUTING.md": "contributing.md", "README.md": "index.md"}
+INSIDE = {
+    "CHANGELOG.md": "changes.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "README.md": "index.md",
+}
 
 
 def run_examples(app: Any) -> None:
@@ -43,6 +46,8 @@ def run_examples(app: Any) -> None:
     from sphinx.errors import ExtensionError
     from sphinx.util import logging
 
+    if not app.config.run_examples:  # python -m sphinx -D run_examples=0: to look at a page
+        return
     say = logging.getLogger(__name__).info
     try:
         run_all(sorted(HERE.glob("*.md")), HERE / "_build" / "examples", say)
@@ -77,6 +82,7 @@ def as_written(app: Any, what: str, name: str, obj: Any, options: Any, lines: li
 
 
 def setup(app: Any) -> dict[str, Any]:
+    app.add_config_value("run_examples", True, "", bool)
     app.connect("builder-inited", run_examples)
     app.connect("source-read", fill_in)
     app.connect("env-get-outdated", always)

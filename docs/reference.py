@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import inspect
-import io
-import os
 import re
-import sys
+from enum import Enum
+from typing import Any
 
 KINDS = {"Functions": "autofunction", "Classes": "autoclass", "Errors": "autoexception"}
 # What docstrings of this package hold that reStructuredText would take for a mark of its own.
@@ -15,30 +13,72 @@ SPECIAL = re.compile(r"(?<!`)([*|\\]|(?<=\w)_(?=\W|$)|\[(?=\w+\]_))")
 
 
 def commands() -> str:
-    """The help of every command, as it is printed."""
-    from howlearn.cli.app import COMMANDS
+    """Every command with its help and options, under the headings of its own help."""
+    import typer
 
+    from howlearn.cli.app import COMMANDS, app
+
+    known: Any = typer.main.get_command(app)
     parts = []
     for heading, group in COMMANDS.items():
         parts.append(f"\n## {heading}\n")
-        for command in group:
-            name = command.__name__.replace("_", "-")
-            parts.append(f"\n### howlearn {name}\n\n```text\n{help_of(name)}\n```\n")
+        for function in group:
+            name = function.__name__.replace("_", "-")
+            parts.append(command(name, known.commands[name]))
     return "".join(parts)
 
 
-def help_of(name: str) -> str:
-    """What ``howlearn NAME --help`` prints, at the width of a page and without colours."""
-    from examples import command
+def command(name: str, one: Any) -> str:
+    """One command in Markdown."""
+    taken = [p for p in one.params if p.param_type_name == "argument" and not p.hidden]
+    words = ["howlearn", name, *(_metavar(p) for p in taken), "[OPTIONS]"]
+    parts = [f"\n### howlearn {name}\n\n```text\n{' '.join(words)}\n```\n\n{literal(one.help)}\n"]
+    panels: dict[str, list[str]] = {}
+    for param in one.params:
+        if not getattr(param, "hidden", False):
+            panel = getattr(param, "rich_help_panel", None) or ""
+            panels.setdefault(panel, []).append(option(param))
+    for panel, entries in panels.items():
+        parts.append(f"\n**{literal(panel)}**\n\n" if panel else "\n")
+        parts += [f"- {entry}\n" for entry in entries]
+    return "".join(parts)
 
-    before = {key: os.environ.get(key) for key in ("COLUMNS", "NO_COLOR", "TERMINAL_WIDTH")}
-    os.environ |= {"COLUMNS": "100", "NO_COLOR": "1", "TERMINAL_WIDTH": "100"}
-    try:
-        said = command(["howlearn", name, "--help"], f"help of {name}")
-    finally:
-        for key, value in before.items():
-            os.environ.pop(key) if value is None else os.environ.update({key: value})
-    return "\n".join(line.rstrip() for line in said.splitlines()).strip("\n")
+
+def option(param: Any) -> str:
+    """How it is typed, what it does, and what holds without it."""
+    if param.param_type_name == "argument":
+        shown = _metavar(param)
+    else:
+        names = [*param.opts, *param.secondary_opts]
+        value = "" if getattr(param, "is_flag", False) else f" {_metavar(param)}"
+        shown = ", ".join(names) + value
+    default = param.default
+    usual = isinstance(default, str | int | float) and not isinstance(default, bool)
+    without = f" Default: `{getattr(default, 'value', default)}`." if usual else ""
+    return f"`{shown}`: {literal(getattr(param, 'help', '') or '')}{without}"
+
+
+def _metavar(param: Any) -> str:
+    """What stands for the value; releases of typer keep its type under different names."""
+    if param.metavar:
+        return param.metavar
+    if param.param_type_name == "argument":
+        return param.name.upper()
+    kind = getattr(param, "bare_type", None) or getattr(param, "type", None)
+    kind = kind() if inspect.ismethod(kind) else kind
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return "|".join(str(one.value) for one in kind)
+    choices = getattr(kind, "choices", None)
+    if choices:
+        return "|".join(str(getattr(one, "value", one)) for one in choices)
+    name = getattr(kind, "__name__", None) or getattr(kind, "name", None) or "value"
+    return str(name).split()[0].upper()
+
+
+def literal(text: str) -> str:
+    """Text of the help as Markdown that prints it."""
+    escaped = re.sub(r"([\\`*_{}\[\]<>#|~$])", r"\\\1", text)
+    return "\n\n".join(" ".join(part.split()) for part in escaped.split("\n\n"))
 
 
 def api() -> str:
@@ -78,8 +118,3 @@ def plain(lines: list[str]) -> list[str]:
 def _escaped(line: str) -> str:
     parts = re.split(r"(``.*?``)", line)
     return "".join(p if p.startswith("``") else SPECIAL.sub(r"\\\1", p) for p in parts)
-
-
-if __name__ == "__main__":  # to look at what is made
-    with contextlib.redirect_stderr(io.StringIO()):
-        sys.stdout.write(commands() + api())
