@@ -66,6 +66,8 @@ def _metavar(param: Any) -> str:
         return param.name.upper()
     kind = getattr(param, "bare_type", None) or getattr(param, "type", None)
     kind = kind() if inspect.ismethod(kind) else kind
+    if isinstance(param.default, Enum):
+        kind = type(param.default)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return "|".join(str(one.value) for one in kind)
     choices = getattr(kind, "choices", None)
