@@ -153,8 +153,8 @@ def check_marks(block: Block) -> None:
         )
 
 
-def run_page(path: Path, folder: Path) -> int:
-    """Run a page's examples in a folder; how many were run."""
+def run_page(path: Path, folder: Path, commands: bool = True) -> int:
+    """Run a page's examples in a folder, with or without its commands; how many were run."""
     ran = 0
     names: dict[str, Any] = {"__name__": "__main__"}
     page = blocks(path)
@@ -171,9 +171,10 @@ def run_page(path: Path, folder: Path) -> int:
                     shutil.copyfile(DATA / name, folder / Path(name).name)
                 if block.is_python:
                     _doctest(block, names)
-                for words in block.commands:
+                typed = block.commands if commands else []
+                for words in typed:
                     command(block.quick(words), block.here)
-                ran += block.is_python or bool(block.commands)
+                ran += block.is_python or bool(typed)
     return ran
 
 
