@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test docs bench lint clean
+.PHONY: help setup demo test docs browser bench lint clean
 
 help:  ## what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/'
@@ -22,7 +22,7 @@ setup: $(STAMP)  ## install the package and everything it can use into .venv
 demo: $(STAMP)  ## simulate learners, select their models, print and write the results to demo/
 	$(BIN)/howlearn demo --out demo --fresh
 
-test: lint  ## lint, types, import contract, doctests, tests
+test: lint browser  ## lint, types, import contract, doctests, tests
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(STAMP)
@@ -34,6 +34,13 @@ lint: $(STAMP)
 docs: $(STAMP)  ## the site, in docs/_build/html; every example in it is run
 	$(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
 	@echo "docs/_build/html/index.html"
+
+# The tests open the report in Debian's Chromium; where it cannot be had they are skipped.
+browser:
+	@{ command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null || \
+	  { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && apt-get -qq update && \
+	    apt-get -qq install --no-install-recommends -y chromium >/dev/null 2>&1; } || \
+	  echo "for the tests in a browser, which are skipped: apt-get install chromium"
 
 bench: $(STAMP)  ## time and memory, as ratios within one run
 	$(BIN)/python -m benchmarks

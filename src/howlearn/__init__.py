@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from howlearn._version import __version__
 
 if TYPE_CHECKING:
+    from howlearn import plot
     from howlearn.calibration import (
         Calibration,
         Plan,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from howlearn.discovery import Codelength, Discovery, Ewens, Kappa, discover
     from howlearn.errors import DataError, HowlearnError
     from howlearn.fitting import Fits, fit
+    from howlearn.inspection import Inspection, inspect
     from howlearn.model import Model
     from howlearn.models import (
         ACA,
@@ -96,6 +98,7 @@ _HOMES = {
     "howlearn.weighing": ("leaders", "weights"),
     "howlearn.errors": ("DataError", "HowlearnError"),
     "howlearn.fitting": ("Fits", "fit"),
+    "howlearn.inspection": ("Inspection", "inspect"),
     "howlearn.model": ("Model",),
     "howlearn.rule": ("Parameter",),
     "howlearn.world": ("log_softmax",),
@@ -128,6 +131,7 @@ _HOMES = {
     "howlearn.study": ("Study", "Trials"),
     "howlearn.task": ("Task",),
 }
+_MODULES = ("plot",)  # that are public as they are
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -155,6 +159,7 @@ __all__ = [
     "GradientBandit",
     "HoldOut",
     "HowlearnError",
+    "Inspection",
     "Kappa",
     "Lapse",
     "Likelihood",
@@ -187,10 +192,12 @@ __all__ = [
     "compare",
     "discover",
     "fit",
+    "inspect",
     "leaders",
     "log_softmax",
     "path",
     "plan",
+    "plot",
     "read",
     "recover",
     "select",
@@ -201,6 +208,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"howlearn.{name}")
     if name not in _HOME_OF:
         raise AttributeError(f"howlearn has no {name!r}")
     return getattr(import_module(_HOME_OF[name]), name)

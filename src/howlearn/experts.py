@@ -72,6 +72,8 @@ class _Folder:
                 "from those of howlearn select or howlearn calibrate"
             )
         self.estimates = read_table(path, "estimates") if command == "select" else None
+        if self.estimates is not None and "excluded" in self.estimates.columns:
+            self.estimates = self.estimates.filter(pl.col("excluded").is_null())
 
     def values(self, expert: Expert) -> dict[str, Floats]:
         """By learner the expert's parameters, and under "" those of anybody else."""

@@ -1,4 +1,4 @@
-"""The small language of --where, --test-when and --forced-when: conditions on the columns of a row.
+"""The small language of --where and the like: conditions on, and values from, the columns of a row.
 
 Comparisons (also chained), ``in [...]``, ``and``, ``or``, ``not``, arithmetic on numbers, and the
 word ``missing``. Nothing is executed: the text is parsed and translated into a polars expression.
@@ -59,13 +59,79 @@ class Expression:
         return labels.select(self._condition.alias("holds")).to_series().to_numpy()
 
 
+@dataclass(frozen=True)
+class Derived:
+    """A value that is computed from the columns of a row, where a column could have stood.
+
+    A row in which one of these columns is missing has no value, unless the expression itself asks
+    what is ``missing``. Conditions have the two values of ``words``: false, then true.
+
+    >>> labels = pl.DataFrame({"gain": ["5", "1.5", None], "loss": ["-5", "0", "-1"]})
+    >>> derive("gain + loss", "--reward", labels.columns).values(labels).to_list()
+    ['0', '1.5', None]
+    >>> derive("gain > 2", "--action", labels.columns).values(labels).to_list()
+    ['yes', 'no', None]
+    """
+
+    text: str
+    columns: tuple[str, ...]
+    _value: pl.Expr = field(repr=False)
+    _asks_missing: bool = False
+
+    def values(self, labels: pl.DataFrame, words: tuple[str, str] = ("no", "yes")) -> pl.Series:
+        """The value of each row as text, null where it is missing."""
+        found = labels.select(self._value.alias(self.text)).to_series()
+        if found.dtype == pl.Boolean:
+            found = found.replace_strict({False: words[0], True: words[1]}, return_dtype=pl.String)
+        elif found.dtype == pl.Float64:
+            numbers = found.unique()
+            texts = [None if x is None else f"{x:.12g}" for x in numbers]  # not 0.30000000000000004
+            found = found.replace_strict(numbers, pl.Series(texts, dtype=pl.String))
+        if self._asks_missing:
+            return found
+        complete = labels.select(pl.all_horizontal(pl.all().is_not_null())).to_series()
+        return found.zip_with(complete, pl.Series([None], dtype=pl.String))
+
+
 def parse(text: str, option: str, columns: Sequence[str]) -> Expression:
     """Translate the text of an option; a missing value equals nothing but ``missing``."""
+    translator, condition = _translated(text, option, columns, lambda walk, tree: walk.truth(tree))
+    return Expression(text, tuple(translator.used), condition)
+
+
+def derive(text: str, option: str, columns: Sequence[str]) -> Derived:
+    """Translate a text that stands where a column is expected."""
+    translator, value = _translated(text, option, columns, lambda walk, tree: walk.result(tree))
+    return Derived(text, tuple(translator.used), value, translator.asks_missing)
+
+
+def is_expression(text: str) -> bool:
+    """Whether a text that is no column's name may be meant as an expression.
+
+    >>> [is_expression(text) for text in ("old == chosen", "key_resp.keys", "my column", "a,b")]
+    [True, False, False, False]
+    """
+    try:
+        names: list[str] = []
+        tree = _syntax(_QUOTED.sub(lambda found: _stand_in(found, names), text))
+    except (_Refused, RecursionError):
+        return False
+    if isinstance(tree, ast.Compare | ast.BoolOp | ast.BinOp | ast.UnaryOp):
+        return any(isinstance(node, ast.Name) for node in ast.walk(tree))
+    return bool(names)
+
+
+def _translated(
+    text: str,
+    option: str,
+    columns: Sequence[str],
+    translate: Callable[[_Translator, ast.expr], pl.Expr],
+) -> tuple[_Translator, pl.Expr]:
     try:
         names: list[str] = []
         tree = _syntax(_QUOTED.sub(lambda found: _stand_in(found, names), text))
         translator = _Translator(columns, names)
-        condition = translator.truth(tree)
+        expression = translate(translator, tree)
     except _Refused as refused:
         raise HowlearnError(f"{option} {text!r}: {refused}") from None
     except RecursionError:
@@ -74,7 +140,7 @@ def parse(text: str, option: str, columns: Sequence[str]) -> Expression:
         raise HowlearnError(
             f"{option} {text!r}: names no column; the columns: {', '.join(columns)}"
         )
-    return Expression(text, tuple(translator.used), condition)
+    return translator, expression
 
 
 class _Refused(Exception):
@@ -119,6 +185,16 @@ class _Translator:
         self.columns = columns
         self.backticked = {f"_backticked_{i}_": name for i, name in enumerate(backticked)}
         self.used: dict[str, None] = {}
+        self.asks_missing = False
+
+    def result(self, node: ast.expr) -> pl.Expr:
+        """The node as the value of a row: text, a number, or true or false."""
+        value = self.value(node)
+        by_kind = {"column": value.text, "number": value.number, "truth": value.truth}
+        found = by_kind.get(value.kind)
+        if found is None:
+            raise _Refused(f"{ast.unparse(node)!r} is the same in every row")
+        return found
 
     def truth(self, node: ast.expr) -> pl.Expr:
         """The node as a condition."""
@@ -153,11 +229,13 @@ class _Translator:
         column = self.backticked.get(name, name)
         if column in self.columns:
             self.used[column] = None
-            text = pl.col(f"^{re.escape(column)}$") if column == "*" else pl.col(column)
+            pattern = column == "*" or (column.startswith("^") and column.endswith("$"))
+            text = pl.col(f"^{re.escape(column)}$") if pattern else pl.col(column)
             words = text.str.to_lowercase().is_in(TRUE_WORDS).fill_null(False)
             number = text.cast(pl.Float64, strict=False)
             return _Value("column", text=text, number=number, truth=words)
         if name == "missing":
+            self.asks_missing = True
             return _Value("missing")
         if name in _WORDS:
             return _literal(_WORDS[name])
@@ -191,7 +269,11 @@ class _Translator:
             return reduce(operator.or_, equal)
         if type(op) not in _COMPARE:
             raise _Refused("only == != < <= > >= in and not in compare")
-        return _compared(self.value(left), op, self.value(right)).fill_null(False)
+        return self._known(_compared(self.value(left), op, self.value(right)))
+
+    def _known(self, comparison: pl.Expr) -> pl.Expr:
+        """A comparison with a missing value does not hold."""
+        return comparison.fill_null(False)
 
 
 def _condition(expression: pl.Expr) -> _Value:
@@ -220,6 +302,8 @@ def _compared(left: _Value, op: ast.cmpop, right: _Value) -> pl.Expr:
             return _compared_with_word(one, op, other)
     compare = _COMPARE[type(op)]
     kinds = {left.kind, right.kind}
+    if kinds == {"truth"} and isinstance(op, ast.Eq) and left.truth is not None:
+        return left.truth == right.truth  # (answer == 'f') == (correct == 1)
     as_text = "text" in kinds or (kinds == {"column"} and isinstance(op, ast.Eq))
     sides = (left.text, right.text) if as_text else (left.number, right.number)
     if sides[0] is None or sides[1] is None:

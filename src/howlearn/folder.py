@@ -27,6 +27,7 @@ TABLES = (
     "stability",
     "population",
     "population-rates",
+    "deviations",
 )
 WEIGHTS = ("weights-mean", "leaders")  # tables made of the weights
 WEIGHT_CHARTS = ("weights", "weights-learners")

@@ -48,8 +48,11 @@ class Inputs:
     options: Mapping[str, Any]  # with which they were asked for
 
 
-def load(files: Sequence[str], options: Mapping[str, Any]) -> Inputs:
-    """Read the files and build the candidates as the options say."""
+def load(files: Sequence[str], options: Mapping[str, Any], with_excluded: bool = False) -> Inputs:
+    """Read the files and build the candidates as the options say.
+
+    Learners who are excluded are there, and marked, if that is asked for.
+    """
     rule = learning_named(options["rule"], options["form"], options["max_rate"])
     task = Task.load(options["task"]).with_rule(rule) if options["task"] else None
     reading = {field.name: options[field.name] for field in fields(ReadOptions)}
@@ -69,6 +72,7 @@ def load(files: Sequence[str], options: Mapping[str, Any]) -> Inputs:
             f"of the field's models {name} is left out: {why}" for name, why in left_out.items()
         ]
         study = replace(study, notes=(*study.notes, *notes))
+    study = study if with_excluded else study.without_excluded()
     return Inputs(task, study, models, options)
 
 

@@ -15,6 +15,7 @@ from howlearn.model import Model
 from howlearn.models import Exp4, FixedPolicy, PartitionModel
 from howlearn.models.adjustment import Adjusted
 from howlearn.models.mixture import Mixture
+from howlearn.reading.table import file_of
 from howlearn.rule import Rule
 from howlearn.study import Study
 
@@ -30,7 +31,7 @@ def manifest_of(
     names = study.source.files if study.source else tuple(str(file) for file in files)
     return {
         **made_by(command),
-        "input": {name: hash_of(Path(name)) for name in names},
+        "input": {name: hash_of(file_of(name)) for name in names},
         "options": dict(options),
         "columns": dict(study.roles),
         "rows": dict(study.counts),
@@ -38,8 +39,14 @@ def manifest_of(
         "learners": len(set(study.learners)),
         "sequences": len(study),
         "trials": len(study.context),
+        **_excluded(study),
         "models": [describe(model) for model in models],
     }
+
+
+def _excluded(study: Study) -> dict[str, int]:
+    """How many sequences are excluded, if anybody asked."""
+    return {} if study.excluded is None else {"excluded": int((~study.included).sum())}
 
 
 def made_by(command: str) -> dict[str, Any]:

@@ -31,12 +31,14 @@ from howlearn.predictions import (
     with_every_row,
 )
 from howlearn.reading.originals import beside, originals
-from howlearn.selection import WITHIN, Selection, check_criteria, select
+from howlearn.selection import WITHIN, Selection, check_criteria, choose, select
 from howlearn.share_tables import Known, shares_table
 from howlearn.study import Study
+from howlearn.tables import among
 from howlearn.theory.quantity import check_epsilon
 from howlearn.weighing import averages, is_weighted, leaders, weights
 
+WITH_EXCLUDED = "scores-all"  # parts: scores by criteria that learned from everybody
 CHUNK = 5_000  # learners whose tables are held in memory at once
 WORK = 10**8  # curves × trials in a part, about
 
@@ -51,6 +53,8 @@ class Summary:
     agreeing: int = 0  # learners for whom all criteria select the same model
     statuses: Counter[str] = field(default_factory=Counter)  # of the selected models' estimates
     together: dict[str, pl.DataFrame] = field(default_factory=dict)  # what all learners tell
+    n_excluded: int | None = None  # None: nobody was asked about
+    shares: pl.DataFrame = field(default_factory=pl.DataFrame)  # of the included, and of all
 
 
 @dataclass(frozen=True)
@@ -93,8 +97,9 @@ def select_into(
     """
     plan, criteria = check(study, models), check_criteria(criteria)
     check_named(predict_with, models)
+    others = study.without_excluded()
     for criterion in criteria:
-        criterion.check(study)
+        criterion.check(others)
     check_stops(study, models, [t for criterion in criteria for t in criterion.truncations])
     if epsilon is not None:
         check_epsilon(epsilon, len(study.actions))
@@ -105,13 +110,18 @@ def select_into(
             "--weights: no candidate is a mixture of strategies; add one, such as --add-model "
             "'exp4(ByShape, ByShapeExc)'"
         )
-    models = with_others(study, models, lambda experts: fit(study, experts, [ALL], threads))
+    models = with_others(others, models, lambda experts: fit(others, experts, [ALL], threads))
     # A part should not take long, so that little is lost when a run is stopped.
     times = 1 + sum(extra.cost for extra in extras)
     each = times * plan.n_units * len(study.context) // len(study)
     size = int(min(CHUNK, max(50 if times == 1 else 1, WORK // max(1, each))))
     run = RunFolder(folder, manifest, fresh)
-    criteria = [criterion.learn(study, models, None, threads, progress) for criterion in criteria]
+    asked = criteria
+    criteria = [criterion.learn(others, models, None, threads, progress) for criterion in asked]
+    # What learned from learners judges otherwise if the excluded are among them.
+    again = [c for c, known in zip(asked, criteria, strict=True) if known is not c]
+    again = [] if len(others) == len(study) else again
+    again = [criterion.learn(study, models, None, threads, progress) for criterion in again]
     names = [*ALWAYS, "statuses", *(["predictions"] if with_predictions else [])]
     names += ["weights"] if with_weights else []
     names += ["lowest"] if epsilon is not None else []
@@ -119,6 +129,7 @@ def select_into(
     later = later if with_predictions else None
     names += ["future"] if later else []
     names += [extra.name for extra in extras]
+    names += [WITH_EXCLUDED] if again else []
     for number, start in enumerate(range(0, len(study), size)):
         stop = min(start + size, len(study))
         if not run.has(names, number):
@@ -143,14 +154,25 @@ def select_into(
                 parts["lowest"] = selection.lowest(epsilon)
             for extra in extras:
                 parts[extra.name] = extra.make(selection, start, report)
+            if again:
+                parts[WITH_EXCLUDED] = choose(selection.fits, again, within, threads).scores
             run.write(number, parts)
         if progress:
             progress(stop, len(study))
     for name in ALWAYS:
         run.assemble(name, format)
     texts, candidates = [repr(c) for c in criteria], [model.name for model in models]
-    shares = shares_table(run.read("scores"), texts, candidates, known)
-    run.assemble("shares", format, shares.lazy())
+    scores = run.read("scores")
+    shares = shares_table(_included(scores), texts, candidates, known)
+    both = shares
+    if study.excluded is not None:
+        everybody = shares
+        if len(others) < len(study):
+            rest = [scores.filter(~pl.col("criterion").is_in([repr(c) for c in again]))]
+            rest += [run.read(WITH_EXCLUDED)] if again else []
+            everybody = shares_table(pl.concat(rest), texts, candidates, known)
+        both = among(shares, everybody)
+    run.assemble("shares", format, both.lazy())
     if with_predictions:
         frame = with_every_row(run.read("predictions").collect(), study)
         if latents:
@@ -170,13 +192,17 @@ def select_into(
         run.assemble(extra.name, format)
     if with_weights:
         run.assemble("weights", format)
-        run.assemble("weights-mean", format, averages(run.read("weights")).lazy())
+        run.assemble("weights-mean", format, averages(_included(run.read("weights"))).lazy())
         run.assemble("leaders", format, leaders(run.read("weights").collect()).lazy())
     together = group_tables(criteria)
+    with_all = group_tables(again) if again else together
     for name, frame in together.items():
+        frame = frame if study.excluded is None else among(frame, with_all[name])
         run.assemble(name, format, frame.lazy())
-    found = summary(run.read("selection"), run.read("statuses"), len(criteria))
+    found = summary(_included(run.read("selection")), run.read("statuses"), len(criteria))
     found.together = {**together, "shares": shares} if together else {}
+    if study.excluded is not None:
+        found.n_excluded, found.shares = len(study) - len(others), both
     return found
 
 
@@ -197,6 +223,13 @@ def summary(selection: pl.LazyFrame, statuses: pl.LazyFrame, n_criteria: int) ->
     return result
 
 
+def _included(table: pl.LazyFrame) -> pl.LazyFrame:
+    """The rows of learners who are not excluded."""
+    if "excluded" not in table.collect_schema():
+        return table
+    return table.filter(pl.col("excluded").is_null())
+
+
 def _with_source(fits: Fits, study: Study, first: int) -> Fits:
     """Fits of the learners from ``first`` on of ``study``, whose trials know their rows again."""
     source, start = source_of(study), int(study.starts[first])
@@ -210,7 +243,7 @@ def _statuses(selection: Selection) -> pl.DataFrame:
     j = fits.at(fits.fullest)
     counts: Counter[int] = Counter()
     for k, part in enumerate(fits.of.values()):
-        mine = selection.choices[0].selected == k
+        mine = (selection.choices[0].selected == k) & fits.study.included
         counts.update(part.status[mine, j].reshape(-1).tolist())
     if fits.fullest == ALL:
         counts[Statuses.UNSEEN] = 0  # never shown to the learner: nothing to attend to

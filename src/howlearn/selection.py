@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -68,6 +68,7 @@ class Selection:
     fits: Fits
     choices: tuple[Choice, ...]
     within: float = WITHIN
+    asked: tuple[Criterion, ...] = ()  # before they learned from the learners who are included
 
     def __repr__(self) -> str:
         by = ", ".join(repr(choice.criterion) for choice in self.choices)
@@ -102,8 +103,20 @@ class Selection:
 
     @cached_property
     def shares(self) -> pl.DataFrame:
-        """How many learners each model explains best, by each criterion."""
+        """How many learners each model explains best, by each criterion.
+
+        With excluded learners, ``among`` the "included" and among "all".
+        """
         return tables.shares(self)
+
+    @cached_property
+    def everybody(self) -> Selection:
+        """The selection as it would be if no learner were excluded."""
+        study = self.fits.study
+        if study.excluded is None:
+            return self
+        fits = replace(self.fits, study=replace(study, excluded=None))
+        return choose(fits, self.asked, self.within)
 
 
 def select(
@@ -134,7 +147,9 @@ def select(
         models = candidates(study.contexts, study.features)
     elif isinstance(models, Model):
         models = [models]
-    criteria = check_criteria(usual(len(set(study.learners))) if criteria is None else criteria)
+    if criteria is None:
+        criteria = usual(len(set(study.without_excluded().learners)))
+    criteria = check_criteria(criteria)
     truncations = distinct(t for criterion in criteria for t in criterion.truncations)
     level, searched = (LEVEL, False) if intervals is None else (intervals, True)
     fits = fit(study, models, truncations, threads, progress, level, searched)
@@ -162,13 +177,16 @@ def choose(
     within: float = WITHIN,
     threads: int | None = None,
 ) -> Selection:
-    """Select from fits that are already there."""
+    """Select from fits that are already there; criteria learn from learners not excluded."""
     if not within >= 0:
         raise HowlearnError(f"within is a number of nats from 0 on, not {within}")
-    criteria = [criterion.learn(fits.study, fits.models, fits, threads) for criterion in criteria]
+    asked, all_in = tuple(criteria), bool(fits.study.included.all())
+    study, known = (fits.study, fits) if all_in else (fits.study.without_excluded(), None)
+    criteria = [criterion.learn(study, fits.models, known, threads) for criterion in criteria]
     coin = fit_at(fits.study, [Coin()], fits.truncations, fits.sizes, threads=1)
     fair = _fair(fits)
-    return Selection(fits, tuple(_choice(c, fits, (coin, fair)) for c in criteria), within)
+    choices = tuple(_choice(c, fits, (coin, fair)) for c in criteria)
+    return Selection(fits, choices, within, asked)
 
 
 def _choice(criterion: Criterion, fits: Fits, baselines: tuple[Fits, Fits]) -> Choice:

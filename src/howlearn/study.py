@@ -32,7 +32,7 @@ RESERVED = set(
     "lower upper interval status agreement runner_up margin verdict log_probability forgone "
     "episode duration smallest_probability smallest_at epsilon first_under T_epsilon doubles "
     "stability standard_error instead instead_share probability p_other criteria_agree "
-    "smallest_margin".split()
+    "smallest_margin excluded among".split()
 )
 RESERVED_STARTS = (
     "model_", "margin_", "verdict_", "probability_", "p_other_", "p(", "eta_", "forgone_",
@@ -135,6 +135,7 @@ class Study:
     duration: NDArray[np.float64] | None = None  # time spent on the trial; NaN: unknown
     right_wrong: tuple[float, float] | None = None  # rewards for wrong and right, if only two
     answers: NDArray[np.int16] | None = None  # [context]: the action always right there, or −1
+    excluded: tuple[str | None, ...] | None = None  # [sequence]: why; None: nobody was asked about
 
     def __post_init__(self) -> None:
         lengths = {len(a) for a in (self.context, self.action, self.reward, self.scored)}
@@ -155,6 +156,8 @@ class Study:
                 raise HowlearnError(f"`{name}` must have one entry per trial")
         if self.forgone is not None and self.forgone.shape != (n, len(self.actions)):
             raise HowlearnError("`forgone` must have one row per trial and one column per action")
+        if self.excluded is not None and len(self.excluded) != len(self.learners):
+            raise HowlearnError("`excluded` must have one entry per sequence")
         if self.answers is not None and self.answers.shape != (len(self.contexts),):
             raise HowlearnError("`answers` must have one entry per context")
 
@@ -198,7 +201,9 @@ class Study:
         """Sequences start to stop, without copying their trials."""
         trials = slice(int(self.starts[start]), int(self.starts[stop]))
         starts = self.starts[start : stop + 1] - self.starts[start]
-        return self._picked(trials, self.learners[start:stop], starts, self.about[start:stop])
+        excluded = None if self.excluded is None else self.excluded[start:stop]
+        about = self.about[start:stop]
+        return self._picked(trials, self.learners[start:stop], starts, about, excluded)
 
     def take(self, sequences: NDArray[np.integer]) -> Study:
         """These sequences, in this order; one may be there more than once."""
@@ -206,7 +211,31 @@ class Study:
         starts = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
         trials = np.arange(starts[-1]) + np.repeat(self.starts[sequences] - starts[:-1], lengths)
         about = self.about[sequences] if self.about.width else self.about
-        return self._picked(trials, tuple(self.learners[i] for i in sequences), starts, about)
+        learners = tuple(self.learners[i] for i in sequences)
+        known = self.excluded
+        excluded = None if known is None else tuple(known[i] for i in sequences)
+        return self._picked(trials, learners, starts, about, excluded)
+
+    @property
+    def included(self) -> NDArray[np.bool_]:
+        """The sequences that no condition of --exclude holds of."""
+        if self.excluded is None:
+            return np.ones(len(self), np.bool_)
+        return np.array([reason is None for reason in self.excluded], np.bool_)
+
+    def without_excluded(self) -> Study:
+        """The study of the others, as if nobody had been excluded."""
+        if self.excluded is None:
+            return self
+        included = self.included
+        if included.all():
+            return replace(self, excluded=None)
+        found = self.take(np.flatnonzero(included))
+        source = self.source
+        if source is not None:
+            rows = source.row[np.repeat(included, np.diff(self.starts))]
+            source = replace(source, rows=rows)
+        return replace(found, source=source, excluded=None)
 
     def _picked(
         self,
@@ -214,6 +243,7 @@ class Study:
         learners: tuple[str, ...],
         starts: NDArray[np.int64],
         about: pl.DataFrame,
+        excluded: tuple[str | None, ...] | None,
     ) -> Study:
         return replace(
             self,
@@ -230,6 +260,7 @@ class Study:
             forgone=None if self.forgone is None else self.forgone[trials],
             episode_end=None if self.episode_end is None else self.episode_end[trials],
             duration=None if self.duration is None else self.duration[trials],
+            excluded=excluded,
         )
 
     @property
@@ -239,14 +270,16 @@ class Study:
 
     @property
     def labels(self) -> pl.DataFrame:
-        """The columns that open every table: learner, conditions, kept columns.
+        """The columns that open every table: learner, conditions, kept columns, excluded.
 
-        A kept column with the name of a column of the results is called ``input_NAME``.
+        The last is there if --exclude was given: the conditions that hold, else nothing. A kept
+        column with the name of a column of the results is called ``input_NAME``.
         """
         about = self.about.rename({c: f"input_{c}" for c in self.about.columns if reserved(c)})
-        return pl.DataFrame({"learner": pl.Series(self.learners, dtype=pl.String)}).hstack(
-            about.get_columns()
-        )
+        columns = about.get_columns()
+        if self.excluded is not None:
+            columns = [*columns, pl.Series("excluded", self.excluded, dtype=pl.String)]
+        return pl.DataFrame({"learner": pl.Series(self.learners, dtype=pl.String)}).hstack(columns)
 
     def frame(self) -> pl.DataFrame:
         """The trials as a table that ``howlearn.read`` takes."""
@@ -311,6 +344,7 @@ def joined(studies: Sequence[tuple[str, Study]], name: str) -> Study:
         learned=np.concatenate([study.learned for study in parts]),
         reset=np.concatenate([study.reset for study in parts]),
         about=pl.DataFrame({name: labels}),
+        excluded=None,
         counts={},
         notes=(),
         roles={},
@@ -350,5 +384,6 @@ def together(studies: Sequence[Study]) -> Study:
         starts=np.concatenate(([0], np.cumsum(lengths))),
         about=pl.DataFrame(),
         source=None,
+        excluded=None,
         **joined,
     )

@@ -266,12 +266,30 @@ def learners(selection: Selection) -> pl.DataFrame:
 
 def shares(selection: Selection) -> pl.DataFrame:
     """How often each model was selected, the most frequent first."""
+    study = selection.fits.study
+    if study.excluded is None:
+        return _counted(selection, study.included)
+    everybody = np.ones(len(study), bool)
+    return among(_counted(selection, study.included), _counted(selection.everybody, everybody))
+
+
+def among(included: pl.DataFrame, everybody: pl.DataFrame) -> pl.DataFrame:
+    """A table without and with the learners that are excluded."""
+    parts = {"included": included, "all": everybody}
+    return pl.concat(
+        [frame.select(pl.lit(who).alias("among"), pl.all()) for who, frame in parts.items()],
+        how="vertical_relaxed",
+    )
+
+
+def _counted(selection: Selection, who: NDArray[np.bool_]) -> pl.DataFrame:
     frames = []
     for choice in selection.choices:
         names = [*selection.fits.of]
-        counts = np.bincount(choice.selected[~choice.outside], minlength=len(names))
-        if choice.outside.any():
-            names, counts = [*names, OTHER], np.append(counts, choice.outside.sum())
+        outside = choice.outside & who
+        counts = np.bincount(choice.selected[who & ~outside], minlength=len(names))
+        if outside.any():
+            names, counts = [*names, OTHER], np.append(counts, outside.sum())
         frame = pl.DataFrame(
             {
                 "criterion": repr(choice.criterion),

@@ -200,7 +200,8 @@ def test_bids_events_of_real_people(run: Run, shared_data: Path) -> None:
         given, found = rows_of(file, "\t"), rows_of(Path("results/bids", name), "\t")
         assert list(found[0]) == [*given[0], *new]
         assert [{c: row[c] for c in given[0]} for row in found] == given
-        alpha, q = alpha_of("results", file.stem), {"1": 0.0, "2": 0.0}
+        learner = file.stem.split("_")[0].removeprefix("sub-")
+        alpha, q = alpha_of("results", learner), {"1": 0.0, "2": 0.0}
         for row in found:
             assert float(row["value_1"]) == pytest.approx(q["1"], abs=1e-12)
             error = float(row["outcome"]) - q[row["condchosen"]]

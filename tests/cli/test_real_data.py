@@ -47,7 +47,9 @@ def test_bids_events_learners_from_file_names(run: Run, shared_data: Path) -> No
     files = sorted((shared_data / "bids_reversal").glob("*.tsv"))
     ran = run("select", *files, *words, "--add-model", "Coin")
     assert ran.status == 0
-    assert pl.read_csv("results/learners.csv")["learner"].to_list() == [f.stem for f in files]
+    assert pl.read_csv("results/learners.csv")["learner"].to_list() == [
+        int(f.stem.split("_")[0].removeprefix("sub-")) for f in files
+    ]
 
 
 def test_the_authors_files_are_refused_as_they_are_and_fitted_as_recorded(

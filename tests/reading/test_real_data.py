@@ -69,5 +69,5 @@ def test_rlwm() -> None:
 
 def test_bids_folder() -> None:
     study = read(DATA / "bids_reversal", context="none", action="condchosen")
-    assert study.learners[0] == "sub-3107_task-reversal_events"
+    assert study.learners == ("3107", "3108", "3110", "3116")  # the entity sub of the names
     assert study.actions == ("1", "2")

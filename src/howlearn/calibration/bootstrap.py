@@ -87,13 +87,17 @@ class Asked:
     def table(
         self, selection: Selection, first: int = 0, progress: Progress | None = None
     ) -> pl.DataFrame:
-        """One row per learner and criterion; the selection is of the learners from ``first`` on."""
+        """One row per learner and criterion; the selection is of the learners from ``first`` on.
+
+        Learners who are excluded have no doubles and no row.
+        """
         fits = selection.fits
         n, names = len(fits.study), [*fits.of]
         estimates = self._estimates(fits)
         again = np.zeros((len(selection.choices), n, len(names)), np.int64)
         chosen = np.stack([choice.selected for choice in selection.choices])
-        pairs = sorted({(int(m), i) for by in chosen for i, m in enumerate(by)})
+        wanted = np.flatnonzero(fits.study.included)
+        pairs = sorted({(int(by[i]), int(i)) for by in chosen for i in wanted})
         for done, (model, who) in self._batches(pairs):
             found = self._given(selection, estimates, model, first + who, first)
             for c, by in enumerate(found):
@@ -104,7 +108,8 @@ class Asked:
             if progress:
                 progress(int(n * done / len(pairs)), n)
         rows = [self._rows(selection, c, chosen[c], again[c]) for c in range(len(chosen))]
-        frame = pl.concat(rows).sort("_learner", maintain_order=True)
+        frame = pl.concat(rows).filter(pl.col("_learner").is_in(wanted.tolist()))
+        frame = frame.sort("_learner", maintain_order=True)
         labels = fits.study.labels[frame["_learner"]]
         return labels.hstack(frame.drop("_learner").get_columns())
 

@@ -36,6 +36,7 @@ class LikeDesign:
         seed: int = 0,
         threads: int | None = None,
     ) -> None:
+        study = study.without_excluded()
         self.truths = tuple(truths)
         self.task, self.seed = task, seed
         self.recorded = len(study)

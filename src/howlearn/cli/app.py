@@ -15,10 +15,13 @@ from howlearn.cli.calibrate import calibrate
 from howlearn.cli.compare import compare
 from howlearn.cli.demo import demo
 from howlearn.cli.discover import discover
+from howlearn.cli.freeze import freeze
+from howlearn.cli.inspect import inspect
 from howlearn.cli.models import models
 from howlearn.cli.path import path
 from howlearn.cli.plan import plan
 from howlearn.cli.recover import recover
+from howlearn.cli.report import report
 from howlearn.cli.reproduce import reproduce
 from howlearn.cli.select import select
 from howlearn.cli.simulate import simulate
@@ -37,13 +40,16 @@ def _paragraphs(text: str | None) -> str:
 
 COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Commands": (
+        inspect,
         select,
+        report,
         discover,
         compare,
         path,
         calibrate,
         recover,
         plan,
+        freeze,
         simulate,
         models,
         demo,

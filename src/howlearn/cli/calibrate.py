@@ -30,6 +30,7 @@ from howlearn.cli.options import (
 )
 from howlearn.cli.retype import MODELS as MODEL_OPTIONS
 from howlearn.cli.retype import given, refuse_beside_like, select_command
+from howlearn.cli.study import takes_study
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,6 +46,7 @@ class GoalName(StrEnum):
     average = "average"
 
 
+@takes_study
 def calibrate(
     task: TaskOption = None,
     like: Annotated[

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from howlearn.cli.following import following
 from howlearn.cli.options import OUTPUT, FormatName, Fresh
 
 if TYPE_CHECKING:
@@ -119,6 +120,7 @@ def compare(
     folder = out or results / "compare"
     write_comparison(folder, result, manifest, format.value, fresh)
     _show(result, folder)
+    following("report", results, "-o", "report.html", why="everything to look at, in one file")
 
 
 def _show(result: Comparison, out: Path) -> None:

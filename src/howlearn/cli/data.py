@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from functools import wraps
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from howlearn.cli.options import DATA, commas
+from howlearn.cli.study import Typed, with_study_file
+
+if TYPE_CHECKING:
+    from howlearn.reading.study_file import StudyFile
 
 Given = Mapping[str, Any]
 DATA_OPTIONS: Given = MappingProxyType({})  # stands where a command's data options stand
@@ -20,7 +23,8 @@ Files = Annotated[
     typer.Argument(
         metavar="FILES…",
         help="CSV, TSV or Parquet: one file with a column for the learner, or many files or a "
-        "folder with one learner each.",
+        "folder with one learner each. Without files: those of howlearn.toml in this folder, with "
+        "its options (howlearn inspect writes it).",
     ),
 ]
 
@@ -53,7 +57,12 @@ def reading_options(
     action: Annotated[str | None, _column("--action", help="What was chosen.")] = None,
     reward: Annotated[str | None, _column("--reward", help="What it earned, 0 to 1.")] = None,
     trial: Annotated[
-        str | None, _column("--trial", help="Its number; 'none' for the order of the rows.")
+        str | None,
+        _columns(
+            "--trial",
+            help="Its number; block,trial where numbers start anew; 'none' for the order of the "
+            "rows.",
+        ),
     ] = None,
     features: Annotated[
         str | None,
@@ -110,6 +119,16 @@ def reading_options(
             rich_help_panel=DATA,
         ),
     ] = None,
+    reward_scale: Annotated[
+        str | None,
+        typer.Option(
+            "--reward-scale",
+            metavar="LO,HI",
+            help="Rewards from LO to HI become 0 to 1, as --reward-scale 0,100 for points.",
+            rich_help_panel=DATA,
+        ),
+    ] = None,
+    rt: Annotated[str | None, _column("--rt", help="The reaction time.")] = None,
     min_trials: Annotated[
         int | None,
         typer.Option(
@@ -139,6 +158,14 @@ def reading_options(
             rich_help_panel=DATA,
         ),
     ] = None,
+    exclude: Annotated[
+        list[str] | None,
+        _expression(
+            "--exclude",
+            help="Learners to exclude, as 'accuracy < 0.55', 'missed > 0.2 or median(rt) < 0.2', "
+            "'share(rt < 0.1) > 0.05'; may be repeated. Shares are shown with and without them.",
+        ),
+    ] = None,
 ) -> dict[str, Any]:
     """The options as ``howlearn.inputs.load`` takes them."""
     return {
@@ -146,7 +173,7 @@ def reading_options(
         "context": commas(context),
         "action": action,
         "reward": reward,
-        "trial": trial,
+        "trial": () if trial is None else (trial,),
         "features": commas(features),
         "by": commas(by),
         "keep": commas(keep),
@@ -164,30 +191,35 @@ def reading_options(
         "episode": episode,
         "duration": duration,
         "bin": tuple(bin or ()),
+        "exclude": tuple(exclude or ()),
+        "reward_scale": commas(reward_scale) or None,
+        "rt": rt,
     }
 
 
 def takes_data(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the data options, in the place of its parameter ``data``.
+    """Give a command FILES and the data options, in the place of its parameter ``data``.
 
     The parser sees each of them as a parameter of the command; the command gets what
-    ``reading_options`` makes of them.
+    ``reading_options`` makes of them. What is not typed is taken from ``howlearn.toml``.
     """
     shared = inspect.signature(reading_options, eval_str=True).parameters
     parameters: list[inspect.Parameter] = []
     for parameter in inspect.signature(command, eval_str=True).parameters.values():
+        if parameter.name == "files":  # they may stand in howlearn.toml
+            parameter = parameter.replace(default=None)
         parameters += shared.values() if parameter.name == "data" else [parameter]
 
-    signature = inspect.Signature(parameters)
+    def run(study: StudyFile | None, typed: Typed, given: dict[str, Any]) -> None:
+        own = {name: given.pop(name) for name in shared}
+        data = reading_options(**own)
+        if study is not None:
+            data.update((n, v) for n, v in study.data.items() if n not in typed)
+            given["files"] = given["files"] or [Path(each) for each in study.files]
+        if "frozen" in given:  # the plan's values, where nothing was typed
+            from howlearn.cli.frozen import follow
 
-    @wraps(command)
-    def with_data(*values: Any, **named: Any) -> None:
-        bound = signature.bind(*values, **named)
-        bound.apply_defaults()
-        given = dict(bound.arguments)
-        command(data=reading_options(**{name: given.pop(name) for name in shared}), **given)
+            given["frozen"] = follow(given, data, study, typed)
+        command(data=data, **given)
 
-    del with_data.__wrapped__  # its parameters are others
-    with_data.__signature__ = signature  # type: ignore[attr-defined]
-    with_data.__annotations__ = {each.name: each.annotation for each in parameters}
-    return with_data
+    return with_study_file(command, parameters, run, takes_files=True)

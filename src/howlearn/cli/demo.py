@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +18,6 @@ def demo(
     fresh: Fresh = False,
 ) -> None:
     """Simulate learners of known models, select as if they were not known, and compare."""
-    from howlearn.cli.select import select
     from howlearn.cli.show import console, show_recovery
     from howlearn.simulation import simulate
     from howlearn.study import joined
@@ -39,8 +39,19 @@ def demo(
     trials = out / "trials.csv"
     out.mkdir(parents=True, exist_ok=True)
     write_study(study, trials, fresh)
-    command = f"howlearn select {trials} --task five-four --keep true_model --out {out / 'results'}"
-    console.print(f"[bold]2.[/] {command}", highlight=False, soft_wrap=True)
-    select([trials], task="five-four", keep="true_model", out=out / "results", fresh=fresh)
+    words = ["select", str(trials), "--task", "five-four", "--keep", "true_model"]
+    _run(2, [*words, "--out", str(out / "results")], ["--fresh"] if fresh else [])
     console.print("\n[bold]3.[/] Were the models found again?")
     show_recovery(out / "results" / "selection.csv")
+
+
+def _run(step: int, words: list[str], quiet: list[str]) -> None:
+    """Show a command as one would type it, and run it; ``quiet`` is not shown."""
+    from rich.markup import escape
+
+    from howlearn.cli.app import app
+    from howlearn.cli.show import console
+
+    command = escape(shlex.join(["howlearn", *words]))
+    console.print(f"[bold]{step}.[/] {command}", highlight=False, soft_wrap=True)
+    app([*words, *quiet], standalone_mode=False)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from howlearn.cli.data import DATA_OPTIONS, Files, Given, takes_data
+from howlearn.cli.following import selecting, show_following
 from howlearn.cli.options import (
     MODELS,
     OUTPUT,
@@ -118,6 +119,7 @@ def discover(
         )
     show.save_charts(lambda: charts.of_discovery(found, models), out)
     _print(found, study, criteria, out, not criterion)
+    show_following(selecting(files, options), "do the listed models explain as well?")
 
 
 def _print(

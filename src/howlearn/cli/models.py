@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from howlearn.cli.following import following, with_models
 from howlearn.cli.options import Form, FormName, MaxRate, Rule, RuleName, TaskOption
+from howlearn.cli.study import takes_study
 
 
+@takes_study
 def models(
     task: TaskOption = None,
     rule: Rule = RuleName.gradient,
@@ -46,7 +49,7 @@ def models(
             "\nA model of your own: my_module:MyModel (docs/models.md).",
             soft_wrap=True,
         )
-        console.print("Next: howlearn models --task five-four")
+        following("models", "--task", "five-four")
         return
     chosen = Task.load(task).with_rule(learning_named(rule.value, form.value, max_rate))
     listing = listing_of(f"Models of {chosen.name}", "model", "parameters", "rule", "cells")
@@ -66,6 +69,8 @@ def models(
         "models and your own: howlearn models.",
         soft_wrap=True,
     )
+    words = with_models({"task": task, "rule": rule.value, "form": form.value})
+    following("simulate", *words, "--model", chosen.models[-1].name, "--out", "trials.csv")
 
 
 def _learning(rule: Any) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from howlearn.cli.data import DATA_OPTIONS, Files, Given, takes_data
+from howlearn.cli.following import selecting, show_following
 from howlearn.cli.options import (
     MODELS,
     OUTPUT,
@@ -124,6 +125,7 @@ def path(
         found = path_into(out, work, manifest, format.value, fresh, progress)
     show.save_charts(lambda: charts.of_path(found), out)
     _print(found, out)
+    show_following(selecting(files, options), "a model for every learner, in tables")
 
 
 def _print(found: Along, out: Path) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from howlearn.cli.following import following, with_models
 from howlearn.cli.options import (
     DESIGN,
     AddModel,
@@ -29,12 +30,14 @@ from howlearn.cli.options import (
     Threads,
     chosen_criteria,
 )
+from howlearn.cli.study import takes_study
 
 if TYPE_CHECKING:
     from howlearn.calibration.plan import Plan
     from howlearn.report.style import Chart
 
 
+@takes_study
 def plan(
     task: TaskOption = None,
     trials: Annotated[
@@ -107,6 +110,7 @@ def plan(
         "model": model or [], "add_model": add_model or [], "one_rate": one_rate,
         "experts_from": experts_from,
     }  # fmt: skip
+    learning = {"rule": rule.value, "form": form.value, "max_rate": max_rate}
     models = chosen_models(
         chosen.models, asked, f"task {chosen.name}", chosen.n_features, (), chosen.mixtures
     )
@@ -132,6 +136,8 @@ def plan(
         )
     write_plan(out, result)
     _show(result, out)
+    words = with_models({"task": task, **asked, **learning})
+    following("freeze", *words, why="write the analysis down before the data are seen")
 
 
 def _show(result: Plan, out: Path) -> None:

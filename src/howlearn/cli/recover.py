@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from howlearn.cli.following import following, with_models
 from howlearn.cli.options import (
     DESIGN,
     AddModel,
@@ -28,11 +29,13 @@ from howlearn.cli.options import (
     Threads,
     chosen_criteria,
 )
+from howlearn.cli.study import takes_study
 
 if TYPE_CHECKING:
     from howlearn.calibration.recover import Recovery
 
 
+@takes_study
 def recover(
     task: TaskOption = None,
     truth: Annotated[
@@ -97,6 +100,7 @@ def recover(
         "model": model or [], "add_model": add_model or [], "one_rate": one_rate,
         "experts_from": experts_from,
     }  # fmt: skip
+    learning = {"rule": rule.value, "form": form.value, "max_rate": max_rate}
     whose = f"task {chosen.name}"
     models = chosen_models(chosen.models, asked, whose, chosen.n_features, (), chosen.mixtures)
     check_models(models)
@@ -118,6 +122,8 @@ def recover(
     write_recovery(out, result)
     show.save_charts(lambda: charts.of_recovery(result), out)
     _print(result, out)
+    words = with_models({"task": task, **asked, **learning})
+    following("plan", *words, why="how many trials and learners would do")
 
 
 def _print(result: Recovery, out: Path) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from howlearn.cli.following import following
 from howlearn.cli.options import Fresh, OutFolder, Seed, Threads
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ def reproduce(
     else:
         show.console.print(save.MISSING, markup=False)
     _show(result, out)
+    following("inspect", "FILES", why="your own data")
 
 
 def _show(result: Reproduction, out: Path) -> None:

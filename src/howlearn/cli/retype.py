@@ -10,7 +10,7 @@ from howlearn.errors import HowlearnError
 
 # What options are when nobody gives them; all others are then empty.
 PLAIN = {"rule": "gradient", "form": "gain", "max_rate": 1.0, "within": 2.0, "format": "csv"}
-REPEATED = ("model", "add_model", "recode", "settings", "bin")
+REPEATED = ("model", "add_model", "recode", "settings", "bin", "exclude")
 MODELS = ("task", "rule", "form", "max_rate", "model", "add_model", "one_rate", "experts_from")
 MOST = 3  # files that are named one by one
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from howlearn.cli.data import DATA_OPTIONS, Files, Given, takes_data
+from howlearn.cli.frozen import FrozenOption
 from howlearn.cli.options import (
     MODELS,
     OUTPUT,
@@ -52,6 +53,7 @@ def select(
             rich_help_panel=MODELS,
         ),
     ] = 2.0,
+    frozen: FrozenOption = None,
     data: Given = DATA_OPTIONS,
     out: OutFolder = Path("results"),
     format: Annotated[
@@ -137,6 +139,7 @@ def select(
     import numpy as np
 
     from howlearn.calibration.advice import confusions, doubts
+    from howlearn.cli import frozen as frozen_plan
     from howlearn.cli import show
     from howlearn.criteria import usual
     from howlearn.errors import HowlearnError
@@ -171,10 +174,10 @@ def select(
         "seed": seed,
     }
     with show.progress_bar("reading"):
-        inputs = load([str(file) for file in files], options)
+        inputs = load([str(file) for file in files], options, with_excluded=True)
     study, candidates = inputs.study, inputs.candidates
     if not criterion and calibration is None:
-        criteria = usual(len(set(study.learners)))
+        criteria = usual(len(set(study.without_excluded().learners)))
     options["criteria"] = [repr(c) for c in criteria]
     show.reading(study)
     show.same_models(candidates)
@@ -192,6 +195,9 @@ def select(
 
         extras.append(stability_of(study, inputs.task, stability, seed, workers))
     manifest = manifest_of(files, study, candidates, options)
+    otherwise = frozen_plan.compared(frozen, options, criteria, inputs, advice)
+    if frozen is not None and otherwise is not None:
+        manifest |= frozen_plan.recorded(frozen, otherwise)
     with show.progress_bar("fitting") as progress:
         summary = select_into(
             out,
@@ -219,6 +225,8 @@ def select(
         show.save_charts(lambda: charts.of_weights(out, candidates), out)
     show.summary(summary, criteria, candidates, study, out, within, not (criterion or calibration))
     show.corrected(out, candidates)
+    if frozen is not None and otherwise is not None:
+        frozen_plan.tell(frozen, otherwise, out, format.value)
     if stability is not None:
         show.stability(out, criteria)
     if weights:

@@ -77,8 +77,8 @@ def _many(count: int, what: str) -> str:
 def reading(study: Study) -> None:
     """What was found in the files."""
     for role, column in study.roles.items():
-        aside.print(f"[dim]{role} ← {column}[/]", soft_wrap=True)
-    counts = ", ".join(f"{phrase}: {count:,}" for phrase, count in study.counts.items())
+        aside.print(f"[dim]{role} ← {escape(column)}[/]", soft_wrap=True)
+    counts = escape(", ".join(f"{phrase}: {count:,}" for phrase, count in study.counts.items()))
     learners = len(set(study.learners))
     sequences = "" if learners == len(study) else f" in {len(study):,} sequences"
     aside.print(
@@ -146,6 +146,7 @@ def summary(
     whole = len(set(study.learners)) == len(study)
     unit = _many(result.n_learners, "learner" if whole else "learner × condition sequence")
     title = f"Models selected for {unit}"
+    title += f" ({result.n_excluded:,} more are excluded)" if result.n_excluded else ""
     listing = listing_of(title, "model", *(repr(c) for c in criteria))
     beyond = any(result.selected[repr(c)]["Other"] for c in criteria)
     for name in [*(model.name for model in candidates), *(["Other"] if beyond else [])]:
@@ -167,6 +168,8 @@ def summary(
         if any(counts):
             listing.add_row(f"[dim]{label}[/]", *(f"[dim]{count:,}[/]" for count in counts))
     console.print(listing)
+    if result.n_excluded is not None:
+        excluded(result, criteria, candidates, study)
     if len(criteria) > 1:
         console.print(f"All criteria select the same model for {result.agreeing:,} of {unit}.")
     if default_criteria:
@@ -188,6 +191,30 @@ def summary(
                 soft_wrap=True,
             )
     console.print(f"Tables and manifest: {out}/", soft_wrap=True)
+
+
+def excluded(
+    result: Summary, criteria: Sequence[Criterion], candidates: Sequence[Model], study: Study
+) -> None:
+    """Shares without and with the excluded learners, where they differ, and what that changes."""
+    from howlearn.exclusion import words
+
+    both = result.shares
+    if words.differ(both):
+        title = "Shares without / with the excluded"
+        listing = listing_of(title, "model", *(repr(c) for c in criteria))
+        rows = {(r["among"], r["criterion"], r["model"]): r["share"] for r in both.to_dicts()}
+        names = [*(model.name for model in candidates), "Other"]
+        for name in dict.fromkeys(names):
+            cells = []
+            for criterion in criteria:
+                pair = [rows.get((who, repr(criterion), name), 0.0) for who in ("included", "all")]
+                cells.append(" / ".join(f"{share:.0%}" for share in pair) if any(pair) else "·")
+            if name != "Other" or any(cell != "·" for cell in cells):
+                listing.add_row(escape(name), *cells)
+        console.print(listing)
+    told = words.sentence(len(study), result.n_excluded or 0, study.counts, both)
+    console.print(escape(told), soft_wrap=True)
 
 
 def why(criteria: Sequence[Criterion]) -> str:
@@ -304,6 +331,8 @@ def corrected(out: Path, candidates: Sequence[Model]) -> None:
     from howlearn.folder import read_table
 
     frame = read_table(out, "shares").filter(pl.col("corrected_for") == "confusion")
+    if "among" in frame.columns:
+        frame = frame.filter(pl.col("among") == "included")
     if frame.is_empty():
         return
     criteria = frame["criterion"].unique(maintain_order=True).to_list()
@@ -352,6 +381,8 @@ def weights(out: Path, candidates: Sequence[Model], study: Study) -> None:
     from howlearn.weighing import is_weighted, last_changes
 
     frame = read_table(out, "leaders")
+    if "excluded" in frame.columns:
+        frame, study = frame.filter(pl.col("excluded").is_null()), study.without_excluded()
     n_sequences, several = len(study), len(set(study.learners)) < len(study)
     for model in filter(is_weighted, candidates):
         last = last_changes(frame.filter(pl.col("model") == model.name))

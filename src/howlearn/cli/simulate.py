@@ -23,12 +23,14 @@ from howlearn.cli.options import (
 )
 from howlearn.cli.retype import MODELS as MODEL_OPTIONS
 from howlearn.cli.retype import given, refuse_beside_like, select_command
+from howlearn.cli.study import takes_study
 
 if TYPE_CHECKING:
     from howlearn.study import Study
     from howlearn.task import Task
 
 
+@takes_study
 def simulate(
     out: Annotated[Path, typer.Option("--out", "-o", help="The file: .csv, .tsv or .parquet.")],
     task: TaskOption = None,

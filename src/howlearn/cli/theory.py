@@ -79,6 +79,7 @@ def theory(
     import math
     from json import dumps
 
+    from howlearn.cli.following import following
     from howlearn.cli.parse import parse_sizes
     from howlearn.cli.show import console, listing_of
     from howlearn.errors import HowlearnError
@@ -105,3 +106,4 @@ def theory(
         words = "; ".join(text for text in (quantity.meaning, quantity.assumptions) if text)
         listing.add_row(quantity.key, value, quantity.source, quantity.form, words)
     console.print(listing)
+    following("verify", why="do these bounds hold on simulated learners?")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from howlearn.cli.following import following
 from howlearn.cli.options import DESIGN, Fresh, Order, OutFolder, Seed, TaskOption, Threads
 
 if TYPE_CHECKING:
@@ -105,6 +106,7 @@ def verify(
         write_whole(out / f"{name}.csv", getattr(result, name).write_csv)
     show.save_charts(lambda: charts.of_verification(result), out)
     _print(result, out)
+    following("reproduce", why="the paper's numerical study")
 
 
 def _print(result: Verification, out: Path) -> None:

@@ -179,6 +179,9 @@ def compare(
         )
     outcome = outcome_of(results, criterion)
     who = groups_of(outcome.labels, column, design, groups)
+    if outcome.n_excluded:
+        note = f"{outcome.n_excluded:,} learners are excluded (--exclude), and left out here"
+        who = replace(who, notes=(note, *who.notes))
     evidence = outcome.evidence[who.kept]
     pairs = [who.only(pair) for pair in combinations(range(len(who.names)), 2)]
     several = [who, *pairs] if len(pairs) > 1 else [who]

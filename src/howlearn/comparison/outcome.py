@@ -25,6 +25,7 @@ class Outcome:
     evidence: Floats  # in nats; of the selected model only, where the criterion gives none
     graded: bool  # whether it is log-evidence, and not only what was selected
     estimates: pl.DataFrame
+    n_excluded: int = 0  # learners who are left out
 
 
 def outcome_of(results: Selection | Path | str, criterion: str | None = None) -> Outcome:
@@ -39,6 +40,8 @@ def outcome_of(results: Selection | Path | str, criterion: str | None = None) ->
     lacking = {"learner", "model", "criterion", "log_likelihood", "selected"} - {*scores.columns}
     if lacking:
         raise HowlearnError(f"scores of {results} have no column {', '.join(sorted(lacking))}")
+    scores, n_excluded = _included(scores)
+    estimates, _ = _included(estimates)
     chosen = _criterion(scores["criterion"].unique(maintain_order=True).to_list(), criterion)
     mine = scores.filter(pl.col("criterion") == chosen)
     models = _models(mine, estimates)
@@ -52,7 +55,15 @@ def outcome_of(results: Selection | Path | str, criterion: str | None = None) ->
     else:
         selected = _placed(mine["selected"].cast(pl.Float64), order)
         evidence = certain(selected.argmax(axis=1), len(models))
-    return Outcome(chosen, models, labels, evidence, graded, estimates)
+    return Outcome(chosen, models, labels, evidence, graded, estimates, n_excluded)
+
+
+def _included(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+    """The rows of learners who are not excluded, and how many learners have others."""
+    if "excluded" not in table.columns:
+        return table, 0
+    excluded = table.filter(pl.col("excluded").is_not_null())["learner"].n_unique()
+    return table.filter(pl.col("excluded").is_null()).drop("excluded"), excluded
 
 
 def is_graded(scores: pl.DataFrame, criterion: str) -> bool:

@@ -52,6 +52,7 @@ def discover(
     >>> found.models["model"][0]  # the most probable one
     'ByFeature1'
     """
+    study = study.without_excluded()
     criteria = check(study, rule, criteria, models, count, by)
     work = _Work(study, rule, criteria, models, count)
     blocks = work.blocks()

@@ -41,6 +41,7 @@ def discover_into(
     progress: Progress | None = None,
 ) -> Discovery:
     """Discover for every learner and leave tables in a folder; finished chunks are not repeated."""
+    study = study.without_excluded()
     check(study, rule, criteria, models, count, by)
     run = RunFolder(folder, manifest, fresh, OUTPUTS)
     # A part should not take long, so that little is lost when a run is stopped.

@@ -8,8 +8,9 @@ small one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 import numpy as np
 
@@ -262,7 +263,7 @@ def fitted_normal(x: Floats, weight: Floats, mean: float, spread: float) -> tupl
         return float(share @ normal(x, *point))
 
     best = max([(mean, spread), moments], key=value)
-    reached = value(best)
+    reached, clipped = value(best), False
     for _ in range(NEWTON):  # in m/t² and −1/2t², where the problem is concave
         m, t = best
         p = np.exp(normal(x, m, t))
@@ -273,6 +274,7 @@ def fitted_normal(x: Floats, weight: Floats, mean: float, spread: float) -> tupl
             precision = max(1.0 / t**2 - 2.0 * size * step[1], LARGEST**-2)
             mu = middle + ((m - middle) / t**2 + size * step[0]) / precision
             tried = float(np.clip(mu, x[0], x[-1])), _spread(precision**-0.5)
+            clipped = tried != (mu, precision**-0.5) or precision == LARGEST**-2
             if value(tried) > reached:
                 break
         gain = value(tried) - reached
@@ -280,29 +282,40 @@ def fitted_normal(x: Floats, weight: Floats, mean: float, spread: float) -> tupl
             best, reached = tried, value(tried)
         if gain < 1e-12:
             break
-    if best[0] in (x[0], x[-1]) or best[1] >= LARGEST:  # a clipped step is not the best one there
-        best = max([best, _at_bound(x, share, best)], key=value)
+    if clipped:  # the best one may lie at a bound
+        best = max([best, _at_bound(x, share)], key=value)
     return best
 
 
-def _at_bound(x: Floats, share: Floats, start: tuple[float, float]) -> tuple[float, float]:
-    """The best normal whose mean may lie at the end of the nodes, by a search within bounds."""
-    from scipy.optimize import minimize
+def _at_bound(x: Floats, share: Floats) -> tuple[float, float]:
+    """The best normal whose mean lies at an end of the nodes, or whose spread is at a bound.
 
-    def loss(point: Floats) -> tuple[float, Floats]:
-        m, t = point[0], np.exp(point[1])
-        log_p = normal(x, m, t)
-        surplus, z = share - np.exp(log_p), (x - m) / t
-        slope = np.array([np.sum(surplus * z) / t, np.sum(surplus * z**2)])
-        return -float(share @ log_p), -slope
+    In m/t² and −1/2t² the bounds are straight lines and the problem is concave, so along each of
+    them the best one is where a moment of the normal is that of the weights.
+    """
 
-    bounds = [(x[0], x[-1]), (np.log(SMALLEST), np.log(LARGEST))]
+    def moment(m: float, t: float, powers: Floats) -> float:
+        return float(np.exp(normal(x, m, t)) @ powers - share @ powers)
+
+    ends = np.log([SMALLEST, LARGEST]).tolist()
+    first, last = float(x[0]), float(x[-1])
     found = [
-        minimize(loss, np.array([start[0], np.log(t)]), jac=True, bounds=bounds, method="L-BFGS-B")
-        for t in (start[1], 0.3)
+        (_crossing(lambda m, t=t: moment(m, t, x), first, last), t) for t in (SMALLEST, LARGEST)
     ]
-    best = min(found, key=lambda result: result.fun).x
-    return float(best[0]), _spread(float(np.exp(best[1])))
+    for end in (first, last):
+        square = (x - end) ** 2
+        log_t = _crossing(lambda at, e=end, q=square: moment(e, float(np.exp(at)), q), *ends)
+        found.append((end, _spread(float(np.exp(log_t)))))
+    return max(found, key=lambda point: float(share @ normal(x, *point)))
+
+
+def _crossing(rising: Callable[[float], float], low: float, high: float) -> float:
+    """Where a function that rises is 0; an end if it is nowhere."""
+    from scipy.optimize import brentq
+
+    if rising(low) >= 0.0:
+        return low
+    return high if rising(high) <= 0.0 else cast(float, brentq(rising, low, high, xtol=1e-10))
 
 
 def _spread(value: float) -> float:

@@ -61,7 +61,8 @@ def fit(
     >>> hl.fit(study, task.models, [0.5, 1.0]).log_likelihood(1.0).shape
     (2, 6)
     """
-    models = with_others(study, models, lambda experts: fit(study, experts, [ALL], threads))
+    others = study.without_excluded()
+    models = with_others(others, models, lambda experts: fit(others, experts, [ALL], threads))
     check_models(models)
     whole = None
     if any(isinstance(t, Stop) and t.by == "path" for t in truncations):

@@ -13,6 +13,7 @@ from howlearn.reading.building import build_study
 from howlearn.reading.options import ReadOptions, options_named
 from howlearn.reading.plan import make_plan
 from howlearn.reading.problems import Ledger, Problems
+from howlearn.reading.study_file import read_study_file
 from howlearn.reading.tables import open_tables
 from howlearn.study import Study
 
@@ -25,6 +26,7 @@ __all__ = ["ReadOptions", "read"]
 def read(source: Any, task: Task | str | PathLike[str] | None = None, **options: Any) -> Study:
     """Read trials from a file, several files, a folder or a data frame.
 
+    A ``howlearn.toml``, as ``howlearn inspect`` writes it, stands for the files and options in it.
     ``task`` is a Task, the name of a shipped one, or the path of a task's file. The other options
     (messages call them as the command line does: ``reset_by`` is ``--reset-by``); columns that
     are not named are guessed:
@@ -33,7 +35,8 @@ def read(source: Any, task: Task | str | PathLike[str] | None = None, **options:
     - ``context``: the column, or the columns, of the context; "none": always the same situation
     - ``action``: the column with the choice
     - ``reward``: the column with what the choice earned
-    - ``trial``: the column with the trial's number; "none": the order of the rows
+    - ``trial``: the column with the trial's number, or several (["block", "trial"]); "none": the
+      order of the rows
     - ``features``: columns that describe the context
     - ``by``: columns with conditions; each learner × condition is a sequence of its own
     - ``keep``: columns about the learner that go into every table
@@ -51,7 +54,15 @@ def read(source: Any, task: Task | str | PathLike[str] | None = None, **options:
       per action in the order of the actions
     - ``episode``: the column with the episode; trials in a row with the same value are one
     - ``duration``: the column with the time spent on the trial
+    - ``exclude``: conditions on a learner, such as "accuracy < 0.55" or "median(rt) < 0.2"; those
+      for whom one holds are fitted, but no share and no population is of them (``docs/data.md``)
+    - ``reward_scale``: the ends of the rewards, such as (0, 100); they become 0 to 1
+    - ``rt``: the column with reaction times
     - ``bin``: bins for the numbers of a context or feature, such as "size:4" or "size:0.2,0.5"
+
+    An expression may stand where a column is expected: ``action="house_old == chose_old"`` (with
+    the values yes and no; as a reward 1 and 0), ``reward="gain + loss"``. A row in which one of its
+    columns is missing has no value.
 
     >>> import polars as pl
     >>> columns = {"Subject": [1, 1], "Item": [3, 4], "Choice": ["A", "B"], "Reward": [0, 1]}
@@ -61,13 +72,17 @@ def read(source: Any, task: Task | str | PathLike[str] | None = None, **options:
     >>> study.roles["learner"]
     'Subject (guessed)'
     """
+    if isinstance(source, str | PathLike) and Path(source).suffix.lower() == ".toml":
+        described = read_study_file(Path(source))
+        source, options = described.files, {**described.data, **options}
+        task = described.models.get("task") if task is None else task
     chosen = options_named(options)
     if isinstance(task, str | PathLike):
         from howlearn.task import Task
 
         task = Task.load(Path(task))
     problems = Problems(Ledger())
-    tables, unreadable, notes = open_tables(source)
+    tables, unreadable, notes = open_tables(source, chosen)
     problems.extend(unreadable)
     if not tables:
         raise problems.error()

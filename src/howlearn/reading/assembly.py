@@ -111,16 +111,25 @@ def _order(
     in_order = bool(np.all(rank[1:] >= rank[:-1]))
     if not len(trial):
         return (None if in_order else np.argsort(rank, kind="stable")), none
-    if in_order and np.all((rank[1:] > rank[:-1]) | (trial[1:] > trial[:-1])):
+    numbers = [trial] if trial.ndim == 1 else [*trial.T]  # block, then trial within it
+    if in_order and np.all((rank[1:] > rank[:-1]) | _later(numbers)):
         return None, none
-    order, doubled = _sorted((rank, trial))
+    order, doubled = _sorted((rank, *numbers))
     within: list[NDArray[np.integer]] = [rank]
     for part in parts if len(doubled) else ():  # numbers start anew in each segment, or episode
         within.append(_first_seen(within[-1], part))
-        order, doubled = _sorted((*within, trial))
+        order, doubled = _sorted((*within, *numbers))
         if not len(doubled):
             break
     return (None if np.all(order[1:] > order[:-1]) else order), doubled
+
+
+def _later(numbers: Sequence[NDArray[Any]]) -> NDArray[np.bool_]:
+    """Whether each trial, from the second on, has a larger number than the one before it."""
+    later = np.zeros(len(numbers[0]) - 1, dtype=np.bool_)
+    for number in reversed(numbers):
+        later = (number[1:] > number[:-1]) | ((number[1:] == number[:-1]) & later)
+    return later
 
 
 def _sorted(keys: Sequence[NDArray[Any]]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -143,19 +152,21 @@ def _refuse_doubled(
     rows: NDArray[np.integer] | None,
     keys: list[Key],
     problems: Problems,
-    column: str | None,
+    columns: Sequence[str],
 ) -> None:
     """One problem per sequence, at the first row that repeats a trial number."""
     doubled = np.sort(doubled[rank[doubled] >= 0])
     sequences, first, times = np.unique(rank[doubled], return_index=True, return_counts=True)
     remedy = (
-        "--reset-by COL, --by COL, --learner COL, or --trial none to keep the order of the rows"
+        "--reset-by COL, --by COL, --learner COL, --trial BLOCK,TRIAL if numbers start anew in "
+        "each block, or --trial none to keep the order of the rows"
     )
     for sequence, position, count in zip(sequences, doubled[first], times, strict=True):
         row = int(position if rows is None else rows[position])
-        found = f"trial {trial[position]:.15g} of {sequence_name(keys[sequence])} a second time"
+        number = ", ".join(f"{each:.15g}" for each in np.atleast_1d(trial[position]))
+        found = f"trial {number} of {sequence_name(keys[sequence])} a second time"
         allowed = "each trial number once per learner"
-        problems.at(row, column, found, allowed, remedy, int(count) - 1)
+        problems.at(row, ", ".join(columns) or None, found, allowed, remedy, int(count) - 1)
 
 
 def _resets(starts: NDArray[np.int64], segment: NDArray[np.int32]) -> NDArray[np.bool_]:

@@ -21,9 +21,11 @@ def read_tables(tables: Sequence[Table], plan: Plan, problems: Problems) -> Tria
     reader = TrialReader(plan, problems, learner_names(tables))
     for batch in _batches(tables, plan, problems):
         reader.read(batch)
-        if len(problems) > ENOUGH_PROBLEMS:
+        if len(problems) > ENOUGH_PROBLEMS and not reader.advice.only_words:
             break
     reader.advice.fill_in(problems)
+    for role, rows in reader.advice.words_taken.items():
+        reader.counts[f"recoded {role} words"] += rows
     return reader
 
 
@@ -61,9 +63,14 @@ def _frames(
             continue
         filled = False
         try:
-            for frame in table.frames(columns):
+            there = [name for name in columns if name in table.columns]
+            absences = [
+                pl.lit(None, pl.String).alias(name) for name in columns if name not in there
+            ]
+            for frame in table.frames(there):
                 filled = filled or _has_rows(frame)
-                for part in _plain(frame, table, problems).iter_slices(BATCH_ROWS):
+                whole = _plain(frame, table, problems).with_columns(absences).select(columns)
+                for part in whole.iter_slices(BATCH_ROWS):
                     yield number, part
         except DataError as error:
             problems.extend(error.problems)

@@ -11,6 +11,7 @@ from howlearn.errors import Problem
 from howlearn.reading.answers import answers_of
 from howlearn.reading.assembly import Ordered, recode_in_place, sequence_name
 from howlearn.reading.books import Book
+from howlearn.reading.excluding import exclude
 from howlearn.reading.forgone import by_action, check_chosen, misfit
 from howlearn.reading.labels import natural_key, typed
 from howlearn.reading.plan import Plan
@@ -18,6 +19,7 @@ from howlearn.reading.problems import Problems, listed
 from howlearn.reading.trials import NEITHER, TrialReader
 from howlearn.study import Source, Study, count_true, right_and_wrong
 
+TOLD = ("recoded", "learners excluded", "sequences excluded")  # even if there are none
 SHORTEST = 2  # scored trials without which nothing can be said about a learner
 
 
@@ -34,6 +36,9 @@ def build_study(ordered: Ordered, reader: TrialReader, problems: Problems) -> St
         _refuse_whole(problems, plan.roles.action, f"one action only ({listed(actions)})")
         problems.raise_all()
     told = _settle_forgone(ordered, plan, actions, problems)
+    answers = answers_of(plan.task)
+    excluded, unknown = exclude(ordered, reader, answers, problems)
+    ordered.arrays.pop("rewarded", None)
     ledger = problems.ledger
     return Study(
         learners=tuple(str(key[0]) for key in ordered.keys),
@@ -44,14 +49,15 @@ def build_study(ordered: Ordered, reader: TrialReader, problems: Problems) -> St
         reward_range=plan.reward_range,
         features=_features(reader, contexts),
         about=_about(ordered, reader),
-        counts={name: n for name, n in reader.counts.items() if n or name.startswith("recoded")},
-        notes=(*_notes(reader), *_silent(ordered, plan)),
+        counts={name: n for name, n in reader.counts.items() if n or name.startswith(TOLD)},
+        notes=(*_notes(reader), *_silent(ordered, plan), *unknown),
         roles={**plan.roles.found, **told},
         source=Source(
             tuple(ledger.names), ledger.file_rows(), ordered.rows, tuple(ledger.first_rows)
         ),
         right_wrong=right_and_wrong(ordered.arrays["reward"], ordered.arrays["learned"]),
-        answers=answers_of(plan.task),
+        answers=answers,
+        excluded=excluded,
     )
 
 
@@ -69,7 +75,6 @@ def _settle_forgone(
     if len(columns) > 1:
         check_chosen(arrays["forgone"], columns, arrays, ordered.rows, problems)
         problems.raise_all()
-        del arrays["rewarded"]
     arrays["forgone"] = by_action(arrays["forgone"], arrays["action"], len(actions))
     if len(columns) == 1:
         return {"forgone": f"{columns[0]} (of the other action)"}
@@ -167,7 +172,7 @@ def _about(ordered: Ordered, reader: TrialReader) -> pl.DataFrame:
 
 def _notes(reader: TrialReader) -> tuple[str, ...]:
     """What the user should know about the data that were accepted."""
-    notes = [*reader.plan.notes, *reader.unmatched.notes()]
+    notes = [*reader.plan.notes, *reader.unmatched.notes(), *reader.advice.notes()]
     silent = reader.counts["choices without feedback"]
     if silent:
         notes.append(

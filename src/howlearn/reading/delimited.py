@@ -1,139 +1,277 @@
-"""Text files with one row per line: comma, tab, semicolon or | between the columns."""
+"""Text files with one row per line, whatever separates the columns."""
 
 from __future__ import annotations
 
 import csv
+import io
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
 import polars as pl
 
 from howlearn.errors import DataError, Problem
+from howlearn.reading.cells import (
+    has_commas,
+    is_jspsych,
+    is_psychopy,
+    with_points,
+    without_quotes,
+)
+from howlearn.reading.encodings import WINDOWS, Encoding, decoded, encoding_of
+from howlearn.reading.layout import layout_of, split
+from howlearn.reading.nested import flat, object_in
+from howlearn.reading.table import Described, distinct_names
 
-SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "|"}
-CHUNK = 2**20
-SIGNATURES = (b"PAR1", b"PK\x03\x04", b"\x89PNG", b"\x1f\x8b", b"%PDF", b"\xd0\xcf\x11\xe0")
-UTF16 = (b"\xff\xfe", b"\xfe\xff")
+HEAD_LINES = 300  # that the layout is found out from
+HEAD_BYTES = 2**20
+EMPTY_ALLOWED = "a row with the names of the columns, then one row per trial"
 
 
-class Delimited:
+class Delimited(Described):
     """A CSV or TSV file; every column is read as text, so that messages show what it says."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, content: bytes | None = None) -> None:
         self.path = path
         self.name, self.stem = str(path), path.stem
-        self._refuse_other_than_text()
-        header, blank_lines = self._header()
-        self.first_row = blank_lines + 2  # polars skips blank lines before the header
-        self.separator = max(SEPARATORS, key=header.count)
-        names = next(csv.reader([header], delimiter=self.separator), [])
-        self.columns = tuple(name.strip() for name in names)
-        twice = [name for name, times in Counter(self.columns).items() if name and times > 1]
-        if twice:
-            raise DataError([self._twice(name, blank_lines + 1) for name in twice])
+        encoding = encoding_of(path if content is None else content)
+        if encoding is None:
+            raise DataError([self._not_text()])
+        self._content = self._plain(content, encoding)
+        layout = layout_of(self._head())
+        if layout is None:
+            raise DataError([self._problem(None, None, "an empty file", EMPTY_ALLOWED)])
+        self.layout = layout
+        self.first_row = layout.header + 2
+        names = ("", *layout.names) if layout.unnamed else layout.names
+        self._twice = [name for name, times in Counter(names).items() if name and times > 1]
+        if any(_number(name) for name in self._twice):
+            raise DataError([self._named_twice(name) for name in self._twice])
+        kept = iter(distinct_names([name for name in names if name]))
+        self.columns = tuple(next(kept) if name else "" for name in names)
+        self._psychopy = is_psychopy(self.columns)
+        self._objects = self._expanded()
+        self.columns += tuple(self._objects)
+        self.format = self._format(encoding)
+        self.notes = tuple(self._notes(encoding))
+
+    @property
+    def separator(self) -> str:
+        """What stands between the columns."""
+        return self.layout.separator
 
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """All rows at once; a row with too few or too many values is refused."""
-        last = len(self.columns) - 1
-        wanted = sorted({*(self.columns.index(name) for name in columns), last})
+        twice = [name for name in self._twice if name in columns]
+        if twice:
+            raise DataError([self._named_twice(name) for name in twice])
+        sources = [self._objects[name][0] if name in self._objects else name for name in columns]
+        frame = self._read([self.columns.index(name) for name in sources])
+        found = []
+        for name, source in zip(columns, sources, strict=True):
+            values = frame[str(self.columns.index(source))].alias(name)
+            if name in self._objects:
+                values = _members(values, self._objects[name][1])
+            else:
+                values = self._cleaned(values)
+            found.append(values)
+        yield pl.DataFrame(found)
+
+    def everything(self) -> pl.DataFrame:
+        """All columns as the file has them, called by their numbers."""
+        return self._read(range(self._width))
+
+    @cached_property
+    def _width(self) -> int:
+        return len(self.columns) - len(self._objects)
+
+    def _read(self, wanted: Iterable[int]) -> pl.DataFrame:
+        """The columns at these places, called by their numbers."""
+        if self.layout.rewritten:
+            return self._rewritten.select(str(i) for i in sorted(set(wanted)))
+        last = len(self.layout.names) - 1
+        places = sorted({*wanted, last})
         try:
             frame = pl.read_csv(
-                self.path,
+                self.path if self._content is None else self._content,
                 separator=self.separator,
-                columns=wanted,
+                columns=places,
                 infer_schema=False,
                 glob=False,
+                skip_lines=self.layout.header,
             )
-            frame.columns = [str(i) for i in wanted]
+            frame.columns = [str(i) for i in places]
         except (pl.exceptions.PolarsError, ValueError) as error:
-            raise DataError(self._diagnosis() or [self._unknown(error)]) from None
+            return self._checked([self._unknown(error)]).select(str(i) for i in places)
         if frame[str(last)].null_count():  # polars fills short rows without a word
-            ragged = self._ragged()
-            if ragged:
-                raise DataError(ragged)
-        yield frame.select(pl.col(str(self.columns.index(n))).alias(n) for n in columns)
+            self._refuse_ragged()
+        return frame
 
-    def _refuse_other_than_text(self) -> None:
-        with self.path.open("rb") as file:
-            chunk = file.read(CHUNK)
-            if chunk.startswith(UTF16):  # told apart below
-                return
-            binary = chunk.startswith(SIGNATURES)
-            parquet = chunk.startswith(b"PAR1")
-            while chunk and not binary:
-                binary = b"\0" in chunk
-                chunk = file.read(CHUNK)
-        if binary:
-            remedy = "name it .parquet" if parquet else "save the file as CSV UTF-8"
-            found, allowed = "a file that is not text", "rows of UTF-8 text"
-            raise DataError([self._problem(None, None, found, allowed, remedy)])
+    @cached_property
+    def _rewritten(self) -> pl.DataFrame:
+        return self._checked([])
 
-    def _twice(self, name: str, row: int) -> Problem:
+    def _checked(self, otherwise: list[Problem]) -> pl.DataFrame:
+        """The rows read one by one: slower, but nothing is taken for what it is not."""
+        width = len(self.layout.names) + self.layout.unnamed
+        rows: list[list[str | None]] = []
+        problems: list[Problem] = []
+        for row, values in self._records():
+            if len(values) > width and not any(value.strip() for value in values[width:]):
+                values = values[:width]  # separators at the end of the line
+            if len(values) == width:
+                rows.append([value or None for value in values])
+            elif any(value.strip() for value in values):
+                problems.append(self._wrong_number(row, len(values)))
+            else:
+                rows.append([None] * width)
+        if problems or (otherwise and not rows):
+            raise DataError(problems or otherwise)
+        schema = {str(i): pl.String for i in range(width)}
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+    def _refuse_ragged(self) -> None:
+        width = len(self.layout.names)
+        problems = [
+            self._wrong_number(row, len(values))
+            for row, values in self._records()
+            if len(values) not in (0, width) and any(value.strip() for value in values)
+        ]
+        if problems:
+            raise DataError(problems)
+
+    def _records(self) -> Iterator[tuple[int, list[str]]]:
+        """The rows of the data, with their numbers as a spreadsheet counts."""
+        before = self.layout.header
+        with self._text() as lines:
+            try:
+                records = split(islice(lines, before, None), self.separator)
+                next(records, None)
+                yield from enumerate(records, start=self.first_row)
+            except (csv.Error, UnicodeDecodeError) as error:
+                raise DataError([self._unknown(error)]) from None
+
+    def _text(self) -> io.TextIOBase:
+        if self._content is None:
+            return self.path.open(encoding="utf-8-sig", newline="")
+        return io.TextIOWrapper(io.BytesIO(self._content), encoding="utf-8-sig", newline="")
+
+    def _head(self) -> list[str]:
+        with self._text() as text:
+            lines = text.read(HEAD_BYTES).split("\n")
+            if text.read(1) and len(lines) > 1:
+                lines.pop()  # it is cut
+        return [line.removesuffix("\r") for line in lines[:HEAD_LINES]]
+
+    def _plain(self, content: bytes | None, encoding: Encoding) -> bytes | None:
+        """The text as polars reads it; None where the file can be read as it is."""
+        if encoding.plain:
+            return content
+        raw = self.path.read_bytes() if content is None else content
+        try:
+            text = decoded(raw, encoding)
+        except UnicodeError:
+            raise DataError([self._not_text()]) from None
+        if "\0" in text:
+            raise DataError([self._not_text()])
+        return text.encode("utf-8")
+
+    def _cleaned(self, values: pl.Series) -> pl.Series:
+        if self.separator != ",":
+            values = with_points(values)
+        return without_quotes(values) if self._psychopy else values
+
+    def _expanded(self) -> dict[str, tuple[str, str]]:
+        """Columns for what the objects in cells hold: their name → the column, and the key."""
+        rows = self.layout.records
+        shift = 0 if not self.layout.unnamed else 1
+        width = len(self.layout.names) + shift
+        holding = [
+            i
+            for i in range(width)
+            if any(len(row) > i and object_in(row[i].strip()) for row in rows)
+        ]
+        if is_jspsych(self.columns):  # questions often come last
+            frame = self._read(range(width))
+            holding = [
+                i
+                for i in range(width)
+                if frame[str(i)].str.strip_chars().str.starts_with("{").any()
+            ]
+        found: dict[str, tuple[str, str]] = {}
+        for i in holding:
+            name = self.columns[i]
+            for text in self._read([i])[str(i)].drop_nulls().unique(maintain_order=True):
+                for key in flat(object_in(text.strip()) or {}):
+                    member = f"{name}.{key}"
+                    if member not in self.columns:
+                        found.setdefault(member, (name, key))
+        return found
+
+    def _format(self, encoding: Encoding) -> str:
+        layout = self.layout
+        kind = {"\t": "TSV", " ": "Text"}.get(self.separator, "CSV")
+        if self._psychopy:
+            kind = f"PsychoPy {kind}"
+        elif is_jspsych(self.columns):
+            kind = f"jsPsych {kind}"
+        elif "subjID" in self.columns and self.separator != ",":
+            kind = f"hBayesDM {kind.lower() if kind == 'Text' else kind}"
+        words = [kind, f"separated by {layout.words}"]
+        columns = zip(
+            *(row for row in layout.records if len(row) == len(layout.names)), strict=True
+        )
+        if self.separator != "," and any(has_commas(pl.Series(list(c))) for c in columns):
+            words.append("decimal comma")
+        return ", ".join([*words, *([encoding.words] if encoding.words else [])])
+
+    def _notes(self, encoding: Encoding) -> Iterator[str]:
+        if encoding.name == WINDOWS:
+            yield "its letters are not UTF-8; they were read as Windows-1252 (Latin-1)"
+        if self._twice:
+            yield (
+                f"two columns have the same name ({', '.join(self._twice)}); the second is called "
+                f"“{self._twice[0]} (2)” here"
+            )
+
+    def _named_twice(self, name: str) -> Problem:
         remedy = "is the row with the names of the columns missing?" if _number(name) else ""
         found = "the same name for two columns"
-        return self._problem(row, name, found, "different names", remedy)
+        return self._problem(self.layout.header + 1, name, found, "different names", remedy)
 
-    def _header(self) -> tuple[str, int]:
-        with self.path.open("rb") as lines:
-            for blank, line in enumerate(lines):
-                if line.strip(b"\r\n"):
-                    return self._header_text(line, blank + 1), blank
-        allowed = "a row with the names of the columns, then one row per trial"
-        raise DataError([self._problem(None, None, "an empty file", allowed)])
-
-    def _header_text(self, line: bytes, row: int) -> str:
-        try:
-            header = line.decode("utf-8-sig").rstrip("\r\n")
-        except UnicodeDecodeError:
-            raise DataError([self._not_utf8(row)]) from None
-        if "\r" in header:
-            found = "line ends of another kind"
-            remedy = "save the file as CSV UTF-8"
-            raise DataError([self._problem(row, None, found, "lines of UTF-8 text", remedy)])
-        return header
-
-    def _diagnosis(self) -> list[Problem]:
-        """Why polars could not read the file, slowly but with row numbers."""
-        with self.path.open("rb") as lines:
-            for row, line in enumerate(lines, start=1):
-                try:
-                    line.decode("utf-8")
-                except UnicodeDecodeError:
-                    return [self._not_utf8(row)]
-        return self._ragged()
-
-    def _ragged(self) -> list[Problem]:
-        width = len(self.columns)
-        problems = []
-        with self.path.open(encoding="utf-8-sig", newline="") as lines:
-            try:
-                for row, values in enumerate(csv.reader(lines, delimiter=self.separator), start=1):
-                    if len(values) not in (0, width) and any(value.strip() for value in values):
-                        found = f"{len(values)} value{'s' * (len(values) != 1)}"
-                        allowed = f"{width} in every row, separated by {self._separators()}"
-                        problems.append(self._problem(row, None, found, allowed))
-            except (csv.Error, UnicodeDecodeError) as error:
-                return [self._unknown(error)]
-        return problems
-
-    def _separators(self) -> str:
-        return SEPARATORS[self.separator]
-
-    def _not_utf8(self, row: int) -> Problem:
+    def _not_text(self) -> Problem:
         remedy = "save the file as CSV UTF-8"
-        return self._problem(row, None, "characters that are not UTF-8", "UTF-8 text", remedy)
+        return self._problem(None, None, "a file that is not text", "rows of text", remedy)
+
+    def _wrong_number(self, row: int, number: int) -> Problem:
+        width = len(self.layout.names) + self.layout.unnamed
+        found = f"{number} value{'s' * (number != 1)}"
+        allowed = f"{width} in every row, separated by {self.layout.words}"
+        return self._problem(row, None, found, allowed)
 
     def _unknown(self, error: Exception) -> Problem:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         found = f"a file that cannot be read as a table ({reason})"
-        allowed = f"rows of text, separated by {self._separators()}"
+        allowed = f"rows of text, separated by {self.layout.words}"
         return self._problem(None, None, found, allowed)
 
     def _problem(
         self, row: int | None, column: str | None, found: str, allowed: str, remedy: str = ""
     ) -> Problem:
         return Problem(self.name, row, column, found, allowed, remedy)
+
+
+def _members(values: pl.Series, key: str) -> pl.Series:
+    """What the objects in a column's cells hold under a key, as text."""
+    from howlearn.reading.values import text_of
+
+    different = values.drop_nulls().unique()
+    members = {
+        text: text_of(flat(object_in(text.strip()) or {}).get(key)) for text in different.to_list()
+    }
+    return values.replace_strict(members, return_dtype=pl.String, default=None)
 
 
 def _number(name: str) -> bool:

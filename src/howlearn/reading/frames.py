@@ -11,16 +11,18 @@ import polars as pl
 from narwhals.exceptions import NarwhalsError
 
 from howlearn.errors import HowlearnError
+from howlearn.reading.table import Described
 
 FRAME_NAME = "data frame"  # where a file has its path
 MISSING_OBJECTS = ("None", "nan", "NaT", "<NA>")  # how pandas writes a missing value
 
 
-class Frame:
+class Frame(Described):
     """A data frame in memory; pandas columns are taken as numpy arrays, without pyarrow."""
 
     name = stem = FRAME_NAME
     first_row = 2  # as if it were a spreadsheet with a header
+    format = "data frame"
 
     def __init__(self, source: Any) -> None:
         try:
@@ -40,7 +42,7 @@ class Frame:
         """The whole frame at once: it is in memory already."""
         native = self._frame.to_native()
         if isinstance(native, pl.DataFrame):
-            yield native.select(columns)
+            yield pl.DataFrame([native.get_column(name) for name in columns])
             return
         taken = [self._frame[:, self.columns.index(name)].to_numpy() for name in columns]
         yield pl.DataFrame(

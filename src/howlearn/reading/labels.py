@@ -93,7 +93,7 @@ class Column:
 
     def per_row(self) -> pl.Series:
         """The label of each row."""
-        return self.labels.gather(self.codes)
+        return self.labels.gather(self.codes).alias(self.name)
 
 
 def code_column(
@@ -116,12 +116,13 @@ def code_column(
 
 def distinct(values: pl.Series) -> tuple[pl.Series, NDArray[np.int32], NDArray[np.int64]]:
     """The different values in order of first appearance, each row's code, the first rows."""
+    values = values.alias("values")  # polars would read a name such as ^a$ as a pattern
     first = values.arg_unique()
     uniques = values.gather(first)
     codes = values.replace_strict(
         uniques, pl.Series(np.arange(len(uniques), dtype=np.int32)), return_dtype=pl.Int32
     )
-    return uniques, codes.to_numpy(), first.to_numpy().astype(np.int64)
+    return uniques, codes.to_numpy().astype(np.int32), first.to_numpy().astype(np.int64)
 
 
 @dataclass(frozen=True)

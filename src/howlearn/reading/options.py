@@ -24,7 +24,7 @@ class ReadOptions:
     context: tuple[str, ...] = ()  # ("none",): every trial is the same situation
     action: str | None = None
     reward: str | None = None
-    trial: str | None = None  # "none": the order of the rows
+    trial: tuple[str, ...] = ()  # ("none",): the order of the rows; ("block", "trial")
     features: tuple[str, ...] = ()
     by: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
@@ -42,6 +42,9 @@ class ReadOptions:
     episode: str | None = None
     duration: str | None = None
     bin: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    reward_scale: tuple[float, float] | None = None  # becomes 0 to 1
+    rt: str | None = None  # the column with reaction times
 
     def __post_init__(self) -> None:
         if isinstance(self.recode, Mapping):  # {"reward": {-1: 0}}, as one would write in Python
@@ -57,8 +60,14 @@ class ReadOptions:
             value = getattr(self, option.name)
             if option.default == ():  # one name may be given without a list around it
                 object.__setattr__(self, option.name, _several(value))
-        if self.reward_range is not None:
-            object.__setattr__(self, "reward_range", _range(self.reward_range))
+        for name in ("reward_range", "reward_scale"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _range(getattr(self, name), name))
+        if self.reward_range is not None and self.reward_scale is not None:
+            raise HowlearnError(
+                "--reward-range takes rewards as recorded and --reward-scale changes them to 0…1: "
+                "give one of the two"
+            )
         if self.min_trials is not None and self.min_trials < 0:
             raise HowlearnError(f"--min-trials {self.min_trials}: a number from 0 on is needed")
         if "learner" in self.by + self.keep:
@@ -89,9 +98,9 @@ def _listed(given: object) -> str:
     return ",".join(_several(given))
 
 
-def _range(given: object) -> tuple[float, float]:
+def _range(given: object, name: str) -> tuple[float, float]:
     ends = given.split(",") if isinstance(given, str) else _several(given)
-    typed = f"--reward-range {','.join(ends)}"
+    typed = f"--{name.replace('_', '-')} {','.join(ends)}"
     try:
         low, high = (float(end) for end in ends)
     except ValueError:

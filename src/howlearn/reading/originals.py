@@ -7,7 +7,9 @@ import polars as pl
 from howlearn.errors import DataError, HowlearnError
 from howlearn.reading.delimited import Delimited
 from howlearn.reading.frames import FRAME_NAME
-from howlearn.reading.tables import Table, open_tables
+from howlearn.reading.table import Extended, Table
+from howlearn.reading.tables import open_tables
+from howlearn.reading.wide import Long
 from howlearn.study import Study
 
 
@@ -19,8 +21,12 @@ def originals(study: Study) -> list[pl.DataFrame]:
     tables, problems, _ = open_tables(list(source.files))
     if problems:
         raise DataError(problems)
-    frames = [_rows(table) for table in tables]
-    for name, rows, frame in zip(source.files, source.file_rows, frames, strict=True):
+    frames = []
+    for name, rows, table in zip(source.files, source.file_rows, tables, strict=True):
+        frame = _rows(table)
+        if frame.height != rows and isinstance(table, Long):  # an option said that it is not wide
+            frame = _rows(table.table)
+        frames.append(frame)
         if frame.height != rows:
             raise HowlearnError(
                 f"{name} has changed since it was read: it had {rows:,} rows and has "
@@ -64,14 +70,14 @@ def unused(name: str, taken: set[str], before: str) -> str:
 
 
 def _rows(table: Table) -> pl.DataFrame:
+    if isinstance(table, Extended):  # what the names of files and folders add is not in the rows
+        table = table.table
     if isinstance(table, Delimited):
-        frame = pl.read_csv(
-            table.path, separator=table.separator, infer_schema=False, glob=False
-        )  # as text, like the first time
+        frame = table.everything()
         named = {name for name in table.columns if name}
         frame.columns = [  # a column without a name, as R writes one for the rows
             name or unused(f"column_{i}", named, "input_")
-            for i, name in enumerate(table.columns, start=1)
+            for i, name in enumerate(table.columns[: frame.width], start=1)
         ]
         return frame
     frame = pl.concat(table.frames(table.columns))

@@ -4,31 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from urllib.parse import unquote
 
 import polars as pl
 
 from howlearn.errors import DataError, Problem
 from howlearn.reading.rows import BATCH_ROWS
+from howlearn.reading.table import Described, Extended, Table
+
+_NOTHING = "__HIVE_DEFAULT_PARTITION__"
 
 
-class Parquet:
+class Parquet(Described):
     """A Parquet file; only the columns that are needed are read."""
 
     first_row = 2  # as if it were a spreadsheet with a header
+    format = "Parquet"
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.name, self.stem = str(path), path.stem
         path.open("rb").close()  # a missing file is told apart from a broken one
         try:
-            self.columns = tuple(pl.read_parquet_schema(path))
+            self._schema = pl.read_parquet_schema(path)
         except pl.exceptions.PolarsError as error:
             raise self._broken(error) from None
+        self.columns = tuple(self._schema)
 
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Slices of the file, so that a large study never is in memory twice."""
         try:
-            rows = pl.scan_parquet(self.path, glob=False)
+            rows = pl.scan_parquet(self.path, glob=False, hive_partitioning=False)
             total = rows.select(pl.len()).collect().item()
             for start in range(0, total, BATCH_ROWS):
                 yield rows.select(columns).slice(start, BATCH_ROWS).collect()
@@ -39,3 +45,32 @@ class Parquet:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         found = f"a file that is not Parquet or is damaged ({reason})"
         return DataError([Problem(self.name, None, None, found, "a Parquet file")])
+
+
+def open_parquet(path: Path) -> Table:
+    """A Parquet file with the columns that the folders above it are named for."""
+    table = Parquet(path)
+    parts = partition_of(path)
+    return Extended(table, parts, {}) if parts else table
+
+
+def partition_of(path: Path) -> dict[str, str | None]:
+    """The columns in the names of the folders above a file.
+
+    >>> partition_of(Path("data/learner=3/block=a%20b/part-0.parquet"))
+    {'learner': '3', 'block': 'a b'}
+    """
+    found: dict[str, str | None] = {}
+    for folder in path.parents:
+        name, equals, value = folder.name.partition("=")
+        if not (name and equals):
+            break
+        found[unquote(name)] = None if value == _NOTHING else unquote(value)
+    return dict(reversed(found.items()))
+
+
+def partitioned(folder: Path) -> list[Path]:
+    """The Parquet files of a folder that is divided into learner=1, learner=2 …"""
+    inner = [path for path in folder.iterdir() if path.is_dir() and "=" in path.name]
+    files = [path for part in inner for end in ("parquet", "pq") for path in part.rglob(f"*.{end}")]
+    return [path for path in files if not path.name.startswith((".", "_"))]

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from howlearn import exclusion
 from howlearn.errors import HowlearnError, Problem
-from howlearn.expression import Expression, parse
+from howlearn.expression import Derived, Expression, derive, is_expression, parse
 from howlearn.reading.frames import FRAME_NAME
 from howlearn.reading.labels import MISSING_TOKENS
 from howlearn.reading.options import ReadOptions, parse_missing, parse_recode
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from howlearn.reading.bins import Bins
     from howlearn.reading.tables import Table
     from howlearn.task import Task
+
+
+MAY_BE_ABSENT = ("--where EXPR", "--test-when EXPR", "--forced-when EXPR", "--keep COL[,COL]")
 
 
 @dataclass(frozen=True)
@@ -59,10 +63,22 @@ class Plan:
     sought: tuple[Sought, ...] = ()
     notes: tuple[str, ...] = ()
     bins: Mapping[str, Bins] = field(default_factory=dict)  # column → its bins
+    exclude: tuple[exclusion.Condition, ...] = ()  # on learners
+    anywhere: frozenset[str] = frozenset()  # the columns of all tables
+    derived: Mapping[str, Derived] = field(default_factory=dict)  # in the place of columns
 
     @property
     def columns(self) -> dict[str, str]:
         """The columns to read, with the option that names each."""
+        return {
+            column: option
+            for name, option in self.named.items()
+            for column in (self.derived[name].columns if name in self.derived else (name,))
+        }
+
+    @property
+    def named(self) -> dict[str, str]:
+        """The columns, and what stands in the place of one, with the option that names each."""
         options = self.options
         roles = {c: f"--{role} COL" for role in ROLES for c in self.roles.columns_of(role)}
         roles.update(dict.fromkeys(self.roles.forgone, "--forgone COL[,COL]"))
@@ -79,7 +95,8 @@ class Plan:
             for name, expression in self.expressions.items()
             for column in expression.columns
         }
-        return {**expressions, **others, **roles}
+        about = {c: "--exclude EXPR" for each in self.exclude for c in each.columns}
+        return {**about, **expressions, **others, **roles}
 
     def gone(self, column: str) -> frozenset[str]:
         """The labels that are missing in a column."""
@@ -98,18 +115,21 @@ class Plan:
     @property
     def reward_range(self) -> tuple[float, float]:
         """The rewards that are allowed."""
+        if self.options.reward_scale is not None:
+            return 0.0, 1.0
         return self.options.reward_range or (self.task.reward_range if self.task else (0.0, 1.0))
 
 
 def make_plan(
     options: ReadOptions, tables: Sequence[Table], task: Task | None, notes: Sequence[str]
 ) -> tuple[Plan | None, list[Problem]]:
-    """Settle roles, recodings and conditions from the columns of the first table."""
-    columns = tables[0].columns
+    """Settle roles from the columns of the first table, recodings and conditions from all."""
     one_context = task is not None and len(task.contexts) == 1
-    roles, problems = find_roles(options, columns, one_context, tables[0].name)
+    roles, problems = find_roles(options, tables[0].columns, one_context, tables[0].name)
+    columns = tuple(dict.fromkeys(name for table in tables for name in table.columns))
     if roles is None:
         return None, problems
+    _check_rt(options, columns)
     sought: list[Sought] = []
     recode, names, recode_context = _recodings(options, roles, columns, sought)
     everywhere, missing_in = _missing(options, roles, columns, sought)
@@ -127,9 +147,27 @@ def make_plan(
         _condition(options.forced_when, "--forced-when", columns),
         tuple(dict.fromkeys(sought)),
         (*notes, *_one_learner(options, roles, tables)),
+        exclude=tuple(exclusion.parse(text, columns) for text in dict.fromkeys(options.exclude)),
+        anywhere=frozenset(columns),
     )
+    plan = replace(plan, derived=_derived(plan, columns))
     unused = [name for name in columns if name not in plan.columns]
     return replace(plan, notes=(*plan.notes, *unnamed_forgone(options, unused))), []
+
+
+def _check_rt(options: ReadOptions, columns: Sequence[str]) -> None:
+    if options.rt is not None and options.rt not in columns:
+        known = listed([column for column in columns if column])
+        raise HowlearnError(f"--rt {options.rt}: there is no such column; the columns: {known}")
+
+
+def _derived(plan: Plan, columns: Sequence[str]) -> dict[str, Derived]:
+    """What is computed in the place of a column; a name that is a column's always wins."""
+    return {
+        name: derive(name, option.split()[0], columns)
+        for name, option in plan.named.items()
+        if name not in columns and is_expression(name)
+    }
 
 
 def _one_learner(options: ReadOptions, roles: Roles, tables: Sequence[Table]) -> list[str]:
@@ -146,8 +184,16 @@ def _one_learner(options: ReadOptions, roles: Roles, tables: Sequence[Table]) ->
 
 
 def missing_columns(plan: Plan, table: Table) -> list[Problem]:
-    """The columns that a table ought to have and has not."""
-    absent = {c: option for c, option in plan.columns.items() if c not in table.columns}
+    """The columns that a table ought to have and has not.
+
+    One that a condition or --keep names may be absent where another table has it: some software
+    writes a column only for learners who came to that part.
+    """
+    absent = {
+        c: option
+        for c, option in plan.columns.items()
+        if c not in table.columns and not (option in MAY_BE_ABSENT and c in plan.anywhere)
+    }
     if absent and one_wide_column(table.columns):
         return [unseparated(table.columns, table.name)]
     found = f"no such column among {listed([name for name in table.columns if name])}"

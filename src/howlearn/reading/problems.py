@@ -84,6 +84,10 @@ class Problems:
             if problem.remedy == old:
                 self._found[key] = replace(problem, remedy=new)
 
+    def withdraw(self, remedy: str) -> None:
+        """Take back the problems with this remedy: all rows together show that there is none."""
+        self._found = {key: one for key, one in self._found.items() if one.remedy != remedy}
+
     def at(
         self, row: int, column: str | None, found: str, allowed: str, remedy: str, more: int = 0
     ) -> None:

@@ -76,7 +76,7 @@ class Roles:
     context: tuple[str, ...]  # empty: one context
     action: str
     reward: str
-    trial: str | None  # None: the order of the rows
+    trial: tuple[str, ...]  # empty: the order of the rows; block, then trial within it
     scored: str | None
     learned: str | None
     found: dict[str, str]
@@ -156,15 +156,15 @@ def find_roles(
     options: ReadOptions, columns: Sequence[str], one_context: bool, file: str
 ) -> tuple[Roles | None, list[Problem]]:
     """The roles of a study from its first file's columns, or what could not be found."""
-    taken = (options.learner, *options.context, options.action, options.reward, options.trial)
+    taken = (options.learner, *options.context, options.action, options.reward, *options.trial)
     used = (*options.features, *options.by, *options.keep, options.scored, options.learned)
-    told = (*options.forgone, options.episode, options.duration)
+    told = (*options.forgone, options.episode, options.duration, options.rt)
     finder = _Finder(columns, (*taken, *used, *told))
     learner = finder.find("learner", options.learner, FILE_STEM, "the file's name")
     context = _context(options, finder, one_context)
     action = finder.find("action", options.action)
     reward = finder.find("reward", options.reward)
-    trial = finder.find("trial", options.trial, NONE, "the order of the rows")
+    trial = _trial(options.trial, finder)
     scored = finder.find("scored", options.scored)
     learned = finder.find("learned", options.learned)
     if context is None or action is None or reward is None:
@@ -191,6 +191,21 @@ def find_roles(
         options.duration,
     )
     return roles, []
+
+
+def _trial(given: Sequence[str], finder: _Finder) -> tuple[str, ...]:
+    """The columns that order the trials; ``block,trial`` stands for two unless it is a column."""
+    names = tuple(
+        part.strip()
+        for name in given
+        for part in ([name] if name in finder.columns else name.split(","))
+        if part.strip()
+    )
+    if len(names) > 1:
+        finder.found["trial"] = ", then ".join(names)
+        return names
+    column = finder.find("trial", names[0] if names else None, NONE, "the order of the rows")
+    return () if column is None else (column,)
 
 
 def _context(options: ReadOptions, finder: _Finder, one_context: bool) -> tuple[str, ...] | None:

@@ -3,67 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from os.path import realpath
 from pathlib import Path
-from typing import Any, Protocol
-
-import polars as pl
+from typing import Any
 
 from howlearn.errors import DataError, HowlearnError, Problem
+from howlearn.reading.bids_names import as_bids
 from howlearn.reading.delimited import Delimited
+from howlearn.reading.folders import files_of
 from howlearn.reading.frames import Frame
-from howlearn.reading.labels import natural_key
-from howlearn.reading.parquet import Parquet
-from howlearn.reading.problems import listed
+from howlearn.reading.options import ReadOptions
+from howlearn.reading.parquet import open_parquet
+from howlearn.reading.sniffing import SUFFIXES, WORDS, kind_of, refused, suffix_of
+from howlearn.reading.table import Table, split_name
+from howlearn.reading.wide import long
 
-DELIMITED = (".csv", ".tsv", ".txt")
-PARQUET = (".parquet", ".pq")
-OTHER_FORMATS = [
-    ".xlsx",
-    ".xls",
-    ".ods",
-    ".sav",
-    ".dta",
-    ".sas7bdat",
-    ".rds",
-    ".rdata",
-    ".rda",
-    ".mat",
-    ".json",
-    ".jsonl",
-    ".xml",
-    ".pkl",
-    ".npy",
-    ".npz",
-    ".feather",
-    ".arrow",
-    ".h5",
-    ".hdf5",
-    ".zip",
-    ".gz",
-    ".pdf",
-    ".html",
-    ".docx",
-]
+__all__ = ["Table", "learner_names", "open_tables"]
 
 
-class Table(Protocol):
-    """One file or data frame: its columns are known at once, its rows come in frames."""
+def open_tables(
+    source: Any, options: ReadOptions | None = None
+) -> tuple[list[Table], list[Problem], list[str]]:
+    """The tables of a source that can be opened, what is wrong with the others, and notes.
 
-    name: str  # as messages show it
-    stem: str
-    columns: tuple[str, ...]
-    first_row: int  # of the data, as a spreadsheet counts
-
-    def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-        """The rows of the named columns; raises DataError where they cannot be read."""
-        ...
-
-
-def open_tables(source: Any) -> tuple[list[Table], list[Problem], list[str]]:
-    """The tables of a source that can be opened, what is wrong with the others, and notes."""
+    The options decide only whether a table may be a wide one: none of whose columns they name.
+    """
     if isinstance(source, str | PathLike):
         paths = [Path(source)]
     elif isinstance(source, Iterable) and not (
@@ -71,21 +37,25 @@ def open_tables(source: Any) -> tuple[list[Table], list[Problem], list[str]]:
     ):
         paths = _paths(list(source))
     else:
-        return [Frame(source)], [], []
+        table = long(Frame(source), options)
+        return [table], [], _told([table])
     tables: list[Table] = []
     problems: list[Problem] = []
     notes: list[str] = []
     seen: set[str] = set()
     for path in [file for given in paths for file in _expanded(given, problems, notes)]:
         try:
-            tables.append(_open(path, seen))
+            tables += _open(path, seen)
         except DataError as error:
             problems += error.problems
-    return tables, problems, notes
+    tables, found = as_bids([long(table, options) for table in tables])
+    return tables, problems, [*notes, *_told(tables), *found]
 
 
 def learner_names(tables: Sequence[Table]) -> list[str]:
-    """Each file's stem; where stems collide, the folder stands before them."""
+    """Each file's learner or stem; where stems collide, the folder stands before them."""
+    if all(table.learner is not None for table in tables):
+        return [table.learner or "" for table in tables]
     times = Counter(table.stem for table in tables)
     names = [
         table.stem if times[table.stem] == 1 else f"{Path(table.name).parent.name}/{table.stem}"
@@ -95,6 +65,20 @@ def learner_names(tables: Sequence[Table]) -> list[str]:
     return [
         name if again[name] == 1 else table.name for name, table in zip(names, tables, strict=True)
     ]
+
+
+def _told(tables: Sequence[Table]) -> list[str]:
+    """The notes of all tables, each once, with the first file that it is about."""
+    about: dict[str, list[str]] = {}
+    for table in tables:
+        for note in table.notes:
+            about.setdefault(note, []).append(table.name)
+    return [f"{_and_more(names)}: {note}" for note, names in about.items()]
+
+
+def _and_more(names: Sequence[str]) -> str:
+    more = len(names) - 1
+    return f"{names[0]} and {more} more file{'s' * (more > 1)}" if more else names[0]
 
 
 def _paths(items: list[Any]) -> list[Path]:
@@ -109,62 +93,66 @@ def _paths(items: list[Any]) -> list[Path]:
 
 
 def _expanded(path: Path, problems: list[Problem], notes: list[str]) -> list[Path]:
-    """A folder stands for the data files directly inside."""
+    """A folder stands for the data files in it."""
     try:
         if not path.is_dir():
             return [path]
-        inside = sorted(path.iterdir(), key=lambda inner: natural_key(inner.name))
-        files = [inner for inner in inside if _is_data(inner)]
+        files, found = files_of(path)
+    except DataError as error:
+        problems += error.problems
+        return []
     except (OSError, ValueError) as error:
         problems.append(_unreadable(path, error))
         return []
-    folders = dict.fromkeys(folder for inner in inside for folder in _unread(inner))
-    unread = [str(folder.relative_to(path)) for folder in folders]
-    if not files:
-        allowed = "at least one .csv, .tsv, .txt or .parquet file directly inside"
-        found = "a folder without data files"
-        remedy = f"name the folders inside it that have some: {listed(unread)}" if unread else ""
-        problems.append(Problem(str(path), None, None, found, allowed, remedy))
-    elif unread:
-        notes.append(
-            f"{path} has folders inside it with data files that were not read: {listed(unread)}; "
-            "name them too if they belong to the study"
-        )
+    notes += found
     return files
 
 
-def _is_data(path: Path) -> bool:
-    named = path.name.lower().startswith((".", "readme", "license"))
-    return path.suffix.lower() in DELIMITED + PARQUET and not named and not path.is_dir()
-
-
-def _unread(path: Path) -> list[Path]:
-    """The folders with data files in a folder: itself, and those directly inside."""
+def _open(given: Path, seen: set[str]) -> Sequence[Table]:
+    """The tables of a file, or the one that FILE#NAME means."""
+    path, inside = split_name(given)
     try:
-        if path.name.startswith(".") or not path.is_dir():
-            return []
-        inside = [inner for depth in ("*", "*/*") for inner in path.glob(depth)]
-        return sorted({inner.parent for inner in inside if _is_data(inner)})
-    except OSError:  # a folder that may not be read
-        return []
-
-
-def _open(path: Path, seen: set[str]) -> Table:
-    suffix = path.suffix.lower()
-    if suffix in OTHER_FORMATS and path.exists():
-        remedy = "save it as CSV UTF-8, or read it into a data frame"
-        raise DataError(
-            [Problem(str(path), None, None, f"a {suffix} file", "CSV, TSV or Parquet", remedy)]
-        )
-    try:
-        place = realpath(path)
+        place = f"{realpath(path)}#{inside}" if inside else realpath(path)
         if place in seen:
             found = "the same file twice"
-            raise DataError([Problem(str(path), None, None, found, "each file once")])
+            raise DataError([Problem(str(given), None, None, found, "each file once")])
         seen.add(place)
-        return Parquet(path) if suffix in PARQUET else Delimited(path)
+        kind, content = kind_of(path)
+        if inside is not None and kind not in ("excel", "matlab", "r"):
+            raise refused(
+                given, f"a file without sheets or variables: {path.name}", "name it alone"
+            )
+        match kind:
+            case "parquet":
+                return [open_parquet(path)]
+            case "excel":
+                from howlearn.reading.excel import open_excel
+
+                return open_excel(path, inside)
+            case "json":
+                from howlearn.reading.json_file import open_json
+
+                return open_json(path, content)
+            case "matlab":
+                from howlearn.reading.matlab import open_matlab
+
+                return open_matlab(path, inside)
+            case "r":
+                from howlearn.reading.r_file import open_r
+
+                return open_r(path, inside)
+        return [_text(path, content)]
     except (OSError, ValueError) as error:
         raise DataError([_unreadable(path, error)]) from None
+
+
+def _text(path: Path, content: bytes | None) -> Delimited:
+    """A text; one that is called otherwise must look like a table."""
+    named = SUFFIXES.get(suffix_of(path), "text")
+    table = Delimited(path, content)
+    if named != "text" and len(table.columns) < 2:
+        raise refused(path, f"a file that is not {WORDS[named]} or is damaged")
+    return table
 
 
 def _unreadable(path: Path, error: Exception) -> Problem:

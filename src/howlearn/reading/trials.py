@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from howlearn.exclusion import Seen
 from howlearn.expression import FALSE_WORDS, TRUE_WORDS
 from howlearn.reading.bins import binned
 from howlearn.reading.books import Books
@@ -18,7 +19,7 @@ from howlearn.reading.numbers import numbers_of
 from howlearn.reading.pile import Pile
 from howlearn.reading.plan import Plan
 from howlearn.reading.problems import Problems
-from howlearn.reading.rewards import OUTSIDE, RewardAdvice, no_number
+from howlearn.reading.rewards import OUTSIDE, RewardAdvice, no_number, scaled, worth_of
 from howlearn.reading.rows import Batch, Rows, holds
 from howlearn.reading.unmatched import Unmatched
 
@@ -39,6 +40,7 @@ class TrialReader:
         self.rewards_seen = 0
         self.advice = RewardAdvice()
         self.unmatched = Unmatched(plan)
+        self.seen = Seen(plan.exclude) if plan.exclude else None  # of every sequence
 
     def read(self, batch: Batch) -> None:
         """Add the trials of a batch; whatever is wrong with it goes to the problems."""
@@ -53,6 +55,11 @@ class TrialReader:
         sequences = self.books.code_sequences(keys, rows)
         missed = columns[self.plan.roles.action].missing() & considered
         self.counts["missed trials"] += int(missed.sum())
+        if self.seen is not None:
+            names = self.seen.columns
+            labels = pl.DataFrame([columns[name].per_row() for name in names])
+            owner = np.where(considered, sequences[keys.codes], -1)
+            self.seen.see(labels, owner, missed)
         if missed.any():
             kept = np.flatnonzero(considered & ~missed)
             rows = Rows(batch.start, batch.frame.height, columns, kept)
@@ -67,14 +74,28 @@ class TrialReader:
             if recode:
                 self.counts[f"recoded {self.plan.recode_names[name]}"] += recoded
         self.counts["rows read"] += batch.frame.height
+        columns.update({name: self._derived(name, columns) for name in self.plan.derived})
         self.unmatched.see(columns)
         return columns
+
+    def _derived(self, name: str, columns: Mapping[str, Column]) -> Column:
+        """What is computed in the place of a column; true is 1 in a reward, and yes elsewhere."""
+        derived, roles = self.plan.derived[name], self.plan.roles
+        number = name in (roles.reward, *roles.forgone)
+        labels = pl.DataFrame([columns[column].per_row() for column in derived.columns])
+        values = derived.values(labels, ("0", "1") if number else ("no", "yes"))
+        recode = self.plan.recode.get(name, {})
+        column, recoded = code_column(values.alias(name), recode, self.plan.gone(name))
+        if recode:
+            self.counts[f"recoded {self.plan.recode_names[name]}"] += recoded
+        return column
 
     def _considered(self, columns: Mapping[str, Column], height: int) -> NDArray[np.bool_]:
         """The rows that are neither blank nor left out by --where."""
         considered = np.ones(height, dtype=np.bool_)
-        if all(column.labels.null_count() for column in columns.values()):
-            blank = np.logical_and.reduce([column.missing() for column in columns.values()])
+        read = [column for name, column in columns.items() if name not in self.plan.derived]
+        if all(column.labels.null_count() for column in read):
+            blank = np.logical_and.reduce([column.missing() for column in read])
             self.counts["blank rows"] += int(blank.sum())
             considered &= ~blank
         if self.plan.where is not None:
@@ -112,13 +133,19 @@ class TrialReader:
             "segment": self.books.code_segments(rows),
             "episode": self.books.code_episodes(rows),
             "forgone": self._forgone(rows),
-            "rewarded": rewarded if len(self.plan.roles.forgone) > 1 else None,
+            "rewarded": rewarded if self._tells_rewarded else None,
             "duration": self._durations(rows),
         }
         self.books.learn_features(shown, context)
         self.books.learn_kept(rows, owners)
         given = {name: values for name, values in columns.items() if values is not None}
         self.pile.add(rows.numbers(), given)
+
+    @property
+    def _tells_rewarded(self) -> bool:
+        """Whether it matters later which trials had a reward."""
+        asked = any("accuracy" in condition.words for condition in self.plan.exclude)
+        return len(self.plan.roles.forgone) > 1 or asked
 
     def _refuse_missing(self, rows: Rows, columns: Sequence[Column]) -> None:
         for column in columns:
@@ -139,12 +166,24 @@ class TrialReader:
 
     def _earned(self, rows: Rows, column: Column, role: str) -> NDArray[np.float64]:
         """The reward of each code, NaN where it has none; others than the study's are refused."""
-        low, high = self.plan.reward_range
+        scale = self.plan.options.reward_scale
+        low, high = scale or self.plan.reward_range
         values, words = numbers_of(rows, column, self.problems, "a number", no_number(role))
         outside = (values < low) | (values > high)
-        rows.refuse(self.problems, column, outside, f"a number from {low:g} to {high:g}", OUTSIDE)
+        remedy = OUTSIDE if scale is None else "--reward-scale LO,HI with the ends of all rewards"
+        rows.refuse(self.problems, column, outside, f"a number from {low:g} to {high:g}", remedy)
         present = rows.present(column.codes, len(values))
-        self.advice.see(role, column, present & words, values[present & ~np.isnan(values)])
+        numbers = present & ~np.isnan(values)
+        self.advice.see(role, column, present & words, values[numbers])
+        if scale is not None:
+            changed = np.count_nonzero(numbers[rows.pick(column.codes)])
+            self.counts[f"recoded {role} by --reward-scale {low:g},{high:g}"] += int(changed)
+            return scaled(values, scale)
+        if words.any():  # taken as 1 and 0 if all the study's are such words, refused otherwise
+            worth = worth_of(column.labels)
+            known = present & words & ~np.isnan(worth)
+            self.advice.words_taken[role] += int(np.count_nonzero(known[rows.pick(column.codes)]))
+            return np.where(known, worth, values)
         return values
 
     def _forgone(self, rows: Rows) -> NDArray[np.float64] | None:
@@ -198,9 +237,13 @@ class TrialReader:
         return marked
 
     def _trial_numbers(self, rows: Rows) -> NDArray[Any] | None:
-        if self.plan.roles.trial is None:
+        names = self.plan.roles.trial
+        if not names:
             return None
-        column = rows.columns[self.plan.roles.trial]
+        columns = [self._trial_number(rows, rows.columns[name]) for name in names]
+        return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
+
+    def _trial_number(self, rows: Rows, column: Column) -> NDArray[Any]:
         numbers = column.numbers()
         bad = ~np.isfinite(numbers) & rows.present(column.codes, len(numbers))
         numbers = np.where(np.isfinite(numbers), numbers, np.nan)  # NaN is no duplicate of NaN

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import altair as alt
 import polars as pl
@@ -19,9 +21,13 @@ from howlearn.report.style import (
     ink_on,
     labels,
     nothing,
+    number,
 )
 
 SHARES = "How often is each model selected?"
+QUESTION_BY = "Which models explain how many learners?"
+ENDS = ("lower", "upper")
+CORRECTED = ("corrected", "corrected_lower", "corrected_upper")
 LOWEST = 0.045  # of a bar that has room for its number
 HEIGHT = 300
 
@@ -139,3 +145,83 @@ def _bars(frame: pl.DataFrame, models: Sequence[str]) -> tuple[pl.DataFrame, lis
         bar["end"] = max(row["share"], row.get("upper") or 0.0)
         rows.append(bar | {"text": f"{row['share']:.0%}"})
     return pl.DataFrame(rows, infer_schema_length=None), [*written.values()], [*true.values()]
+
+
+def shares_by_criterion(frame: pl.DataFrame, models: Sequence[str]) -> Chart:
+    """A panel per criterion, with 95% intervals and, where there are such, corrected shares.
+
+    ``frame`` is the table of shares: criterion, model, learners, share, lower, upper, corrected,
+    corrected_lower, corrected_upper.
+    """
+    frame = frame.with_columns(pl.col("model").cast(pl.String), number("share"))
+    frame = frame.drop_nulls("share")
+    if frame.is_empty():
+        return nothing(QUESTION_BY)
+    missing = [c for c in (*ENDS, *CORRECTED) if c not in frame.columns]
+    frame = frame.with_columns(pl.lit(None, pl.Float64).alias(c) for c in missing)
+    frame = frame.with_columns(number(c) for c in (*ENDS, *CORRECTED))
+    names = in_order(models, frame["model"])
+    written, colour = labels(names), colours(names)
+    panels = labels(frame["criterion"].unique(maintain_order=True))
+    name = pl.col("model")
+    rows = frame.select(
+        "learners",
+        "share",
+        *ENDS,
+        *CORRECTED,
+        panel=pl.col("criterion").replace_strict(panels, return_dtype=pl.String),
+        model=name.replace_strict(written, return_dtype=pl.String),
+        colour=name.replace_strict(colour, return_dtype=pl.String),
+        end=pl.max_horizontal("share", "upper", "corrected_upper"),
+        text=pl.col("share").map_elements("{:.0%}".format, pl.String),
+    )
+    most = min(1.0, math.ceil(10 * float(rows["end"].max()) + 0.5) / 10)  # type: ignore[arg-type]
+    base = alt.Chart().encode(
+        y=alt.Y(
+            "model:N",
+            title=None,
+            scale=alt.Scale(domain=[*written.values()]),
+            axis=alt.Axis(ticks=False, domain=False),
+        )
+    )
+    tips = [
+        alt.Tooltip("model:N"),
+        alt.Tooltip("learners:Q"),
+        alt.Tooltip("share:Q", format=".1%"),
+        alt.Tooltip("lower:Q", format=".1%"),
+        alt.Tooltip("upper:Q", format=".1%"),
+    ]
+    bar = base.mark_bar(height=11)
+    fill = alt.Fill("colour:N", scale=None)
+    layers = [
+        bar.encode(_across("share:Q", most), fill, tooltip=tips),
+        base.mark_rule(style="ink", strokeWidth=1.2).encode(
+            _across("lower:Q", most), x2=alt.X2("upper:Q")
+        ),
+    ]
+    corrected = rows["corrected"].count() > 0
+    if corrected:
+        # Below the bar: on it two intervals would lie upon each other.
+        below: dict[str, Any] = {"style": "ink", "yOffset": 9}
+        point = base.mark_point(**below, shape="diamond", filled=True, size=36, opacity=1)
+        span = base.mark_rule(**below, strokeWidth=1)
+        layers += [
+            span.encode(_across("corrected_lower:Q", most), x2=alt.X2("corrected_upper:Q")),
+            point.encode(_across("corrected:Q", most)),
+        ]
+    text = base.mark_text(align="left", dx=6, fontSize=11)
+    layers.append(text.encode(_across("end:Q", most), text=alt.Text("text:N")))
+    chart = alt.layer(*layers, data=data(rows)).properties(width=210, height=27 * len(names))
+    note = "Share of the learners for whom each model is selected, with 95% intervals."
+    if corrected:
+        note += " Diamonds: the share once what is known about errors is taken out."
+    chart = in_panels(chart, [*panels.values()], 3)
+    return finished(chart, QUESTION_BY, note, 620, _leaders(frame))
+
+
+def _leaders(frame: pl.DataFrame) -> str:
+    parts = []
+    for (criterion,), mine in frame.group_by(["criterion"], maintain_order=True):
+        most = mine.sort("share", descending=True, maintain_order=True).row(0, named=True)
+        parts.append(f"{most['model']} for {most['share']:.0%} of the learners by {criterion}")
+    return f"Most often selected: {'; '.join(parts)}."

@@ -8,14 +8,21 @@ from typing import Any
 import altair as alt
 
 from howlearn.report.accuracy import boxes, recovery
-from howlearn.report.bars import confusion_bars, shares
+from howlearn.report.bars import confusion_bars, shares, shares_by_criterion
 from howlearn.report.bounds import bounds
 from howlearn.report.coclassification import coclassification
 from howlearn.report.confusions import confusion
+from howlearn.report.curves import learning_curves
+from howlearn.report.disagreement import disagreement
 from howlearn.report.errors import error_curves
 from howlearn.report.groups import group_shares
+from howlearn.report.learner_charts import learner, trajectories
+from howlearn.report.margins import margins
+from howlearn.report.partition_drawing import partition
 from howlearn.report.paths import path
 from howlearn.report.plans import plan, share_intervals
+from howlearn.report.rates import rates
+from howlearn.report.reliability import reliability
 from howlearn.report.strategies import average_weights, learners_weights
 from howlearn.report.style import CONFIG, Chart
 
@@ -27,14 +34,23 @@ __all__ = [
     "coclassification",
     "confusion",
     "confusion_bars",
+    "disagreement",
     "error_curves",
     "group_shares",
+    "learner",
     "learners_weights",
+    "learning_curves",
+    "margins",
+    "partition",
     "path",
     "plan",
+    "rates",
     "recovery",
+    "reliability",
     "share_intervals",
     "shares",
+    "shares_by_criterion",
+    "trajectories",
 ]
 
 

@@ -24,6 +24,7 @@ from howlearn.report.style import (
 )
 
 QUESTION = "Does the leading model depend on price, bound or prior?"
+OF_PRICE = "Does the leading model depend on the price of a parameter?"
 WIDTH, HEIGHT, BAR, ROW = 560, 200, 26, 14
 TICKS = (0, 0.25, 0.5, 1, 2, 3, 5, 7, 10, 20, 50, 100)
 BENT = 1.0  # nats; below it prices are spread about evenly, beyond it by their logarithm
@@ -62,7 +63,22 @@ def path(frame: pl.DataFrame, marks: pl.DataFrame, models: Sequence[str]) -> Cha
         "Shares of the learners for whom each model is selected. Dashed: what criteria charge, at "
         "the learners' median n; grey: its range over learners."
     )
-    return finished(chart, QUESTION, note, WIDTH + 140)
+    question = OF_PRICE if set(frame["axis"]) == {"kappa"} else QUESTION
+    return finished(chart, question, note, WIDTH + 140, _finding(frame, marks))
+
+
+def _finding(frame: pl.DataFrame, marks: pl.DataFrame) -> str:
+    """Who leads at the price of each criterion."""
+    along = frame.filter(pl.col("axis") == "kappa")
+    parts = []
+    for row in marks.sort("kappa", maintain_order=True).to_dicts():
+        at = along.filter(pl.col("value") <= row["kappa"])
+        if at.is_empty() or row["kappa"] > along["value"].max():  # type: ignore[operator]
+            continue
+        there = at.filter(pl.col("value") == pl.col("value").max())
+        best = there.sort("share", descending=True, maintain_order=True).row(0, named=True)
+        parts.append(f"{best['model']} ({best['share']:.0%}) at {row['criterion']}")
+    return f"Most often selected: {', '.join(parts)}." if parts else ""
 
 
 def _pieces(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:

@@ -29,7 +29,7 @@ def to_svg(chart: Chart) -> str:
     # Figures are made of names and numbers only, so checking them against the schema each time
     # would cost as much as drawing them; a test checks one of each kind.
     spec = chart.to_dict(validate=False)
-    return vl_convert.vegalite_to_svg(spec, vl_version=_version())
+    return vl_convert.vegalite_to_svg(spec, vl_version=vega_lite_version())
 
 
 def save(chart: Chart, path_stem: Path | str) -> list[Path]:
@@ -52,7 +52,7 @@ def _check() -> None:
         raise HowlearnError(MISSING)
 
 
-def _version() -> str | None:
+def vega_lite_version() -> str | None:
     """The release of Vega-Lite that altair writes, where the converter knows it."""
     import altair
     import vl_convert

@@ -43,6 +43,9 @@ CONFIG: dict[str, Any] = {
     "padding": 10,
     "view": {"stroke": None},
     "mark": {"aria": False},
+    # What is drawn in ink takes its colour from here, so that a dark page can lighten it.
+    "text": {"color": INK},
+    "style": {"ink": {"color": INK}, "grey": {"color": GREY}, "faint": {"color": FAINT}},
     "axis": {
         "aria": False,
         "domainColor": GREY,
@@ -197,11 +200,16 @@ def in_panels(chart: Any, panels: Sequence[str], most: int) -> alt.FacetChart:
     return faceted.resolve_axis(x="independent")
 
 
-def finished(chart: Any, question: str, note: str = "", width: float = 400) -> Any:
-    """The chart under its question and a note on how to read it, in the common style."""
+def finished(
+    chart: Any, question: str, note: str = "", width: float = 400, finding: str = ""
+) -> Any:
+    """The chart under its question and a note on how to read it, in the common style.
+
+    ``finding`` is what it shows, in a sentence, for those who do not see it.
+    """
     lines = textwrap.wrap(note, max(72, int(width / 5.6)))
     title = alt.TitleParams(question, subtitle=lines or alt.Undefined)
-    return chart.properties(title=title, description=question, config=CONFIG)
+    return chart.properties(title=title, description=finding or question, config=CONFIG)
 
 
 def nothing(question: str) -> Chart:

@@ -90,6 +90,7 @@ class Work:
         max_kappa: float,
         threads: int | None,
     ) -> None:
+        study = study.without_excluded()
         self.bounds = check_bounds(max_rates)
         check_price(max_kappa)
         if models is None:

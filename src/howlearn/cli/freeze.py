@@ -1,0 +1,139 @@
+"""``howlearn freeze``: the plan of an analysis, before the data are seen."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from howlearn.cli.data import DATA_OPTIONS, Given, reading_options
+from howlearn.cli.options import (
+    MODELS,
+    OUTPUT,
+    AddModel,
+    CalibrationFolder,
+    Criteria,
+    ExpertsFrom,
+    Form,
+    FormName,
+    Fresh,
+    MaxRate,
+    ModelNames,
+    OneRate,
+    Rule,
+    RuleName,
+    TaskOption,
+)
+from howlearn.cli.study import Typed, with_study_file
+
+if TYPE_CHECKING:
+    from howlearn.reading.study_file import StudyFile
+
+
+def _takes_data_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the data options, though it reads no data."""
+    shared = inspect.signature(reading_options, eval_str=True).parameters
+    parameters: list[inspect.Parameter] = []
+    for parameter in inspect.signature(command, eval_str=True).parameters.values():
+        parameters += shared.values() if parameter.name == "data" else [parameter]
+
+    def run(study: StudyFile | None, typed: Typed, given: dict[str, Any]) -> None:
+        data = reading_options(**{name: given.pop(name) for name in shared})
+        if study is not None:
+            data.update((n, v) for n, v in study.data.items() if n not in typed)
+        command(data=data, **given)
+
+    return with_study_file(command, parameters, run)
+
+
+@_takes_data_options
+def freeze(
+    task: TaskOption = None,
+    criterion: Criteria = None,
+    calibration: CalibrationFolder = None,
+    model: ModelNames = None,
+    add_model: AddModel = None,
+    one_rate: OneRate = False,
+    experts_from: ExpertsFrom = None,
+    rule: Rule = RuleName.gradient,
+    form: Form = FormName.gain,
+    max_rate: MaxRate = 1.0,
+    within: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            help="Models less than so many nats behind the best are not told apart.",
+            rich_help_panel=MODELS,
+        ),
+    ] = 2.0,
+    data: Given = DATA_OPTIONS,
+    intervals: Annotated[
+        float | None,
+        typer.Option(
+            "--intervals",
+            metavar="LEVEL",
+            help="Intervals for the parameters of all models, at this level.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    stability: Annotated[
+        int | None,
+        typer.Option(
+            "--stability",
+            metavar="DOUBLES",
+            help="Simulated doubles of each learner.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(help="For --stability: other doubles.", rich_help_panel=OUTPUT)
+    ] = 0,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="The file to write.", rich_help_panel=OUTPUT)
+    ] = Path("frozen.toml"),
+    fresh: Fresh = False,
+) -> None:
+    """Write the plan of an analysis before the data are seen, for a preregistration.
+
+    The options are those of howlearn select: task, candidates, criteria, exclusions, and what is
+    known about the data. howlearn select --frozen then follows the plan, and lists every deviation
+    from it.
+    """
+    from rich.markup import escape
+
+    from howlearn.cli import show
+    from howlearn.cli.following import following
+    from howlearn.freezing import freeze_plan, write_plan
+    from howlearn.freezing.words import paragraph
+
+    plan = freeze_plan(
+        {
+            **data,
+            "task": task,
+            "criterion": criterion,
+            "calibration": None if calibration is None else str(calibration),
+            "model": model,
+            "add_model": add_model,
+            "one_rate": one_rate,
+            "experts_from": experts_from,
+            "rule": rule.value,
+            "form": form.value,
+            "max_rate": max_rate,
+            "within": within,
+            "intervals": intervals,
+            "stability": stability,
+            "seed": seed,
+        }
+    )
+    plan = write_plan(out, plan, fresh)
+    if not plan.candidates:
+        show.note(f"no --task was given, so the candidates will come {plan.construction}")
+    if not data["exclude"]:
+        show.note("the plan excludes nobody; --exclude 'accuracy < 0.55' would")
+    show.console.print("For the form of a preregistration:")
+    show.console.print(escape(paragraph(plan)), soft_wrap=True)
+    show.console.print(escape(f"Plan: {out}"), soft_wrap=True)
+    following("select", "FILES", "--frozen", out)

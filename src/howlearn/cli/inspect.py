@@ -1,0 +1,115 @@
+"""``howlearn inspect``: what is in files that nobody has described yet."""
+
+from __future__ import annotations
+
+import inspect as python_inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from howlearn.cli.data import DATA_OPTIONS, Given, reading_options
+from howlearn.cli.options import OUTPUT, TaskOption
+
+if TYPE_CHECKING:
+    from howlearn.inspection import Inspection
+
+Files = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="FILES…",
+        help="Whatever the experiment wrote: one file with all learners, or many files or a folder "
+        "with one learner each.",
+    ),
+]
+
+
+def _corrected(command: Callable[..., None]) -> Callable[..., None]:
+    """Give the command the data options, in the place of its parameter ``data``."""
+    shared = python_inspect.signature(reading_options, eval_str=True).parameters
+    parameters: list[python_inspect.Parameter] = []
+    for parameter in python_inspect.signature(command, eval_str=True).parameters.values():
+        parameters += shared.values() if parameter.name == "data" else [parameter]
+    kind = python_inspect.Parameter.KEYWORD_ONLY
+    parameters = [parameter.replace(kind=kind) for parameter in parameters]
+
+    def with_data(**given: Any) -> None:
+        data = reading_options(**{name: given.pop(name) for name in shared})
+        command(data=data, **given)
+
+    with_data.__name__, with_data.__doc__ = command.__name__, command.__doc__
+    with_data.__signature__ = python_inspect.Signature(parameters)  # type: ignore[attr-defined]
+    with_data.__annotations__ = {each.name: each.annotation for each in parameters}
+    return with_data
+
+
+@_corrected
+def inspect(
+    files: Files,
+    task: TaskOption = None,
+    data: Given = DATA_OPTIONS,
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", help="The file with the options.", rich_help_panel=OUTPUT),
+    ] = Path("howlearn.toml"),
+    fresh: Annotated[
+        bool,
+        typer.Option("--fresh", help="Replace the file if it is there.", rich_help_panel=OUTPUT),
+    ] = False,
+) -> None:
+    """Look at files, say what is in them, and write howlearn.toml, which all commands take.
+
+    Which column is what is guessed from names and from what columns hold; every guess is printed
+    with its reason. An option corrects a guess: --action COL. Where a column is expected, an
+    expression may stand: --action "house_old == chose_old", --reward "gain + loss".
+    """
+    from howlearn.cli import show_inspection as show
+    from howlearn.cli.show import progress_bar
+    from howlearn.errors import HowlearnError
+    from howlearn.inspection import inspect as look
+
+    if out.exists() and not fresh:
+        raise HowlearnError(
+            f"{out} is there already; --fresh replaces it, --out FILE writes another"
+        )
+    if out.suffix.lower() != ".toml":
+        raise HowlearnError(f"--out {out}: the file with the options ends in .toml")
+    if out.absolute().parent.is_dir() is False:
+        raise HowlearnError(f"--out {out}: there is no folder {out.parent}")
+    names = [str(file) for file in files]
+    with progress_bar("reading"):
+        found = look(names, task=task, **data)
+    show.inspection(found)
+    if found.study is None:
+        raise HowlearnError(_what_to_type(found, names))
+    _write(out, names, found, task)
+    show.next_command(out)
+
+
+def _write(out: Path, files: list[str], found: Inspection, task: str | None) -> None:
+    from howlearn.reading.study_file import write_study_file
+
+    comments = {
+        "": [
+            "What howlearn inspect found. Every command takes this file: howlearn select",
+            "Lines may be changed; an option that is typed wins over its line here.",
+        ],
+        **found.comments(),
+    }
+    write_study_file(out, files, found.options, {"task": task}, comments)
+
+
+def _what_to_type(found: Inspection, files: list[str]) -> str:
+    """Why there is no study, and the one command that would help."""
+    import shlex
+
+    if not found.lacking:
+        return f"{found.problems}\nnothing was written; an option above helps, or --where EXPR"
+    roles = " and the ".join(found.lacking)
+    words = shlex.join(["howlearn", "inspect", *(files if len(files) <= 3 else ["FILES"])])
+    options = " ".join(f"--{role} COL" for role in found.lacking)
+    return (
+        f"no column was found for the {roles}; the columns are listed above. Type\n"
+        f"  {words} {options}\nwith their names (or an expression) in the place of COL"
+    )

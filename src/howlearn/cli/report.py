@@ -1,0 +1,81 @@
+"""``howlearn report``: the results as one page to read and to show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from howlearn.cli.options import OUTPUT, Fresh
+
+SHOWN = "What is shown"
+
+
+def report(
+    results: Annotated[
+        Path, typer.Argument(metavar="RESULTS", help="A folder that howlearn select wrote.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="The page; by default report.html in RESULTS. Tables for a paper (.docx, .tex) "
+            "are written beside it.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    title: Annotated[
+        str | None, typer.Option(help="The heading of the page.", rich_help_panel=SHOWN)
+    ] = None,
+    calibration: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="A folder that howlearn calibrate wrote: how often this design confuses models.",
+            rich_help_panel=SHOWN,
+        ),
+    ] = None,
+    sample: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="How many learners can be opened one by one; the table lists all.",
+            rich_help_panel=SHOWN,
+        ),
+    ] = 500,
+    seed: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="For the simulated doubles, and which learners are sampled.",
+            rich_help_panel=SHOWN,
+        ),
+    ] = 0,
+    fresh: Fresh = False,
+) -> None:
+    """Show the results of howlearn select as one HTML page that needs no network.
+
+    The answer first, then how sure it is, whether the models behave like the people, estimates,
+    every learner, and a methods paragraph. Charts can be saved as SVG, PNG and CSV.
+    """
+    from rich.markup import escape
+
+    from howlearn.cli import show
+    from howlearn.report.gather import gather
+    from howlearn.report.page.write import check_target, write_report
+
+    page = out or results / "report.html"
+    check_target(page, fresh)
+    with show.progress_bar("reading"):
+        gathered = gather(results, calibration)
+    with show.progress_bar("drawing") as progress:
+        made = write_report(page, gathered, title, sample, seed, fresh, progress)
+    for sentence in made.notes:
+        show.note(sentence)
+    for path in made.files:
+        size = path.stat().st_size / 1e6
+        show.console.print(escape(f"{path}  ({size:.2g} MB)"), soft_wrap=True)
+    show.console.print(escape(f"Next: open {page} in a browser"), soft_wrap=True)

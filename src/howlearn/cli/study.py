@@ -1,0 +1,136 @@
+"""Options that are not typed may stand in a file, ``howlearn.toml``."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Container, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+import typer
+
+from howlearn.cli.options import DATA
+
+if TYPE_CHECKING:
+    from howlearn.reading.study_file import StudyFile
+
+Typed: TypeAlias = Container[str]  # the options that the user typed
+StudyOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--study",
+        metavar="FILE",
+        help="A file with options, as howlearn inspect writes it; what is typed wins.",
+        rich_help_panel=DATA,
+    ),
+]
+# These judge by criteria of their own.
+OTHER_CRITERIA = ("discover", "calibrate", "recover", "plan")
+Run: TypeAlias = Callable[["StudyFile | None", Typed, dict[str, Any]], None]
+
+
+def takes_study(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command that reads no trials the task and the models of a file, with --study."""
+    parameters = [*inspect.signature(command, eval_str=True).parameters.values()]
+    return with_study_file(command, parameters, lambda _, __, given: command(**given))
+
+
+def with_study_file(
+    original: Callable[..., None],
+    parameters: Sequence[inspect.Parameter],
+    run: Run,
+    takes_files: bool = False,
+) -> Callable[..., None]:
+    """A command with these parameters and --study, whose values are merged before it is run."""
+    name = original.__name__
+    kind = inspect.Parameter.KEYWORD_ONLY
+    study = inspect.Parameter("study", kind, default=None, annotation=StudyOption)
+    context = inspect.Parameter("ctx", kind, annotation=typer.Context)
+    every = [p.replace(kind=kind) for p in parameters]
+    place = 1 if takes_files else len(every)
+
+    def command(*, ctx: typer.Context, study: Path | None, **given: Any) -> None:
+        typed = {p.name for p in parameters if _is_typed(ctx, p.name)}
+        file = _study_file(name, study, given.get("files")) if takes_files else _named(study)
+        if file is not None:
+            if takes_files and _only_study_file(given["files"]):
+                given["files"] = []
+            merge(name, file, typed, given)
+        run(file, typed, given)
+
+    command.__name__, command.__doc__ = name, original.__doc__
+    command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [context, *every[:place], study, *every[place:]]
+    )
+    command.__annotations__ = {p.name: p.annotation for p in (context, *every, study)}
+    return command
+
+
+def _is_typed(ctx: typer.Context, name: str) -> bool:
+    source = ctx.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _only_study_file(files: Sequence[Path] | None) -> bool:
+    return len(files or ()) == 1 and (files or [Path()])[0].suffix.lower() == ".toml"
+
+
+def _named(path: Path | None) -> StudyFile | None:
+    if path is None:
+        return None
+    from howlearn.reading.study_file import read_study_file
+
+    return read_study_file(path)
+
+
+def _study_file(command: str, path: Path | None, files: list[Path] | None) -> StudyFile | None:
+    """The file that was named, or the one of this folder if no data are named."""
+    from howlearn.cli import show
+    from howlearn.errors import HowlearnError
+    from howlearn.reading.study_file import NAME
+
+    if path is None and _only_study_file(files):
+        path, files = (files or [])[0], None
+    here = Path(NAME)
+    if path is None and files:
+        if here.exists():
+            show.note(f"{NAME} in this folder is not used, since FILES are named")
+        return None
+    if path is None and not here.exists():
+        raise HowlearnError(
+            f"no file was given, and there is no {NAME} in this folder; type howlearn {command} "
+            "FILES, or first howlearn inspect FILES, which looks at them and writes one"
+        )
+    found = _named(path or here)
+    if found is not None and not (files or found.files):
+        raise HowlearnError(f'{found.path} names no files; add a line files = ["trials.csv"]')
+    if path is None:
+        show.note(f"options from {NAME}; what is typed wins")
+    return found
+
+
+def merge(command: str, file: StudyFile, typed: Typed, given: dict[str, Any]) -> None:
+    """Put the file's models, rules and criteria where nothing was typed."""
+    from howlearn.errors import HowlearnError
+
+    for name, value in file.models.items():
+        if name not in given or name in typed:
+            continue
+        if name == "criterion" and command in OTHER_CRITERIA:
+            continue
+        usual = given[name]
+        if name == "model" and isinstance(usual, str):  # simulate follows one
+            continue
+        if isinstance(usual, StrEnum):
+            allowed = [each.value for each in type(usual)]
+            if value not in allowed:
+                raise HowlearnError(
+                    f"{file.path}: {name} = {value!r}: one of {', '.join(allowed)} is needed"
+                )
+            value = type(usual)(value)
+        elif isinstance(value, tuple):
+            value = [*value]
+        elif name == "calibration":
+            value = Path(value)
+        given[name] = value

@@ -1,0 +1,225 @@
+"""What a plan holds: options as they were given, and what they come to without any data."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from howlearn import exclusion
+from howlearn._version import __version__
+from howlearn.calibration.advice import Advice, advised
+from howlearn.criteria import AIC, Criterion, criterion_named, usual
+from howlearn.criteria.population import FEWEST
+from howlearn.errors import HowlearnError
+from howlearn.expression import parse
+from howlearn.inputs import chosen_models
+from howlearn.manifest import describe
+from howlearn.model import Model
+from howlearn.models.named import learning_named
+from howlearn.reading import ReadOptions
+from howlearn.reading.bins import parse_bin
+from howlearn.reading.options import options_named, parse_missing, parse_recode
+from howlearn.reading.study_file import MODELS
+from howlearn.selection import check_criteria
+from howlearn.task import Task
+
+NAME = "frozen.toml"
+CONDITIONS = {"where": "--where", "test_when": "--test-when", "forced_when": "--forced-when"}
+USUAL: Mapping[str, Any] = {"rule": "gradient", "form": "gain", "max_rate": 1.0, "within": 2.0}
+
+
+@dataclass(frozen=True)
+class FrozenPlan:
+    """Options by the names that they have in howlearn.toml, and what they come to."""
+
+    data: Mapping[str, Any]
+    models: Mapping[str, Any]
+    criteria: tuple[str, ...]  # as they are for ten learners or more
+    criteria_few: tuple[str, ...]  # for fewer; the same, if they were named
+    candidates: tuple[Mapping[str, Any], ...]  # described as in a manifest; none: from the data
+    construction: str  # how candidates come from the data, in words; "" if they are listed
+    task: str = ""  # hash of the task file
+    calibration: str = ""  # hash of a calibration's constants
+    howlearn: str = __version__
+    edited: bool = field(default=False, compare=False)  # since it was frozen
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """All of it, as it stands in the file."""
+        resolved = {
+            "criteria": [*self.criteria],
+            "criteria_few": [*self.criteria_few],
+            "construction": self.construction,
+            "task": self.task,
+            "calibration": self.calibration,
+            "candidates": [dict(candidate) for candidate in self.candidates],
+        }
+        found = {
+            "howlearn": self.howlearn,
+            "data": dict(self.data),
+            "models": dict(self.models),
+            "resolved": {k: v for k, v in resolved.items() if v},
+        }
+        return json.loads(json.dumps(found))
+
+    @property
+    def sha256(self) -> str:
+        """Over everything that the plan says."""
+        return hash_of(self.content)
+
+
+class _AnyColumn(Sequence[str]):
+    """Stands for the columns of data that nobody has seen: every name is one."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __len__(self) -> int:
+        return 0
+
+    def __getitem__(self, index: Any) -> Any:
+        raise IndexError
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+
+def freeze_plan(options: Mapping[str, Any]) -> FrozenPlan:
+    """The plan of these options of ``howlearn select``; what can be wrong without data is refused.
+
+    >>> plan = freeze_plan({"task": "shepard-1", "exclude": ["accuracy < 0.55"]})
+    >>> plan.criteria[0], plan.criteria_few[0], len(plan.candidates)
+    ('population', 'evidence', 8)
+    """
+    known = {option.name for option in fields(ReadOptions)}
+    data = {n: v for n, v in options.items() if n in known and is_set(v)}
+    data = _checked(data)
+    models = {n: options.get(n) for n in MODELS}
+    models = {**USUAL, **{n: v for n, v in models.items() if is_set(v)}}
+    if "stability" not in models:
+        models.pop("seed", None)  # nothing depends on it
+    folder = models.get("calibration")
+    advice = None if folder is None else advised(Path(folder))
+    criteria, few = planned_criteria(models.get("criterion", ()), advice)
+    candidates, construction = _candidates(models, data)
+    return FrozenPlan(
+        json.loads(json.dumps(data)),
+        json.loads(json.dumps(models, default=str)),
+        criteria,
+        few,
+        tuple(json.loads(json.dumps(describe(model))) for model in candidates),
+        construction,
+        task_hash(models.get("task")),
+        "" if advice is None else constants_hash(advice),
+    )
+
+
+def is_set(value: object) -> bool:
+    """Whether an option was given; 0 is a value.
+
+    >>> is_set(0), is_set(()), is_set(False)
+    (True, False, False)
+    """
+    return not (value is None or value is False or value == () or value == [])
+
+
+def planned_criteria(
+    named: Sequence[str], advice: Advice | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The criteria for many learners and for few."""
+    chosen = check_criteria([criterion_named(text) for text in named]) if named else ()
+    if advice is not None:
+        both = dict.fromkeys((*advice.criteria, *(chosen or (AIC(),))))
+        return _texts(tuple(both)), _texts(tuple(both))
+    if chosen:
+        return _texts(chosen), _texts(chosen)
+    return _texts(usual(FEWEST)), _texts(usual(FEWEST - 1))
+
+
+def _texts(criteria: Sequence[Criterion]) -> tuple[str, ...]:
+    return tuple(repr(criterion) for criterion in criteria)
+
+
+def _checked(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of reading; what cannot be meant, whatever the data are, is refused."""
+    options = options_named(data)
+    columns = _AnyColumn()
+    for name, option in CONDITIONS.items():
+        text = getattr(options, name)
+        if text is not None:
+            parse(text, option, columns)
+    for text in options.exclude:
+        exclusion.parse(text, columns)
+    for text in options.recode:
+        parse_recode(text)
+    for text in options.missing:
+        parse_missing(text)
+    for text in options.bin:
+        parse_bin(text)
+    return {name: getattr(options, name) for name in data}
+
+
+def _candidates(
+    models: Mapping[str, Any], data: Mapping[str, Any]
+) -> tuple[tuple[Model, ...], str]:
+    """The candidates of the task; without one, how they will come from the data."""
+    rule = learning_named(models["rule"], models["form"], models["max_rate"])
+    asked = {name: models.get(name, []) for name in ("model", "add_model")}
+    asked |= {name: models.get(name) for name in ("one_rate", "experts_from")}
+    if models.get("task"):
+        task = Task.load(models["task"]).with_rule(rule)
+        whose = f"task {task.name}"
+        return chosen_models(task.models, asked, whose, task.n_features, (), task.mixtures), ""
+    features = [str(name) for name in data.get("features", ())]
+    parts = ["one cell for all contexts", "one cell per context"]
+    if features:
+        parts.append(f"one cell per value of each of {', '.join(features)}")
+    if len(features) > 1:
+        parts.append("one cell per pair of values of two of them")
+    text = f"from the contexts of the data: {'; '.join(parts)}"
+    if asked["model"]:
+        text = f"{', '.join(asked['model'])}, with cells {text}"
+    if asked["add_model"]:
+        text += f"; besides {', '.join(asked['add_model'])}"
+    return (), text
+
+
+def task_hash(task: str | None) -> str:
+    """Of the content of a task file, shipped or of one's own; line ends do not count."""
+    if not task:
+        return ""
+    if task in Task.shipped():
+        content = files("howlearn").joinpath("tasks", f"{task}.toml").read_bytes()
+    else:
+        content = Path(task).read_bytes()
+    return "sha256:" + hashlib.sha256(content.replace(b"\r\n", b"\n")).hexdigest()
+
+
+def constants_hash(advice: Advice) -> str:
+    """Of the constants that a calibration recommends, and of what it was made for."""
+    criteria = [repr(criterion) for criterion in advice.criteria]
+    return hash_of([criteria, [*advice.models], advice.median_trials, advice.described])
+
+
+def hash_of(content: Any) -> str:
+    """Of values, however they are written."""
+    text = json.dumps(_plain(content), sort_keys=True, ensure_ascii=True)
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """Numbers that are equal look equal, 1 and 1.0; what is not there is left out."""
+    if isinstance(value, dict):
+        return {str(key): _plain(one) for key, one in value.items() if one is not None}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if value is None or isinstance(value, str | bool | float):
+        return value
+    raise HowlearnError(f"{value!r} cannot be part of a plan")

@@ -1,0 +1,136 @@
+"""Inspection: what is in files that nobody has described yet."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from howlearn.errors import DataError, HowlearnError
+from howlearn.inspection.coding import apply_missing, find_missing_choices, find_reward_coding
+from howlearn.inspection.details import find_features, find_rt, find_shortest
+from howlearn.inspection.draft import Draft, Guess, Oddity
+from howlearn.inspection.found import Inspection
+from howlearn.inspection.leaving import (
+    apply_where,
+    leave_incomplete_out,
+    leave_other_loops_out,
+    leave_other_screens_out,
+    leave_practice_out,
+)
+from howlearn.inspection.oddities import remark
+from howlearn.inspection.order import find_order
+from howlearn.inspection.players import FINDERS, find_context, materialise
+from howlearn.inspection.sample import take_sample
+from howlearn.inspection.stretches import find_stretches
+from howlearn.inspection.values import examples
+from howlearn.reading import read
+from howlearn.reading.options import options_named
+from howlearn.reading.tables import Table, open_tables
+
+if TYPE_CHECKING:
+    from howlearn.task import Task
+
+__all__ = ["Guess", "Inspection", "Oddity", "inspect"]
+
+ROLES_NEEDED = ("action", "reward")
+
+
+def inspect(
+    source: Any, task: Task | str | PathLike[str] | None = None, **options: Any
+) -> Inspection:
+    """Look at files, or at a data frame, and guess what ``read`` would have to be told.
+
+    The options are those of ``read``; whatever is given is not guessed.
+
+    >>> import polars as pl
+    >>> columns = {"vp": [1] * 4, "stim": [*"abab"], "key": [*"fjjj"], "r": [1, 1, -1, 1]}
+    >>> found = inspect(pl.DataFrame(columns), reward="r")
+    >>> found.roles
+    {'learner': 'vp', 'context': 'stim', 'action': 'key', 'reward': 'r'}
+    >>> found.options["recode"]
+    ('reward:-1=0,1=1',)
+    >>> len(found.study.context)
+    4
+    """
+    given = options_named(options)
+    if isinstance(task, str | PathLike):
+        from howlearn.task import Task
+
+        task = Task.load(Path(task))
+    tables, unreadable, notes = open_tables(source)
+    if unreadable:
+        raise DataError(unreadable)
+    if not tables:
+        raise HowlearnError("no file was given")
+    draft = Draft(take_sample(tables), given, task)
+    shown = {name: examples(draft.sample, name) for name in draft.sample.columns}
+    _guess(draft)
+    lacking = tuple(role for role in ROLES_NEEDED if role not in draft.guesses)
+    study, problems = None, ""
+    if not lacking:
+        try:
+            study = read(source, task=task, **draft.options())
+        except HowlearnError as error:
+            problems = str(error)
+    remark(draft, study)
+    shown |= {c: examples(draft.sample, c) for c in draft.sample.columns if c not in shown}
+    return Inspection(
+        {table.name: _format(table) for table in tables},
+        {name: draft.guesses[name] for name in _ordered(draft)},
+        shown,
+        tuple(dict.fromkeys(draft.oddities)),
+        study,
+        lacking,
+        problems,
+        draft.answer,
+        (*notes, *(study.notes if study else ())),
+    )
+
+
+def _guess(draft: Draft) -> None:
+    """One guess after the other; each may rest on those before it."""
+    columns = draft.sample.columns
+    if not draft.sample.height:
+        return
+    for option in ("context", "action", "reward"):
+        guess = draft.guesses.get(option)
+        for text in guess.columns if guess is not None else ():
+            if text not in columns and _can_be_computed(text):
+                materialise(draft, option, text)
+    if draft.given.where is not None:
+        apply_where(draft, draft.given.where)
+    apply_missing(draft)
+    leave_practice_out(draft)
+    for find in FINDERS:
+        find(draft)
+    leave_other_screens_out(draft)
+    apply_missing(draft)
+    find_missing_choices(draft)
+    leave_other_loops_out(draft)
+    find_context(draft)
+    leave_incomplete_out(draft)
+    for find in (find_stretches, find_order, find_reward_coding):
+        find(draft)
+    for find in (find_features, find_rt, find_shortest):
+        find(draft)
+
+
+def _can_be_computed(text: str) -> bool:
+    from howlearn.expression import is_expression
+
+    return is_expression(text)
+
+
+def _ordered(draft: Draft) -> list[str]:
+    """Roles first, then the other options as ReadOptions has them."""
+    return [*draft.options()]
+
+
+def _format(table: Table) -> str:
+    """What kind of file a table was read from."""
+    told = getattr(table, "format", None)
+    if told:
+        return str(told)
+    suffix = Path(table.name).suffix.lower().removeprefix(".")
+    return suffix.upper() or "data frame"

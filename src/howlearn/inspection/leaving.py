@@ -1,0 +1,148 @@
+"""Which rows are no trials of the task: practice, instructions, screens between choices."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from howlearn.expression import FALSE_WORDS, TRUE_WORDS, parse
+from howlearn.inspection.draft import BY_CONTENT, BY_NAME, Draft, Guess, in_expression, in_quotes
+from howlearn.inspection.names import KINDS, like, named_like
+from howlearn.inspection.sample import Mask
+from howlearn.inspection.values import PRACTICE, TESTING, TRAINING, is_number
+from howlearn.reading.roles import plain
+
+MOST_KINDS = 30
+FEW_GAPS = 0.2  # of the rows; more would be another mistake
+
+
+def leave_practice_out(draft: Draft) -> None:
+    """Rows that a column calls practice or the like."""
+    if "where" in draft.guesses:
+        return
+    kinds = [c for c in draft.free if like(c, KINDS)]
+    for column in kinds:
+        name, counts = in_expression(column), draft.sample.counts(column)
+        if name is None or not 2 <= len(counts) <= MOST_KINDS:
+            continue
+        text = _practice(name, column, list(counts))
+        if text is not None:
+            _leave_out(draft, text, BY_NAME, f"{column} says that the other rows are practice")
+            return
+
+
+def _practice(name: str, column: str, values: list[str]) -> str | None:
+    """The condition that keeps what is no practice; None if nothing looks like it."""
+    lower = {value: value.lower() for value in values}
+    if "practice" in plain(column) and {*lower.values()} <= {*TRUE_WORDS, *FALSE_WORDS}:
+        return f"not {name}"
+    out = [v for v in values if not is_number(v) and PRACTICE.fullmatch(lower[v])]
+    rest = [v for v in values if v not in out]
+    if not any(TESTING.fullmatch(lower[v]) for v in rest):  # else it is what was learned from
+        training = [v for v in rest if TRAINING.fullmatch(lower[v])]
+        out += training if len(training) < len(rest) else []
+    if not out or len(out) == len(values):
+        return None
+    if len(out) == 1:
+        return f"{name} != {in_quotes(out[0])}"
+    return f"{name} not in [{', '.join(in_quotes(value) for value in out)}]"
+
+
+def leave_other_screens_out(draft: Draft) -> None:
+    """Rows of other kinds, which have no outcome and no choice among the actions."""
+    action, reward = draft.column("action"), draft.column("reward")
+    if action is None or reward is None or (draft.given.where is not None):
+        return
+    sample = draft.sample
+    silent = sample.missing(reward)
+    chosen = ~sample.missing(action)
+    actions = np.unique(sample.codes(action)[chosen & ~silent])
+    alien = silent & ~(chosen & np.isin(sample.codes(action), actions))
+    if not alien.any() or alien.all():
+        return
+    kinds = {c: _kinds(draft, c, alien) for c in draft.free if like(c, KINDS)}
+    texts = {column: text for column, text in kinds.items() if text is not None}
+    if texts:  # the one that leaves out most of these rows
+        column = max(texts, key=lambda c: _left_out(draft, texts[c], alien))
+        why = f"rows of other kinds in {column} have no choice with an outcome"
+        _leave_out(draft, texts[column], BY_CONTENT, why)
+        return
+    name = in_expression(reward)
+    if name is not None and (alien & chosen).any():
+        why = f"rows without {reward} have other values in {action} than choices"
+        _leave_out(draft, f"{name} != missing", BY_CONTENT, why)
+
+
+def _kinds(draft: Draft, column: str, alien: Mask) -> str | None:
+    """A condition that keeps the kinds with choices; None if a kind has both sorts of rows."""
+    name = in_expression(column)
+    codes, labels = draft.sample.codes(column), draft.sample.columns[column].labels
+    kept, left = [], 0
+    for code in np.unique(codes):
+        share = float(alien[codes == code].mean())
+        if share == 1 or labels[int(code)] is None:
+            left += 1
+        elif share > 0.5:
+            return None
+        else:
+            kept.append(str(labels[int(code)]))
+    if name is None or not left or not kept or len(kept) > MOST_KINDS:
+        return None
+    if len(kept) == 1:
+        return f"{name} == {in_quotes(kept[0])}"
+    return f"{name} in [{', '.join(in_quotes(value) for value in kept)}]"
+
+
+def leave_other_loops_out(draft: Draft) -> None:
+    """Choices outside the loop that numbers the trials, as PsychoPy writes practice."""
+    sample, chosen = draft.sample, draft.chosen
+    gaps = {c: int(sample.missing(c)[chosen].sum()) for c in named_like("trial", draft.free)}
+    if "trial" in draft.guesses or draft.given.where is not None or not gaps:
+        return
+    column = min(gaps, key=lambda c: gaps[c])
+    name = in_expression(column)
+    if name is None or gaps[column] in (0, int(chosen.sum())):
+        return
+    _leave_out(draft, f"{name} != missing", BY_CONTENT, f"the other rows have no {column}")
+
+
+def leave_incomplete_out(draft: Draft) -> None:
+    """Choices of nobody, or in no situation, if they are few: they would be refused."""
+    if draft.given.where is not None:
+        return
+    for option in ("learner", "context", "by"):
+        for column in draft.columns(option):
+            gaps = draft.sample.missing(column) & draft.chosen
+            name = in_expression(column)
+            if gaps.any() and name is not None and gaps.mean() < FEW_GAPS:
+                why = f"{int(gaps.sum()):,} choices have no {column}"
+                _leave_out(draft, f"{name} != missing", BY_CONTENT, why)
+
+
+def _leave_out(draft: Draft, text: str, how: str, why: str) -> None:
+    """Keep what the condition says, besides what an earlier one said."""
+    before, holds = draft.guesses.get("where"), _holds(draft, text)
+    if not (holds & draft.sample.rows).any():
+        return
+    if before is not None and (holds & ~draft.sample.rows).any():
+        text, why = f"({before.value}) and ({text})", f"{before.why}; {why}"
+    draft.sample = draft.sample.only(holds)
+    draft.guesses["where"] = Guess("where", text, how, why)
+
+
+def apply_where(draft: Draft, text: str) -> None:
+    """Look only at the rows where a condition holds."""
+    draft.sample = draft.sample.only(_holds(draft, text))
+
+
+def _left_out(draft: Draft, text: str, rows: Mask) -> int:
+    """How many of these rows a condition leaves out."""
+    return int(np.count_nonzero(~_holds(draft, text)[draft.sample.rows] & rows))
+
+
+def _holds(draft: Draft, text: str) -> Mask:
+    """Where a condition holds, of all rows."""
+    columns = draft.sample.columns
+    condition = parse(text, "--where", [*columns])
+    labels = pl.DataFrame([columns[name].per_row().alias(name) for name in condition.columns])
+    return condition.holds(labels)

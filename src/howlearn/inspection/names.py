@@ -1,0 +1,134 @@
+"""What the names of columns say: which role a column may play, and which it cannot."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from howlearn.reading.roles import guess, plain
+
+# Parts of names, from the most telling on; a part is a word between capitals and punctuation.
+PARTS = {
+    "learner": "participant subject learner subj worker prolific player user person child animal",
+    "context": (
+        "stimulus stim stimuli item object cue context exemplar image picture img pic state "
+        "stimfile file filename symbol pair target word sound shape"
+    ),
+    "action": (
+        "choice chosen chose response resp action decision selected selection keys key keypress "
+        "pressed button option arm bandit deck door side guess pick answer"
+    ),
+    "reward": (
+        "reward rewarded rew outcome feedback payoff points correct corr cor accuracy acc win won "
+        "money earned score success hit"
+    ),
+    "trial": "trial trialn trialnum trialnumber thisn thistrialn thistotaln trialindex round",
+    "rt": "rt reactiontime responsetime latency rts",
+}
+STEMS = {
+    "context": ("stim", "cue", "item", "object", "symbol"),
+    "action": ("chosen", "choice", "chose", "response", "action"),
+    "reward": ("reward", "outcome", "feedback", "payoff", "correct"),
+    "trial": ("thisn", "trialnum", "trialindex", "trialno"),
+}
+RT_NAMES = "rt reactiontime responsetime respt latency keyresprt reacttime rtms choicert rtime"
+BLOCKS = "block run session round part game problem set phase blocknr miniblock list day epoch"
+CONDITIONS = "condition cond task type problem game session environment schedule treatment"
+KINDS = (
+    "trial_type task test_part phase screen event event_type display zone_type component "
+    "trial_category block_type trialtype stage part blocktype practice is_practice section"
+)
+FEATURES = (
+    "shape colour color size pattern texture orientation fill border shading filling form hue "
+    "brightness"
+)
+GROUPS = "group sex gender age diagnosis arm cohort handedness site version agegroup patient"
+_FEATURE = re.compile(r"(feature|feat|dim|dimension|attribute|attr)s?[0-9a-z]?")
+_TIMES = re.compile(r"rt|rts|time|onset|offset|latency|duration|date|elapsed|clock|started|stopped")
+_NO_ROLE = re.compile(
+    r"prob|probability|total|cumulative|cum|mean|average|avg|expected|max|min|n|count|sum|url|"
+    r"version|id|row|index|seed|next|prev|previous|last|other|unchosen|p|delay|since"
+)
+_RIGHT = {"correct", "cor", "corr", "right", "expected", "optimal", "best", "true", "target"}
+_WHAT = {*"choice response resp key answer ans action button option arm category a side".split()}
+_ANSWERS = {"corrans", "cora", "corresp", "corans", "answer", "solution", "truth", "category"}
+
+
+def parts_of(name: str) -> list[str]:
+    """The words of a name, without case.
+
+    >>> parts_of("key_resp.keys"), parts_of("TrialNumber2"), parts_of("RT")
+    (['key', 'resp', 'keys'], ['trial', 'number2'], ['rt'])
+    """
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
+    return [part.lower() for part in re.split(r"[\W_]+", spaced) if part]
+
+
+def is_rt(name: str) -> bool:
+    """Whether a name is that of reaction times."""
+    return plain(name) in RT_NAMES.split() or parts_of(name)[-1:] == ["rt"]
+
+
+def is_time(name: str) -> bool:
+    """Whether a name is about time, so that the column plays no role.
+
+    >>> is_time("key_resp.rt"), is_time("onset"), is_time("stimulus")
+    (True, True, False)
+    """
+    return any(_TIMES.fullmatch(part) for part in parts_of(name))
+
+
+def is_answer(name: str) -> bool:
+    """Whether a name is that of the right answer.
+
+    >>> [is_answer(name) for name in ("correct_choice", "corrAns", "corA", "choice", "correct")]
+    [True, True, True, False, False]
+    >>> is_answer("key_resp.corr")  # whether the key was right
+    False
+    """
+    *before, last = parts_of(name) or [""]
+    return plain(name) in _ANSWERS or (last in _WHAT and not _RIGHT.isdisjoint(before))
+
+
+def is_feature(name: str) -> bool:
+    """Whether a name is that of a feature of what is shown."""
+    parts = parts_of(name)
+    return bool(_FEATURE.fullmatch("".join(parts))) or parts[-1:] in [[f] for f in FEATURES.split()]
+
+
+def like(name: str, words: str) -> bool:
+    """Whether a name, or one of its words, is in a list."""
+    known = words.split()
+    digits = re.compile(r"[0-9]+$")
+    return plain(name) in {plain(word) for word in known} or any(
+        digits.sub("", part) in known for part in parts_of(name)
+    )
+
+
+def named_like(role: str, columns: Sequence[str]) -> dict[str, int]:
+    """The columns whose names speak for a role: how strongly, 3 for a common name.
+
+    >>> named_like("action", ["condchosen", "key_resp.keys", "rt", "Choice", "correct_key"])
+    {'Choice': 3, 'key_resp.keys': 2, 'condchosen': 1}
+    """
+    exact = [*guess(role, columns)] if role != "rt" else [c for c in columns if is_rt(c)]
+    found = dict.fromkeys(exact, 3)
+    words = PARTS[role].split()
+    ranked: list[tuple[int, int, str]] = []
+    for column in columns:
+        parts = parts_of(column)
+        if column in found or (is_time(column) and role != "rt") or _bare(role, column, parts):
+            continue
+        places = [words.index(part) for part in parts if part in words]
+        if places:
+            ranked.append((2, min(places), column))
+        elif any(stem in plain(column) for stem in STEMS.get(role, ())):
+            ranked.append((1, 0, column))
+    ranked.sort(key=lambda one: (-one[0], one[1]))
+    return found | {column: strength for strength, _, column in ranked}
+
+
+def _bare(role: str, name: str, parts: Sequence[str]) -> bool:
+    """Whether a word of the name speaks against a role of which another word speaks."""
+    against = any(_NO_ROLE.fullmatch(part) for part in parts) and role not in ("learner", "trial")
+    return against or (role in ("action", "reward", "context") and is_answer(name))

@@ -1,0 +1,117 @@
+"""The rows that are looked at: enough to guess from, coded column by column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from howlearn.errors import DataError
+from howlearn.reading.labels import MISSING_TOKENS, Column, code_column
+from howlearn.reading.tables import Table
+
+MOST_CELLS = 20_000_000  # rows × columns to look at; the study itself is read in full
+FEWEST_ROWS = 2_000  # of a file with very many columns
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The first rows of all tables, one coded column per column of the first table."""
+
+    columns: dict[str, Column]
+    file: NDArray[np.int32]  # of each row
+    whole: bool  # whether these are all rows
+    rows: Mask  # the rows that are looked at
+
+    @property
+    def height(self) -> int:
+        """How many rows are looked at."""
+        return int(self.rows.sum())
+
+    def only(self, rows: Mask) -> Sample:
+        """The same with fewer rows."""
+        return replace(self, rows=self.rows & rows)
+
+    def codes(self, name: str) -> NDArray[np.int32]:
+        """The codes of the rows that are looked at."""
+        return self.columns[name].codes[self.rows]
+
+    def missing(self, name: str) -> Mask:
+        """Where the rows that are looked at have no value."""
+        return self.columns[name].missing()[self.rows]
+
+    def counts(self, name: str) -> dict[str, int]:
+        """The values with how often each occurs, the most frequent first."""
+        column = self.columns[name]
+        times = np.bincount(self.codes(name), minlength=len(column.labels))
+        found: dict[str, int] = {}
+        for code in np.argsort(-times, kind="stable"):
+            label = column.labels[int(code)]
+            if label is not None and times[code]:
+                found[label] = found.get(label, 0) + int(times[code])
+        return found
+
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        """The numbers of the rows that are looked at, NaN where there is none."""
+        return self.columns[name].numbers()[self.codes(name)]
+
+    def without(self, name: str, values: Sequence[str]) -> Sample:
+        """The same with these values of a column taken as missing."""
+        column = self.columns[name]
+        gone = column.labels.is_in(list(values)).fill_null(False)
+        labels = column.labels.zip_with(~gone, pl.Series([None], dtype=pl.String))
+        return replace(self, columns={**self.columns, name: replace(column, labels=labels)})
+
+    def having(self, name: str, values: pl.Series) -> Sample:
+        """The same with one more column, of values for all rows."""
+        column, _ = code_column(values.alias(name), {}, MISSING_TOKENS)
+        return replace(self, columns={**self.columns, name: column})
+
+
+def take_sample(tables: Sequence[Table]) -> Sample:
+    """Read the first rows of the tables; what cannot be read will be told by the reader."""
+    names = [name for name in tables[0].columns if name]
+    most = max(FEWEST_ROWS, MOST_CELLS // max(1, len(names)))
+    frames: list[pl.DataFrame] = []
+    files: list[NDArray[np.int32]] = []
+    left, whole = most, True
+    for number, table in enumerate(tables):
+        if left <= 0:
+            whole = False
+            break
+        here = [name for name in names if name in table.columns]
+        try:
+            for frame in table.frames(here):
+                whole &= frame.height <= left
+                part = pl.DataFrame([_text(c) for c in frame.head(left).get_columns()])
+                frames.append(part)
+                files.append(np.full(part.height, number, dtype=np.int32))
+                left -= part.height
+                if left <= 0:
+                    break
+        except DataError:
+            continue
+    empty = pl.DataFrame(schema=dict.fromkeys(names, pl.String))
+    rows = pl.concat([empty, *frames], how="diagonal")
+    file = np.concatenate([np.empty(0, np.int32), *files])
+    columns = {name: code_column(rows[name], {}, MISSING_TOKENS)[0] for name in names}
+    return Sample(columns, file, whole, np.ones(len(file), dtype=np.bool_))
+
+
+def _text(column: pl.Series) -> pl.Series:
+    if column.dtype.is_nested() or column.dtype in (pl.Object, pl.Binary):
+        return pl.Series(column.name, [None], dtype=pl.String).new_from_index(0, len(column))
+    return column.cast(pl.String)
+
+
+def together(*codes: NDArray[np.integer]) -> NDArray[np.intp]:
+    """One code for each combination that occurs."""
+    whole = np.zeros(len(codes[0]), dtype=np.intp) if codes else np.empty(0, np.intp)
+    for each in codes:
+        pairs = whole.astype(np.int64) * (int(each.max(initial=0)) + 1) + each
+        whole = np.unique(pairs, return_inverse=True)[1].reshape(-1)
+    return whole

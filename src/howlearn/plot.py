@@ -1,0 +1,166 @@
+"""The charts of a report, from Python: ``howlearn.plot.shares(selection)`` and its kin.
+
+Each takes what ``howlearn.select`` gave, or the folder of results of ``howlearn select``, and gives
+an altair chart, which shows itself in notebooks; ``chart.save("shares.svg")`` writes it (.png,
+.html and .json too). Needs the extra ``report``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from howlearn.errors import HowlearnError
+
+if TYPE_CHECKING:
+    from howlearn.calibration import Calibration, Recovery
+    from howlearn.report.findings import Findings
+    from howlearn.report.style import Chart
+    from howlearn.selection import Selection
+    from howlearn.task import Task
+
+    Source = Selection | Findings | Path | str
+
+__all__ = [
+    "confusion",
+    "disagreement",
+    "estimates",
+    "learner",
+    "learning_curves",
+    "margins",
+    "partition",
+    "path",
+    "predicted",
+    "shares",
+    "trajectories",
+]
+
+
+def shares(source: Source) -> Chart:
+    """How many learners each model explains best, by each criterion, with 95% intervals."""
+    found = _found(source)
+    from howlearn.report import bars
+
+    return bars.shares_by_criterion(found.shares, found.names)
+
+
+def margins(source: Source) -> Chart:
+    """How far the selected model is ahead of the next, by each criterion, with the verdicts."""
+    found = _found(source)
+    from howlearn.report import margins as drawn
+
+    return drawn.margins(drawn.margin_table(found), found.within)
+
+
+def path(source: Source) -> Chart:
+    """Shares of the models along the price of a parameter, exactly, without a new fit."""
+    found = _found(source)
+    from howlearn.report import paths, price_path
+
+    return paths.path(*price_path.price_path(found), found.names)
+
+
+def disagreement(source: Source, first: str | None = None, second: str | None = None) -> Chart:
+    """Which models two criteria select for the same learners; by default the first two."""
+    found = _found(source)
+    from howlearn.report import disagreement as drawn
+
+    return drawn.disagreement(drawn.disagreement_table(found, first, second), found.names)
+
+
+def confusion(source: Calibration | Recovery | Path | str, criterion: str | None = None) -> Chart:
+    """Which model is selected when each model is true: of a calibration, or of its folder."""
+    _check()
+    from howlearn.report import known_confusion
+
+    return known_confusion.confusion_of(source, criterion)
+
+
+def learning_curves(
+    source: Source, task: Task | str | None = None, learners: int = 200, seed: int = 0
+) -> Chart:
+    """Learning curves of the data and of doubles who follow the selected models.
+
+    Without a ``task`` (a results folder knows its own) doubles are paid what their learners were
+    paid. Of more than so many ``learners`` some are picked evenly.
+    """
+    found = _found(source, task)
+    from howlearn.report import behaviour, curves
+
+    return curves.learning_curves(behaviour.behaviour(found, learners, seed=seed))
+
+
+def predicted(source: Source, task: Task | str | None = None, learners: int = 2_000) -> Chart:
+    """Predicted probabilities against choices, for the selected models."""
+    found = _found(source, task)
+    from howlearn.report import predicted as computed
+    from howlearn.report import reliability
+
+    return reliability.reliability(computed.predicted(found, learners))
+
+
+def estimates(source: Source) -> Chart:
+    """The estimates of each model's parameters, among the learners whose model it is."""
+    found = _found(source)
+    from howlearn.report import rates
+
+    return rates.rates(rates.rate_table(found))
+
+
+def learner(source: Source, name: str, task: Task | str | None = None, **conditions: Any) -> Chart:
+    """One learner: curve, trajectories of the cells, scores, estimates and partition.
+
+    Of a learner with several sequences ``conditions`` name one, as in ``condition=2``.
+    """
+    found = _found(source, task)
+    from howlearn.report import details, learner_charts
+
+    place = details.sequence_named(found, name, conditions)
+    return learner_charts.learner(details.detail(found, place), details.common(found), found)
+
+
+def trajectories(
+    source: Source, name: str, task: Task | str | None = None, **conditions: Any
+) -> Chart:
+    """One learner's choices in every cell, with the probabilities of its model."""
+    found = _found(source, task)
+    from howlearn.report import details, learner_charts
+
+    place = details.sequence_named(found, name, conditions)
+    return learner_charts.trajectories(details.detail(found, place), details.common(found))
+
+
+def partition(source: Source | Task, model: str) -> Chart:
+    """The contexts of a task or study, drawn by their features, in the cells of a model.
+
+    >>> import howlearn as hl
+    >>> hl.plot.partition(hl.Task.load("five-four"), "ByShapeExc").description
+    'ByShapeExc sorts 9 contexts into 4 cells of 4, 3, 1, 1.'
+    """
+    _check()
+    from howlearn.report import partition_drawing
+    from howlearn.task import Task
+
+    if isinstance(source, Task):
+        return partition_drawing.partition(source.model(model), source.contexts, source.features)
+    found = _found(source)
+    if model not in found.names:
+        raise HowlearnError(f"there is no model {model!r}; there are {', '.join(found.names)}")
+    chosen = found.models[found.names.index(model)]
+    if partition_drawing.cells_of(chosen) is None:
+        raise HowlearnError(f"{model} has no partition: it does not sort contexts into cells")
+    return partition_drawing.partition(chosen, found.study.contexts, found.study.features)
+
+
+def _found(source: Source, task: Task | str | None = None) -> Findings:
+    _check()
+    from howlearn.report.findings import findings
+
+    return findings(source, task)
+
+
+def _check() -> None:
+    from howlearn.report.save import MISSING, available
+
+    if not available():
+        raise HowlearnError(MISSING)

@@ -1,0 +1,156 @@
+"""How the columns of a text file are laid out: found out from its first lines."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "|", " ": "blanks"}
+BLANKS = " "  # runs of them
+RECORDS = 200  # that are looked at
+_SEP_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE)  # Excel's first line
+_WORDS = re.compile(r'"((?:[^"]|"")*)"|(\S+)')
+_NUMBER = re.compile(r"[-+]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)(e[-+]?[0-9]+)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the table starts and what separates its columns."""
+
+    separator: str
+    header: int  # lines before the one with the names
+    names: tuple[str, ...]
+    records: tuple[tuple[str, ...], ...]  # the first rows
+    unnamed: bool = False  # the rows have one more value than there are names, before the others
+
+    @property
+    def words(self) -> str:
+        """What separates the columns, for people."""
+        return SEPARATORS[self.separator]
+
+    @property
+    def rewritten(self) -> bool:
+        """Whether polars cannot read it as it is."""
+        width = len(self.names)
+        return self.separator == BLANKS or self.unnamed or _longer(self.records, width)
+
+
+def layout_of(lines: Sequence[str]) -> Layout | None:
+    """The layout of a text from its first lines; None where nothing is in them."""
+    said, start = None, 0
+    for number, line in enumerate(lines):
+        match = _SEP_LINE.fullmatch(line.strip("\ufeff\r\n "))
+        if match and said is None and match[1] in SEPARATORS:
+            said, start = match[1], number + 1
+        elif line.strip("\ufeff\r\n ,;|\t"):
+            break
+    comments = _comments(lines, start)
+    first = comments[-1] + 1 if comments else start
+    while first < len(lines) and not lines[first].strip("\ufeff\r\n"):
+        first += 1
+    if first >= len(lines):
+        return None
+    separator = said or _separator(lines[first:])
+    found = _laid_out(lines, first, separator)
+    if comments and any(map(_is_number, found.names)):  # the names stand behind a #
+        named = _laid_out(lines, comments[-1], separator)
+        if len(named.names) > 1 and len(named.names) == len(found.names):
+            return named
+    return found
+
+
+def split(lines: Iterable[str], separator: str) -> Iterator[list[str]]:
+    """The records of a text."""
+    if separator == BLANKS:
+        for line in lines:
+            words = _WORDS.finditer(line)
+            yield [w[2] if w[1] is None else w[1].replace('""', '"') for w in words]
+        return
+    yield from csv.reader(lines, delimiter=separator)
+
+
+def _laid_out(lines: Sequence[str], first: int, separator: str) -> Layout:
+    records = _records(lines[first:], separator)
+    if not records:
+        return Layout(separator, first, (lines[first].strip(),), ())
+    header = records[0]
+    if header:
+        header = [header[0].lstrip("\ufeff").removeprefix("#"), *header[1:]]
+    names = tuple(name.strip() for name in header)
+    rows = tuple(tuple(record) for record in records[1:] if any(v.strip() for v in record))
+    unnamed = bool(rows) and all(len(row) == len(names) + 1 for row in rows)
+    trailing = all(not row[-1].strip() for row in rows)
+    return Layout(separator, first, names, rows, unnamed and not trailing)
+
+
+def _comments(lines: Sequence[str], start: int) -> list[int]:
+    """The lines with # before the table."""
+    found = []
+    for number in range(start, len(lines)):
+        line = lines[number].strip("\ufeff\r\n ")
+        if line.startswith("#"):
+            found.append(number)
+        elif line:
+            return found
+    return []  # nothing else: then they are no comments
+
+
+def _separator(lines: Sequence[str]) -> str:
+    scores = {}
+    for separator in SEPARATORS:
+        if separator == BLANKS:
+            continue
+        records = _records(lines, separator)
+        width = len(records[0]) if records else 0
+        if width > 1:
+            scores[separator] = (round(_share(records[1:], width), 1), width)
+    best = max(scores, key=lambda s: scores[s], default=None)
+    if best is not None and (scores[best][0] >= 0.5 or len(lines) < 2):
+        return best
+    if _by_blanks(lines):
+        return BLANKS
+    return max(SEPARATORS, key=lambda s: lines[0].count(s) if s != BLANKS else 0)
+
+
+def _share(records: Sequence[Sequence[str]], width: int) -> float:
+    """The part of the rows that have as many values as there are names."""
+    rows = [record for record in records if any(value.strip() for value in record)]
+    if not rows:
+        return 1.0
+    if all(len(row) == width + 1 for row in rows):
+        return 1.0
+    return sum(len(row) == width or _trailing(row, width) for row in rows) / len(rows)
+
+
+def _by_blanks(lines: Sequence[str]) -> bool:
+    rows = [record for record in _records(lines, BLANKS) if record]
+    width = len(rows[0]) if rows else 0
+    lengths = {len(row) for row in rows[1:]}
+    return width > 1 and len(lengths) == 1 and lengths <= {width, width + 1}
+
+
+def _records(lines: Sequence[str], separator: str) -> list[list[str]]:
+    found: list[list[str]] = []
+    try:
+        for record in split((line + "\n" for line in lines), separator):
+            found.append(record)
+            if len(found) > RECORDS:
+                break
+    except csv.Error:  # told when the rows are read
+        pass
+    return found
+
+
+def _trailing(row: Sequence[str], width: int) -> bool:
+    """Whether a row is longer only by empty values at its end."""
+    return len(row) > width and not any(value.strip() for value in row[width:])
+
+
+def _longer(records: Sequence[Sequence[str]], width: int) -> bool:
+    return any(_trailing(row, width) for row in records)
+
+
+def _is_number(text: str) -> bool:
+    return _NUMBER.fullmatch(text.strip()) is not None

@@ -1,0 +1,135 @@
+"""MATLAB's .mat files: versions 4 to 7 by scipy, version 7.3, which is HDF5, by h5py."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from howlearn.errors import DataError, HowlearnError, Problem
+from howlearn.reading.sniffing import refused
+from howlearn.reading.table import Held
+from howlearn.reading.variables import tables_of
+
+HDF5 = b"\x89HDF\r\n\x1a\n"
+NEW = "MATLAB 7.3"
+OPAQUE = (
+    "a MATLAB table, string array or other object, which only MATLAB can open",
+    "structures, cells, matrices and text",
+    "in MATLAB: s = table2struct(T, 'ToScalar', true); save x.mat s, or writetable(T, 'x.csv')",
+)
+
+
+def open_matlab(path: Path, inside: str | None = None) -> list[Held]:
+    """The tables in a .mat file; their rows are counted as trials, from 1."""
+    with path.open("rb") as file:
+        head = file.read(1024)
+    new = head.startswith((NEW.encode(), HDF5)) or HDF5 in head
+    variables, opaque = _new(path) if new else _old(path)
+    words = NEW if new else "MATLAB"
+    if opaque and (not variables or inside in opaque):
+        raise DataError([Problem(str(path), None, None, *OPAQUE)])
+    try:
+        tables = tables_of(path, variables, inside, words, frames=False)
+    except DataError:
+        if opaque:
+            raise DataError([Problem(str(path), None, None, *OPAQUE)]) from None
+        raise
+    if opaque:
+        left = "an object of MATLAB" if len(opaque) == 1 else f"{len(opaque)} objects of MATLAB"
+        tables[0].notes = (*tables[0].notes, f"{left} cannot be read and was left out")
+    return tables
+
+
+def _old(path: Path) -> tuple[dict[str, Any], list[str]]:
+    from scipy.io import loadmat
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about variables of the same name
+            loaded = loadmat(path, chars_as_strings=True)
+            variables = {
+                name: tree(value) for name, value in loaded.items() if not name.startswith("__")
+            }
+    except (OSError, MemoryError):
+        raise
+    except Exception as error:  # a broken file may raise anything
+        raise refused(path, f"a MATLAB file that cannot be read ({_reason(error)})") from None
+    opaque = [name for name, value in loaded.items() if "Opaque" in type(value).__name__]
+    opaque += ["?"] * ("__function_workspace__" in loaded and not opaque)
+    return {n: v for n, v in variables.items() if v is not None and n not in opaque}, opaque
+
+
+def _new(path: Path) -> tuple[dict[str, Any], list[str]]:
+    try:
+        import h5py
+    except ImportError:
+        raise HowlearnError(
+            f"{path} is a MATLAB file of version 7.3, which needs the package h5py: "
+            "pip install 'howlearn[matlab]', or save it in MATLAB with the option -v7"
+        ) from None
+    from howlearn.reading.matlab73 import Reader
+
+    try:
+        with h5py.File(path, "r") as file:
+            reader = Reader(file)
+            variables = reader.variables()
+    except MemoryError:
+        raise
+    except Exception as error:  # a broken file may raise anything
+        raise refused(path, f"a MATLAB file that cannot be read ({_reason(error)})") from None
+    return variables, reader.opaque
+
+
+def tree(value: Any) -> Any:
+    """What scipy loads as dicts, lists, arrays with one or two axes, and single values."""
+    if hasattr(value, "toarray"):  # sparse
+        value = value.toarray()
+    if not isinstance(value, np.ndarray):
+        return value
+    if value.dtype.names:
+        records = [{n: tree(record[n]) for n in value.dtype.names} for record in value.reshape(-1)]
+        return records[0] if len(records) == 1 else records
+    if value.dtype.kind in "OUS":
+        return _cells(value)
+    return numbers(value)
+
+
+def numbers(value: np.ndarray[Any, Any]) -> Any:
+    """A matrix as it is, one with a single row or column as a vector, a single number alone."""
+    if value.size == 1:
+        return value.reshape(-1)[0].item()
+    if value.ndim > 2 and sum(n > 1 for n in value.shape) > 2:
+        return None  # more axes than a table has
+    squeezed = value.squeeze() if value.ndim > 2 or 1 in value.shape else value
+    return squeezed if squeezed.dtype.kind in "biuf" else None
+
+
+def _cells(value: np.ndarray[Any, Any]) -> Any:
+    items = [tree(item) for item in value.reshape(-1)]
+    if value.dtype.kind == "U":
+        items = [str(item).rstrip() for item in items]
+        return items[0] if len(items) == 1 else items or None
+    return cell(items, value.shape)
+
+
+def cell(items: list[Any], shape: tuple[int, ...]) -> Any:
+    """A cell array: a list, or a table where its first row has the names of the columns."""
+    if len(shape) == 2 and min(shape) > 1:
+        rows = [items[i : i + shape[1]] for i in range(0, len(items), shape[1])]
+        names = [_plain(name) for name in rows[0]]
+        if all(isinstance(name, str) and name for name in names):
+            columns = zip(*rows[1:], strict=True)
+            return {n: [_plain(v) for v in c] for n, c in zip(names, columns, strict=True)}
+    return [_plain(item) for item in items]
+
+
+def _plain(item: Any) -> Any:
+    """An empty cell is a missing value."""
+    return None if isinstance(item, np.ndarray) and not item.size else item
+
+
+def _reason(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__

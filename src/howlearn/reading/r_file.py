@@ -1,0 +1,96 @@
+"""R's .RData, .rda and .rds files."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from howlearn.errors import HowlearnError
+from howlearn.reading.sniffing import refused
+from howlearn.reading.table import Held, distinct_names
+from howlearn.reading.values import column_of
+from howlearn.reading.variables import tables_of
+
+EXTRA = "R files need the package rdata: pip install 'howlearn[r]', or save it in R with write.csv"
+
+
+def open_r(path: Path, inside: str | None = None) -> list[Held]:
+    """The tables in a file of R; their rows are counted as trials, from 1."""
+    try:
+        import rdata
+    except ImportError:
+        raise HowlearnError(f"{path}: {EXTRA}") from None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about classes of R that are not needed
+            parsed = rdata.parser.parse_file(path)
+            loaded = rdata.conversion.convert(parsed)
+            several = isinstance(loaded, dict) and _is_rdata(parsed)
+            variables = loaded if several else {path.stem: loaded}
+            trees = {str(name): _tree(value) for name, value in variables.items()}
+    except (OSError, MemoryError):
+        raise
+    except Exception as error:  # rdata has no error of its own: a broken file may raise anything
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise refused(path, f"an R file that cannot be read ({reason})") from None
+    return tables_of(path, trees, inside, "RData" if several else "RDS", frames=True)
+
+
+def _is_rdata(parsed: Any) -> bool:
+    """Whether a file has named objects, as save() writes them, and not one, as saveRDS() does."""
+    return parsed.object.info.type.name == "LIST" and parsed.object.tag is not None
+
+
+def _tree(value: Any) -> Any:
+    """What rdata loads as dicts, lists, arrays, frames and single values."""
+    if hasattr(value, "columns") and hasattr(value, "iloc"):
+        return _frame(value)
+    if hasattr(value, "dims") and hasattr(value, "coords"):
+        return _named_matrix(value)
+    if hasattr(value, "tolist") and not isinstance(value, np.ndarray):
+        value = np.array(value.tolist(), dtype=object)
+    if isinstance(value, Mapping):
+        return {str(name): _tree(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_tree(inner) for inner in value]
+    if isinstance(value, np.ndarray):
+        return _array(value)
+    return value if isinstance(value, str | int | float | bool) else None
+
+
+def _array(value: np.ndarray[Any, Any]) -> Any:
+    if np.ma.isMaskedArray(value):
+        value = np.array(value.tolist(), dtype=object)
+    if value.size == 1:
+        return value.reshape(-1)[0]
+    if value.ndim > 2:
+        return None
+    return value.reshape(-1) if value.ndim == 2 and 1 in value.shape else value
+
+
+def _frame(value: Any) -> pl.DataFrame:
+    names = distinct_names([str(name) for name in value.columns])
+    columns = [
+        column_of(name, [_one(v) for v in value.iloc[:, i].tolist()])
+        for i, name in enumerate(names)
+    ]
+    return pl.DataFrame(columns)
+
+
+def _one(value: Any) -> Any:
+    """A value of a data frame; what pandas calls missing is None."""
+    return None if str(value) in ("nan", "<NA>", "NaT", "None") else value
+
+
+def _named_matrix(value: Any) -> Any:
+    """A matrix with the names of its columns is a table."""
+    array = np.asarray(value.values)
+    if array.ndim == 2 and str(value.dims[1]) in value.coords:
+        names = distinct_names([str(n) for n in value.coords[value.dims[1]].values.tolist()])
+        return pl.DataFrame([column_of(name, array[:, i]) for i, name in enumerate(names)])
+    return _array(array)

@@ -1,0 +1,166 @@
+"""What a file is, by its content; its name decides only where the content leaves it open."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import zipfile
+import zlib
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+from howlearn.errors import DataError, Problem
+
+Kind = Literal["text", "json", "parquet", "excel", "matlab", "r"]
+
+ALLOWED = (
+    "CSV, TSV or other text with columns, Excel, OpenDocument, JSON, Parquet, MATLAB or R files"
+)
+HEAD = 4096
+LARGEST = 2**32  # bytes that a compressed text may have
+COMPRESSED = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
+SUFFIXES: dict[str, Kind] = {
+    **dict.fromkeys((".csv", ".tsv", ".txt", ".dat"), "text"),
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".xlsx", ".xlsm", ".xls", ".xlsb", ".ods"), "excel"),
+    **dict.fromkeys((".json", ".jsonl", ".ndjson"), "json"),
+    ".mat": "matlab",
+    **dict.fromkeys((".rds", ".rdata", ".rda"), "r"),
+}
+WORDS: dict[Kind, str] = {
+    "text": "text",
+    "json": "JSON",
+    "parquet": "Parquet",
+    "excel": "Excel",
+    "matlab": "MATLAB",
+    "r": "R",
+}
+_PACKED = (".gz", ".bz2", ".xz")
+_R = (b"RDX2\n", b"RDX3\n", b"RDA2\n", b"RDA3\n", b"X\n\0\0\0", b"A\n2\n", b"A\n3\n")
+_STARTS: dict[bytes, Kind] = {
+    b"PAR1": "parquet",
+    b"\xd0\xcf\x11\xe0": "excel",
+    b"MATLAB 5.0 MAT-file": "matlab",
+    b"MATLAB 7.3 MAT-file": "matlab",
+    b"\x89HDF\r\n\x1a\n": "matlab",
+    **dict.fromkeys(_R, "r"),
+}
+_OTHERS = {
+    b"\x89PNG": "a picture",
+    b"\xff\xd8\xff": "a picture",
+    b"GIF8": "a picture",
+    b"%PDF": "a PDF file",
+    b"{\\rtf": "an RTF text",
+    b"<!doctype html": "a web page",
+    b"<html": "a web page",
+    b"<?xml": "an XML file",
+    b"$FL2": "an SPSS file",
+    b"$FL3": "an SPSS file",
+    b"<stata_dta>": "a Stata file",
+    b"ARROW1": "a Feather file",
+    b"\x93NUMPY": "a numpy file",
+    b"\x80\x04\x95": "a Python pickle",
+    b"\x80\x05\x95": "a Python pickle",
+    b"7z\xbc\xaf": "a 7z archive",
+    b"Rar!": "a RAR archive",
+}
+_OTHER_SUFFIXES = {
+    ".sav": "an SPSS file",
+    ".dta": "a Stata file",
+    ".sas7bdat": "a SAS file",
+    ".docx": "a Word document",
+    ".pptx": "a presentation",
+}
+
+
+def suffix_of(path: Path) -> str:
+    """The end of a name without that of a compression.
+
+    >>> suffix_of(Path("a.CSV.gz"))
+    '.csv'
+    """
+    name = path.name.lower()
+    for packed in _PACKED:
+        name = name.removesuffix(packed)
+    return Path(name).suffix
+
+
+def kind_of(path: Path) -> tuple[Kind, bytes | None]:
+    """What a file is, and its text where that had to be unpacked."""
+    with path.open("rb") as file:
+        head = file.read(HEAD)
+    opened = next((o for mark, o in COMPRESSED.items() if head.startswith(mark)), None)
+    if opened is None:
+        return _kind(path, head), None
+    try:
+        with opened(path, "rb") as file:
+            inner: bytes = file.read(HEAD)
+            kind = _kind(path, inner)
+            if kind in ("text", "json"):
+                return kind, inner + _rest(path, file)
+    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+        raise refused(path, f"a damaged compressed file ({_reason(error)})") from None
+    if kind == "r":
+        return kind, None
+    raise refused(path, "a compressed file", "unpack it, and name the file inside")
+
+
+def _rest(path: Path, file: BinaryIO) -> bytes:
+    rest = file.read(LARGEST)
+    if len(rest) == LARGEST:
+        raise refused(path, "a compressed text that is too large to unpack", "unpack it yourself")
+    return rest
+
+
+def _kind(path: Path, head: bytes) -> Kind:
+    for start, kind in _STARTS.items():
+        if head.startswith(start):
+            return kind
+    if head.startswith(b"PK\x03\x04"):
+        return _zipped(path)
+    named = SUFFIXES.get(suffix_of(path))
+    lowered = head.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    other = next((w for start, w in _OTHERS.items() if lowered.startswith(start.lower())), None)
+    other = other or (_OTHER_SUFFIXES.get(path.suffix.lower()) if named is None else None)
+    if other is not None:
+        raise refused(path, other)
+    if named == "matlab" and b"\0" in head:  # version 4 has nothing that tells it
+        return "matlab"
+    if named == "json" or _like_json(head):
+        return "json"
+    if named in ("excel", "parquet", "matlab", "r") and (not head or b"\0" in head):
+        raise refused(path, f"a file that is not {WORDS[named]} or is damaged")
+    return "text"
+
+
+def _like_json(head: bytes) -> bool:
+    text = head.removeprefix(b"\xef\xbb\xbf").replace(b"\0", b"").lstrip(b"\xff\xfe \t\r\n")
+    if text[:1] == b"{":
+        return text[1:].lstrip()[:1] in (b'"', b"}")
+    return text[:1] == b"[" and text[1:].lstrip()[:1] in (b"{", b"[", b"]")
+
+
+def _zipped(path: Path) -> Kind:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, EOFError):
+        raise refused(path, "a damaged spreadsheet or ZIP archive") from None
+    if any(name.startswith("xl/") for name in names) or {"mimetype", "content.xml"} <= set(names):
+        return "excel"
+    if any(name.startswith(("word/", "ppt/")) for name in names):
+        raise refused(path, "a document without columns")
+    if any(name.endswith(".npy") for name in names):
+        raise refused(path, "a numpy file")
+    raise refused(path, "a ZIP archive", "unpack it, and name the files or the folder inside")
+
+
+def refused(path: Path, found: str, remedy: str = "") -> DataError:
+    """A file that cannot be a table, and what would help."""
+    remedy = remedy or "save it as CSV UTF-8, or read it into a data frame"
+    return DataError([Problem(str(path), None, None, found, ALLOWED, remedy)])
+
+
+def _reason(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__

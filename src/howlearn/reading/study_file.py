@@ -1,0 +1,220 @@
+"""``howlearn.toml``: where a study's files are and what is in them, for all commands to share."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from os.path import relpath
+from pathlib import Path
+from typing import Any
+
+from howlearn.errors import HowlearnError
+from howlearn.folder import write_whole
+from howlearn.reading.options import ReadOptions
+
+NAME = "howlearn.toml"
+TEXT, TEXTS, NUMBER, WHOLE, SWITCH, PAIR = "text", "texts", "number", "whole", "switch", "pair"
+KINDS = {
+    TEXT: "a text in quotes",
+    TEXTS: 'a text, or a list of texts such as ["a", "b"]',
+    NUMBER: "a number",
+    WHOLE: "a whole number",
+    SWITCH: "true or false",
+    PAIR: "two numbers such as [0, 5]",
+}
+SPECIAL = {"reward_range": PAIR, "reward_scale": PAIR, "min_trials": WHOLE}
+MODELS = {
+    "task": TEXT,
+    "criterion": TEXTS,
+    "calibration": TEXT,
+    "model": TEXTS,
+    "add_model": TEXTS,
+    "one_rate": SWITCH,
+    "experts_from": TEXT,
+    "rule": TEXT,
+    "form": TEXT,
+    "max_rate": NUMBER,
+    "within": NUMBER,
+    "intervals": NUMBER,
+    "stability": WHOLE,
+    "seed": WHOLE,
+}
+# What may hold commas of its own stands in a list; in the others they stand between columns.
+WITH_COMMAS = ("recode", "bin", "exclude")
+
+
+@dataclass(frozen=True)
+class StudyFile:
+    """The options that a file holds: by the names they have on the command line, with _ for -."""
+
+    path: Path
+    files: tuple[str, ...] = ()
+    data: Mapping[str, Any] = field(default_factory=dict)
+    models: Mapping[str, Any] = field(default_factory=dict)
+
+
+def data_kinds() -> dict[str, str]:
+    """What each option of reading may be."""
+    return {
+        option.name: SPECIAL.get(option.name, TEXTS if option.default == () else TEXT)
+        for option in fields(ReadOptions)
+    }
+
+
+def read_study_file(path: Path) -> StudyFile:
+    """The file's options; whatever is not understood is refused, with what is allowed."""
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except tomllib.TOMLDecodeError as error:
+        raise HowlearnError(
+            f"{path}: not a TOML file ({error}); write option = value, with text in quotes"
+        ) from None
+    except UnicodeDecodeError:
+        raise HowlearnError(f"{path}: not a text file in UTF-8") from None
+    except OSError as error:
+        raise HowlearnError(
+            f"{path}: {error.strerror or error}; howlearn inspect FILES writes such a file"
+        ) from None
+    known = {"files": TEXTS, "data": "", "models": ""}
+    _check_names(path, "", found, known)
+    for name in ("data", "models"):
+        if not isinstance(found.get(name, {}), dict):
+            raise HowlearnError(f"{path}: {name} must be a part of its own that begins [{name}]")
+    files = checked(path, "files", found.get("files", []), TEXTS)
+    parts = {}
+    for part, kinds in (("data", data_kinds()), ("models", MODELS)):
+        given = found.get(part, {})
+        _check_names(path, part, given, kinds)
+        parts[part] = {n: checked(path, n, value, kinds[n]) for n, value in given.items()}
+    models = parts["models"]
+    for name in ("task", "calibration"):  # a file beside this one
+        if name in models and (path.parent / models[name]).exists():
+            models[name] = beside(path, models[name])
+    return StudyFile(path, tuple(beside(path, each) for each in files), parts["data"], models)
+
+
+def write_study_file(
+    path: Path,
+    files: Sequence[str],
+    data: Mapping[str, Any],
+    models: Mapping[str, Any] | None = None,
+    comments: Mapping[str, Sequence[str]] | None = None,
+) -> None:
+    """Write the options that are set; ``comments`` are lines that stand above an option.
+
+    The comments under "" open the file. It is written whole or not at all.
+    """
+    notes = comments or {}
+    lines = [_comment(line) for line in notes.get("", ())]
+    lines += ["", *(_comment(line) for line in notes.get("files", ()))]
+    lines.append(_line("files", [relative(each, path.parent) for each in files]))
+    for part, given in (("data", data), ("models", models or {})):
+        lines += ["", f"[{part}]"]
+        for name, value in given.items():
+            told = [_comment(line) for line in notes.get(name, ())]
+            empty = value is None or value is False or (value == () or value == [])
+            lines += told if empty else [*told, _line(name, value)]
+    text = "\n".join(lines).strip() + "\n"
+    write_whole(path, lambda file: file.write_bytes(text.encode()))
+
+
+def relative(file: str, folder: Path) -> str:
+    """A file as seen from a folder, if it lies in it or near it."""
+    try:
+        seen = relpath(file, folder)
+    except ValueError:  # another drive
+        return str(Path(file).absolute())
+    return str(Path(file).absolute()) if seen.startswith("../../..") else seen
+
+
+def beside(path: Path, name: str) -> str:
+    """A file that is named as seen from the folder of another one."""
+    return name if path.parent == Path() else str(path.parent / name)
+
+
+def _check_names(path: Path, part: str, given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+    for name in given:
+        if name in known:
+            continue
+        where = f" in [{part}]" if part else ""
+        close = get_close_matches(name.replace("-", "_"), known, 1)
+        other = {"data": MODELS, "models": data_kinds(), "": {**data_kinds(), **MODELS}}[part]
+        if name in other:
+            home = "data" if name in data_kinds() else "models"
+            hint = f"; it stands under [{home}]"
+        else:
+            hint = f" (did you mean {close[0]}?)" if close else ""
+        allowed = ", ".join(known)
+        raise HowlearnError(f"{path}: there is no {name!r}{where}{hint}; allowed: {allowed}")
+
+
+def checked(path: Path, name: str, value: Any, kind: str) -> Any:
+    """The value of an option in a file, as the options take it."""
+    found = _converted(name, value, kind)
+    if found is None:
+        raise HowlearnError(f"{path}: {name} = {value!r}: {KINDS[kind]} is needed")
+    return found
+
+
+def _converted(name: str, value: Any, kind: str) -> Any:
+    if kind == SWITCH:
+        return value if isinstance(value, bool) else None
+    if isinstance(value, bool):
+        return None
+    match kind, value:
+        case "text", str() | int() | float():
+            return str(value)
+        case "texts", str():
+            split = name not in WITH_COMMAS and name not in MODELS and name != "files"
+            return tuple(p.strip() for p in value.split(",") if p.strip()) if split else (value,)
+        case "texts", int() | float():
+            return (str(value),)
+        case "texts", list() if all(_is_plain(one) for one in value):
+            return tuple(str(one) for one in value)
+        case ("number", int() | float()) | ("whole", int()):
+            return value
+        case "pair", str() if value.count(",") == 1:
+            return tuple(end.strip() for end in value.split(","))
+        case "pair", list() if len(value) == 2 and all(_is_plain(end) for end in value):
+            return tuple(str(end) for end in value)
+    return None
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
+
+
+def _comment(line: str) -> str:
+    printable = "".join(c if c.isprintable() else " " for c in line)
+    return f"# {printable}".rstrip()
+
+
+def _line(name: str, value: Any) -> str:
+    return f"{name} = {_toml(value)}"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(_toml(one) for one in value)}]"
+    return quoted(str(value))
+
+
+def quoted(text: str) -> str:
+    """A text as TOML has it.
+
+    >>> print(quoted("phase == 'learn'"), quoted('a "b"' + chr(10)))
+    "phase == 'learn'" "a \\"b\\"\\n"
+    """
+    special = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+    return '"' + "".join(special.get(c, c if c.isprintable() else _code(c)) for c in text) + '"'
+
+
+def _code(character: str) -> str:
+    point = ord(character)
+    return f"\\u{point:04X}" if point < 0x10000 else f"\\U{point:08X}"

@@ -1,0 +1,162 @@
+"""What every format becomes: a table whose columns are known at once and whose rows are text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import polars as pl
+
+from howlearn.errors import DataError, Problem
+
+INSIDE = "#"  # FILE#NAME: a sheet or a variable of a file
+
+
+class Table(Protocol):
+    """One file, sheet, variable or data frame; its rows come in frames."""
+
+    name: str  # as messages show it; opening it again gives this table alone
+    stem: str
+    columns: tuple[str, ...]
+    first_row: int  # of the data, as a spreadsheet counts; 1 where trials are counted
+
+    @property
+    def format(self) -> str:
+        """What kind of file it is, in words."""
+        ...
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What was found out on opening it that the user should know."""
+        ...
+
+    @property
+    def about(self) -> Mapping[str, Mapping[str, Any]]:
+        """What the data say about their columns (in BIDS: LongName, Description, Levels)."""
+        ...
+
+    @property
+    def learner(self) -> str | None:
+        """Whose rows these are where the file's name says it in a way that is agreed on."""
+        ...
+
+    def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """The rows of the named columns; raises DataError where they cannot be read."""
+        ...
+
+
+class Described:
+    """What a table says about itself when there is nothing to say."""
+
+    format: str = ""
+    notes: Sequence[str] = ()
+    about: Mapping[str, Mapping[str, Any]] = {}
+    learner: str | None = None
+
+
+class Held(Described):
+    """A table in memory, whatever it was read from."""
+
+    def __init__(
+        self,
+        name: str,
+        stem: str,
+        frame: pl.DataFrame,
+        format: str,
+        first_row: int = 2,
+        notes: Sequence[str] = (),
+    ) -> None:
+        self.name, self.stem, self.first_row = name, stem, first_row
+        self.format, self.notes = format, tuple(notes)
+        self.columns = tuple(frame.columns)
+        self._frame = frame
+
+    def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """All rows at once."""
+        yield self._frame.select(columns)
+
+
+class Extended(Described):
+    """A table with further columns that have one value in all of its rows."""
+
+    def __init__(
+        self,
+        table: Table,
+        more: Mapping[str, str | None],
+        about: Mapping[str, Mapping[str, Any]],
+        learner: str | None = None,
+    ) -> None:
+        self.table = table
+        self.more = {name: value for name, value in more.items() if name not in table.columns}
+        self.name, self.stem, self.first_row = table.name, table.stem, table.first_row
+        self.format, self.notes = table.format, table.notes
+        self.about, self.learner = about, learner
+        self.columns = (*table.columns, *self.more)
+
+    def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """The table's frames, with the further columns among those that are asked for."""
+        own = [name for name in columns if name not in self.more]
+        more = [
+            pl.lit(self.more[name], dtype=pl.String).alias(name)
+            for name in columns
+            if name in self.more
+        ]
+        for frame in self.table.frames(own or self.table.columns[:1]):
+            yield frame.with_columns(more).select(columns)
+
+
+def file_of(name: str | Path) -> Path:
+    """The file behind a table's name: FILE#NAME is inside FILE.
+
+    >>> str(file_of("no such book.xlsx#Data"))
+    'no such book.xlsx#Data'
+    """
+    return split_name(Path(name))[0]
+
+
+def split_name(path: Path) -> tuple[Path, str | None]:
+    """A file and the sheet or variable inside that is meant, if one is named."""
+    text = str(path)
+    places = [i for i, letter in enumerate(text) if letter == INSIDE]
+    try:
+        if not places or path.exists():
+            return path, None
+        for place in places:
+            file = Path(text[:place])
+            if file.is_file():
+                return file, text[place + 1 :]
+    except (OSError, ValueError):  # a name that no file can have
+        pass
+    return path, None
+
+
+def one_of(
+    path: Path, inside: str | None, there: Sequence[str], what: str
+) -> tuple[Sequence[str], bool]:
+    """The names to look at: the one that was asked for, or all; and whether one was asked for."""
+    if inside is None:
+        return there, False
+    if inside not in there:
+        allowed = f"a {what} that is there: {', '.join(there) or 'there is none'}"
+        raise DataError([Problem(str(path), None, None, f"no {what} {inside}", allowed)])
+    return [inside], True
+
+
+def distinct_names(names: Sequence[str | None]) -> list[str]:
+    """Names of columns, each once: the second of a kind gets its number.
+
+    >>> distinct_names(["a", "b", "a", "", None])
+    ['a', 'b', 'a (2)', '', ' (2)']
+    """
+    taken: set[str] = set()
+    found = []
+    for name in names:
+        plain = "" if name is None else name.strip()
+        new, times = plain, 1
+        while new in taken:
+            times += 1
+            new = f"{plain} ({times})"
+        taken.add(new)
+        found.append(new)
+    return found

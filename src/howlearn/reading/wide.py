@@ -1,0 +1,175 @@
+"""Wide tables: one row per learner, and a column for each trial's choice, reward and so on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from howlearn.errors import DataError
+from howlearn.reading.options import ReadOptions
+from howlearn.reading.roles import guess
+from howlearn.reading.table import Described, Table
+from howlearn.reading.values import together
+
+FEWEST = 3  # numbers of a family
+ENOUGH = 8  # numbers that are a learner's trials whatever the columns are called
+TRIAL, LEARNER = "trial", "learner"
+_AFTER = re.compile(r"(?P<name>.*?[^\W\d_].*?)[\s_.\-]*(?:\[|\()?(?P<number>[0-9]+)(?:\]|\))?")
+_BEFORE = re.compile(
+    r"(?:t|tr|trial)?[\s_.\-]?(?P<number>[0-9]+)[\s_.\-]+(?P<name>[^\W\d_].*)", re.IGNORECASE
+)
+_TRIAL_END = re.compile(r"[\s_.\-]+(?:t|tr|trial)$", re.IGNORECASE)  # choice_t1
+
+
+@dataclass(frozen=True)
+class Families:
+    """Columns that differ by a number only: name → number → column."""
+
+    members: Mapping[str, Mapping[int, str]]
+    numbers: tuple[int, ...]
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """All of their columns."""
+        return frozenset(c for family in self.members.values() for c in family.values())
+
+
+def families_in(columns: Sequence[str]) -> Families | None:
+    """The families with the same numbers, at least two of them.
+
+    >>> found = families_in(["id", "choice_1", "choice_2", "choice_3", "r1", "r2", "r3"])
+    >>> list(found.members), found.numbers
+    (['choice', 'r'], (1, 2, 3))
+    """
+    families: dict[str, dict[int, str]] = {}
+    for column in columns:
+        match = _BEFORE.fullmatch(column) or _AFTER.fullmatch(column)
+        if match is not None and len(match["number"]) < 8:
+            name = _TRIAL_END.sub("", match["name"].strip())
+            families.setdefault(name, {}).setdefault(int(match["number"]), column)
+    alike: dict[tuple[int, ...], dict[str, dict[int, str]]] = {}
+    for name, family in families.items():
+        if len(family) >= FEWEST:
+            alike.setdefault(tuple(sorted(family)), {})[name] = family
+    best = max(alike.items(), key=lambda item: len(item[0]) * (len(item[1]) > 1), default=None)
+    return None if best is None or len(best[1]) < 2 else Families(best[1], best[0])
+
+
+def long(table: Table, options: ReadOptions | None) -> Table:
+    """The table as it is, or with one row per trial where it has one row per learner."""
+    families = families_in(table.columns)
+    if families is None or not _is_wide(table, families, options):
+        return table
+    return Long(table, families)
+
+
+def _is_wide(table: Table, families: Families, options: ReadOptions | None) -> bool:
+    """Whether a table can only be meant as wide: no choices and rewards beside the families."""
+    rest = [column for column in table.columns if column not in families.columns]
+    given = [] if options is None else list(_texts(vars(options).values()))
+    if any(_named(column, given) for column in families.columns):
+        return False
+    known = options is not None and options.action in rest and options.reward in rest
+    if known or (guess("action", rest) and guess("reward", rest)):
+        return False
+    names = [*families.members, *rest]
+    said = options is not None and options.action in names and options.reward in names
+    if len(families.numbers) < ENOUGH and not (
+        said or (guess("action", names) and guess("reward", names))
+    ):
+        return False
+    return len(families.numbers) >= ENOUGH or _once_each(table, rest)
+
+
+def _once_each(table: Table, rest: Sequence[str]) -> bool:
+    """Whether each learner has one row."""
+    owners = guess(LEARNER, rest)
+    if not owners:
+        return True
+    try:
+        frames = [frame[owners[0]] for frame in table.frames([owners[0]])]
+    except DataError:  # will be told when the rows are read
+        return False
+    return not frames or not pl.concat(frames).drop_nulls().is_duplicated().any()
+
+
+def _texts(values: Iterable[Any]) -> Iterator[str]:
+    for value in values:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, list | tuple):
+            yield from _texts(value)
+
+
+def _named(column: str, given: Sequence[str]) -> bool:
+    """Whether an option names a column, alone or in a condition."""
+    return any(
+        column == text or re.search(rf"(?<![\w.]){re.escape(column)}(?![\w.])", text)
+        for text in given
+    )
+
+
+class Long(Described):
+    """A wide table with one row per trial; trials that nobody recorded anything in are left out."""
+
+    first_row = 1  # trials are counted
+
+    def __init__(self, table: Table, families: Families) -> None:
+        self.table, self.families = table, families
+        self.name, self.stem = table.name, table.stem
+        self._rest = [c for c in table.columns if c and c not in families.columns]
+        self._names = {
+            name if name not in self._rest else f"{name} (each trial)": family
+            for name, family in families.members.items()
+        }
+        self._trial = TRIAL if not guess("trial", self._rest) else f"{TRIAL} (of the columns)"
+        self._learner = () if guess(LEARNER, self._rest) else (LEARNER,)
+        self.columns = (*self._learner, *self._rest, self._trial, *self._names)
+        self.format = f"{table.format}, one row per learner, rows counted as trials"
+        shown = ", ".join(f"{name} ({len(families.numbers)})" for name in families.members)
+        self.notes = (
+            *table.notes,
+            f"it has one row per learner and columns for each trial: {shown}; it was read as one "
+            "row per trial",
+        )
+        self.about, self.learner = table.about, table.learner
+
+    def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """One row per learner and trial, in this order."""
+        before = 0
+        used = [name for name in self._rest if name in columns]
+        inner = [*used, *(c for family in self._names.values() for c in family.values())]
+        for frame in self.table.frames(inner):
+            yield self._long(frame, used, before).select(columns)
+            before += frame.height
+
+    def _long(self, frame: pl.DataFrame, used: Sequence[str], before: int) -> pl.DataFrame:
+        order = pl.int_range(before + 1, before + frame.height + 1, eager=True)
+        parts = [
+            frame.select(
+                order.alias("\0row"),
+                pl.lit(number).cast(pl.Int64).alias("\0number"),
+                *(pl.col(name) for name in used),
+                *(pl.col(family[number]).alias(name) for name, family in self._names.items()),
+            )
+            for number in self.families.numbers
+        ]
+        rows = together(parts).sort("\0row", "\0number")
+        kept = rows.filter(~pl.all_horizontal(self._blank(name, rows) for name in self._names))
+        return kept.with_columns(
+            pl.col("\0number").cast(pl.String).alias(self._trial),
+            *(pl.col("\0row").cast(pl.String).alias(name) for name in self._learner),
+        )
+
+    @staticmethod
+    def _blank(name: str, rows: pl.DataFrame) -> pl.Expr:
+        column = pl.col(name)
+        if rows.schema[name].is_float():
+            return column.is_null() | column.is_nan()
+        if rows.schema[name] != pl.String:
+            return column.is_null()
+        return column.is_null() | (column.str.strip_chars() == "")

@@ -1,0 +1,239 @@
+"""What a results folder of ``howlearn select`` holds, checked once and in one place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from howlearn._version import __version__
+from howlearn.errors import HowlearnError
+from howlearn.folder import MANIFEST, read_table
+
+if TYPE_CHECKING:
+    from howlearn.inputs import Inputs
+
+NEEDED = {
+    "selection": {"learner", "criterion", "model", "runner_up", "margin", "verdict"},
+    "scores": {"learner", "model", "criterion", "n_parameters", "log_likelihood", "score", "rank"},
+    "estimates": {"learner", "model", "cell", "parameter", "estimate", "trials_fitted", "status"},
+    "learners": {"learner", "n_trials"},
+    "shares": {"criterion", "model", "share"},
+}
+OFTEN = ("population", "population-rates", "stability")  # shown where they are there
+INCLUDED, ALL = "included", "all"  # shares with and without the excluded
+
+
+@dataclass(frozen=True, eq=False)
+class Gathered:
+    """The tables of a selection, its manifest, and the study if its files are still there."""
+
+    folder: Path
+    manifest: Mapping[str, Any]
+    tables: Mapping[str, pl.DataFrame]
+    inputs: Inputs | None  # the study and the candidates
+    why_not: str = ""  # a sentence: why there is no study
+    confusions: Mapping[str, pl.DataFrame] = field(default_factory=dict)  # by criterion
+    doubts: tuple[str, ...] = ()  # what speaks against the calibration that they come from
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        return self.manifest["options"]
+
+    @property
+    def models(self) -> list[str]:
+        """The candidates in their order."""
+        return [model["name"] for model in self.manifest["models"]]
+
+    @property
+    def criteria(self) -> list[str]:
+        """As they are written, the first one first."""
+        return [*self.options["criteria"]]
+
+    @cached_property
+    def unit(self) -> str:
+        """What the rows of the tables are about."""
+        whole = self.manifest["learners"] == self.manifest["sequences"]
+        return "learner" if whole else "sequence"
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """The columns that name a sequence and say what else is known of it."""
+        own = self.tables["learners"].columns
+        return [name for name in own[: own.index("n_trials")] if name != "excluded"]
+
+    @cached_property
+    def excluded(self) -> pl.Series:
+        """Of every sequence: whether it is left out of the shares."""
+        frame = self.tables["learners"]
+        if "excluded" not in frame.columns:
+            return pl.Series("excluded", [False] * len(frame), pl.Boolean)
+        column = frame["excluded"]
+        if column.dtype == pl.Boolean:
+            return column.fill_null(False)
+        return (column.cast(pl.String).fill_null("") != "").alias("excluded")
+
+    @cached_property
+    def selection(self) -> pl.DataFrame:
+        """The selection with the number of the sequence and whether it is excluded."""
+        frame = self.tables["selection"].drop("excluded", strict=False)
+        number = pl.int_range(len(frame), dtype=pl.Int64) // len(self.criteria)
+        frame = frame.with_columns(sequence=number)
+        return frame.with_columns(excluded=self.excluded.gather(frame["sequence"]))
+
+
+def gather(results: Path, calibration: Path | None = None) -> Gathered:
+    """Read a folder of results; what cannot be shown is refused with a sentence."""
+    manifest = _manifest(results)
+    tables = {name: _table(results, name, columns) for name, columns in NEEDED.items()}
+    for name in OFTEN:
+        if any((results / f"{name}.{ending}").is_file() for ending in ("csv", "parquet")):
+            tables[name] = _table(results, name, {"criterion"})
+    _check_complete(results, manifest, tables)
+    inputs, why_not = _study(results)
+    named = manifest["options"].get("calibration")
+    frame, confusions, doubts = _calibrated(calibration, Path(named) if named else None, manifest)
+    if frame is not None:
+        tables["confusion"] = frame
+    return Gathered(results, manifest, tables, inputs, why_not, confusions, doubts)
+
+
+def _manifest(results: Path) -> dict[str, Any]:
+    """The manifest of a selection by this version."""
+    if not results.exists():
+        raise HowlearnError(f"{results} does not exist; howlearn select writes such a folder")
+    if not results.is_dir():
+        raise HowlearnError(
+            f"{results} is a file; howlearn report takes a folder that howlearn select wrote"
+        )
+    file = results / MANIFEST
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except OSError:
+        raise HowlearnError(
+            f"{results} has no {MANIFEST}, so it is no folder that howlearn select wrote"
+        ) from None
+    except ValueError:
+        raise HowlearnError(f"{file} is damaged; run howlearn select anew") from None
+    by = found.get("command") if isinstance(found, dict) else None
+    if isinstance(by, str) and by != "select":
+        raise HowlearnError(
+            f"{results} holds the results of howlearn {by}; howlearn report takes those of "
+            "howlearn select (a calibration beside them: --calibration FOLDER)"
+        )
+    version = found.get("howlearn") if isinstance(found, dict) else None
+    if isinstance(version, str) and _release(version) != _release(__version__):
+        raise HowlearnError(
+            f"{results} was made by howlearn {version}, and this is howlearn {__version__}, which "
+            "may read its tables wrongly; run howlearn select anew, or the report with "
+            f"howlearn {version}"
+        )
+    if not _complete(found):
+        raise HowlearnError(f"{file} is damaged; run howlearn select anew")
+    return found
+
+
+def _release(version: str) -> tuple[str, ...]:
+    """The part of a version that says what results look like."""
+    return tuple(version.split(".")[:2])
+
+
+def _complete(found: Any) -> bool:
+    """Whether a manifest holds what a report needs, and of the right kinds."""
+    kinds = {"command": str, "howlearn": str, "input": dict, "options": dict, "models": list}
+    kinds |= {"rows": dict, "columns": dict, "notes": list, "learners": int, "sequences": int}
+    if not isinstance(found, dict):
+        return False
+    if not all(isinstance(found.get(key), kind) for key, kind in kinds.items()):
+        return False
+    criteria = found["options"].get("criteria")
+    texts = isinstance(criteria, list) and criteria and all(isinstance(c, str) for c in criteria)
+    named = all(isinstance(m, dict) and isinstance(m.get("name"), str) for m in found["models"])
+    return bool(texts and named)
+
+
+def _table(results: Path, name: str, columns: set[str]) -> pl.DataFrame:
+    try:
+        frame = read_table(results, name)
+    except pl.exceptions.PolarsError:
+        raise _broken(results, name) from None
+    if not columns <= {*frame.columns}:
+        raise _broken(results, name)
+    return frame
+
+
+def _broken(results: Path, name: str) -> HowlearnError:
+    return HowlearnError(
+        f"the table {name} in {results} is damaged or cut short; the same howlearn select command "
+        "writes it again from the parts that are finished"
+    )
+
+
+def _check_complete(
+    results: Path, manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]
+) -> None:
+    """Every sequence must be in every table, by every criterion, and in the same order."""
+    n, criteria = manifest["sequences"], manifest["options"]["criteria"]
+    n_models = len(manifest["models"])
+    rows = {"learners": n, "selection": n * len(criteria), "scores": n * len(criteria) * n_models}
+    for name, wanted in rows.items():
+        found = len(tables[name])
+        if found < wanted or (name != "scores" and found != wanted):
+            raise _broken(results, name)
+    own = tables["learners"]["learner"]
+    places = pl.int_range(n * len(criteria), eager=True) // len(criteria)
+    if not (tables["selection"]["learner"] == own.gather(places)).all():
+        raise _broken(results, "selection")
+    if tables["selection"]["criterion"].to_list() != [*criteria] * n:
+        raise _broken(results, "selection")
+    for name in ("scores", "estimates"):
+        if not own.is_in(tables[name]["learner"].unique().implode()).all():
+            raise _broken(results, name)
+
+
+def _study(results: Path) -> tuple[Inputs | None, str]:
+    """The study again, or a sentence that says why it cannot be had."""
+    from howlearn.inputs import recorded
+
+    try:
+        return recorded(results), ""
+    except (HowlearnError, OSError) as error:
+        return None, str(error)
+
+
+def _calibrated(
+    asked: Path | None, named: Path | None, manifest: Mapping[str, Any]
+) -> tuple[pl.DataFrame | None, dict[str, pl.DataFrame], tuple[str, ...]]:
+    """The calibration's table, and of it by criterion: true_model, selected_model, share."""
+    from howlearn.calibration.advice import advised
+    from howlearn.criteria import criterion_named
+
+    folder = asked or named
+    if folder is None:
+        return None, {}, ()
+    try:
+        advice = advised(folder)
+        frame = read_table(folder, "confusion")
+        found = {}
+        for (name, setting), rows in frame.group_by("criterion", "setting", maintain_order=True):
+            text = f"{name}" if setting is None else f"{name}({setting!r})"
+            columns = rows.select("true_model", "selected_model", "share", "learners")
+            found[repr(criterion_named(text))] = columns
+    except (HowlearnError, OSError, ValueError, pl.exceptions.PolarsError) as error:
+        if asked is None:  # it was there when howlearn select was run
+            return None, {}, (f"The calibration in {folder} cannot be shown: {error}.",)
+        if isinstance(error, HowlearnError):
+            raise
+        raise HowlearnError(
+            f"{folder} holds no confusion matrix of howlearn calibrate; run it anew"
+        ) from None
+    doubts = []
+    if {*advice.models} != {model["name"] for model in manifest["models"]}:
+        doubts.append(f"The calibration is for other candidates ({', '.join(advice.models)}).")
+    used = [c for c in manifest["options"]["criteria"] if c in found]
+    return frame, {c: found[c] for c in used or found}, tuple(doubts)

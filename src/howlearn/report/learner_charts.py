@@ -1,0 +1,240 @@
+"""The charts of one learner, from its details; as specs they take their data by name.
+
+A page stores ``specs(common)`` once. For a learner its script makes the rows as ``rows(detail,
+common)`` does and puts them into ``spec.datasets[name]``: curve ← {x, y}; trajectory ← {cell,
+place, x, p, y}; scores ← {criterion, model, behind, text, selected}; estimates ← {owner, parameter,
+estimate, lower, upper, status}. Shares are from 0 to 1 there; in the compact form they are
+thousandths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from howlearn.report.details import RIGHT
+from howlearn.report.findings import Findings
+from howlearn.report.partition_drawing import QUESTION as PARTITION
+from howlearn.report.partition_drawing import cells_of, partition
+from howlearn.report.style import BLUE, Chart, data, finished, labels
+
+CHARTS = ("curve", "trajectory", "scores", "estimates")
+QUESTIONS = {
+    "curve": "How does this learner improve?",
+    "trajectory": "What does the model expect in each cell?",
+    "scores": "How far is each model behind the best?",
+    "estimates": "How fast does this learner learn?",
+}
+NOTES = {
+    "curve": "Mean over the trials of each bin.",
+    "trajectory": "Line: the probability that the selected model gives the right answer, or the "
+    "action that is named; points: what was chosen, a mean where there are many trials.",
+    "scores": "In nats, by each criterion; the selected model has a dark point.",
+    "estimates": "Of the selected model, with intervals where there are such.",
+}
+SCHEMAS: dict[str, dict[str, Any]] = {
+    "curve": {"x": pl.Float64, "y": pl.Float64},
+    "trajectory": {
+        "cell": pl.String,
+        "place": pl.Int64,
+        "x": pl.Float64,
+        "p": pl.Float64,
+        "y": pl.Float64,
+    },
+    "scores": {
+        "criterion": pl.String,
+        "model": pl.String,
+        "behind": pl.Float64,
+        "text": pl.String,
+        "selected": pl.Boolean,
+    },
+    "estimates": {
+        "owner": pl.String,
+        "parameter": pl.String,
+        "estimate": pl.Float64,
+        "lower": pl.Float64,
+        "upper": pl.Float64,
+        "status": pl.String,
+    },
+}
+
+
+def specs(common: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Vega-Lite specs by name of chart; each has one data set, of the same name, left empty."""
+    return {
+        name: finished(
+            _drawn(name, alt.NamedData(name), common), QUESTIONS[name], NOTES[name], 480
+        ).to_dict(validate=False)
+        for name in CHARTS
+    }
+
+
+def rows(detail: Mapping[str, Any], common: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """The rows of each data set, as a page's script makes them from the compact form."""
+    share = 1000 if common["percent"] else 1
+    curve = detail["curve"]
+    models, owners = labels(common["models"]), common["owners"][detail["model"]]
+    trajectory = [
+        {"cell": _called(cell), "place": k, "x": x, "p": p / 1000, "y": y / 1000}
+        for k, cell in enumerate(detail["cells"])
+        for x, p, y in zip(cell["x"], cell["p"], cell["y"], strict=True)
+    ]
+    scores = []
+    by = zip(common["criteria"], detail["scores"], detail["selected"], strict=True)
+    for criterion, mine, (chosen, *_) in by:
+        best = max((score for score in mine if score is not None), default=0.0)
+        for k, (model, score) in enumerate(zip(models.values(), mine, strict=True)):
+            if score is not None:
+                behind = round(best - score, 2)
+                scores.append(
+                    {"criterion": criterion, "model": model, "behind": behind,
+                     "text": f"{behind:.1f}", "selected": k == chosen}
+                )  # fmt: skip
+    estimates = [
+        {"owner": owner, "parameter": parameter, "estimate": estimate, "lower": low, "upper": high,
+         "status": status}
+        for (owner, parameter, _, _), (estimate, low, high, status) in zip(
+            owners, detail["estimates"], strict=True
+        )
+    ]  # fmt: skip
+    return {
+        "curve": [{"x": x, "y": y / share} for x, y in zip(curve["x"], curve["y"], strict=True)],
+        "trajectory": trajectory,
+        "scores": scores,
+        "estimates": estimates,
+    }
+
+
+def _called(cell: Mapping[str, Any]) -> str:
+    """The name of a cell, with the action whose probability is drawn."""
+    name = str(cell["name"])
+    name = name if len(name) <= 40 else f"{name[:39]}…"
+    return name if cell["of"] == RIGHT else f"{name} → {cell['of']}"
+
+
+def trajectories(detail: Mapping[str, Any], common: Mapping[str, Any]) -> Chart:
+    """Choices in each cell, and the model's probabilities."""
+    name = "trajectory"
+    chart = _drawn(name, _data(name, detail, common), common)
+    finding = _about(detail, common)
+    return finished(chart, QUESTIONS[name], NOTES[name], 480, finding)
+
+
+def learner(detail: Mapping[str, Any], common: Mapping[str, Any], found: Findings) -> Chart:
+    """All charts of one learner in one."""
+    parts = []
+    for name in CHARTS:
+        chart = _drawn(name, _data(name, detail, common), common)
+        parts.append(chart.properties(title=alt.TitleParams(QUESTIONS[name], fontSize=12)))
+    model = found.models[detail["model"]]
+    if cells_of(model) is not None:
+        drawing: Any = partition(model, found.study.contexts, found.study.features)
+        drawing.config = alt.Undefined
+        title = alt.TitleParams(PARTITION.format(model.name), fontSize=12)
+        parts.append(drawing.properties(title=title))
+    chart = alt.vconcat(*parts, spacing=28)
+    chart = chart.resolve_scale(fill="independent", shape="independent", size="independent")
+    about = "".join(f", {k} {v}" for k, v in detail["about"].items())
+    question = f"What does learner {detail['learner']}{about} do?"
+    return finished(chart, question, _about(detail, common), 480, _about(detail, common))
+
+
+def _about(detail: Mapping[str, Any], common: Mapping[str, Any]) -> str:
+    parts = []
+    for criterion, (model, _, _, verdict) in zip(
+        common["criteria"], detail["selected"], strict=True
+    ):
+        name = common["models"][model] if isinstance(model, int) else model
+        parts.append(f"{name} by {criterion} ({verdict})")
+    return f"{detail['trials']:,} choices; selected: {'; '.join(parts)}."
+
+
+def _data(name: str, detail: Mapping[str, Any], common: Mapping[str, Any]) -> alt.InlineData:
+    return data(pl.DataFrame(rows(detail, common)[name], schema=SCHEMAS[name], orient="row"))
+
+
+def _drawn(name: str, source: Any, common: Mapping[str, Any]) -> Any:
+    draw = {"curve": _curve, "trajectory": _trajectory, "scores": _scores, "estimates": _estimates}
+    return draw[name](source, common)
+
+
+def _curve(source: Any, common: Mapping[str, Any]) -> Any:
+    form = ".0%" if common["percent"] else alt.Undefined
+    scale = alt.Scale(domain=[0, 1]) if common["percent"] else alt.Scale(zero=False)
+    up = alt.Axis(format=form, domain=False, ticks=False, tickCount=4)
+    flat = alt.Axis(grid=False, tickCount=6)
+    base = alt.Chart(source).encode(
+        alt.X("x:Q", title=common["along"], axis=flat),
+        alt.Y("y:Q", title=common["measure"], axis=up, scale=scale),
+    )
+    line = base.mark_line(style="ink", strokeWidth=1.5)
+    points = base.mark_point(style="ink", filled=True, size=26, opacity=1)
+    return alt.layer(line, points).properties(width=420, height=130)
+
+
+def _trajectory(source: Any, common: Mapping[str, Any]) -> Any:
+    up = alt.Axis(format=".0%", domain=False, ticks=False, values=[0, 0.5, 1])
+    scale = alt.Scale(domain=[0, 1])
+    x = alt.X("x:Q", title=common["along"], axis=alt.Axis(grid=False, tickCount=4))
+    base = alt.Chart().encode(x)
+    model = base.mark_line(stroke=BLUE, strokeWidth=2)
+    people = base.mark_point(style="ink", filled=True, size=14, opacity=0.55)
+    y = {field: alt.Y(f"{field}:Q", title=None, axis=up, scale=scale) for field in ("p", "y")}
+    chart = alt.layer(people.encode(y["y"]), model.encode(y["p"]), data=source)
+    header = alt.Header(labelAnchor="start", labelPadding=4, labelFontSize=11)
+    order = alt.EncodingSortField("place", op="min")
+    facet = alt.Facet("cell:N", title=None, header=header, sort=order)
+    chart = chart.properties(width=190, height=62)
+    return chart.facet(facet=facet, columns=2, spacing={"row": 14, "column": 30})
+
+
+def _scores(source: Any, common: Mapping[str, Any]) -> Any:
+    names = [*labels(common["models"]).values()]
+    y = alt.Y("model:N", sort=names, title=None, axis=alt.Axis(ticks=False, domain=False))
+    axis = alt.Axis(domain=False, ticks=False, labels=False, grid=False)  # numbers are written
+    scale = alt.Scale(type="symlog", constant=2)
+    x = alt.X("behind:Q", title="nats behind", axis=axis, scale=scale)
+    base = alt.Chart().encode(y=y)
+    point = base.mark_point(filled=True, size=50, opacity=1)
+    shade = alt.condition("datum.selected", alt.value(BLUE), alt.value("#9CC9E3"))
+    rule = base.mark_rule(color="#9CC9E3", strokeWidth=2)
+    text = base.mark_text(align="left", dx=7, fontSize=10)
+    chart = alt.layer(
+        rule.encode(x, x2=alt.datum(0)),
+        point.encode(x, color=shade),
+        text.encode(x, text=alt.Text("text:N")),
+        data=source,
+    )
+    chart = chart.properties(width=130, height=18 * len(names))
+    header = alt.Header(labelAnchor="start", labelPadding=4, labelFontSize=11)
+    facet = alt.Facet("criterion:N", sort=[*common["criteria"]], title=None, header=header)
+    return chart.facet(facet=facet, columns=3, spacing={"row": 16, "column": 30})
+
+
+def _estimates(source: Any, common: Mapping[str, Any]) -> Any:
+    y = alt.Y("owner:N", sort=None, title=None, axis=alt.Axis(ticks=False, domain=False))
+    scale = alt.Scale(type="symlog", constant=0.01)
+    axis = alt.Axis(values=[0, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100], format="~g")
+    base = alt.Chart().encode(y=y)
+    x = {
+        field: alt.X(f"{field}:Q", title=None, axis=axis, scale=scale)
+        for field in ("estimate", "lower")
+    }
+    tips = [alt.Tooltip("estimate:Q", format=".4g"), alt.Tooltip("status:N")]
+    point = base.mark_point(filled=True, size=50, opacity=1, color=BLUE)
+    word = base.transform_filter("datum.status != 'ok'").mark_text(
+        align="left", dx=8, dy=-8, fontSize=10
+    )
+    chart = alt.layer(
+        base.mark_rule(color=BLUE).encode(x["lower"], x2=alt.X2("upper:Q")),
+        point.encode(x["estimate"], tooltip=tips),
+        word.encode(x["estimate"], text=alt.Text("status:N")),
+        data=source,
+    ).properties(width=300, height=alt.Step(22))
+    header = alt.Header(labelAnchor="start", labelPadding=4, labelFontSize=11)
+    facet = alt.Facet("parameter:N", sort=None, title=None, header=header)
+    chart = chart.facet(facet=facet, columns=1, spacing=16)
+    return chart.resolve_scale(x="independent", y="independent")

@@ -1,0 +1,161 @@
+"""The answer first: which models explain how many learners, and a sentence in plain words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from howlearn.report.gather import Gathered
+from howlearn.report.page.words import counted, listed, many
+
+COIN, NONE, UNDECIDED = "no better than a coin", "probably none of these", "undecided"
+LISTED = 3  # models that the sentence names
+
+
+@dataclass(frozen=True)
+class Row:
+    """A model in the first table: how many learners it explains best, by each criterion."""
+
+    model: str
+    counts: list[int]
+    shares: list[float]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What stands at the top of the page."""
+
+    sentences: list[str]
+    rows: list[Row]  # of the included learners
+    rows_of_all: list[Row]  # empty where nobody is excluded
+    verdicts: list[tuple[str, list[int]]]
+    n: int
+    n_excluded: int
+    disagreements: list[tuple[str, str, str, int]]  # criterion pairs with their models
+    reading: list[tuple[str, str]]
+    rows_read: list[tuple[str, int]]
+    notes: list[str]
+    deviations: list[str] | None  # None: there was no plan
+
+
+def answer(gathered: Gathered) -> Answer:
+    """Counts over the learners, in tables and in words."""
+    selection, criteria = gathered.selection, gathered.criteria
+    included = selection.filter(~pl.col("excluded"))
+    n, n_all = (frame["sequence"].n_unique() for frame in (included, selection))
+    sentences = _sentences(included, criteria, gathered.unit)
+    if n < n_all:
+        out = many(n_all - n, gathered.unit)
+        sentences.append(f"{out} {'is' if n_all - n == 1 else 'are'} excluded from these numbers.")
+        sentences.append(f"With everyone: {_sentences(selection, criteria, gathered.unit)[0]}")
+    kept = included if n else selection
+    return Answer(
+        sentences,
+        _rows(kept, gathered),
+        _rows(selection, gathered) if n < n_all else [],
+        _verdicts(kept, criteria),
+        n,
+        n_all - n,
+        _disagreements(kept, criteria),
+        [(str(role), str(column)) for role, column in gathered.manifest["columns"].items()],
+        [(str(what), int(count)) for what, count in gathered.manifest["rows"].items()],
+        [str(note) for note in gathered.manifest["notes"]],
+        _deviations(gathered),
+    )
+
+
+def _sentences(selection: pl.DataFrame, criteria: Sequence[str], unit: str) -> list[str]:
+    """Learners in groups that do not overlap: agreed, disagreed, not learning, not listed."""
+    first = selection.filter(pl.col("criterion") == criteria[0])
+    n = len(first)
+    if n == 0:
+        return [f"No {unit} is left."]
+    agreed = selection.group_by("sequence").agg(pl.col("model").n_unique() == 1)
+    first = first.join(agreed.rename({"model": "agreed"}), on="sequence", maintain_order="left")
+    verdict = first["verdict"]
+    coin, none = verdict == COIN, verdict == NONE
+    rest = first.filter(~(coin | none))
+    same = Counter(rest.filter("agreed")["model"].to_list())
+    apart = len(rest) - sum(same.values())
+    by = criteria[0] if len(criteria) == 1 else f"all {counted(len(criteria))} criteria"
+    by = "both criteria" if len(criteria) == 2 else by
+    parts = []
+    if same:
+        (lead, most), *others = sorted(same.items(), key=lambda item: -item[1])
+        text = f"{lead} explains {most:,} of {many(n, unit)} best"
+        named = [f"{model} {count:,}" for model, count in others[:LISTED]]
+        left = sum(count for _, count in others[LISTED:])
+        named += [f"other models {left:,}"] if left else []
+        text += f", {listed(named)}," if named else ""
+        parts.append(f"{text} by {by}")
+    if apart:
+        of = "" if parts else f" of {many(n, unit)}"
+        parts.append(f"for {apart:,}{of} the criteria disagree")
+    ends = ((coin, "no better explained than by a coin"),
+            (none, "probably explained by a partition that is not listed"))  # fmt: skip
+    for found, words in ends:
+        if count := int(found.sum()):
+            of = "" if parts else f" of {many(n, unit)}"
+            parts.append(f"{count:,}{of} {'is' if count == 1 else 'are'} {words}")
+    text = "; ".join(parts) + "."
+    sentences = [text[:1].upper() + text[1:] if not same else text]
+    unsure = int(verdict.str.starts_with(UNDECIDED).sum())
+    if unsure:
+        whom = "it" if n == 1 else f"{unsure:,} of them"
+        sentences.append(f"For {whom} {criteria[0]} leaves it undecided which model is the best.")
+    return sentences
+
+
+def _rows(selection: pl.DataFrame, gathered: Gathered) -> list[Row]:
+    """The model that leads by the first criterion first."""
+    counts = {
+        criterion: Counter(selection.filter(criterion=criterion)["model"].to_list())
+        for criterion in gathered.criteria
+    }
+    n = max(1, selection["sequence"].n_unique())
+    seen = [model for found in counts.values() for model in found]
+    names = [*dict.fromkeys([*gathered.models, *seen])]
+    rows = []
+    for model in names:
+        own = [found[model] for found in counts.values()]
+        rows.append(Row(model, own, [count / n for count in own]))
+    return sorted(rows, key=lambda row: [-count for count in row.counts])
+
+
+def _verdicts(selection: pl.DataFrame, criteria: Sequence[str]) -> list[tuple[str, list[int]]]:
+    words = selection.with_columns(pl.col("verdict").str.replace(r" between .*", ""))
+    found = {c: Counter(words.filter(criterion=c)["verdict"].to_list()) for c in criteria}
+    order = ["clear", UNDECIDED, COIN, NONE, "the only candidate"]
+    names = [*dict.fromkeys([*order, *(word for each in found.values() for word in each)])]
+    rows = [(word, [found[c][word] for c in criteria]) for word in names]
+    return [row for row in rows if any(row[1])]
+
+
+def _disagreements(
+    selection: pl.DataFrame, criteria: Sequence[str]
+) -> list[tuple[str, str, str, int]]:
+    """What the first criterion says, what another says instead, and how often; most first."""
+    first = selection.filter(criterion=criteria[0]).select("sequence", said="model")
+    found = []
+    for other in criteria[1:]:
+        pairs = first.join(selection.filter(criterion=other), on="sequence")
+        apart = pairs.filter(pl.col("said") != pl.col("model")).group_by("said", "model").len()
+        found += [(a, other, b, count) for a, b, count in apart.sort("said", "model").iter_rows()]
+    return sorted(found, key=lambda row: -row[3])
+
+
+def _deviations(gathered: Gathered) -> list[str] | None:
+    """Where the run differs from a plan that was frozen before."""
+    found = gathered.manifest.get("deviations")
+    if not isinstance(found, list):
+        return None
+    lines = []
+    for each in found:
+        if isinstance(each, dict) and {"what", "planned", "done"} <= each.keys():
+            lines.append(f"{each['what']}: planned {each['planned']}, done {each['done']}")
+        else:
+            lines.append(str(each))
+    return lines

@@ -1,0 +1,185 @@
+"""The charts of every section, each with the table behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from howlearn.errors import HowlearnError
+from howlearn.report import bars, behaviour, curves, paths, predicted, price_path, reliability
+from howlearn.report import disagreement as disagreements
+from howlearn.report import margins as of_margins
+from howlearn.report import rates as of_rates
+from howlearn.report.confusions import confusion
+from howlearn.report.findings import Findings
+from howlearn.report.gather import ALL, INCLUDED, Gathered
+from howlearn.report.page.figure import Figure
+
+ANSWER, SURE, BEHAVIOUR, ESTIMATES = "answer", "sure", "behaviour", "estimates"
+POINTS = 3_000  # estimates that are drawn one by one
+
+
+@dataclass
+class Drawings:
+    """Charts and sentences by section."""
+
+    figures: dict[str, list[Figure]] = field(default_factory=dict)
+    notes: dict[str, list[str]] = field(default_factory=dict)
+
+    def of(self, section: str) -> list[Figure]:
+        return self.figures.get(section, [])
+
+    def said(self, section: str) -> list[str]:
+        return self.notes.get(section, [])
+
+
+Made = Figure | str
+Step = tuple[str, str, Callable[[], Iterator[Made]]]
+
+
+def steps(gathered: Gathered, found: Findings, seed: int) -> list[Step]:
+    """What is to be drawn: the section, what it is called while one waits, and how."""
+    always: list[Step] = [
+        (ANSWER, "shares", lambda: _shares(gathered)),
+        (ANSWER, "disagreement", lambda: _disagreement(gathered, found)),
+        (SURE, "margins", lambda: _margins(found)),
+        (SURE, "price", lambda: _price(found)),
+        (SURE, "confusion", lambda: _confusions(gathered)),
+        (ESTIMATES, "estimates", lambda: _estimates(gathered, found, seed)),
+    ]
+    if gathered.inputs is None:
+        return always
+    return [
+        *always[:-1],
+        (BEHAVIOUR, "learning curves", lambda: _behaviour(found, seed)),
+        (BEHAVIOUR, "predictions", lambda: _predicted(found)),
+        always[-1],
+    ]
+
+
+def draw(todo: list[Step], progress: Callable[[int, int], None] | None = None) -> Drawings:
+    """All of it; what cannot be drawn for these data is said in a sentence."""
+    drawn = Drawings()
+    for number, (section, what, make) in enumerate(todo):
+        if progress:
+            progress(number, len(todo))
+        try:
+            for made in make():
+                if isinstance(made, Figure):
+                    drawn.figures.setdefault(section, []).append(made)
+                else:
+                    drawn.notes.setdefault(section, []).append(made)
+        except HowlearnError as error:
+            drawn.notes.setdefault(section, []).append(f"No chart of {what}: {error}")
+    return drawn
+
+
+def _figure(name: str, chart: Any, table: pl.DataFrame, finding: str = "") -> Figure:
+    """The chart's own description is its finding, unless a better one is given."""
+    described = getattr(chart, "description", "")
+    question = getattr(getattr(chart, "title", None), "text", "")
+    own = described if isinstance(described, str) and described != question else ""
+    return Figure(name, chart, table, finding or own)
+
+
+def _shares(gathered: Gathered) -> Iterator[Made]:
+    frame, names = gathered.tables["shares"], gathered.models
+    which = _which_learners(frame)
+    parts = {"": frame}
+    if which:
+        parts = {each: frame.filter(pl.col(which) == each) for each in (INCLUDED, ALL)}
+    columns = "criterion model learners share lower upper corrected corrected_lower corrected_upper"
+    for each, part in parts.items():
+        if not part.is_empty():
+            kept = [c for c in (*columns.split(), which) if c and c in part.columns]
+            name = f"shares-{each}" if each else "shares"
+            chart = bars.shares_by_criterion(part.drop(which) if which else part, names)
+            said = {INCLUDED: "Without the excluded learners.", ALL: "With everyone."}.get(each, "")
+            if said:
+                said = f"{said} {getattr(chart, 'description', '') or ''}"
+            yield _figure(name, chart, part.select(kept), said)
+
+
+def _which_learners(frame: pl.DataFrame) -> str | None:
+    """The column that tells shares of the included from those of all, if there is one."""
+    for name, kind in frame.schema.items():
+        if kind == pl.String and {*frame[name].drop_nulls().unique()} == {INCLUDED, ALL}:
+            return name
+    return None
+
+
+def _disagreement(gathered: Gathered, found: Findings) -> Iterator[Made]:
+    for other in gathered.criteria[1:]:
+        frame = disagreements.disagreement_table(found, gathered.criteria[0], other)
+        number = gathered.criteria.index(other)
+        name = "disagreement" if number == 1 else f"disagreement-{number}"
+        yield _figure(name, disagreements.disagreement(frame, gathered.models), frame)
+
+
+def _margins(found: Findings) -> Iterator[Made]:
+    frame = of_margins.margin_table(found)
+    yield _figure("margins", of_margins.margins(frame, found.within), frame)
+
+
+def _price(found: Findings) -> Iterator[Made]:
+    frame, marks = price_path.price_path(found)
+    if not frame.is_empty():
+        yield _figure("price", paths.path(frame, marks, found.names), frame)
+
+
+def _confusions(gathered: Gathered) -> Iterator[Made]:
+    for number, (criterion, frame) in enumerate(gathered.confusions.items()):
+        chart = confusion(frame, gathered.models, criterion)
+        own = frame.filter(pl.col("true_model") == pl.col("selected_model"))
+        finding = ""
+        if len(own):
+            worst = own.sort("share").row(0, named=True)
+            finding = (
+                f"In this design {criterion} finds the true model of "
+                f"{own['share'].mean():.0%} of simulated learners; least often where "
+                f"{worst['true_model']} is true ({worst['share']:.0%})."
+            )
+        yield _figure(f"confusion-{number + 1}", chart, frame, finding)
+    yield from gathered.doubts
+
+
+def _behaviour(found: Findings, seed: int) -> Iterator[Made]:
+    curve = behaviour.behaviour(found, seed=seed)
+    yield _figure("curves", curves.learning_curves(curve), curve.frame, curve.statement)
+    yield from curve.notes
+
+
+def _predicted(found: Findings) -> Iterator[Made]:
+    replayed = predicted.predicted(found)
+    chart = reliability.reliability(replayed)
+    yield _figure("predicted", chart, replayed.reliability, replayed.statement)
+    yield from replayed.notes
+
+
+def _estimates(gathered: Gathered, found: Findings, seed: int) -> Iterator[Made]:
+    frame = of_rates.rate_table(found)
+    if frame.is_empty():
+        yield "None of the selected models has a parameter."
+        return
+    drawn = frame
+    if len(frame) > POINTS:
+        drawn = frame.sample(POINTS, seed=seed).sort(frame.columns[0])
+        yield f"The chart shows {POINTS:,} of {len(frame):,} estimates, drawn at random."
+    yield _figure("estimates", of_rates.rates(drawn), _quartiles(frame))
+
+
+def _quartiles(frame: pl.DataFrame) -> pl.DataFrame:
+    """A row per parameter of every model: what a table can say of a distribution."""
+    value, at = pl.col("estimate"), pl.col("status")
+    return frame.group_by("model", "cell", "parameter", maintain_order=True).agg(
+        pl.len().alias("learners"),
+        value.median().alias("median"),
+        value.quantile(0.25, "linear").alias("lower_quartile"),
+        value.quantile(0.75, "linear").alias("upper_quartile"),
+        (at == "at lower bound").sum().alias("at_lower_bound"),
+        (at == "at upper bound").sum().alias("at_upper_bound"),
+        (at == "not informed").sum().alias("not_informed"),
+    )

@@ -1,0 +1,117 @@
+"""Every learner: a compact table of all, and what the panels show of those that are sampled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from howlearn.report.gather import Gathered
+from howlearn.report.page.sure import selected_estimates
+from howlearn.report.page.words import rounded
+
+LONGEST = 1_000  # characters of a name that the page keeps
+MOST_LABELS = 4  # columns carried along that the table shows
+MOST_ESTIMATES = 60  # of one learner
+
+
+def shown_labels(gathered: Gathered) -> list[str]:
+    """Conditions and kept columns that have a place in the table."""
+    return gathered.labels[1 : 1 + MOST_LABELS]
+
+
+def table_of(gathered: Gathered) -> dict[str, Any]:
+    """All sequences, names as places in lists: one short row each."""
+    selection, criteria = gathered.selection, gathered.criteria
+    names = [*dict.fromkeys([*gathered.models, *_texts(selection["model"])])]
+    verdicts = [*dict.fromkeys(_texts(selection["verdict"]))]
+    place, said = ({name: k for k, name in enumerate(each)} for each in (names, verdicts))
+    frame = gathered.tables["learners"]
+    labels = shown_labels(gathered)
+    columns: list[list[Any]] = [[text[:LONGEST] for text in _texts(frame[c])]
+                                for c in ["learner", *labels]]  # fmt: skip
+    columns += [frame["n_trials"].to_list(), [int(e) for e in gathered.excluded]]
+    for criterion in criteria:
+        mine = selection.filter(criterion=criterion)
+        columns.append([place[m] for m in _texts(mine["model"])])
+        columns.append([place.get(m) for m in _texts(mine["runner_up"])])
+        columns.append(_short(mine, "margin"))
+        columns.append([said[v] for v in _texts(mine["verdict"])])
+        columns.append(_short(mine, "probability"))
+    return {
+        "criteria": criteria,
+        "models": names,
+        "verdicts": verdicts,
+        "labels": labels,
+        "unit": gathered.unit,
+        "rows": [list(row) for row in zip(*columns, strict=True)],
+    }
+
+
+def _texts(column: pl.Series) -> list[str]:
+    return column.cast(pl.String).fill_null("").to_list()
+
+
+def _short(frame: pl.DataFrame, name: str) -> list[float | None]:
+    if name not in frame.columns:
+        return [None] * len(frame)
+    value = pl.col(name).cast(pl.Float64)
+    finite = pl.when(value.is_finite()).then(value.round_sig_figs(3))
+    return frame.select(finite.alias(name))[name].to_list()
+
+
+def scores_of(gathered: Gathered, chosen: Sequence[int]) -> dict[int, list[list[float | None]]]:
+    """Of each sequence: by criterion, how many nats every model lies behind the best."""
+    scores, n_models = gathered.tables["scores"], len(gathered.models)
+    keys = [name for name in gathered.labels if name in scores.columns]
+    whose = gathered.tables["learners"].select(keys).with_row_index("sequence")
+    mine = whose.filter(pl.col("sequence").is_in([*chosen]))
+    frame = scores.join(mine, on=keys, nulls_equal=True)
+    behind = pl.col("score").max().over("sequence", "criterion") - pl.col("score")
+    frame = rounded(frame.with_columns(behind=behind.cast(pl.Float64)).select(
+        "sequence", "criterion", "model", "behind"), 3)  # fmt: skip
+    columns = {c: k for k, c in enumerate(gathered.criteria)}
+    rows = {m: k for k, m in enumerate(gathered.models)}
+    found: dict[int, list[list[float | None]]] = {}
+    for sequence, criterion, model, value in frame.iter_rows():
+        if criterion in columns and model in rows:
+            empty: list[list[float | None]] = [[None] * n_models for _ in columns]
+            found.setdefault(sequence, empty)[columns[criterion]][rows[model]] = value
+    return found
+
+
+def estimates_of(gathered: Gathered, chosen: Sequence[int]) -> dict[int, list[list[Any]]]:
+    """Of each sequence, the selected model's: cell, parameter, estimate, interval, status."""
+    frame = selected_estimates(gathered).filter(pl.col("sequence").is_in([*chosen]))
+    for name in ("lower", "upper"):
+        if name not in frame.columns:
+            frame = frame.with_columns(pl.lit(None, pl.Float64).alias(name))
+    columns = ["cell", "parameter", "estimate", "lower", "upper", "status"]
+    number = pl.col("estimate", "lower", "upper").cast(pl.Float64)
+    frame = rounded(frame.with_columns(number).select("sequence", *columns), 3)
+    found: dict[int, list[list[Any]]] = {}
+    for sequence, *rest in frame.iter_rows():
+        own = found.setdefault(sequence, [])
+        if len(own) < MOST_ESTIMATES:
+            own.append([_cut(value) for value in rest])
+    return found
+
+
+def _cut(value: Any) -> Any:
+    return value[:LONGEST] if isinstance(value, str) else value
+
+
+def panels_of(
+    gathered: Gathered, chosen: Sequence[int], drawn: Mapping[int, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """What is known of the sampled ones; ``drawn`` are the data of their charts."""
+    scores, estimates = scores_of(gathered, chosen), estimates_of(gathered, chosen)
+    return {
+        str(k): {
+            "scores": scores.get(k, []),
+            "estimates": estimates.get(k, []),
+            "drawn": dict(drawn.get(k, {})),
+        }
+        for k in chosen
+    }

@@ -1,0 +1,246 @@
+"""The estimates of every model's parameters among the learners whose model it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import altair as alt
+import numpy as np
+import polars as pl
+
+from howlearn.report.findings import Findings
+from howlearn.report.scale import Scale, log_ticks
+from howlearn.report.style import BLUE, Chart, data, finished, labels, nothing, text_width
+
+QUESTION = "How fast do they learn, in which cell?"
+PANELS, CELLS, POINTS = 12, 14, 150  # models and parameters; rows of a panel; points of a row
+FEW = 4  # learners from whom on there are quartiles
+DECADES = 4.0  # that a log axis shows, at most, below the upper bound
+WIDTH, ROW = 190, 22
+ROOM, BESIDE = 34, 9  # pixels outside the bounds: in all, and up to the marks of what lies there
+INSIDE, LOWER, UPPER, BLIND = "inside", "at lower bound", "at upper bound", "not informed"
+KINDS = {LOWER: LOWER, UPPER: UPPER, "flat": BLIND, "unseen": BLIND}
+SCHEMA = {
+    "learner": pl.String,
+    "model": pl.String,
+    "cell": pl.String,
+    "parameter": pl.String,
+    "estimate": pl.Float64,
+    "lower_bound": pl.Float64,
+    "upper_bound": pl.Float64,
+    "status": pl.String,
+}
+
+
+def rate_table(found: Findings) -> pl.DataFrame:
+    """One row per learner, cell and parameter of its selected model (first criterion).
+
+    learner, model, cell, parameter, estimate, lower_bound, upper_bound, status ("inside", "at lower
+    bound", "at upper bound", "not informed").
+    """
+    frames = []
+    learners = pl.Series(found.study.learners, dtype=pl.String)
+    for k in np.unique(found.chosen).tolist():
+        who = np.flatnonzero(found.chosen == k)
+        owners = found.models[k].owners(found.study.actions)
+        if not owners:
+            continue
+        n = len(owners)
+        status = pl.Series(found.status(k)[who].reshape(-1), dtype=pl.String)
+        frames.append(
+            pl.DataFrame(
+                {
+                    "learner": learners.gather(np.repeat(who, n)),
+                    "model": [found.names[k]] * (n * len(who)),
+                    "cell": [cell for cell, _ in owners] * len(who),
+                    "parameter": [parameter.name for _, parameter in owners] * len(who),
+                    "estimate": found.theta(k)[who].reshape(-1),
+                    "lower_bound": [parameter.lower for _, parameter in owners] * len(who),
+                    "upper_bound": [parameter.upper for _, parameter in owners] * len(who),
+                    "status": status.replace_strict(KINDS, default=INSIDE),
+                },
+                schema=SCHEMA,
+            )
+        )
+    return pl.concat(frames) if frames else pl.DataFrame(schema=SCHEMA)
+
+
+def rates(frame: pl.DataFrame) -> Chart:
+    """Strips of points with quartiles, a panel per model and parameter; bounds marked."""
+    frame = frame.filter(pl.col("estimate").is_finite())
+    if frame.is_empty():
+        return nothing(QUESTION)
+    counts = frame.group_by("model", "parameter", maintain_order=True).agg(
+        pl.col("learner").n_unique()
+    )
+    counts = counts.sort("learner", descending=True, maintain_order=True)
+    written = labels(frame["model"].unique(maintain_order=True), longest=28)
+    # One axis for a parameter in all models, so that panels can be compared.
+    scales = {name: _scale(mine) for (name,), mine in frame.group_by(["parameter"])}
+    extent = max(min(text_width(cell), text_width("n" * 24)) for cell in frame["cell"].unique()) + 8
+    panels, widest = [], 0
+    for model, parameter, learners in counts.head(PANELS).rows():
+        mine = frame.filter(pl.col("model") == model, pl.col("parameter") == parameter)
+        own = labels(mine["cell"].unique(maintain_order=True), longest=22)
+        widest = max(widest, len(own))
+        people = "learner" if learners == 1 else "learners"
+        title = f"{written[model]} · {parameter} ({learners:,} {people})"
+        panels.append(_panel(mine, own, title, scales[parameter], extent))
+    chart = alt.concat(*panels, columns=2, spacing={"row": 26, "column": 30})
+    note = (
+        "Points: learners for whom the model is selected; bar: quartiles and median. Triangles: at "
+        "a bound, with their number; what the trials hold no information on is left out."
+    )
+    if len(counts) > PANELS:
+        note += f" The {PANELS} of {len(counts)} parameters with most learners."
+    if widest > CELLS:
+        note += f" The first {CELLS} cells of a model."
+    if max(counts["learner"]) > POINTS:  # type: ignore[type-var]
+        note += f" Of each row {POINTS} points, picked evenly; the quartiles are of all."
+    return finished(chart, QUESTION, note, 2 * WIDTH + 300, _finding(frame))
+
+
+def _panel(
+    mine: pl.DataFrame, own: Mapping[str, str], title: str, scale: Scale, extent: float
+) -> Any:
+    written = dict([*own.items()][:CELLS])
+    marks, points = [], []
+    for cell in written:
+        row = mine.filter(pl.col("cell") == cell)
+        marks.append(_summary(row, written[cell], scale))
+        points += _points(row, written[cell], scale)
+    names = [*written.values()]
+    y = alt.Y("cell:N", sort=names, title=None, scale=alt.Scale(domain=names))
+    y = y.axis(ticks=False, domain=False, grid=False, minExtent=extent, maxExtent=extent)
+    x = _axis(scale, mine["parameter"][0])
+    spans = alt.Chart(data(pl.DataFrame(marks, infer_schema_length=None))).encode(y=y)
+    base = alt.Chart(data(pl.DataFrame(points, schema=POINT))).encode(y=y)
+    inside = base.transform_filter("datum.kind == 'inside'")
+    bound = base.transform_filter("datum.kind != 'inside'")
+    tips = [alt.Tooltip("learner:N"), alt.Tooltip("estimate:Q", format=".4g")]
+    turn = alt.Shape(
+        "kind:N",
+        scale=alt.Scale(domain=[LOWER, UPPER], range=["triangle-left", "triangle-right"]),
+        legend=None,
+    )
+    offset = alt.YOffset("jitter:Q", scale=alt.Scale(domain=[-1, 1], range=[3, ROW - 3]))
+    text = {"baseline": "middle", "fontSize": 10}
+    layers = [
+        spans.mark_tick(style="grey", size=ROW, thickness=1).encode(x("bound:Q")),
+        inside.mark_point(filled=True, size=9, color=BLUE, opacity=0.45).encode(
+            x("at:Q"), offset, tooltip=tips
+        ),
+        spans.mark_rule(style="ink", strokeWidth=2.5).encode(x("lower:Q"), x2=alt.X2("upper:Q")),
+        spans.mark_point(style="ink", filled=True, size=40, opacity=1).encode(x("median:Q")),
+        bound.mark_point(filled=True, size=34, color="#B3412E", opacity=1).encode(x("at:Q"), turn),
+        spans.mark_text(**text, align="right", dx=-15).encode(
+            x("left:Q"), text=alt.Text("n_lower:N")
+        ),
+        spans.mark_text(**text, align="left", dx=15).encode(
+            x("right:Q"), text=alt.Text("n_upper:N")
+        ),
+    ]
+    heading = alt.TitleParams(title, fontSize=12)
+    return alt.layer(*layers).properties(
+        width=WIDTH + 2 * ROOM, height=ROW * len(names), title=heading
+    )
+
+
+POINT = {
+    "cell": pl.String,
+    "learner": pl.String,
+    "kind": pl.String,
+    "at": pl.Float64,
+    "estimate": pl.Float64,
+    "jitter": pl.Float64,
+}
+
+
+def _scale(mine: pl.DataFrame) -> Scale:
+    """Logarithmic for what starts at 0 and spans much, such as rates; else even."""
+    low, high = float(mine["lower_bound"].min()), float(mine["upper_bound"].max())  # type: ignore[arg-type]
+    inside = mine.filter(pl.col("status") == INSIDE, pl.col("estimate") > max(low, 0))["estimate"]
+    if low < 0 or not high > 0 or not len(inside):
+        least = max(high * 1e-3, low) if low >= 0 and high > 0 else low
+        wide = low >= 0 and high > 0 and (low == 0 or high / low > 20)
+        return Scale("log", least, high, WIDTH) if wide else Scale("linear", low, high, WIDTH)
+    least = float(inside.min())  # type: ignore[arg-type]
+    if (low == 0 and high / least > 20) or (low > 0 and high / low > 20):
+        least = max(least * 0.7, high * 10**-DECADES, low)
+        return Scale("log", least, high, WIDTH)
+    return Scale("linear", low, high, WIDTH)
+
+
+def _axis(scale: Scale, title: str) -> Any:
+    options: dict[str, Any] = {"grid": False, "labelFlush": False}
+    if scale.kind == "log":
+        options |= {"values": log_ticks(scale, apart=38), "format": "~g"}
+    else:
+        options["tickCount"] = 4
+    axis = alt.Axis(**options)
+    domain = [scale.value(-ROOM), scale.value(scale.size + ROOM)]
+    spread = alt.Scale(type=scale.kind, domain=domain, nice=False)
+    return lambda field: alt.X(field, title=title, axis=axis, scale=spread)
+
+
+def _summary(row: pl.DataFrame, cell: str, scale: Scale) -> dict[str, Any]:
+    known = row.filter(pl.col("status") != BLIND)
+    found: Mapping[str, float | None] = {
+        name: known["estimate"].quantile(share, "linear")
+        for name, share in (("lower", 0.25), ("median", 0.5), ("upper", 0.75))
+    }
+    if known.height < FEW:
+        found = {**found, "lower": None, "upper": None}
+    ends = {name: None if v is None else _inside(v, scale) for name, v in found.items()}
+    counts = {kind: int((row["status"] == kind).sum()) for kind in (LOWER, UPPER)}
+    return {
+        "cell": cell,
+        **ends,
+        "left": scale.low,
+        "right": scale.high,
+        "bound": _inside(float(row["upper_bound"].max()), scale),  # type: ignore[arg-type]
+        "n_lower": f"{counts[LOWER]:,}" if counts[LOWER] else "",
+        "n_upper": f"{counts[UPPER]:,}" if counts[UPPER] else "",
+    }
+
+
+def _points(row: pl.DataFrame, cell: str, scale: Scale) -> list[dict[str, Any]]:
+    """Those inside, some of them where they are many, and one triangle at each bound reached."""
+    found = []
+    inside = row.filter(pl.col("status") == INSIDE)
+    inside = inside.gather_every(max(1, math.ceil(inside.height / POINTS)))
+    for k, (learner, value) in enumerate(inside.select("learner", "estimate").rows()):
+        jitter = round(((k * 0.618034) % 1) * 2 - 1, 2)  # spread evenly, the same each time
+        value = float(f"{value:.4g}")
+        found.append(
+            {"cell": cell, "learner": learner, "kind": INSIDE, "at": _inside(value, scale),
+             "estimate": value, "jitter": jitter}
+        )  # fmt: skip
+    for kind, at in ((LOWER, scale.value(-BESIDE)), (UPPER, scale.value(scale.size + BESIDE))):
+        if (row["status"] == kind).any():
+            found.append(
+                {"cell": cell, "learner": "", "kind": kind, "at": at, "estimate": at, "jitter": 0.0}
+            )
+    return found
+
+
+def _inside(value: float, scale: Scale) -> float:
+    return min(max(value, scale.low), scale.high)
+
+
+def _finding(frame: pl.DataFrame) -> str:
+    total = frame.height
+    parts = []
+    for kind in (LOWER, UPPER):
+        n = int((frame["status"] == kind).sum())
+        if n:
+            parts.append(f"{n:,} {kind}")
+    for name, mine in frame.group_by(["parameter"], maintain_order=True):
+        known = mine.filter(pl.col("status") != BLIND)["estimate"]
+        if len(known):
+            middle = f"the median of {name[0]} is {known.median():.3g}"
+            bounds = f"; of {total:,} estimates {' and '.join(parts)}" if parts else ""
+            return f"Over all cells and models {middle}{bounds}."
+    return "The trials hold no information on any parameter."

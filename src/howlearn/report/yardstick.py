@@ -1,0 +1,199 @@
+"""How choices are judged, and along what: right answers, rewards, trials in bins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howlearn.errors import HowlearnError
+from howlearn.simulation.sequences import codes_in
+from howlearn.study import Study, right_and_wrong
+from howlearn.task import Task
+
+BINS = 20  # at most, along the trials
+MOST = 0.9  # of the stretches end within the last bin
+LOCAL = 0.5  # of a sequence: contexts that stay for less come and go
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+UNKNOWN = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Yardstick:
+    """What is measured at every trial of a study, and where the trial stands."""
+
+    study: Study
+    right: Ints  # [trial]: the right action, or −1
+    measure: str
+    percent: bool
+    along: str  # what `place` counts
+    place: Ints  # [trial], from 1 on
+
+    @property
+    def values(self) -> Floats:
+        """Of every choice; NaN where it was not free, or cannot be judged."""
+        return self.of(self.study, np.arange(len(self.place)))
+
+    def of(self, study: Study, original: Ints) -> Floats:
+        """The same for learners who imitate those of the study, whose trials stand for others."""
+        if self.measure in ("right choices", "best choices"):
+            right = self.right[original]
+            value = np.where(right == UNKNOWN, np.nan, study.action == right)
+        else:
+            value = np.where(study.learned, study.reward, np.nan)
+            if self.percent:
+                _, high = _two_rewards(self.study) or (0.0, 1.0)
+                value = np.where(np.isnan(value), np.nan, value == high)
+        return np.where(study.scored, value, np.nan)
+
+    @cached_property
+    def width(self) -> int:
+        """Trials in a bin."""
+        return max(1, -(-self._longest // BINS))
+
+    @cached_property
+    def n_bins(self) -> int:
+        return max(1, -(-self._longest // self.width))
+
+    @cached_property
+    def _longest(self) -> int:
+        ends = _stretch_ends(self.study, self.place, self.along)
+        return int(np.quantile(ends, MOST, method="higher")) if len(ends) else 1
+
+    @cached_property
+    def bins(self) -> Ints:
+        """[trial]; −1 for what lies beyond the last bin."""
+        found = (self.place - 1) // self.width
+        return np.where(found < self.n_bins, found, -1)
+
+    def edges(self, bin: int) -> tuple[int, int]:
+        """The first and the last place of a bin."""
+        return bin * self.width + 1, (bin + 1) * self.width
+
+
+def yardstick(study: Study, task: Task | None = None) -> Yardstick:
+    """Right answers where they are known, else whether a choice was paid, else how much."""
+    right, certain = right_actions(study, task)
+    along, place = _places(study)
+    if np.any((right != UNKNOWN) & study.scored):
+        measure = "right choices" if certain else "best choices"
+        return Yardstick(study, right, measure, True, along, place)
+    two = _two_rewards(study) is not None
+    return Yardstick(study, right, "rewarded choices" if two else "reward", two, along, place)
+
+
+def right_actions(study: Study, task: Task | None = None) -> tuple[Ints, bool]:
+    """The right action of every trial, −1 where none or several are; and whether it always pays.
+
+    From the task, from the study, or from the records where exactly one action is ever paid.
+    """
+    if task is not None and task.rewards:
+        schedule = task.schedule()
+        try:
+            codes = codes_in(task, study)
+        except HowlearnError:
+            codes = None
+        if codes is not None:
+            trial = np.arange(len(study.context)) - np.repeat(
+                study.starts[:-1] - study.starts[0], np.diff(study.starts)
+            )
+            phase = np.searchsorted(schedule.from_trial, trial, side="right") - 1
+            best = schedule.best[phase, codes[study.context]]
+            found = np.where(best.sum(axis=1) == 1, best.argmax(axis=1), UNKNOWN)
+            return found, bool(np.isin(schedule.probability, (0.0, 1.0)).all())
+    if study.answers is not None and np.any(study.answers >= 0):
+        return study.answers[study.context].astype(np.int64), True
+    return _by_records(study), True
+
+
+def _by_records(study: Study) -> Ints:
+    nothing = np.full(len(study.context), UNKNOWN, np.int64)
+    two = _two_rewards(study)
+    if two is None:
+        return nothing
+    n_actions = len(study.actions)
+    situation = _runs(study) * len(study.contexts) + study.context
+    told = study.learned & np.isfinite(study.reward)
+    pair = situation * n_actions + study.action
+    paid, unpaid = (np.unique(pair[told & (study.reward == value)]) for value in two[::-1])
+    where = paid // n_actions
+    if len(np.intersect1d(paid, unpaid)) or len(np.unique(where)) < len(where):
+        return nothing
+    if n_actions == 2:  # the other one must be right
+        left = unpaid[~np.isin(unpaid // 2, where)]
+        if len(np.unique(left // 2)) < len(left):
+            return nothing
+        paid = np.sort(np.concatenate([paid, left ^ 1]))
+        where = paid // 2
+    if not len(where):
+        return nothing
+    at = np.minimum(np.searchsorted(where, situation), len(where) - 1)
+    return np.where(where[at] == situation, paid[at] % n_actions, UNKNOWN)
+
+
+def _two_rewards(study: Study) -> tuple[float, float] | None:
+    return study.right_wrong or right_and_wrong(study.reward, study.learned)
+
+
+def _runs(study: Study) -> Ints:
+    """Of each trial: the number of its run, which ends where learning starts anew."""
+    new = study.reset.copy()
+    new[(study.starts[:-1] - study.starts[0])[np.diff(study.starts) > 0]] = True
+    return np.cumsum(new, dtype=np.int64) - 1
+
+
+def _places(study: Study) -> tuple[str, Ints]:
+    """Where each trial stands, and in what: the sequence, a run, or the showings of its context."""
+    if _come_and_go(study):
+        situation = _runs(study) * len(study.contexts) + study.context
+        return "times the context was shown", _ranks(situation)
+    if study.block_column is not None:
+        return "trial since the new start", _ranks(_runs(study))
+    return "trial", _ranks(_sequences(study))
+
+
+def _sequences(study: Study) -> Ints:
+    return np.repeat(np.arange(len(study)), np.diff(study.starts))
+
+
+def _ranks(code: Ints) -> Ints:
+    """The how-manieth each entry is among those of its code, from 1 on."""
+    order = np.argsort(code, kind="stable")
+    _, start, count = np.unique(code[order], return_index=True, return_counts=True)
+    found = np.empty(len(code), np.int64)
+    found[order] = np.arange(len(code)) - np.repeat(start, count) + 1
+    return found
+
+
+def _come_and_go(study: Study) -> bool:
+    """Whether most contexts are met during a small part of a sequence only."""
+    if len(study.contexts) < 2 or not len(study.context):
+        return False
+    sequence = _sequences(study)
+    pair = sequence * len(study.contexts) + study.context
+    found, first = np.unique(pair, return_index=True)
+    _, last = np.unique(pair[::-1], return_index=True)
+    span = len(pair) - last - first
+    length = np.diff(study.starts)[found // len(study.contexts)]
+    many = len(found) > 2 * len(np.unique(sequence))
+    return bool(many and np.median(span / length) < LOCAL)
+
+
+def _stretch_ends(study: Study, place: Ints, along: str) -> Ints:
+    """The last place of every sequence, run, or situation."""
+    if along == "trial":
+        code = _sequences(study)
+    else:
+        code = _runs(study)
+        if along != "trial since the new start":
+            code = code * len(study.contexts) + study.context
+    if not len(code):
+        return np.empty(0, np.int64)
+    _, inverse = np.unique(code, return_inverse=True)
+    ends = np.zeros(int(inverse.max()) + 1, np.int64)
+    np.maximum.at(ends, inverse, place)
+    return ends

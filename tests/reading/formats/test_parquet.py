@@ -1,0 +1,40 @@
+"""Parquet: folders divided by learner, and columns of every type."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from howlearn.reading import read
+from howlearn.reading.originals import originals
+from sameness import FRAME, assert_same
+
+
+def test_columns_of_many_types(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"  # known by its content
+    FRAME.with_columns(
+        pl.col("stimulus", "choice").cast(pl.Categorical),
+        pl.col("reward").cast(pl.Decimal(4, 2)),
+        pl.date(2024, 1, pl.col("trial")).alias("day"),
+        pl.concat_list("trial", "trial").alias("pair"),
+    ).write_parquet(path)
+    assert_same(read(path))
+    days = read(path, context="day")
+    assert days.contexts[0] == "2024-01-01"
+    assert FRAME.with_columns(pl.lit(Decimal("0.5")))["literal"].dtype == pl.Decimal
+
+
+@pytest.mark.parametrize("name", ["subject", "learner id"])
+def test_a_folder_per_learner(tmp_path: Path, name: str) -> None:
+    for i, part in enumerate(FRAME.partition_by("subject", include_key=False), start=1):
+        folder = tmp_path / f"{name.replace(' ', '%20')}={i}" / f"half={i % 2}"
+        folder.mkdir(parents=True)
+        part.write_parquet(folder / "part-0.parquet")
+    (tmp_path / "_SUCCESS").touch()
+    study = read(tmp_path, keep="half")
+    assert_same(study)
+    assert study.about["half"].to_list() == [1, 0, 1]
+    assert [frame.width for frame in originals(study)] == [4, 4, 4]

@@ -1,0 +1,107 @@
+"""One row per learner: read as one row per trial, and only where nothing else can be meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from howlearn.errors import HowlearnError
+from howlearn.reading import read
+from howlearn.reading.originals import originals
+from howlearn.reading.wide import families_in
+from sameness import FRAME, TRIALS, assert_same
+
+FAMILIES = ("stimulus", "choice", "reward")
+SPELLINGS = [
+    "{0}_{1}",
+    "{0}{1}",
+    "{0}.{1}",
+    "t{1}_{0}",
+    "{0}{1:03}",
+    "{0}[{1}]",
+    "{1}_{0}",
+    "{0}_t{1}",
+    "{0} {1}",
+    "trial{1}.{0}",
+]
+
+
+def wide(spelling: str = "{0}_{1}", by_trial: bool = False) -> pl.DataFrame:
+    rows = []
+    for i, part in enumerate(FRAME.partition_by("subject"), start=1):
+        pairs = [(name, t) for name in FAMILIES for t in range(1, TRIALS + 1)]
+        pairs = sorted(pairs, key=lambda pair: pair[1]) if by_trial else pairs
+        cells = {spelling.format(name, t): part[name][t - 1] for name, t in pairs}
+        rows.append({"subject": i, "age": 20 + i, **cells})
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_the_same_rows(tmp_path: Path, spelling: str) -> None:
+    path = tmp_path / "a.csv"
+    wide(spelling, by_trial=True).write_csv(path)
+    study = read(path, keep="age")
+    assert_same(study)
+    assert study.about["age"].to_list() == [21, 22, 23]
+    assert study.notes == (
+        f"{path}: it has one row per learner and columns for each trial: stimulus (9), choice (9), "
+        "reward (9); it was read as one row per trial",
+    )
+    assert originals(study)[0].height == FRAME.height
+
+
+def test_frames_and_learners_without_names() -> None:
+    assert_same(read(wide()))
+    assert_same(read(wide().to_pandas()))
+    assert_same(read(wide().drop("subject")))
+
+
+def test_a_learner_who_stopped_early() -> None:
+    frame = wide().with_columns(
+        pl.when(pl.col("subject") != 2).then(pl.col(f"{name}_{t}")).alias(f"{name}_{t}")
+        for name in FAMILIES
+        for t in range(6, TRIALS + 1)
+    )
+    study = read(frame)
+    assert study.n_scored.tolist() == [8, 5, 9]
+    assert study.counts["missed trials"] == 1
+
+
+def test_long_tables_with_numbered_columns_stay_long() -> None:
+    """Features and questions have numbers too."""
+    numbered = [f"{name}{i}" for name in ("feature", "Q") for i in range(1, 11)]
+    long = FRAME.with_columns(pl.lit("x").alias(name) for name in numbered)
+    assert_same(read(long))
+    few = pl.DataFrame(
+        {
+            "subject": [1, 1, 2, 2],
+            "item1": [1, 2, 1, 2],
+            "item2": [2, 1, 2, 1],
+            "item3": [3, 3, 3, 3],
+            "resp1": ["a", "b", "a", "b"],
+            "resp2": ["b", "b", "a", "b"],
+            "resp3": ["b", "b", "a", "b"],
+            "win1": [1, 0, 0, 1],
+            "win2": [1, 0, 0, 1],
+            "win3": [1, 0, 0, 1],
+        }
+    )
+    with pytest.raises(HowlearnError, match="no column for the"):  # two rows of a learner
+        read(few)
+    assert len(read(few[::2]).context) == 6  # one row each
+    named = read(few, context="item1", action="resp2", reward="win3")
+    assert named.counts["rows read"] == 4
+    assert not named.notes
+
+
+def test_families() -> None:
+    assert families_in(["a1", "a2", "a3"]) is None
+    assert families_in(["a1", "a2", "b1", "b2"]) is None
+    assert families_in(["a1", "a2", "a3", "b1", "b2", "b4"]) is None
+    assert families_in(["1", "2", "3", "4"]) is None
+    assert families_in([]) is None
+    found = families_in([f"{n}_{i}" for n in ("x_1", "x_2") for i in (1, 2, 3)])
+    assert found is not None
+    assert list(found.members) == ["x_1", "x_2"]
