@@ -33,7 +33,7 @@ from typing import Any
 DOCS = Path(__file__).resolve().parent
 DATA = DOCS.parents[1] / "shared" / "data"  # of other projects; not part of this one
 # Pages about commands that do not exist yet: shown, not run. Empty this list when they do.
-PENDING = ["ten-minutes.md", "real-people.md", "inspect.md", "preregister.md", "report.md"]
+PENDING: list[str] = []
 SMALLER = {"--learners": "3", "--trials": "60"}  # in place of what commands ask for
 SHELL = ("", "sh", "bash", "console")
 SHOWN = ("text", "toml", "json", "bibtex", "csv", "r", "matlab")  # languages that are only shown
