@@ -13,7 +13,11 @@ from howlearn.report.page.compact import compact
 from howlearn.report.page.figure import spec_of
 from howlearn.report.partition_drawing import cells_of, partition
 
-KEPT = ("model", "curve", "cells")  # of a learner's details; the rest stands in the page's own tables
+KEPT = (
+    "model",
+    "curve",
+    "cells",
+)  # of a learner's details; the rest stands in the page's own tables
 
 
 @dataclass(frozen=True)
