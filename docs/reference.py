@@ -88,8 +88,12 @@ def api() -> str:
     import howlearn
 
     found: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    modules = []
     for name in howlearn.__all__:
-        if not name.startswith("_") and not inspect.ismodule(one := getattr(howlearn, name)):
+        one = getattr(howlearn, name)
+        if inspect.ismodule(one):
+            modules.append(name)
+        elif not name.startswith("_"):
             found[_kind(one)].append(name)
     parts = []
     for kind, names in found.items():
@@ -98,6 +102,9 @@ def api() -> str:
             members = "   :members:\n" if kind == "Classes" else ""
             entry = f".. {KINDS[kind]}:: howlearn.{name}\n{members}"
             parts.append(f"\n```{{eval-rst}}\n{entry}```\n")
+    for name in modules:
+        parts.append(f"\n## howlearn.{name}\n")
+        parts.append(f"\n```{{eval-rst}}\n.. automodule:: howlearn.{name}\n   :members:\n```\n")
     return "".join(parts)
 
 
