@@ -40,7 +40,7 @@ INSIDE = {
 }
 
 
-def run_examples(app: Any) -> None:
+def before_building(app: Any) -> None:
     """Every example, before anything is built; a failure names the page and the line."""
     from examples import ExampleError, run_all
     from sphinx.errors import ExtensionError
@@ -83,7 +83,7 @@ def as_written(app: Any, what: str, name: str, obj: Any, options: Any, lines: li
 
 def setup(app: Any) -> dict[str, Any]:
     app.add_config_value("run_examples", True, "", bool)
-    app.connect("builder-inited", run_examples)
+    app.connect("builder-inited", before_building)
     app.connect("source-read", fill_in)
     app.connect("env-get-outdated", always)
     app.connect("autodoc-process-docstring", as_written)
