@@ -2,127 +2,116 @@
 
 from __future__ import annotations
 
-import doctest
+import importlib.util
 import re
 import shlex
 import sys
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
 import polars as pl
 import pytest
+import typer
 
-from howlearn.cli import main
+from howlearn.cli.app import app
 from howlearn.models import Bias, Lapse, Stickiness
 from howlearn.models.field import FIELD, field_model
 from howlearn.task import Task
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-PAGE = (DOCS / "models.md").read_text(encoding="utf-8")
-SMALLER = {"--learners": "3", "--trials": "60"}  # what commands ask for, in the tests
 
 
-@dataclass(frozen=True)
-class Block:
-    """A fenced block, its language, and the file that the line before it says it is saved as."""
-
-    language: str
-    text: str
-    file: str = ""
-
-
-def blocks(page: str) -> list[Block]:
-    found = re.finditer(
-        r"(?P<before>[^\n]*)\n+```(?P<language>\w*)\n(?P<text>.*?)```\n", page, re.S
-    )
-    return [
-        Block(
-            each["language"],
-            each["text"],
-            saved[1] if (saved := re.search(r"`(\w+\.py)`:$", each["before"])) else "",
-        )
-        for each in found
-    ]
+def module(name: str):
+    """One of the modules that build the site: they are no part of the package."""
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
+    found = importlib.util.module_from_spec(spec)
+    sys.modules[name] = found
+    spec.loader.exec_module(found)
+    return found
 
 
-BLOCKS = blocks(PAGE)
-FIELD_ROWS = PAGE.partition("## The field's models")[2].partition("\n## ")[0].splitlines()
-MODULES = {block.file: block.text for block in BLOCKS if block.file}
-COMMANDS = [
-    shlex.split(line)
-    for block in BLOCKS
-    if block.language == ""
-    for line in block.text.splitlines()
-    if line.startswith("howlearn ")
-]
+examples, reference = module("examples"), module("reference")
+PAGES = sorted(path.name for path in DOCS.glob("*.md"))
+MODELS = examples.blocks(DOCS / "models.md")
+FIELD_ROWS = (
+    (DOCS / "models.md")
+    .read_text(encoding="utf-8")
+    .partition("## The field's models")[2]
+    .partition("\n## ")[0]
+    .splitlines()
+)
+MODULES = {block.file: block.text for block in MODELS if block.file}
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """Where a reader has saved the modules of the page."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    for name, text in MODULES.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    yield tmp_path
-    for name in MODULES:
-        sys.modules.pop(name.removesuffix(".py"), None)
+def page(tmp_path):
+    """A page as text, and what the executor finds in it."""
+
+    def make(text: str):
+        path = tmp_path / "made.md"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return make
 
 
-def smaller(words: list[str]) -> list[str]:
-    """The same command with fewer learners and trials."""
-    return [SMALLER.get(before, word) for before, word in zip(["", *words], words, strict=False)]
+@pytest.mark.parametrize("name", PAGES)
+def test_nothing_is_skipped_silently_and_commands_are_known(name):
+    """Every block is run or says why not; the options of every command exist."""
+    known = typer.main.get_command(app).commands
+    for block in examples.blocks(DOCS / name):
+        examples.check_marks(block)
+        if name in examples.PENDING:
+            continue
+        for words in block.commands if not block.not_run.startswith("takes") else ():
+            with known[words[1]].make_context(words[1], words[2:]) as given:
+                assert not given.args, block.here
 
 
-def run(words: list[str], monkeypatch) -> None:
-    monkeypatch.setattr(sys, "argv", words)
-    status = 0
-    try:
-        main()
-    except SystemExit as stop:
-        status = stop.code
-    assert not status, words
-
-
-def test_the_page_has_what_is_tested_here():
+# The other pages are run when the site is built; these have what is asserted here, or Python.
+def test_the_page_on_models(tmp_path):
     assert set(MODULES) == {"my_module.py", "more.py", "wrong.py"}
-    assert {words[1] for words in COMMANDS} == {"simulate", "select", "calibrate"}
-    python = [block for block in BLOCKS if block.language == "python" and not block.file]
-    assert all(block.text.startswith(">>> ") for block in python)
-
-
-def test_a_model_has_at_most_twenty_lines():
     assert len(MODULES["my_module.py"].splitlines()) <= 20
+    assert sum(len(block.text.split(">>> ")) > 1 for block in MODELS if block.is_python) >= 4
+    assert examples.run_page(DOCS / "models.md", tmp_path) >= 6
+    estimates = pl.read_csv(tmp_path / "results" / "estimates.csv")
+    assert set(estimates["model"]) == {"ByShape", "MyModel"}
+    cells = pl.read_csv(tmp_path / "cells" / "scores.csv")
+    assert "MyModel(ByShape, per-cell)" in set(cells["model"])
+    assert not {"my_module", "more", "wrong"} & {*sys.modules}
+    if not examples.DATA.is_dir():
+        pytest.skip(f"its last command needs the data of other projects in {examples.DATA}")
+    people = pl.read_csv(tmp_path / "badham" / "scores.csv")
+    assert people["model"].n_unique() == 17
+    assert set(FIELD) < set(people["model"])
 
 
-def test_python_gives_what_the_page_says(folder):
-    text = "".join(b.text for b in BLOCKS if b.language == "python" and not b.file)
-    test = doctest.DocTestParser().get_doctest(text, {}, "models.md", "docs/models.md", 0)
-    runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.NORMALIZE_WHITESPACE)
-    said: list[str] = []
-    runner.run(test, out=said.append)
-    assert runner.summarize(verbose=False).failed == 0, "".join(said)
-    assert len(test.examples) > 10
+def test_the_page_on_theory(tmp_path):
+    assert examples.run_page(DOCS / "theory.md", tmp_path) == 5
+    assert (tmp_path / "results" / "lowest.csv").exists()
+    assert (tmp_path / "verification" / "risks.svg").exists()
 
 
-def test_commands_run(folder, monkeypatch):
-    own = [words for words in COMMANDS if "badham2017deficits.csv" not in words]
-    assert len(own) >= 4
-    for words in own:
-        run(smaller(words), monkeypatch)
-    assert set(pl.read_csv("results/estimates.csv")["model"]) == {"ByShape", "MyModel"}
-    assert "MyModel(ByShape, per-cell)" in set(pl.read_csv("cells/scores.csv")["model"])
+def test_the_page_on_metalearning(tmp_path):
+    """Its commands, in order, its Python, and its piece of a task file."""
+    path = DOCS / "metalearning.md"
+    found = examples.blocks(path)
+    commands = [words[1] for block in found for words in block.commands]
+    assert commands == ["simulate", "select", "recover"]
+    assert examples.run_page(path, tmp_path) == 4
+    assert (tmp_path / "results" / "weights.svg").exists()
+    (piece,) = [block.text for block in found if block.language == "toml"]
+    shipped = files("howlearn").joinpath("tasks", "five-four.toml").read_text(encoding="utf-8")
+    (tmp_path / "task.toml").write_text(shipped + "\n" + piece, encoding="utf-8")
+    assert Task.load(tmp_path / "task.toml").candidates[-1].n_parameters(2) == 1
 
 
-def test_command_for_real_people(folder, monkeypatch, shared_data):
-    people = pl.read_csv(shared_data / "badham2017" / "badham2017deficits.csv")
-    people.filter(pl.col("participant") == 0).write_csv("badham2017deficits.csv")
-    (words,) = [words for words in COMMANDS if "badham2017deficits.csv" in words]
-    run(words, monkeypatch)
-    scores = pl.read_csv("badham/scores.csv")
-    assert scores["model"].n_unique() == 17
-    assert set(FIELD) < set(scores["model"])
+def test_the_page_on_tasks(tmp_path):
+    assert examples.run_page(DOCS / "tasks.md", tmp_path) == 1
+
+
+def test_python_of_the_page_on_intervals(tmp_path):
+    assert examples.run_page(DOCS / "intervals.md", tmp_path, commands=False) == 1
 
 
 @pytest.mark.parametrize("name", FIELD)
@@ -141,60 +130,80 @@ def test_adjustments_are_described_as_they_are(adjustment):
         assert f"{parameter.name} {parameter.lower:g} to {parameter.upper:g}" in row
 
 
-def test_links_lead_somewhere():
-    for page in ("models.md", "latents.md", "intervals.md"):
-        text = (DOCS / page).read_text(encoding="utf-8")
-        for target in re.findall(r"\]\((?!https?:)([^)#]+)", text):
-            assert (DOCS / target).exists(), target
+def test_links_lead_somewhere_and_every_page_is_in_a_menu():
+    listed = ""
+    for name in PAGES:
+        text = (DOCS / name).read_text(encoding="utf-8")
+        listed += "".join(re.findall(r"```\{toctree\}(.*?)```", text, re.S))
+        for target in re.findall(r"\]\((?!https?:)([^)#\s]+)", text):
+            assert (DOCS / target).exists(), (name, target)
+    assert {Path(name).stem for name in PAGES} == {"index", *re.findall(r"^[\w-]+$", listed, re.M)}
 
 
-def test_the_page_on_theory(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    found = blocks((DOCS / "theory.md").read_text(encoding="utf-8"))
-    for block in found:
-        for line in block.text.splitlines() if block.language == "" else ():
-            words = shlex.split(line)
-            # The page's own size takes a minute.
-            small = ["--trials", "40,80", "--learners", "2"] if words[1] == "verify" else []
-            run([*words, *small], monkeypatch)
-    assert Path("results/lowest.csv").exists()
-    assert Path("verification/risks.svg").exists()
-    text = "".join(block.text for block in found if block.language == "python")
-    test = doctest.DocTestParser().get_doctest(text, {}, "theory.md", "docs/theory.md", 0)
-    runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.NORMALIZE_WHITESPACE)
-    said: list[str] = []
-    runner.run(test, out=said.append)
-    assert runner.summarize(verbose=False).failed == 0, "".join(said)
+def test_reference_has_every_command_and_name():
+    import howlearn
+
+    commands = reference.commands()
+    for name in typer.main.get_command(app).commands:
+        assert f"### howlearn {name}\n" in commands
+    assert "- `--task NAME|FILE`: A shipped task" in commands
+    assert "- `--rule gradient|exp3|exp3-ix|" in commands
+    api = reference.api()
+    for name in howlearn.__all__:
+        assert f":: howlearn.{name}\n" in api or name.startswith("_")
 
 
-def test_the_page_on_metalearning(tmp_path, monkeypatch):
-    """Its commands, in order, its Python, and its piece of a task file."""
-    monkeypatch.chdir(tmp_path)
-    found = blocks((DOCS / "metalearning.md").read_text(encoding="utf-8"))
-    commands = [
-        shlex.split(line)
-        for block in found
-        if block.language == ""
-        for line in block.text.splitlines()
-    ]
-    assert [words[1] for words in commands] == ["simulate", "select", "recover"]
-    for words in commands:
-        run(smaller(words), monkeypatch)
-    assert Path("results/weights.svg").exists()
-    text = "".join(block.text for block in found if block.language == "python")
-    test = doctest.DocTestParser().get_doctest(text, {}, "metalearning.md", "metalearning.md", 0)
-    runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.NORMALIZE_WHITESPACE)
-    said: list[str] = []
-    runner.run(test, out=said.append)
-    assert runner.summarize(verbose=False).failed == 0, "".join(said)
-    (piece,) = [block.text for block in found if block.language == "toml"]
-    shipped = files("howlearn").joinpath("tasks", "five-four.toml").read_text(encoding="utf-8")
-    Path("task.toml").write_text(shipped + "\n" + piece, encoding="utf-8")
-    assert Task.load("task.toml").candidates[-1].n_parameters(2) == 1
+def test_docstrings_keep_their_code_and_lose_their_marks():
+    lines = ["H_j ← a|b and ``c|d`` for x_", ">>> 2 * 3", "6", "", "a*b"]
+    assert reference.plain(lines) == ["H_j ← a\\|b and ``c|d`` for x\\_", *lines[1:4], "a\\*b"]
 
 
-def test_the_page_on_intervals():
-    found = doctest.testfile(
-        str(DOCS / "intervals.md"), False, optionflags=doctest.NORMALIZE_WHITESPACE
+def test_a_failing_example_names_its_page_and_line(page, tmp_path):
+    wrong = page("# A\n\n```python\n>>> 1 + 1\n3\n\n```\n")
+    with pytest.raises(examples.ExampleError, match=r"made\.md:4:(.|\n)*Expected"):
+        examples.run_page(wrong, tmp_path)
+    wrong = page("text\n\n\n```\nhowlearn models --task none-such   # a comment\n```\n")
+    with pytest.raises(examples.ExampleError, match=r"made\.md:5: howlearn m(.|\n)*none-such"):
+        examples.run_page(wrong, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["```\nls -l\n```\n", "```python\nx = 1\n```\n", "```ruby\nputs 1\n```\n"],
+    ids=["another command", "no prompt", "another language"],
+)
+def test_what_would_not_be_run_is_refused(text, page):
+    (block,) = examples.blocks(page(text))
+    with pytest.raises(examples.ExampleError, match=r"made\.md:2"):
+        examples.check_marks(block)
+    (block,) = examples.blocks(page("<!-- not run: a reason -->\n" + text))
+    examples.check_marks(block)
+    assert block.not_run == "a reason"
+
+
+def test_marks_and_order(page, tmp_path):
+    path = page(
+        "<!-- first:\n>>> x = 1\n-->\n\nIn `extra.py`:\n\n```python\ny = 2\n```\n\n"
+        "```python\n>>> import extra\n>>> x + extra.y\n3\n\n```\n\n"
+        "<!-- needs: no/such.csv -->\n<!-- with: select --fresh --out 'a b' -->\n"
+        "```\nhowlearn select such.csv \\\n  --learners 20 --trials 5:9  # words\n```\n"
     )
-    assert (found.failed, found.attempted) == (0, 5)
+    found = examples.blocks(path)
+    assert [block.language for block in found] == ["python", "python", "python", ""]
+    assert examples.run_page(path, tmp_path) == 2
+    (words,) = found[-1].commands
+    assert shlex.join(found[-1].quick(words)) == (
+        "howlearn select such.csv --learners 3 --trials 5:9 --fresh --out 'a b'"
+    )
+
+
+def test_what_ran_is_not_run_again(page, tmp_path):
+    path = page("```python\n>>> 1\n1\n\n```\n")
+    said: list[str] = []
+    kept = tmp_path / "kept"
+    examples.run_all([path], kept, said.append)
+    examples.run_all([path], kept, said.append)
+    assert said == ["made.md: 1 examples run"]
+    page("```python\n>>> 2\n1\n\n```\n")
+    with pytest.raises(examples.ExampleError, match=r"made\.md:2"):
+        examples.run_all([path], kept, said.append)

@@ -117,9 +117,12 @@ def test_exclusions_and_deviations():
         deviations=[{"what": "criterion", "planned": "aic", "done": "bic"}, "the task was edited"],
     )
     said = text(made, learners=learners)
-    assert f"One learner was excluded by the condition “{expression}” (one); shares are" in said
+    assert f"One learner was excluded by the condition “{expression}”; shares are" in said
+    assert "estimated from all learners who were not excluded together" in said
     assert "with two deviations: criterion (planned: aic; done: bic); the task was edited." in said
-    assert "without deviations" in text(manifest(deviations=[]))
+    assert "beforehand (SHA-256 abababababab…), without deviations" in text(
+        manifest(deviations=[], frozen={"file": "frozen.toml", "sha256": "sha256:" + "ab" * 32})
+    )
     nobody = learners.with_columns(excluded=pl.lit(None, pl.String))
     assert "No learner fulfilled" in text(made, learners=nobody)
 

@@ -33,13 +33,15 @@ def criterion_sentences(
     texts = criteria_of(manifest, tables)
     if not texts:
         return
+    excluding = bool((manifest.get("options") or {}).get("exclude"))
+    everybody = "all learners who were not excluded" if excluding else "all learners"
     what = "the criterion" if len(texts) == 1 else f"{number(len(texts))} criteria"
     yield f"For every learner the models were compared by {what}, in nats (larger is better): " + (
         f"{listed(clean(text) for text in texts)}."
     )
     for text in texts:
         try:
-            yield from _criterion(criterion_named(text), tables, cite)
+            yield from _criterion(criterion_named(text), tables, cite, everybody)
         except HowlearnError:  # of another version
             yield f"The criterion {quoted(text)} is described in the documentation of howlearn."
     yield from _verdicts(manifest, tables)
@@ -58,7 +60,7 @@ def criteria_of(manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame])
 
 
 def _criterion(
-    criterion: Criterion, tables: Mapping[str, pl.DataFrame], cite: Citing
+    criterion: Criterion, tables: Mapping[str, pl.DataFrame], cite: Citing, everybody: str
 ) -> Iterator[str]:
     name = f"The criterion {criterion!r}"
     match criterion:
@@ -101,7 +103,7 @@ def _criterion(
                 "their bounds, and all models equally probable."
             )
         case Population():
-            yield from _population(criterion, tables, cite)
+            yield from _population(criterion, tables, cite, everybody)
         case _:
             yield f"{name} was the {criterion.title}."
 
@@ -117,7 +119,7 @@ def _stopped(stop: int | float | str | None) -> str:
 
 
 def _population(
-    criterion: Population, tables: Mapping[str, pl.DataFrame], cite: Citing
+    criterion: Population, tables: Mapping[str, pl.DataFrame], cite: Citing, everybody: str
 ) -> Iterator[str]:
     own = ", for each model apart" if criterion.per_model else ""
     effect = (
@@ -127,8 +129,8 @@ def _population(
     )
     yield (
         f"The criterion {criterion!r} was the log of a model's share times the likelihood averaged "
-        "over learning rates; shares and the distribution of rates were estimated from all "
-        f"learners together (empirical Bayes), log rates being normal {effect}{own}, and the "
+        "over learning rates; shares and the distribution of rates were estimated from "
+        f"{everybody} together (empirical Bayes), log rates being normal {effect}{own}, and the "
         f"shares entered as expected under a flat Dirichlet prior {cite('stephan2009')}."
     )
     if criterion.leave_one_out:

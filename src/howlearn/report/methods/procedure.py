@@ -63,8 +63,9 @@ def exclusion_sentences(
     total = None
     if learners is not None and "excluded" in learners.columns:
         total = int((learners["excluded"].cast(pl.String).fill_null("") != "").sum())
+    many = len(conditions) > 1
     each = listed(
-        quoted(text) + (f" ({number(counted[text])})" if text in counted else "")
+        quoted(text) + (f" ({number(counted[text])})" if many and text in counted else "")
         for text in conditions
     )
     who = "Learners" if total is None else opening(count(total, "learner"))
@@ -73,7 +74,7 @@ def exclusion_sentences(
         return
     were = "was" if total == 1 else "were"
     yield (
-        f"{who} {were} excluded by {'the condition' if len(conditions) == 1 else 'the conditions'} "
+        f"{who} {were} excluded by {'the conditions' if many else 'the condition'} "
         f"{each}; shares are reported with and without them."
     )
 
@@ -88,11 +89,13 @@ def plan_sentences(
     if deviations is None and not frozen:
         return
     found: Sequence[Any] = deviations or []
+    code = frozen.get("sha256") if isinstance(frozen, Mapping) else None
+    plan = "a plan that was frozen beforehand" + (f" (SHA-256 {short(code)})" if code else "")
     if not found:
-        yield "The analysis followed a plan that was frozen beforehand, without deviations."
+        yield f"The analysis followed {plan}, without deviations."
         return
     yield (
-        "The analysis followed a plan that was frozen beforehand, with "
+        f"The analysis followed {plan}, with "
         f"{count(len(found), 'deviation')}: {'; '.join(_deviation(each) for each in found)}."
     )
 

@@ -1,0 +1,129 @@
+"""Pages that are made of the package itself: the commands' help, and the public names."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from enum import Enum
+from typing import Any
+
+KINDS = {"Functions": "autofunction", "Classes": "autoclass", "Errors": "autoexception"}
+# What docstrings of this package hold that reStructuredText would take for a mark of its own.
+SPECIAL = re.compile(r"(?<!`)([*|\\]|(?<=\w)_(?=\W|$)|\[(?=\w+\]_))")
+
+
+def commands() -> str:
+    """Every command with its help and options, under the headings of its own help."""
+    import typer
+
+    from howlearn.cli.app import COMMANDS, app
+
+    known: Any = typer.main.get_command(app)
+    parts = []
+    for heading, group in COMMANDS.items():
+        parts.append(f"\n## {heading}\n")
+        for function in group:
+            name = function.__name__.replace("_", "-")
+            parts.append(command(name, known.commands[name]))
+    return "".join(parts)
+
+
+def command(name: str, one: Any) -> str:
+    """One command in Markdown."""
+    taken = [p for p in one.params if p.param_type_name == "argument" and not p.hidden]
+    words = ["howlearn", name, *(_metavar(p) for p in taken), "[OPTIONS]"]
+    parts = [f"\n### howlearn {name}\n\n```text\n{' '.join(words)}\n```\n\n{literal(one.help)}\n"]
+    panels: dict[str, list[str]] = {}
+    for param in one.params:
+        if not getattr(param, "hidden", False):
+            panel = getattr(param, "rich_help_panel", None) or ""
+            panels.setdefault(panel, []).append(option(param))
+    for panel, entries in panels.items():
+        parts.append(f"\n**{literal(panel)}**\n\n" if panel else "\n")
+        parts += [f"- {entry}\n" for entry in entries]
+    return "".join(parts)
+
+
+def option(param: Any) -> str:
+    """How it is typed, what it does, and what holds without it."""
+    if param.param_type_name == "argument":
+        shown = _metavar(param)
+    else:
+        names = [*param.opts, *param.secondary_opts]
+        value = "" if getattr(param, "is_flag", False) else f" {_metavar(param)}"
+        shown = ", ".join(names) + value
+    default = param.default
+    usual = isinstance(default, str | int | float) and not isinstance(default, bool)
+    without = f" Default: `{getattr(default, 'value', default)}`." if usual else ""
+    return f"`{shown}`: {literal(getattr(param, 'help', '') or '')}{without}"
+
+
+def _metavar(param: Any) -> str:
+    """What stands for the value; releases of typer keep its type under different names."""
+    if param.metavar:
+        return param.metavar
+    if param.param_type_name == "argument":
+        return param.name.upper()
+    kind = getattr(param, "bare_type", None) or getattr(param, "type", None)
+    kind = kind() if inspect.ismethod(kind) else kind
+    if isinstance(param.default, Enum):
+        kind = type(param.default)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return "|".join(str(one.value) for one in kind)
+    choices = getattr(kind, "choices", None)
+    if choices:
+        return "|".join(str(getattr(one, "value", one)) for one in choices)
+    name = getattr(kind, "__name__", None) or getattr(kind, "name", None) or "value"
+    return str(name).split()[0].upper()
+
+
+def literal(text: str) -> str:
+    """Text of the help as Markdown that prints it."""
+    escaped = re.sub(r"([\\`*_{}\[\]<>#|~$])", r"\\\1", text)
+    return "\n\n".join(" ".join(part.split()) for part in escaped.split("\n\n"))
+
+
+def api() -> str:
+    """One entry for every public name."""
+    import howlearn
+
+    found: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    modules = []
+    for name in howlearn.__all__:
+        one = getattr(howlearn, name)
+        if inspect.ismodule(one):
+            modules.append(name)
+        elif not name.startswith("_"):
+            found[_kind(one)].append(name)
+    parts = []
+    for kind, names in found.items():
+        parts.append(f"\n## {kind}\n")
+        for name in sorted(names, key=str.casefold):
+            members = "   :members:\n" if kind == "Classes" else ""
+            entry = f".. {KINDS[kind]}:: howlearn.{name}\n{members}"
+            parts.append(f"\n```{{eval-rst}}\n{entry}```\n")
+    for name in modules:
+        parts.append(f"\n## howlearn.{name}\n")
+        parts.append(f"\n```{{eval-rst}}\n.. automodule:: howlearn.{name}\n   :members:\n```\n")
+    return "".join(parts)
+
+
+def _kind(one: object) -> str:
+    if not inspect.isclass(one):
+        return "Functions"
+    return "Errors" if issubclass(one, Exception) else "Classes"
+
+
+def plain(lines: list[str]) -> list[str]:
+    """A docstring whose formulas are not taken for marks; code and doctests stay as they are."""
+    out = []
+    code = False
+    for line in lines:
+        code = (code and bool(line.strip())) or line.lstrip().startswith(">>>")
+        out.append(line if code else _escaped(line))
+    return out
+
+
+def _escaped(line: str) -> str:
+    parts = re.split(r"(``.*?``)", line)
+    return "".join(p if p.startswith("``") else SPECIAL.sub(r"\\\1", p) for p in parts)
