@@ -58,7 +58,8 @@ def find_action(draft: Draft) -> None:
 
 def _is_choice(draft: Draft, rows: Sample, column: str, strength: int) -> bool:
     counts = rows.counts(column)
-    values = [value for value in counts if value not in nothing_in(counts)]
+    nothing = nothing_in(counts)
+    values = [value for value in counts if value not in nothing]
     if len(values) < 2 or 2 * sum(counts.values()) < rows.height:
         return False
     if len(values) > (MOST_NAMED_ACTIONS if strength == 3 else MOST_ACTIONS):
@@ -76,7 +77,8 @@ def _is_choice(draft: Draft, rows: Sample, column: str, strength: int) -> bool:
 
 def _are_keys(draft: Draft, rows: Sample, column: str) -> bool:
     counts = rows.counts(column)
-    values = [value for value in counts if value not in nothing_in(counts)]
+    nothing = nothing_in(counts)
+    values = [value for value in counts if value not in nothing]
     if not 2 <= len(values) <= 6 or not all(is_key(value) for value in values):
         return False
     if is_answer(column) or is_time(column) or is_feature(column) or like(column, BLOCKS):
