@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, cast
 
+from howlearn._version import __version__
 from howlearn.errors import HowlearnError
 from howlearn.experts import with_source
 from howlearn.folder import MANIFEST
@@ -27,6 +28,7 @@ from howlearn.models.field import FIELD
 from howlearn.models.mixture import Mixture
 from howlearn.models.named import learning_named, model_named
 from howlearn.reading import ReadOptions, read
+from howlearn.reading.table import file_of
 from howlearn.rule import Form
 from howlearn.staging.setting import setting_of
 from howlearn.staging.wholes import untold
@@ -149,22 +151,29 @@ def _manifest(results: Path) -> dict[str, Any]:
     file = results / MANIFEST
     try:
         manifest = json.loads(file.read_text(encoding="utf-8"))
-        known = {field.name for field in fields(ReadOptions)} | OPTIONS
-        if manifest["command"] != "select" or not known <= manifest["options"].keys():
-            raise KeyError
-        return {key: manifest[key] for key in ("input", "options", "models")}
+        command, made, options = (manifest[key] for key in ("command", "howlearn", "options"))
+        found = {key: manifest[key] for key in ("input", "options", "models")}
+        lacking = ({field.name for field in fields(ReadOptions)} | OPTIONS) - options.keys()
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise HowlearnError(
-            f"{results} holds no results of howlearn select (its {MANIFEST} is missing, damaged, "
-            "or of another version)"
+            f"{results} holds no results of howlearn select (its {MANIFEST} is missing or damaged)"
         ) from None
+    if command != "select":
+        raise HowlearnError(f"{results} holds results of howlearn {command}, not of select")
+    if lacking:
+        raise HowlearnError(
+            f"{results} was made by another version of howlearn ({made}; this is {__version__}), "
+            f"without the options {', '.join(sorted(lacking))}; run howlearn select anew"
+        )
+    return found
 
 
 def _found(name: str, known: str, results: Path) -> str:
     """A file of the study, where it was or beside the results, unchanged."""
-    there = [p for p in (Path(name), results.parent / name, results / name) if p.is_file()]
+    places = (Path(name), results.parent / name, results / name)
+    there = [path for path in places if file_of(path).is_file()]  # a sheet is inside a file
     for path in there:
-        if hash_of(path) == known:
+        if hash_of(file_of(path)) == known:
             return str(path)
     if there:
         raise HowlearnError(

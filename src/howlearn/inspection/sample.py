@@ -25,9 +25,10 @@ class Sample:
     """The first rows of all tables, each column coded."""
 
     columns: dict[str, Column]
-    file: NDArray[np.int32]  # of each row
+    file: NDArray[np.int32]  # of each row; the files of one learner, as BIDS has them, are one
     whole: bool  # whether these are all rows
     rows: Mask  # the rows that are looked at
+    in_names: bool = False  # whether the files' names say who the learner is
 
     @property
     def height(self) -> int:
@@ -85,7 +86,9 @@ def take_sample(tables: Sequence[Table]) -> Sample:
     frames: list[pl.DataFrame] = []
     files: list[NDArray[np.int32]] = []
     left, whole = most, True
-    for number, table in enumerate(tables):
+    owners: dict[str, int] = {}
+    for table in tables:
+        number = owners.setdefault(table.learner or table.name, len(owners))
         if left <= 0:
             whole = False
             break
@@ -105,7 +108,8 @@ def take_sample(tables: Sequence[Table]) -> Sample:
     rows = pl.concat([empty, *frames], how="diagonal")
     file = np.concatenate([np.empty(0, np.int32), *files])
     columns = {name: code_column(rows[name], {}, MISSING_TOKENS)[0] for name in names}
-    return Sample(columns, file, whole, np.ones(len(file), dtype=np.bool_))
+    in_names = all(table.learner for table in tables)
+    return Sample(columns, file, whole, np.ones(len(file), dtype=np.bool_), in_names)
 
 
 def columns_of(tables: Sequence[Table]) -> list[str]:

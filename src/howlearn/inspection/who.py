@@ -32,6 +32,8 @@ def find_learner(draft: Draft) -> None:
         if found:
             why = "it is the same over long stretches, and numbers start anew where it changes"
             draft.put("learner", found[0], BY_CONTENT, why, tuple(found[1:]))
+    if "learner" not in draft.guesses and sample.in_names:
+        draft.put("learner", FILE_STEM, BY_NAME, "the files' names hold it, after sub-")
     if "learner" not in draft.guesses:
         one = "no column looks like it: " + (
             "each file is one learner" if files > 1 else "the file is taken as one learner"
