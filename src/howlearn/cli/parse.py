@@ -121,8 +121,13 @@ def parse_counts(text: str, option: str) -> tuple[int, ...]:
 
     >>> parse_counts("20:200", "--learners")
     (20, 29, 43, 63, 93, 140, 200)
+    >>> parse_counts("5:10", "--learners")
+    (5, 6, 7, 8, 9, 10)
     """
     values = parse_numbers(text, option)
+    ends = {float(end) for part in text.split(",") for end in part.split(":")}
+    if all(end.is_integer() for end in ends):  # between whole ends, what a range has inside
+        values = tuple(sorted({float(round(value)) for value in values}))
     if not all(value >= 1 and value.is_integer() for value in values):
         raise HowlearnError(f"{option} {text!r}: whole numbers from 1 on are needed")
     return tuple(int(value) for value in values)

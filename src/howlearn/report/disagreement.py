@@ -88,7 +88,8 @@ def disagreement(frame: pl.DataFrame, models: Sequence[str]) -> Chart:
         data=data(pl.DataFrame(rows)),
     ).properties(width=size * len(names), height=size * len(names))
     note = "Numbers of learners. Framed: both criteria select the same model."
-    return finished(chart, QUESTION, note, size * len(names) + 120, _finding(frame))
+    question = f"Where do {first} and {second} disagree?"
+    return finished(chart, question, note, size * len(names) + 120, _finding(frame))
 
 
 def _finding(frame: pl.DataFrame) -> str:
@@ -101,5 +102,5 @@ def _finding(frame: pl.DataFrame) -> str:
     most = apart.row(0, named=True)
     return (
         f"{text}; most often they differ as {most['first_model']} by {first} and "
-        f"{most['second_model']} by {second} ({most['learners']:,} learners)."
+        f"{most['second_model']} by {second} ({most['learners']:,} learner{'s' * (most['learners'] != 1)})."
     )
