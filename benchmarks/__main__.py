@@ -17,6 +17,7 @@ NAMES = (
     "mixtures",
     "partitions",
     "groups",
+    "pages",
     "reproduce",
     "scale",
 )

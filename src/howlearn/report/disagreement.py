@@ -100,7 +100,8 @@ def _finding(frame: pl.DataFrame) -> str:
     if apart.is_empty():
         return text + "."
     most = apart.row(0, named=True)
+    learners = f"{most['learners']:,} learner{'s' * (most['learners'] != 1)}"
     return (
         f"{text}; most often they differ as {most['first_model']} by {first} and "
-        f"{most['second_model']} by {second} ({most['learners']:,} learner{'s' * (most['learners'] != 1)})."
+        f"{most['second_model']} by {second} ({learners})."
     )
