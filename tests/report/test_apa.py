@@ -55,7 +55,14 @@ def test_with_and_without_the_excluded():
         {"learner": ["1", "2", "3", "4"], "excluded": ["", "", None, "missed > 0.2"]}
     ).with_columns(n_trials=100)
     options = {"criteria": [*CRITERIA[:2]]}
-    shares, estimates, margins = apa_tables(manifest(options=options), tables(learners=learners))
+    # With everyone a population is learned anew, so the counts are those of the table of shares.
+    counts = pl.DataFrame(
+        [(c, m, n, "all") for c in CRITERIA for m, n in (("One", 1), ("Each", 3))],
+        schema=["criterion", "model", "learners", "among"],
+        orient="row",
+    )
+    given = tables(learners=learners, shares=counts)
+    shares, estimates, margins = apa_tables(manifest(options=options), given)
     assert shares.groups[1:3] == (
         ("population, included (N = 3)", 1, 2),
         ("population, all learners (N = 4)", 3, 2),
@@ -65,7 +72,7 @@ def test_with_and_without_the_excluded():
     assert margins.rows[0][1] == "2"
     assert all(len(row) == len(margins.heads) for row in margins.rows)
     # Three criteria twice are too wide: they stand below one another.
-    long = apa_tables(manifest(), tables(learners=learners))[0]
+    long = apa_tables(manifest(), given)[0]
     assert [head.text for head in long.heads] == ["Criterion", "Learners", "Model", "n", "%"]
     assert long.rows[:2] == (
         ("population", "included", "Each", "3", "100.0"),

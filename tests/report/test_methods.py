@@ -97,12 +97,14 @@ def test_rows_are_counted_with_what_became_of_them():
         "something new": 3,
         "blank rows": 0,
     }
-    said = text(manifest(rows=rows, options={"where": "phase == 'learn'"}))
+    options = {"where": "phase == 'learn'", "recode": ["reward:-1=0"]}
+    said = text(manifest(rows=rows, options=options))
     assert (
         "Of 1,000 rows read, 100 did not fulfil the condition “phase == 'learn'”, one trial "
-        "without a choice was removed, five values of “reward” were recoded, 12 forced choices "
-        "taught the models and were not scored, and three counted as “something new”. In addition, "
-        "two learners with fewer than 20 trials were left out."
+        "without a choice was removed, 12 forced choices taught the models and were not scored, "
+        "and three counted as “something new”. Values were recoded as they were read, in rows that "
+        "were left out too: five values of “reward” (-1=0). In addition, two learners with fewer "
+        "than 20 trials were left out."
     ) in said
 
 
@@ -163,7 +165,7 @@ def test_simulations_and_populations():
         }
     )
     shares = pl.DataFrame({"corrected_for": ["confusion"], "protected_exceedance": [0.9]})
-    made = manifest(options={"stability": 100, "seed": 7, "calibration": "folder"})
+    made = manifest(options={"stability": 100, "seed": 7, "calibrated": ["holdout(split=0.4)"]})
     said = text(made, shares=shares, **{"population-rates": rates})
     for part in (
         "The estimated median rate was 0.05",
@@ -172,7 +174,8 @@ def test_simulations_and_populations():
         "protected exceedance probabilities (Rigoux et al., 2014)",
         "100 simulated doubles of each learner, who followed the selected model at its estimates "
         "(seed 7)",
-        "chosen by a calibration",
+        "constants of holdout(split=0.4) were chosen by a calibration",
+        "0.10 or less (the smallest that was considered) between learners and 0.20 between",
     ):
         assert part in said
 

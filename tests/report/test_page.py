@@ -164,7 +164,7 @@ def test_the_first_sentence_counts_each_learner_once(gathered: Gathered) -> None
     )
     found = answer(out)
     assert found.sentences[0] == "A explains the learner best by both criteria."
-    assert "A explains 1 of 2 learners best, B 1, by both criteria." in found.sentences[-1]
+    assert "selects, for 2 learners: A 1 and B 1." in found.sentences[-1]
     assert [row.counts for row in found.rows] == [[1, 1], [0, 0]]
     assert [row.counts for row in found.rows_of_all] == [[1, 1], [1, 1]]
 
@@ -183,7 +183,9 @@ def _selection_of(
     if excluded:
         table = table.with_columns(excluded=pl.Series(excluded, dtype=pl.String))
     manifest = {**gathered.manifest, "models": [{"name": "A"}, {"name": "B"}]}
-    tables = {"selection": pl.DataFrame(rows), "learners": table}
+    counts = pl.DataFrame(rows).group_by("criterion", "model").len("learners")
+    shares = counts.with_columns(among=pl.lit("all"), share=pl.lit(0.0))
+    tables = {"selection": pl.DataFrame(rows), "learners": table, "shares": shares}
     return Gathered(gathered.folder, manifest, tables, None)
 
 

@@ -166,6 +166,7 @@ def select(
         "one_rate": one_rate,
         "experts_from": experts_from,
         "calibration": str(calibration) if calibration else None,
+        "calibrated": [repr(c) for c in advice.criteria] if advice else [],
         "predictions": predictions,
         "latents": latents,
         "predict_with": predict_with,

@@ -106,7 +106,8 @@ def _check_lengths(ordered: Ordered, reader: TrialReader, problems: Problems) ->
         found = f"{sequence_name(ordered.keys[i])} with {trials}"
         problems.at(row, reader.plan.roles.learner, found, allowed, remedy)
     if left_out.any() and not len(problems):
-        reader.counts[f"learners left out (fewer than {least} trials)"] += int(left_out.sum())
+        what = "sequences" if reader.plan.options.by else "learners"
+        reader.counts[f"{what} left out (fewer than {least} trials)"] += int(left_out.sum())
         ordered.leave_out(left_out)
 
 

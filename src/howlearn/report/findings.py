@@ -148,6 +148,11 @@ class Findings:
             raise HowlearnError("the results have models that are not among the candidates")
         return found.to_series().to_numpy().astype(np.int64)
 
+    @cached_property
+    def unlisted(self) -> NDArray[np.bool_]:
+        """Of every sequence: whether its model is none of the candidates (Other)."""
+        return (~self.first["model"].cast(pl.String).is_in(self.names)).to_numpy()
+
     def theta(self, model: int) -> Floats:
         """The estimates of one model from as many trials as were fitted: [sequence, parameter]."""
         return self.column(model, "estimate").astype(np.float64)

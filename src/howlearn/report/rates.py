@@ -43,9 +43,9 @@ def rate_table(found: Findings) -> pl.DataFrame:
     frames = []
     learners = pl.Series(found.study.learners, dtype=pl.String)
     for k in np.unique(found.chosen).tolist():
-        who = np.flatnonzero(found.chosen == k)
+        who = np.flatnonzero((found.chosen == k) & ~found.unlisted)
         owners = found.models[k].owners(found.study.actions)
-        if not owners:
+        if not owners or not len(who):
             continue
         n = len(owners)
         status = pl.Series(found.status(k)[who].reshape(-1), dtype=pl.String)

@@ -24,26 +24,31 @@ def counts_table(
     selection: pl.DataFrame,
     included: pl.DataFrame,
     criteria: Sequence[str],
+    shares: pl.DataFrame | None = None,
 ) -> ApaTable:
     """Beside one another where they fit the page, else below one another."""
-    scopes = {INCLUDED: included}
-    if included.height < selection.height:
-        scopes[ALL] = selection
-    counts: Counts = {
-        (criterion, scope): _counted(frame.filter(pl.col("criterion") == criterion))
-        for criterion in criteria
-        for scope, frame in scopes.items()
-    }
+    scoped = included.height < selection.height
+    counts: Counts = {}
+    for criterion in criteria:
+        counts[criterion, INCLUDED] = _counted(included.filter(pl.col("criterion") == criterion))
+        if scoped and shares is not None:
+            counts[criterion, ALL] = _of_all(shares.filter(pl.col("criterion") == criterion))
     models, notes = _shown(manifest, counts)
-    if len(scopes) > 1:
+    if scoped:
         notes.append("Included: without the learners who were excluded.")
     make = _beside if len(counts) <= BESIDE else _below
-    heads, rows, n_words = make(counts, models, len(scopes) > 1)
+    heads, rows, n_words = make(counts, models, scoped)
     return ApaTable(0, TITLE, tuple(heads), tuple(rows), tuple(notes), n_words)
 
 
 def _counted(rows: pl.DataFrame) -> dict[str, int]:
     return dict(rows["model"].cast(pl.String).value_counts().iter_rows())
+
+
+def _of_all(shares: pl.DataFrame) -> dict[str, int]:
+    """As if nobody were excluded: a population is then learned from all learners."""
+    rows = shares.filter((pl.col("among") == "all") & (pl.col("learners") > 0))
+    return {str(model): int(n) for model, n in rows.select("model", "learners").iter_rows()}
 
 
 def _shown(manifest: Mapping[str, Any], counts: Counts) -> tuple[list[str], list[str]]:

@@ -33,7 +33,7 @@ def _every(manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> I
     selection = tables.get("selection")
     if selection is not None and selection.height and {*selection.columns} >= NEEDED:
         included = without_excluded(selection, tables.get("learners"))
-        yield counts_table(manifest, selection, included, criteria)
+        yield counts_table(manifest, selection, included, criteria, tables.get("shares"))
         if "estimates" in tables:
             yield from estimates_table(manifest, tables["estimates"], included, criteria[0])
         yield margins_table(included, criteria)

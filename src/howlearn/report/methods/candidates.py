@@ -32,10 +32,13 @@ ADJUSTMENTS = {
     "stickiness": ("stickiness", ("schonberg2007",)),
 }
 MIXTURES = {
-    "exp4": ("Exp4, in which the weights of several strategies are learned", "auer2002"),
+    "exp4": (
+        "Exp4, in which the weights of several strategies are learned",
+        ("aubert2025", "auer2002"),
+    ),
     "switch": (
         "a switch from one strategy to another at one trial, counted as three parameters",
-        "ninomiya2015",
+        ("ninomiya2015",),
     ),
 }
 MANY = 40  # candidates that are all named
@@ -59,6 +62,8 @@ def model_sentences(models: Sequence[Described], cite: Citing) -> Iterator[str]:
     if own:
         codes = listed(f"{_name(m)} (SHA-256 of its code {short(_own(m))})" for m in own)
         yield f"Written for this study: {codes}."
+    if any(m.get("name") == "Coin" for m in models):
+        yield "Coin was a learner without learning, who chose each action with a fixed probability."
     fixed = [_name(m) for m in models if "probabilities" in m]
     if fixed:
         yield f"Without learning, with fixed probabilities of the actions: {listed(fixed)}."
@@ -144,9 +149,10 @@ def _whole(models: Sequence[Described], cite: Citing) -> Iterator[str]:
 
 def _mixtures(models: Sequence[Described], cite: Citing) -> Iterator[str]:
     for kind in dict.fromkeys(model["kind"] for model in models):
-        title, work = MIXTURES.get(kind, (quoted(kind), "aubert2025"))
+        title, works = MIXTURES.get(kind, (quoted(kind), ()))
         names = listed(clean(model["name"]) for model in models if model["kind"] == kind)
-        yield f"Strategies were mixed by {title} {cite('aubert2025', work)}: {names}."
+        sources = f" {cite(*works)}" if works else ""
+        yield f"Strategies were mixed by {title}{sources}: {names}."
 
 
 def _adjusted(models: Sequence[Described], cite: Citing) -> Iterator[str]:

@@ -35,8 +35,10 @@ FATES = {
         "rows were neither scored nor learned from",
     ),
 }
-FEWER = re.compile(r"learners left out \(fewer than (\d+) trials\)")
-EXCLUDED = re.compile(r"learners excluded \((.*)\)", re.S)
+FEWER = re.compile(r"(learner|sequence)s left out \(fewer than (\d+) trials\)")
+EXCLUDED = re.compile(r"(?:learner|sequence)s excluded \((.*)\)", re.S)
+SCALED = re.compile(r"recoded (\w+) by --reward-scale .*")
+WORDS = re.compile(r"recoded (\w+) words")
 
 
 def data_sentences(
@@ -50,12 +52,18 @@ def data_sentences(
         yield f"Learning started anew with every value of {columns}."
     rows = dict(manifest.get("rows") or {})
     total = rows.pop(READ, None)
-    whole = {name: n for name, n in rows.items() if str(name).startswith("learner")}
-    fates = [_fate(str(name), n, options) for name, n in rows.items() if n and name not in whole]
+    recoded = {name: n for name, n in rows.items() if str(name).startswith("recoded ")}
+    whole = {n: k for n, k in rows.items() if str(n).startswith(("learners ", "sequences "))}
+    apart = {*recoded, *whole}
+    fates = [_fate(str(name), n, options) for name, n in rows.items() if n and name not in apart]
     if total is not None:
         yield f"Of {total:,} rows read, {listed(fates) if fates else 'all were used'}."
     elif fates:
         yield f"Of the rows read, {listed(fates)}."
+    found = [_recoded(str(name), n, options) for name, n in recoded.items() if n]
+    if found:
+        also = ", in rows that were left out too" if options.get("where") else ""
+        yield f"Values were recoded as they were read{also}: {listed(found)}."
     for name, n in whole.items():
         if n and not EXCLUDED.fullmatch(str(name)):  # exclusions have sentences of their own
             yield f"In addition, {_fate(str(name), n, options)}."
@@ -95,10 +103,23 @@ def _fate(name: str, n: int, options: Mapping[str, Any]) -> str:
     if name == "left out by --where":
         return f"{number(n)} did not fulfil the condition {quoted(options.get('where'))}"
     if found := FEWER.fullmatch(name):
-        return f"{count(n, 'learner')} with fewer than {found[1]} trials {_were(n)} left out"
-    if name.startswith("recoded "):
-        return f"{count(n, 'value')} of {quoted(name.removeprefix('recoded '))} {_were(n)} recoded"
+        return f"{count(n, found[1])} with fewer than {found[2]} trials {_were(n)} left out"
     return f"{number(n)} counted as {quoted(name)}"
+
+
+def _recoded(name: str, n: int, options: Mapping[str, Any]) -> str:
+    """How many, and from what to what."""
+    if found := SCALED.fullmatch(name):
+        low, high = (f"{float(end):g}".replace("-", "−") for end in options["reward_scale"])
+        return (
+            f"{count(n, 'value')} of {quoted(found[1])}, so that {low} became 0 and {high} became 1"
+        )
+    if found := WORDS.fullmatch(name):
+        return f"{count(n, 'value')} of {quoted(found[1])} from words (such as correct) to 1 and 0"
+    role = name.removeprefix("recoded ")
+    pairs = [str(text).partition(":") for text in options.get("recode") or ()]
+    mine = [clean(values) for column, _, values in pairs if column.strip() == role]
+    return f"{count(n, 'value')} of {quoted(role)}" + (f" ({'; '.join(mine)})" if mine else "")
 
 
 def _were(n: int) -> str:

@@ -20,6 +20,9 @@ from howlearn.criteria import (
     criterion_named,
 )
 from howlearn.errors import HowlearnError
+from howlearn.evidence.hierarchy import SMALLEST
+from howlearn.evidence.population import SAMPLE
+from howlearn.evidence.rates import LOWEST, SPREADS
 from howlearn.report.methods.references import Citing
 from howlearn.report.methods.words import clean, count, listed, number, quoted
 
@@ -41,7 +44,7 @@ def criterion_sentences(
     )
     for text in texts:
         try:
-            yield from _criterion(criterion_named(text), tables, cite, everybody)
+            yield from _criterion(criterion_named(text), manifest, tables, cite, everybody)
         except HowlearnError:  # of another version
             yield f"The criterion {quoted(text)} is described in the documentation of howlearn."
     yield from _verdicts(manifest, tables)
@@ -60,15 +63,19 @@ def criteria_of(manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame])
 
 
 def _criterion(
-    criterion: Criterion, tables: Mapping[str, pl.DataFrame], cite: Citing, everybody: str
+    criterion: Criterion,
+    manifest: Mapping[str, Any],
+    tables: Mapping[str, pl.DataFrame],
+    cite: Citing,
+    everybody: str,
 ) -> Iterator[str]:
     name = f"The criterion {criterion!r}"
     match criterion:
         case Penalized():
             yield (
                 f"{name} was the log-likelihood minus {criterion.c:g}·log(n)² per parameter "
-                f"{cite('aubert2025')}, where n was the number of the learner's trials"
-                f"{_stopped(criterion.stop_at)}."
+                f"{cite('aubert2025')}, where n was the number of the learner's trials that were "
+                f"used: {_used(criterion.stop_at)}."
             )
         case HoldOut():
             yield (
@@ -81,7 +88,7 @@ def _criterion(
                 f"{name} was the log-likelihood of the trials after the first "
                 f"{criterion.start * 100:.4g}%, in {count(criterion.blocks, 'block')}, each at the "
                 "parameters estimated from everything before it "
-                f"{cite('aubert2025', 'dawid1984')}."
+                f"{cite('dawid1984')}."
             )
         case AIC():
             yield (
@@ -99,27 +106,54 @@ def _criterion(
         case Evidence():
             yield (
                 "The criterion evidence was the log of the likelihood averaged over parameters, "
-                "for each learner alone; learning rates were a priori even on a log scale within "
-                "their bounds, and all models equally probable."
+                "for each learner alone, all models being equally probable; a learner's own rate "
+                f"was a priori even on a log scale from {LOWEST:g} to the largest rate, log rates "
+                "of its cells were normal around it, and their standard deviation was "
+                f"{listed((f'{s:g}' for s in SPREADS), 'or')}, equally probable."
             )
+            yield from _approximated(manifest)
         case Population():
-            yield from _population(criterion, tables, cite, everybody)
+            yield from _population(criterion, manifest, tables, cite, everybody)
+            yield from _approximated(manifest)
         case _:
             yield f"{name} was the {criterion.title}."
 
 
-def _stopped(stop: int | float | str | None) -> str:
+def _used(stop: int | float | str | None) -> str:
     if stop is None:
-        return ""
+        return "all of them"
     if isinstance(stop, int):
-        return f", of which the first {stop} were used"
+        return f"the first {stop}"
     if isinstance(stop, float):
-        return f" up to the first at which a fitted model gave an action less than {stop:g}"
-    return f" up to the bound T of that paper, {stop}"
+        return f"those before the first at which a fitted model gave an action less than {stop:g}"
+    return f"those up to the bound T of that paper, {stop}"
+
+
+def _approximated(manifest: Mapping[str, Any]) -> Iterator[str]:
+    """On models whose parameters are not integrated on a grid."""
+    models = [m for m in manifest.get("models") or () if "probabilities" not in m]
+    mixed = any("kind" in m for m in models)
+    others = any("kind" not in m and _off_grid(m) for m in models)
+    if others:
+        yield (
+            "For models whose parameters were not integrated on a grid, the averaged likelihood "
+            "was approximated by Laplace's method."
+        )
+    if mixed:
+        yield "For mixtures of strategies it was approximated by Schwarz's criterion."
+
+
+def _off_grid(model: Mapping[str, Any]) -> bool:
+    units = model.get("units")
+    return not units or "+" in str(model.get("name")) or any("form" not in u for u in units)
 
 
 def _population(
-    criterion: Population, tables: Mapping[str, pl.DataFrame], cite: Citing, everybody: str
+    criterion: Population,
+    manifest: Mapping[str, Any],
+    tables: Mapping[str, pl.DataFrame],
+    cite: Citing,
+    everybody: str,
 ) -> Iterator[str]:
     own = ", for each model apart" if criterion.per_model else ""
     effect = (
@@ -133,6 +167,8 @@ def _population(
         f"{everybody} together (empirical Bayes), log rates being normal {effect}{own}, and the "
         f"shares entered as expected under a flat Dirichlet prior {cite('stephan2009')}."
     )
+    if (manifest.get("sequences") or 0) > SAMPLE:
+        yield f"The distribution of rates was estimated from {SAMPLE} of them, drawn at random."
     if criterion.leave_one_out:
         yield "Each learner was judged by shares and rates learned from the others."
     yield from _rates(repr(criterion), tables.get("population-rates"))
@@ -144,15 +180,22 @@ def _rates(name: str, rates: pl.DataFrame | None) -> Iterator[str]:
     if rates is None or not needed <= {*rates.columns}:
         return
     mine = rates.filter(pl.col("criterion") == name)
+    if "among" in mine.columns:
+        mine = mine.filter(pl.col("among") == "included")
     if "rates" in mine.columns and (mine["rates"] == "shared").any():
         mine = mine.filter(pl.col("rates") == "shared")
     if mine.height == 1:
         row = mine.row(0, named=True)
         yield (
             f"The estimated median rate was {row['median_rate']:.3g}, with standard deviations of "
-            f"log rates of {row['spread_of_learners']:.2f} between learners and "
-            f"{row['spread_of_cells']:.2f} between the cells of a learner."
+            f"log rates of {_spread(row['spread_of_learners'])} between learners and "
+            f"{_spread(row['spread_of_cells'])} between the cells of a learner."
         )
+
+
+def _spread(value: float) -> str:
+    at_end = value <= SMALLEST * 1.001
+    return f"{value:.2f}" + (" or less (the smallest that was considered)" if at_end else "")
 
 
 def _outside(
@@ -175,10 +218,19 @@ def _verdicts(manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -
     if within is None:
         return
     many = len(manifest.get("models") or ()) != 1
+    selection = tables.get("selection")
+    seen = set() if selection is None else set(selection["verdict"].cast(pl.String))
+    more = ""
+    if "no better than a coin" in seen:
+        more += ", no better than a coin if not learning at all explained the choices as well"
+    if "probably none of these" in seen:
+        more += (
+            ", probably none of these if a partition that was not listed had a probability over .9"
+        )
     yield (
         f"A selection was called clear if no other model, and no model without learning, came "
-        f"within {within:g} nats of the selected one, and undecided otherwise; the margin was the "
-        "distance to the next model."
+        f"within {within:g} nats of the selected one{more}, and undecided otherwise; the margin "
+        "was the distance to the next model."
         if many
         else f"Not learning at all counted as an alternative within {within:g} nats."
     )

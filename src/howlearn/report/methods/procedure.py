@@ -27,12 +27,21 @@ def estimation_sentences(
     yield (
         f"Parameters were estimated by {how} within their bounds, for each learner and model "
         f"separately {cite('wilson2019', before='see ')}"
-        + ("." if exact else "; likelihoods with several tops were searched from many starts.")
+        + ("." if exact else f"; {_searched(models)}.")
     )
     estimates = tables.get("estimates")
     if estimates is not None and "lower" in estimates.columns and _any(estimates["lower"]):
         level = (manifest.get("options") or {}).get("intervals") or LEVEL
         yield f"Intervals of estimates were {level * 100:.4g}% profile-likelihood intervals."
+
+
+def _searched(models: Sequence[Mapping[str, Any]]) -> str:
+    """How likelihoods that can have several tops were searched."""
+    cells = any(not _exact(m) for m in models if m.get("units") and "+" not in str(m.get("name")))
+    whole = any(not m.get("units") or "+" in str(m.get("name")) for m in models)
+    ways = ["on fine grids of their parameters, cell by cell"] if cells else []
+    ways += ["from many starts"] if whole else []
+    return f"likelihoods that can have several tops were searched {' or '.join(ways)}"
 
 
 def _exact(model: Mapping[str, Any]) -> bool:
@@ -68,9 +77,10 @@ def exclusion_sentences(
         quoted(text) + (f" ({number(counted[text])})" if many and text in counted else "")
         for text in conditions
     )
-    who = "Learners" if total is None else opening(count(total, "learner"))
+    unit = "sequence" if (manifest.get("options") or {}).get("by") else "learner"
+    who = f"{unit.capitalize()}s" if total is None else opening(count(total, unit))
     if total == 0:
-        yield f"No learner fulfilled the condition for exclusion {each}."
+        yield f"No {unit} fulfilled the condition for exclusion {each}."
         return
     were = "was" if total == 1 else "were"
     yield (
@@ -121,10 +131,11 @@ def simulation_sentences(
     """Calibration of the constants, recovery, doubles of the learners."""
     options = manifest.get("options") or {}
     confusion = tables.get("confusion")
-    if options.get("calibration"):
+    calibrated = [clean(text) for text in options.get("calibrated") or ()]
+    if calibrated:
         yield (
-            "The constants of the criteria were chosen by a calibration on simulated learners of "
-            f"every candidate {cite('aubert2025', 'wilson2019')}."
+            f"The constants of {listed(calibrated)} were chosen by a calibration on simulated "
+            f"learners of every candidate {cite('aubert2025', 'wilson2019')}."
         )
     if confusion is not None and {"true_model", "learners"} <= {*confusion.columns}:
         least, most = confusion["learners"].min(), confusion["learners"].max()

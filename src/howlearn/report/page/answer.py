@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from howlearn.report.gather import Gathered
+from howlearn.report.gather import ALL, Gathered
 from howlearn.report.page.words import counted, listed, many
 
 COIN, NONE, UNDECIDED = "no better than a coin", "probably none of these", "undecided"
@@ -47,15 +47,16 @@ def answer(gathered: Gathered) -> Answer:
     included = selection.filter(~pl.col("excluded"))
     n, n_all = (frame["sequence"].n_unique() for frame in (included, selection))
     sentences = _sentences(included, criteria, gathered.unit)
+    of_all = _rows_of_all(gathered, n_all) if n < n_all else []
     if n < n_all:
         out = many(n_all - n, gathered.unit)
         sentences.append(f"{out} {'is' if n_all - n == 1 else 'are'} excluded from these numbers.")
-        sentences.append(f"With everyone: {_sentences(selection, criteria, gathered.unit)[0]}")
+        sentences.append(_with_everyone(of_all, criteria[0], n_all, gathered.unit))
     kept = included if n else selection
     return Answer(
         sentences,
         _rows(kept, gathered),
-        _rows(selection, gathered) if n < n_all else [],
+        of_all,
         _verdicts(kept, criteria),
         n,
         n_all - n,
@@ -127,6 +128,24 @@ def _rows(selection: pl.DataFrame, gathered: Gathered) -> list[Row]:
         own = [found[model] for found in counts.values()]
         rows.append(Row(model, own, [count / n for count in own]))
     return sorted(rows, key=lambda row: [-count for count in row.counts])
+
+
+def _rows_of_all(gathered: Gathered, n: int) -> list[Row]:
+    """As if nobody were excluded: a population is then learned from all, so these are its own."""
+    shares = gathered.tables["shares"].filter(pl.col("among") == ALL)
+    counts = {(c, m): int(k) for c, m, k in shares.select("criterion", "model", "learners").rows()}
+    names = dict.fromkeys([*gathered.models, *shares["model"].to_list()])
+    own = {model: [counts.get((c, model), 0) for c in gathered.criteria] for model in names}
+    rows = [Row(model, found, [k / max(1, n) for k in found]) for model, found in own.items()]
+    return sorted(rows, key=lambda row: [-count for count in row.counts])
+
+
+def _with_everyone(rows: Sequence[Row], criterion: str, n: int, unit: str) -> str:
+    led = [row for row in rows if row.counts[0]]
+    named = [f"{row.model} {row.counts[0]:,}" for row in led[: LISTED + 1]]
+    left = sum(row.counts[0] for row in led[LISTED + 1 :])
+    named += [f"other models {left:,}"] if left else []
+    return f"With everyone, {criterion} selects, for {many(n, unit)}: {listed(named)}."
 
 
 def _verdicts(selection: pl.DataFrame, criteria: Sequence[str]) -> list[tuple[str, list[int]]]:
