@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from howlearn.results import Summary
     from howlearn.study import Study
 
-console = Console(highlight=False)
-aside = Console(stderr=True, highlight=False)
+console = Console(highlight=False, emoji=False)  # names such as 2:-1:0 hold codes of them
+aside = Console(stderr=True, highlight=False, emoji=False)
 MANY_OTHERS = 0.25  # a share of learners from which on candidates are missing
 PATIENCE = 2.0  # seconds before a progress bar appears
 

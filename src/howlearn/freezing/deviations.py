@@ -14,7 +14,15 @@ from howlearn._version import __version__
 from howlearn.calibration.advice import Advice
 from howlearn.criteria import Criterion
 from howlearn.criteria.population import FEWEST
-from howlearn.freezing.plan import USUAL, FrozenPlan, constants_hash, is_set, task_hash
+from howlearn.freezing.plan import (
+    USUAL,
+    FrozenPlan,
+    constants_hash,
+    experts_hash,
+    is_set,
+    own_code,
+    task_hash,
+)
 from howlearn.manifest import describe
 from howlearn.model import Model
 from howlearn.reading.study_file import MODELS, data_kinds
@@ -58,7 +66,19 @@ def deviations(
         found.append(Deviation("criteria", ", ".join(planned), ", ".join(done)))
     if plan.candidates:
         found += _candidates(plan, candidates)
+    else:
+        found += _code(plan, options)
     return found
+
+
+def _code(plan: FrozenPlan, options: Mapping[str, Any]) -> list[Deviation]:
+    """Models of one's own whose code has changed, where candidates come from the data."""
+    done = own_code(options)
+    return [
+        Deviation(f"code of {name}", planned, done[name])
+        for name, planned in plan.code.items()
+        if done.get(name, planned) != planned  # one that is left out is told with the options
+    ]
 
 
 def table(found: Sequence[Deviation]) -> pl.DataFrame:
@@ -68,11 +88,15 @@ def table(found: Sequence[Deviation]) -> pl.DataFrame:
 
 
 def _files(plan: FrozenPlan, options: Mapping[str, Any], advice: Advice | None) -> list[Deviation]:
+    experts = experts_hash(options.get("experts_from"))
+    same_folder = options.get("experts_from") == plan.models.get("experts_from")
+    changed = same_folder and experts != plan.experts
+    told = Deviation("estimates in the folder of --experts-from", plan.experts, experts)
     now = {
         "task": (plan.task, task_hash(options.get("task"))),
         "calibration": (plan.calibration, "" if advice is None else constants_hash(advice)),
     }
-    found = []
+    found = [told] if changed else []
     for name, (planned, done) in now.items():
         if planned == done:
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from importlib.resources import files
@@ -19,8 +20,10 @@ from howlearn.errors import HowlearnError
 from howlearn.expression import parse
 from howlearn.inputs import chosen_models
 from howlearn.manifest import describe
+from howlearn.manifest import hash_of as file_hash
 from howlearn.model import Model
 from howlearn.models.named import learning_named
+from howlearn.models.own import own_model
 from howlearn.reading import ReadOptions
 from howlearn.reading.bins import parse_bin
 from howlearn.reading.options import options_named, parse_missing, parse_recode
@@ -29,6 +32,7 @@ from howlearn.selection import check_criteria
 from howlearn.task import Task
 
 NAME = "frozen.toml"
+OWN = re.compile(r"[\w./\\-]+:[A-Za-z_]\w*")  # a model of one's own, as it is typed
 CONDITIONS = {"where": "--where", "test_when": "--test-when", "forced_when": "--forced-when"}
 USUAL: Mapping[str, Any] = {"rule": "gradient", "form": "gain", "max_rate": 1.0, "within": 2.0}
 
@@ -45,6 +49,8 @@ class FrozenPlan:
     construction: str  # how candidates come from the data, in words; "" if they are listed
     task: str = ""  # hash of the task file
     calibration: str = ""  # hash of a calibration's constants
+    code: Mapping[str, str] = field(default_factory=dict)  # of models of one's own, by their names
+    experts: str = ""  # hash of the estimates that --experts-from takes from a folder
     howlearn: str = __version__
     edited: bool = field(default=False, compare=False)  # since it was frozen
 
@@ -57,6 +63,8 @@ class FrozenPlan:
             "construction": self.construction,
             "task": self.task,
             "calibration": self.calibration,
+            "code": dict(self.code),
+            "experts": self.experts,
             "candidates": [dict(candidate) for candidate in self.candidates],
         }
         found = {
@@ -116,6 +124,8 @@ def freeze_plan(options: Mapping[str, Any]) -> FrozenPlan:
         construction,
         task_hash(models.get("task")),
         "" if advice is None else constants_hash(advice),
+        {} if candidates else own_code(models),
+        experts_hash(models.get("experts_from")),
     )
 
 
@@ -187,6 +197,21 @@ def _candidates(
     if asked["add_model"]:
         text += f"; besides {', '.join(asked['add_model'])}"
     return (), text
+
+
+def own_code(models: Mapping[str, Any]) -> dict[str, str]:
+    """Hashes of the code of models of one's own, and of their bounds, by how they are named."""
+    names = [*(models.get("model") or ()), *(models.get("add_model") or ())]
+    own = dict.fromkeys(found for name in names for found in OWN.findall(str(name)))
+    return {name: hash_of(describe(own_model(name))) for name in own}
+
+
+def experts_hash(source: str | None) -> str:
+    """Of the estimates in the folder that strategies take their parameters from."""
+    if not source or not Path(source).is_dir():
+        return ""
+    tables = [path for name in ("estimates.*", "manifest.json") for path in Path(source).glob(name)]
+    return hash_of([file_hash(path) for path in sorted(tables)])
 
 
 def task_hash(task: str | None) -> str:

@@ -97,6 +97,8 @@ def read_plan(path: Path) -> FrozenPlan:
             str(resolved.get("construction", "")),
             str(resolved.get("task", "")),
             str(resolved.get("calibration", "")),
+            {str(name): str(code) for name, code in resolved.get("code", {}).items()},
+            str(resolved.get("experts", "")),
             str(found["howlearn"]),
             not isinstance(frozen, dict) or frozen.get("sha256") != hash_of(found),
         )

@@ -70,6 +70,7 @@ def behaviour(
     if len(who) < len(found.study):
         all_of = len(set(found.study.learners))
         notes.append(f"{learners:,} of {all_of:,} learners, picked evenly")
+    notes += found.stand_ins(who)
     trials = int(np.diff(found.study.starts)[who].sum())
     if replications is None:
         affordable = min(TRIALS // max(trials, 1), DOUBLES // max(len(who), 1))

@@ -153,6 +153,13 @@ class Findings:
         """Of every sequence: whether its model is none of the candidates (Other)."""
         return (~self.first["model"].cast(pl.String).is_in(self.names)).to_numpy()
 
+    def stand_ins(self, rows: Ints) -> list[str]:
+        """A note, where the best candidate stands in for a partition that is not listed."""
+        count = int(self.unlisted[rows].sum())
+        who = f"{count:,} sequence{'s' * (count != 1)}"
+        note = f"for {who} whose model is none of the candidates, the best of these stands in"
+        return [note] if count else []
+
     def theta(self, model: int) -> Floats:
         """The estimates of one model from as many trials as were fitted: [sequence, parameter]."""
         return self.column(model, "estimate").astype(np.float64)

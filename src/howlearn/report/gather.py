@@ -14,6 +14,7 @@ import polars as pl
 from howlearn._version import __version__
 from howlearn.errors import HowlearnError
 from howlearn.folder import MANIFEST, read_table
+from howlearn.tables import OTHER
 
 if TYPE_CHECKING:
     from howlearn.inputs import Inputs
@@ -25,6 +26,10 @@ NEEDED = {
     "learners": {"learner", "n_trials"},
     "shares": {"criterion", "model", "share"},
 }
+NUMBERS = (
+    "margin n_parameters log_likelihood penalty score rank estimate trials_fitted n_trials share "
+    "probability p_other lower upper stability"
+).split()
 OFTEN = ("population", "population-rates", "stability")  # shown where they are there
 INCLUDED, ALL = "included", "all"  # shares with and without the excluded
 
@@ -164,6 +169,10 @@ def _table(results: Path, name: str, columns: set[str]) -> pl.DataFrame:
         raise _broken(results, name) from None
     if not columns <= {*frame.columns}:
         raise _broken(results, name)
+    numbers = [column for column in NUMBERS if column in frame.columns]
+    if not all(frame[column].dtype.is_numeric() or frame[column].dtype == pl.Null
+               for column in numbers):  # fmt: skip
+        raise _broken(results, name)
     return frame
 
 
@@ -190,6 +199,9 @@ def _check_complete(
     if not (tables["selection"]["learner"] == own.gather(places)).all():
         raise _broken(results, "selection")
     if tables["selection"]["criterion"].to_list() != [*criteria] * n:
+        raise _broken(results, "selection")
+    known = {*(model["name"] for model in manifest["models"]), OTHER}
+    if not set(tables["selection"]["model"].cast(pl.String)) <= known:
         raise _broken(results, "selection")
     for name in ("scores", "estimates"):
         if not own.is_in(tables[name]["learner"].unique().implode()).all():

@@ -16,7 +16,7 @@ from howlearn.report import rates as of_rates
 from howlearn.report.confusions import confusion
 from howlearn.report.findings import Findings
 from howlearn.report.gather import ALL, INCLUDED, Gathered
-from howlearn.report.page.figure import Figure
+from howlearn.report.page.figure import Figure, about
 
 ANSWER, SURE, BEHAVIOUR, ESTIMATES = "answer", "sure", "behaviour", "estimates"
 POINTS = 3_000  # estimates that are drawn one by one
@@ -60,8 +60,10 @@ def steps(gathered: Gathered, found: Findings, seed: int) -> list[Step]:
     ]
 
 
-def draw(todo: list[Step], progress: Callable[[int, int], None] | None = None) -> Drawings:
-    """All of it; what cannot be drawn for these data is said in a sentence."""
+def draw(
+    todo: list[Step], unit: str, progress: Callable[[int, int], None] | None = None
+) -> Drawings:
+    """All of it, in words about a unit; what cannot be drawn is said in a sentence."""
     drawn = Drawings()
     for number, (section, what, make) in enumerate(todo):
         if progress:
@@ -69,7 +71,7 @@ def draw(todo: list[Step], progress: Callable[[int, int], None] | None = None) -
         try:
             for made in make():
                 if isinstance(made, Figure):
-                    drawn.figures.setdefault(section, []).append(made)
+                    drawn.figures.setdefault(section, []).append(about(made, unit))
                 else:
                     drawn.notes.setdefault(section, []).append(made)
         except HowlearnError as error:

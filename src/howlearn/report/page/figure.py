@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 
 from howlearn.report.page.compact import column, compact
 
+WORDED = ("title", "text", "subtitle", "description")
 MOST_ROWS = 2_000  # of a table beside a chart; the results folder has the rest
 
 
@@ -39,6 +40,36 @@ class Figure:
             "table": [column(each.to_list()) for each in frame.get_columns()],
             "more": max(0, len(self.table) - MOST_ROWS),
         }
+
+
+def about(figure: Figure, unit: str) -> Figure:
+    """The same, in words about sequences where a learner has several."""
+    if unit == "learner":
+        return figure
+    return replace(figure, chart=_worded(spec_of(figure.chart)), finding=_named(figure.finding))
+
+
+def _worded(spec: Any) -> Any:
+    """Titles and notes only: fields of the data keep their names."""
+    if isinstance(spec, list):
+        return [_worded(part) for part in spec]
+    if not isinstance(spec, dict):
+        return spec
+    return {key: _part(key, value) for key, value in spec.items()}
+
+
+def _part(key: str, value: Any) -> Any:
+    if key == "datasets":
+        return value
+    return _named(value) if key in WORDED else _worded(value)
+
+
+def _named(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.replace("learner", "sequence")
+    if isinstance(value, list):
+        return [_named(part) for part in value]
+    return _worded(value)
 
 
 def spec_of(chart: Any) -> dict[str, Any]:

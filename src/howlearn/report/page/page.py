@@ -47,7 +47,7 @@ def page(
 
     first = gathered.selection.filter(criterion=gathered.criteria[0])
     chosen = sampled(first["model"], sample, seed)
-    drawn = draw(steps(gathered, included(gathered), seed), progress)
+    drawn = draw(steps(gathered, included(gathered), seed), gathered.unit, progress)
     each = Panels(note=gathered.why_not)
     if gathered.inputs is not None:
         each = panels(everyone(gathered), chosen, progress)

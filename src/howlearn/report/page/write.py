@@ -31,9 +31,8 @@ def check_target(out: Path, fresh: bool) -> None:
         raise HowlearnError(f"{out} is a folder; --out names a file, such as report.html")
     if out.suffix.lower() not in (".html", ".htm"):
         raise HowlearnError(f"{out} does not end in .html; --out names an HTML file")
-    for parent in out.parents:
-        if parent.exists() and not parent.is_dir():
-            raise HowlearnError(f"{parent} is a file; name another place with --out")
+    if not out.absolute().parent.is_dir():
+        raise HowlearnError(f"--out {out}: there is no folder {out.parent}")
     there = [path for path in (out, *beside(out)) if path.exists()]
     if there and not fresh and not _ours(out):
         raise HowlearnError(
