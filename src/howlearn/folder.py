@@ -137,7 +137,10 @@ def _instead(folder: Path) -> str:
         return ""
     if by != "select":
         return f": it holds the results of howlearn {by}"
-    return ": its run has not ended; the same command goes on with it"
+    return (
+        ": its run has not ended, or a table was taken away; the same howlearn select command goes "
+        "on with it"
+    )
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:

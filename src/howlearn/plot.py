@@ -36,6 +36,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def shares(source: Source) -> Chart:
     """How many learners each model explains best, by each criterion, with 95% intervals."""
     found = _found(source)

@@ -8,6 +8,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from howlearn.freezing.plan import experts_hash, own_code
+from howlearn.freezing.toml import read_plan
 from running import Run
 from studies import random_trials
 
@@ -20,6 +22,13 @@ partition = "all"
 [[models]]
 name = "Each"
 partition = "each"
+"""
+MODEL = """from howlearn import Model, Parameter
+
+
+class Mine(Model):
+    name = "mine"
+    parameters = (Parameter("a", 0.0, 0.5),)
 """
 PLAN = ["--task", "my.toml", "--criterion", "aic", "--exclude", "same > 0.9"]
 
@@ -143,3 +152,24 @@ def test_without_a_task_it_says_where_candidates_come_from(run: Run) -> None:
     assert "no --task was given, so the candidates will come from the contexts" in ran.err
     assert "the plan excludes nobody" in ran.err
     assert "one cell per value of each of shape, colour" in ran.out
+
+
+def test_code_of_ones_own_and_experts_are_part_of_a_plan(run: Run, trials: Path) -> None:
+    code = Path("mine.py")
+    code.write_text(MODEL, encoding="utf-8")
+    plan = ["--add-model", "mine.py:Mine", "--criterion", "aic"]
+    assert run("freeze", *plan).status == 0
+    assert 'code = { "mine.py:Mine" = "sha256:' in Path("frozen.toml").read_text(encoding="utf-8")
+    found = read_plan(Path("frozen.toml"))
+    assert own_code({"add_model": ["mine.py:Mine"]}) == dict(found.code)
+    Path("same.py").write_text(MODEL, encoding="utf-8")
+    Path("other.py").write_text(MODEL.replace("0.5", "0.25"), encoding="utf-8")
+    same, other = (own_code({"model": [f"{name}.py:Mine"]}) for name in ("same", "other"))
+    assert [*same.values()] == [*found.code.values()] != [*other.values()]
+    Path("earlier").mkdir()
+    Path("earlier/estimates.csv").write_text("a", encoding="utf-8")
+    before = experts_hash("earlier")
+    Path("earlier/estimates.csv").write_text("b", encoding="utf-8")
+    assert before
+    assert experts_hash("earlier") != before
+    assert experts_hash("training") == ""

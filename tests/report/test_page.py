@@ -230,6 +230,18 @@ def _change(**values: Any) -> Callable[[Path], None]:
     return change
 
 
+def _word(name: str, column: str) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        frame = pl.read_csv(folder / name, infer_schema=False)
+        first = pl.int_range(pl.len()) == 0
+        frame = frame.with_columns(
+            pl.when(first).then(pl.lit("abc")).otherwise(column).alias(column)
+        )
+        frame.write_csv(folder / name)
+
+    return change
+
+
 def _cut(name: str) -> Callable[[Path], None]:
     def cut(folder: Path) -> None:
         content = (folder / name).read_bytes()
@@ -250,6 +262,9 @@ BROKEN = {
     "another command": (_change(command="calibrate"), "holds the results of howlearn calibrate"),
     "another version": (_change(howlearn="9.1.0"), "was made by howlearn 9.1.0"),
     "unfinished": (lambda f: (f / "shares.csv").unlink(), "its run has not ended"),
+    "a word for a number": (_word("scores.csv", "score"), "the table scores"),
+    "a word for an estimate": (_word("estimates.csv", "estimate"), "the table estimates"),
+    "another model": (_word("selection.csv", "model"), "the table selection"),
     "a short table": (_cut("selection.csv"), "the table selection"),
     "short scores": (_cut("scores.csv"), "the table scores"),
     "short learners": (_cut("learners.csv"), "the table learners"),
@@ -292,7 +307,7 @@ def test_commands_that_cannot_be_done_leave_nothing_behind(
         ([copied, "-o", tmp_path], "is a folder"),
         ([copied, "-o", tmp_path / "page.pdf"], "does not end in .html"),
         ([copied, "-o", mine], "was not written by howlearn report"),
-        ([copied, "-o", mine / "below.html"], "is a file"),
+        ([copied, "-o", mine / "below.html"], "there is no folder"),
         ([copied, "-o", tmp_path / "r.html", "--calibration", tmp_path], "recommendation.json"),
     ):
         code, said = status(*words)

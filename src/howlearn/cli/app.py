@@ -78,7 +78,7 @@ app = typer.Typer(
     cls=_Headed,
     help="Find the model that best explains how an individual learns, from trial-by-trial choices "
     "and rewards, and say how sure one may be.\n\n"
-    "Start with:    howlearn select trials.csv --task five-four --out results\n\n"
+    "Start with:    howlearn inspect FILES\n\n"
     "No data yet?   howlearn demo --out demo\n\n"
     "More on each:  howlearn select --help",
     no_args_is_help=True,

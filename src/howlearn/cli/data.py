@@ -22,9 +22,9 @@ Files = Annotated[
     list[Path],
     typer.Argument(
         metavar="FILES…",
-        help="CSV, TSV or Parquet: one file with a column for the learner, or many files or a "
-        "folder with one learner each. Without files: those of howlearn.toml in this folder, with "
-        "its options (howlearn inspect writes it).",
+        help="Whatever the experiment wrote: one file with a column for the learner, or many files "
+        "or a folder with one learner each. Without files: those of howlearn.toml in this folder, "
+        "with its options (howlearn inspect writes it).",
     ),
 ]
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from howlearn.cli.options import OUTPUT, Fresh
+from howlearn.cli.options import OUTPUT
 
 SHOWN = "What is shown"
 
@@ -54,7 +54,14 @@ def report(
             rich_help_panel=SHOWN,
         ),
     ] = 0,
-    fresh: Fresh = False,
+    fresh: Annotated[
+        bool,
+        typer.Option(
+            "--fresh",
+            help="Replace the file even if it is not an earlier report.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False,
 ) -> None:
     """Show the results of howlearn select as one HTML page that needs no network.
 
@@ -68,9 +75,11 @@ def report(
     from howlearn.report.page.write import check_target, write_report
 
     page = out or results / "report.html"
-    check_target(page, fresh)
+    if out is not None:  # before any work
+        check_target(page, fresh)
     with show.progress_bar("reading"):
         gathered = gather(results, calibration)
+    check_target(page, fresh)
     with show.progress_bar("drawing") as progress:
         made = write_report(page, gathered, title, sample, seed, fresh, progress)
     for sentence in made.notes:

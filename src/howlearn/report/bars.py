@@ -223,5 +223,9 @@ def _leaders(frame: pl.DataFrame) -> str:
     parts = []
     for (criterion,), mine in frame.group_by(["criterion"], maintain_order=True):
         most = mine.sort("share", descending=True, maintain_order=True).row(0, named=True)
-        parts.append(f"{most['model']} for {most['share']:.0%} of the learners by {criterion}")
+        tied = int((mine["share"] == most["share"]).sum()) - 1
+        also = f" (and {tied} other{'s' * (tied > 1)} as often)" if tied else ""
+        parts.append(
+            f"{most['model']}{also} for {most['share']:.0%} of the learners by {criterion}"
+        )
     return f"Most often selected: {'; '.join(parts)}."

@@ -52,6 +52,7 @@ class Behaviour:
     statement: str  # how well the curves agree
     notes: tuple[str, ...]  # what was sampled, left out, or could not be simulated
     chance: float | None = None  # what guessing would give, where that is known
+    inside: float | None = None  # the share of bins in which people are within the range
 
 
 def behaviour(
@@ -99,7 +100,9 @@ def behaviour(
     words = _statement(frame, rod)
     judged = bool(np.any(rod.right != UNKNOWN))
     chance = 1 / len(found.study.actions) if judged else None
-    return Behaviour(frame, rod.measure, rod.percent, rod.along, words, tuple(notes), chance)
+    return Behaviour(
+        frame, rod.measure, rod.percent, rod.along, words, tuple(notes), chance, _inside(frame)
+    )
 
 
 def sampled(learners: tuple[str, ...], most: int) -> Ints:
@@ -267,6 +270,18 @@ def student(n: Ints) -> Floats:
     from scipy.special import stdtrit
 
     return stdtrit(np.maximum(n - 1, 1), (1 + LEVEL) / 2)
+
+
+def _inside(frame: pl.DataFrame) -> float | None:
+    """The share of bins, over all contexts together, in which people are within the range."""
+    every = frame.filter(pl.col("context") == EVERY)
+    people, model = (every.filter(pl.col("source") == who) for who in ("people", "model"))
+    both = people.join(model, on=["trial", "first", "last"], suffix="_model")
+    if both.is_empty():
+        return None
+    return float(both["mean"].is_between(both["lower_model"], both["upper_model"]).sum()) / len(
+        both
+    )
 
 
 def _statement(frame: pl.DataFrame, rod: Yardstick) -> str:

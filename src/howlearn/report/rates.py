@@ -104,7 +104,7 @@ def rates(frame: pl.DataFrame) -> Chart:
         note += f" The first {CELLS} cells of a model."
     if max(counts["learner"]) > POINTS:  # type: ignore[type-var]
         note += f" Of each row {POINTS} points, picked evenly; the quartiles are of all."
-    return finished(chart, QUESTION, note, 2 * WIDTH + 300, _finding(frame))
+    return finished(chart, QUESTION, note, 2 * WIDTH + 300, finding(frame))
 
 
 def _panel(
@@ -235,7 +235,7 @@ def _inside(value: float, scale: Scale) -> float:
     return min(max(value, scale.low), scale.high)
 
 
-def _finding(frame: pl.DataFrame) -> str:
+def finding(frame: pl.DataFrame) -> str:
     total = frame.height
     parts = []
     for kind in (LOWER, UPPER):

@@ -38,9 +38,12 @@ class Methods:
         return "\n\n".join([*self.paragraphs, "References", *entries])
 
 
-def methods(manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> Methods:
+def methods(
+    manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame], seed: int | None = None
+) -> Methods:
     """The methods of a run, from its manifest and tables; what these do not tell is not said.
 
+    ``seed`` is that of the doubles of a report, where learning curves are compared with theirs.
     ``tables`` are those of a results folder by their names (``selection``, ``shares`` …), and
     ``confusion`` of a calibration, where there is one.
     """
@@ -53,7 +56,7 @@ def methods(manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> 
         ],
         [
             *criterion_sentences(manifest, tables, cite),
-            *simulation_sentences(manifest, tables, cite),
+            *simulation_sentences(manifest, tables, cite, seed),
             *plan_sentences(manifest, tables),
             *software_sentences(manifest, cite),
         ],

@@ -60,6 +60,9 @@ def data_sentences(
         yield f"Of {total:,} rows read, {listed(fates) if fates else 'all were used'}."
     elif fates:
         yield f"Of the rows read, {listed(fates)}."
+    missing = [clean(text) for text in options.get("missing") or ()]
+    if missing:
+        yield f"Taken as missing: {listed(missing)}."
     found = [_recoded(str(name), n, options) for name, n in recoded.items() if n]
     if found:
         also = ", in rows that were left out too" if options.get("where") else ""

@@ -24,7 +24,7 @@ from howlearn.evidence.hierarchy import SMALLEST
 from howlearn.evidence.population import SAMPLE
 from howlearn.evidence.rates import LOWEST, SPREADS
 from howlearn.report.methods.references import Citing
-from howlearn.report.methods.words import clean, count, listed, number, quoted
+from howlearn.report.methods.words import clean, count, listed, number, quoted, unit_of
 
 PROTECTED = "protected_exceedance"
 
@@ -37,11 +37,11 @@ def criterion_sentences(
     if not texts:
         return
     excluding = bool((manifest.get("options") or {}).get("exclude"))
-    everybody = "all learners who were not excluded" if excluding else "all learners"
-    what = "the criterion" if len(texts) == 1 else f"{number(len(texts))} criteria"
-    yield f"For every learner the models were compared by {what}, in nats (larger is better): " + (
-        f"{listed(clean(text) for text in texts)}."
-    )
+    every = f"all {unit_of(manifest)}s"
+    everybody = f"{every} that were not excluded" if excluding else every
+    what = "the criterion" if len(texts) == 1 else f"the {number(len(texts))} criteria"
+    names = listed(clean(text) for text in texts)
+    yield f"For every {unit_of(manifest)} the models were compared by {what} {names}, in nats."
     for text in texts:
         try:
             yield from _criterion(criterion_named(text), manifest, tables, cite, everybody)
@@ -80,7 +80,7 @@ def _criterion(
         case HoldOut():
             yield (
                 f"{name} was the log-likelihood of the trials after the first "
-                f"{criterion.split * 100:.4g}%, at the parameters estimated from these "
+                f"{criterion.split * 100:.4g}%, at the parameters estimated from that first part "
                 f"{cite('aubert2025')}."
             )
         case Prequential():

@@ -11,7 +11,15 @@ import polars as pl
 from howlearn.report.methods.candidates import short
 from howlearn.report.methods.data import EXCLUDED
 from howlearn.report.methods.references import SOFTWARE, Citing
-from howlearn.report.methods.words import clean, count, listed, number, opening, quoted
+from howlearn.report.methods.words import (
+    clean,
+    count,
+    listed,
+    number,
+    opening,
+    quoted,
+    unit_of,
+)
 
 LEVEL = 0.95  # of intervals, unless another was asked for
 NAMES = {"python": "Python", "numpy": "NumPy", "numba": "Numba", "polars": "Polars"}
@@ -25,8 +33,8 @@ def estimation_sentences(
     exact = bool(models) and all(_exact(model) for model in models)
     how = "exact maximum likelihood" if exact else "maximum likelihood"
     yield (
-        f"Parameters were estimated by {how} within their bounds, for each learner and model "
-        f"separately {cite('wilson2019', before='see ')}"
+        f"Parameters were estimated by {how} within their bounds, for each {unit_of(manifest)} and "
+        f"model separately {cite('wilson2019', before='see ')}"
         + ("." if exact else f"; {_searched(models)}.")
     )
     estimates = tables.get("estimates")
@@ -126,7 +134,10 @@ def _shown(value: Any) -> str:
 
 
 def simulation_sentences(
-    manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame], cite: Citing
+    manifest: Mapping[str, Any],
+    tables: Mapping[str, pl.DataFrame],
+    cite: Citing,
+    doubled: int | None = None,
 ) -> Iterator[str]:
     """Calibration of the constants, recovery, doubles of the learners."""
     options = manifest.get("options") or {}
@@ -143,6 +154,11 @@ def simulation_sentences(
         yield (
             f"How often each model was recovered was determined with {size} simulated learners of "
             f"each {cite('wilson2019', before='model recovery; ')}."
+        )
+    if doubled is not None:
+        yield (
+            "Learning curves were compared with those of simulated doubles, who followed each "
+            f"learner's selected model at its estimates (seed {doubled})."
         )
     doubles = options.get("stability")
     if doubles:

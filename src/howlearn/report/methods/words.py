@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 SMALL = "no one two three four five six seven eight nine".split()
@@ -40,6 +40,12 @@ def listed(names: Iterable[str], word: str = "and", most: int = MOST) -> str:
     if len(names) < 3:
         return f" {word} ".join(names)
     return f"{', '.join(names[:-1])}, {word} {names[-1]}"
+
+
+def unit_of(manifest: Mapping[str, Any]) -> str:
+    """What was analysed on its own: a learner, or a learner under one condition."""
+    by = (manifest.get("options") or {}).get("by")
+    return "sequence" if by else "learner"
 
 
 def number(n: int) -> str:

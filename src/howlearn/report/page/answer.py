@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
+from howlearn.reading.labels import natural_key
 from howlearn.report.gather import ALL, Gathered
 from howlearn.report.page.words import counted, listed, many
 
 COIN, NONE, UNDECIDED = "no better than a coin", "probably none of these", "undecided"
+MOST_CONDITIONS = 40
 LISTED = 3  # models that the sentence names
 
 
@@ -22,6 +24,15 @@ class Row:
     model: str
     counts: list[int]
     shares: list[float]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What was selected under one condition, by the first criterion."""
+
+    name: str
+    n: int
+    counts: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -39,6 +50,7 @@ class Answer:
     rows_read: list[tuple[str, int]]
     notes: list[str]
     deviations: list[str] | None  # None: there was no plan
+    conditions: list[Condition]  # with --by
 
 
 def answer(gathered: Gathered) -> Answer:
@@ -65,6 +77,7 @@ def answer(gathered: Gathered) -> Answer:
         [(str(what), int(count)) for what, count in gathered.manifest["rows"].items()],
         [str(note) for note in gathered.manifest["notes"]],
         _deviations(gathered),
+        _conditions(kept, gathered),
     )
 
 
@@ -107,11 +120,32 @@ def _sentences(selection: pl.DataFrame, criteria: Sequence[str], unit: str) -> l
             parts.append(f"{who} {'is' if count == 1 else 'are'} {words}")
     text = "; ".join(parts) + "."
     sentences = [text[:1].upper() + text[1:] if not same else text]
+    if not same and len(criteria) > 1:
+        counts = Counter(first["model"].to_list()).most_common()
+        led = listed([f"{model} {count:,}" for model, count in counts[: LISTED + 1]])
+        sentences.append(f"{criteria[0]} selects {led}.")
     unsure = int(verdict.str.starts_with(UNDECIDED).sum())
     if unsure:
-        whom = "it" if n == 1 else f"{unsure:,} of them"
-        sentences.append(f"For {whom} {criteria[0]} leaves it undecided which model is the best.")
+        whom = f"the {unit}" if n == 1 else f"{unsure:,} of the {many(n, unit)}"
+        sentences.append(
+            f"For {whom} the verdict of {criteria[0]} is undecided: another model, or a coin, "
+            "comes close."
+        )
     return sentences
+
+
+def _conditions(selection: pl.DataFrame, gathered: Gathered) -> list[Condition]:
+    """What the first criterion selects under each condition; empty without --by."""
+    by = [name for name in gathered.options.get("by") or () if name in selection.columns]
+    if not by:
+        return []
+    first = selection.filter(criterion=gathered.criteria[0])
+    found = []
+    for values, mine in first.group_by(by, maintain_order=True):
+        counts = Counter(mine["model"].to_list())
+        name = ", ".join(str(value) for value in values)
+        found.append(Condition(name, len(mine), counts))
+    return sorted(found, key=lambda condition: natural_key(condition.name))[:MOST_CONDITIONS]
 
 
 def _rows(selection: pl.DataFrame, gathered: Gathered) -> list[Row]:

@@ -19,6 +19,7 @@ from howlearn.report.gather import ALL, INCLUDED, Gathered
 from howlearn.report.page.figure import Figure, about
 
 ANSWER, SURE, BEHAVIOUR, ESTIMATES = "answer", "sure", "behaviour", "estimates"
+ASIDE = {INCLUDED: "the excluded left out", ALL: "with everyone"}
 POINTS = 3_000  # estimates that are drawn one by one
 
 
@@ -28,12 +29,20 @@ class Drawings:
 
     figures: dict[str, list[Figure]] = field(default_factory=dict)
     notes: dict[str, list[str]] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)  # that belong beside the answer
 
     def of(self, section: str) -> list[Figure]:
         return self.figures.get(section, [])
 
     def said(self, section: str) -> list[str]:
         return self.notes.get(section, [])
+
+
+UNLIKE = 0.5  # of the bins: with fewer inside the range, the answer says so
+
+
+class Caution(str):
+    """A sentence that belongs beside the answer."""
 
 
 Made = Figure | str
@@ -72,6 +81,8 @@ def draw(
             for made in make():
                 if isinstance(made, Figure):
                     drawn.figures.setdefault(section, []).append(about(made, unit))
+                elif isinstance(made, Caution):
+                    drawn.warnings.append(made)
                 else:
                     drawn.notes.setdefault(section, []).append(made)
         except HowlearnError as error:
@@ -101,6 +112,8 @@ def _shares(gathered: Gathered) -> Iterator[Made]:
             chart = bars.shares_by_criterion(part.drop(which) if which else part, names)
             said = {INCLUDED: "Without the excluded learners.", ALL: "With everyone."}.get(each, "")
             if said:
+                question = str(chart.title.text).removesuffix("?")
+                chart.title.text = f"{question}, {ASIDE[each]}?"
                 said = f"{said} {getattr(chart, 'description', '') or ''}"
             yield _figure(name, chart, part.select(kept), said)
 
@@ -154,6 +167,12 @@ def _confusions(gathered: Gathered) -> Iterator[Made]:
 def _behaviour(found: Findings, seed: int) -> Iterator[Made]:
     curve = behaviour.behaviour(found, seed=seed)
     yield _figure("curves", curves.learning_curves(curve), curve.frame, curve.statement)
+    if curve.inside is not None and curve.inside < UNLIKE:
+        yield Caution(
+            "But the selected models do not behave like the people: learning curves simulated from "
+            f"them hold the data in {curve.inside:.0%} of the bins only (section 3). The best of "
+            "the candidates need not be a good model; others may be added with --add-model."
+        )
     yield from curve.notes
 
 
@@ -171,9 +190,10 @@ def _estimates(gathered: Gathered, found: Findings, seed: int) -> Iterator[Made]
         return
     drawn = frame
     if len(frame) > POINTS:
-        drawn = frame.sample(POINTS, seed=seed).sort(frame.columns[0])
+        drawn = frame.with_row_index("#").sample(POINTS, seed=seed).sort("#").drop("#")
         yield f"The chart shows {POINTS:,} of {len(frame):,} estimates, drawn at random."
-    yield _figure("estimates", of_rates.rates(drawn), _quartiles(frame))
+    chart = of_rates.rates(drawn)
+    yield _figure("estimates", chart, _quartiles(frame), of_rates.finding(frame))
 
 
 def _quartiles(frame: pl.DataFrame) -> pl.DataFrame:

@@ -39,9 +39,10 @@ class Methods:
     beside: Sequence[Beside] = field(default_factory=tuple)
 
 
-def methods_of(gathered: Gathered, word: str, tex: str) -> Methods:
+def methods_of(gathered: Gathered, word: str, tex: str, seed: int | None = None) -> Methods:
     """From the manifest and the tables; the names are those of the files beside the page."""
-    said = methods(gathered.manifest, gathered.tables)
+    doubled = seed if gathered.inputs is not None else None
+    said = methods(gathered.manifest, gathered.tables, doubled)
     tables = apa_tables(gathered.manifest, gathered.tables)
     files = (
         Beside(word, "Word (.docx)", docx(tables, said), WORD),

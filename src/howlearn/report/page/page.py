@@ -72,6 +72,7 @@ def page(
         manifest=gathered.manifest,
         answer=answer(gathered),
         figures={name: drawn.of(name) for name in (ANSWER, SURE, BEHAVIOUR, ESTIMATES)},
+        cautions=drawn.warnings,
         notes={name: drawn.said(name) for name in (ANSWER, SURE, BEHAVIOUR, ESTIMATES)},
         statuses=statuses(gathered),
         stability=rows,

@@ -70,7 +70,7 @@ def write_report(
     from howlearn.report.page.page import page
 
     word, tex = beside(out)
-    said = methods_of(gathered, word.name, tex.name)
+    said = methods_of(gathered, word.name, tex.name, seed)
     made = page(gathered, title, sample, seed, said, progress)
     out.parent.mkdir(parents=True, exist_ok=True)
     files = [out]
