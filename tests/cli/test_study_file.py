@@ -155,3 +155,23 @@ def test_other_commands_take_the_task(run: Run) -> None:
     assert "Models of shepard-2" in ran.out
     assert run("simulate", "--study", "howlearn.toml", "--out", "t.csv").status == 0
     assert hl.read("t.csv", task="shepard-2").contexts == hl.Task.load("shepard-2").contexts
+
+
+def test_what_was_said_is_kept_until_it_is_said_otherwise(run: Run, trials: pl.DataFrame) -> None:
+    roles = ["--learner", "wer", "--action", "was", "--reward", "punkte"]
+    assert run("inspect", "trials.csv", *roles, "--where", "teil == 'test'").status == 0
+    assert read_study_file(Path("howlearn.toml")).data["where"] == "teil == 'test'"
+    ran = run("inspect", "trials.csv", "--context", "none")
+    assert ran.status == 0, ran.err
+    assert "kept from howlearn.toml, since you said so before" in ran.err
+    found = read_study_file(Path("howlearn.toml")).data
+    assert (found["where"], found["context"], found["learner"]) == (
+        "teil == 'test'",
+        ("none",),
+        "wer",
+    )
+    assert run("inspect", "trials.csv", *roles, "--fresh").status == 0
+    assert "where" not in read_study_file(Path("howlearn.toml")).data
+    Path("howlearn.toml").write_text(Path("howlearn.toml").read_text("utf-8") + "\n", "utf-8")
+    Path("howlearn.toml").write_text("# mine\n" + Path("howlearn.toml").read_text("utf-8"), "utf-8")
+    assert run("inspect", "trials.csv", *roles).status == 2  # what a person wrote is not replaced

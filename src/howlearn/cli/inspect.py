@@ -65,10 +65,11 @@ def inspect(
     expression may stand: --action "house_old == chose_old", --reward "gain + loss".
     """
     from howlearn.cli import show_inspection as show
-    from howlearn.cli.show import progress_bar
+    from howlearn.cli.retype import option
+    from howlearn.cli.show import note, progress_bar
     from howlearn.errors import HowlearnError
     from howlearn.inspection import inspect as look
-    from howlearn.reading.study_file import is_unchanged
+    from howlearn.reading.study_file import is_unchanged, said_in
 
     if out.exists() and not (fresh or is_unchanged(out)):
         raise HowlearnError(
@@ -80,6 +81,14 @@ def inspect(
     if out.absolute().parent.is_dir() is False:
         raise HowlearnError(f"--out {out}: there is no folder {out.parent}")
     names = [str(file) for file in files]
+    if out.exists() and not fresh:
+        now = {**data, "task": task}
+        kept = {n: v for n, v in said_in(out, names).items() if now[n] in (None, ())}
+        task = kept.get("task", task)
+        data = {**data, **{n: v for n, v in kept.items() if n != "task"}}
+        if kept:
+            words = ", ".join(option(name) for name in kept)
+            note(f"kept from {out}, since you said so before: {words} (--fresh forgets them)")
     with progress_bar("reading"):
         found = look(names, task=task, **data)
     show.inspection(found)

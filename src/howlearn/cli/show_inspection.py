@@ -76,6 +76,8 @@ def next_command(out: Path, alone: bool) -> None:
     """Say where the options are, and what to type; ``alone``: there is one partition only."""
     console.print(f"Options written to {escape(str(out))}", soft_wrap=True)
     words = ["select"] if out == Path("howlearn.toml") else ["select", "--study", str(out)]
+    if Path("results", "manifest.json").exists():  # of an earlier run, with other options
+        words += ["--fresh"]
     if alone:
         words += ["--add-model", "field"]
     why = "always the same situation, so the field's models compete" if alone else ""

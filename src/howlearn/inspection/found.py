@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from howlearn.inspection.draft import SAID, Guess, Oddity
+from howlearn.reading.study_file import GUESSED
 from howlearn.study import Study
 
 ROLES = ("learner", "context", "action", "reward", "trial")
@@ -103,7 +104,7 @@ class Inspection:
         for name, guess in self.guesses.items():
             if guess.how == SAID:
                 continue
-            line = f"guessed {guess.how}" + (f": {guess.why}" if guess.why else "")
+            line = f"{GUESSED} {guess.how}" + (f": {guess.why}" if guess.why else "")
             examples = self.examples_of(guess) if name in ROLES else ""
             line += f" (values: {examples})" if examples else ""
             line += f"; could also be {_listed(guess.others)}" if guess.others else ""

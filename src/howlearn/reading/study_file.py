@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
+from itertools import pairwise
 from os.path import relpath
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from howlearn.reading.options import ReadOptions
 
 NAME = "howlearn.toml"
 UNCHANGED = "# as it was written: "
+GUESSED = "guessed"  # how the comment on a guess begins
 TEXT, TEXTS, NUMBER, WHOLE, SWITCH, PAIR = "text", "texts", "number", "whole", "switch", "pair"
 KINDS = {
     TEXT: "a text in quotes",
@@ -130,6 +132,24 @@ def is_unchanged(path: Path) -> bool:
     except (OSError, UnicodeDecodeError):
         return False
     return bool(mark) and digest.strip() == _digest(text)
+
+
+def said_in(path: Path, files: Sequence[str]) -> dict[str, Any]:
+    """The task and the options that somebody typed when the file was written for these files.
+
+    What was guessed has a comment that says so.
+    """
+    found = read_study_file(path)
+    if found.files != tuple(beside(path, relative(each, path.parent)) for each in files):
+        return {}
+    lines = path.read_text(encoding="utf-8").splitlines()
+    guessed = {
+        line.partition(" = ")[0]
+        for above, line in pairwise(lines)
+        if above.startswith(f"# {GUESSED}")
+    }
+    said = {name: value for name, value in found.data.items() if name not in guessed}
+    return {**said, **({"task": found.models["task"]} if "task" in found.models else {})}
 
 
 def _digest(text: str) -> str:
