@@ -103,7 +103,17 @@ class TrialReader:
             self.unmatched.see_condition("where", considered & ~wanted)
             self.counts["left out by --where"] += int((considered & ~wanted).sum())
             considered &= wanted
-        return considered
+        nothing = considered & self._no_trial(columns, height)
+        self.counts["rows that are no trials"] += int(nothing.sum())
+        return considered & ~nothing
+
+    def _no_trial(self, columns: Mapping[str, Column], height: int) -> NDArray[np.bool_]:
+        """Rows in which nothing was shown, chosen or earned: instructions, pauses."""
+        roles = self.plan.roles
+        names = dict.fromkeys((*roles.context, roles.action, roles.reward))
+        if not roles.context or not all(columns[name].labels.null_count() for name in names):
+            return np.zeros(height, dtype=np.bool_)
+        return np.logical_and.reduce([columns[name].missing() for name in names])
 
     def _learners(self, batch: Batch, columns: Mapping[str, Column]) -> Column:
         if self.plan.roles.learner is not None:

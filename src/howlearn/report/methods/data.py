@@ -14,6 +14,10 @@ READ = "rows read"
 # What a counted row became; the rest of the sentence follows the number.
 FATES = {
     "blank rows": ("empty row was skipped", "empty rows were skipped"),
+    "rows that are no trials": (
+        "row in which nothing was shown, chosen or earned was skipped",
+        "rows in which nothing was shown, chosen or earned were skipped",
+    ),
     "missed trials": (
         "trial without a choice was removed",
         "trials without a choice were removed",
