@@ -22,9 +22,9 @@ from howlearn.reading.cells import (
     without_quotes,
 )
 from howlearn.reading.encodings import WINDOWS, Encoding, decoded, encoding_of
-from howlearn.reading.layout import layout_of, split
+from howlearn.reading.layout import is_wrapped, layout_of, split
 from howlearn.reading.nested import flat, object_in
-from howlearn.reading.table import Described, distinct_names, refuse_twice, told_twice
+from howlearn.reading.table import Described, distinct_names, named_twice, told_twice
 
 HEAD_LINES = 100  # that the layout is found out from
 HEAD_BYTES = 2**20
@@ -43,14 +43,19 @@ class Delimited(Described):
             raise DataError([self._not_text()])
         self._content = self._plain(content, encoding)
         layout = layout_of(self._head())
+        self._wrapped = layout is not None and is_wrapped(layout)
+        if self._wrapped:
+            self._content = self._unwrapped()
+            layout = layout_of(self._head())
         if layout is None:
             raise DataError([self._problem(None, None, "an empty file", EMPTY_ALLOWED)])
         self.layout = layout
         self.first_row = layout.header + 2
         names = ("", *layout.names) if layout.unnamed else layout.names
-        self._twice = [name for name, times in Counter(names).items() if name and times > 1]
-        if any(_number(name) for name in self._twice):
-            refuse_twice(self.name, layout.header + 1, self._twice, NO_NAMES)
+        self.twice = [name for name, times in Counter(names).items() if name and times > 1]
+        if any(_number(name) for name in self.twice):
+            row = layout.header + 1
+            raise DataError([named_twice(self.name, row, name, NO_NAMES) for name in self.twice])
         kept = iter(distinct_names([name for name in names if name]))
         self.columns = tuple(next(kept) if name else "" for name in names)
         self._psychopy = is_psychopy(self.columns)
@@ -67,7 +72,6 @@ class Delimited(Described):
 
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """All rows at once; a row with too few or too many values is refused."""
-        refuse_twice(self.name, self.first_row - 1, [n for n in self._twice if n in columns])
         sources = [self._objects[name][0] if name in self._objects else name for name in columns]
         frame = self._read([self.columns.index(name) for name in sources])
         found = []
@@ -166,6 +170,17 @@ class Delimited(Described):
                 lines.pop()  # it is cut
         return [line.removesuffix("\r") for line in lines[:HEAD_LINES]]
 
+    def _unwrapped(self) -> bytes:
+        """The text without the quotes around whole rows, and those inside as they were."""
+        with self._text() as text:
+            rows = [line.strip() for line in text]
+        whole = [len(row) > 1 and row[0] == row[-1] == '"' for row in rows]
+        found = [
+            row[1:-1].replace('""', '"') if quoted else row
+            for row, quoted in zip(rows, whole, strict=True)
+        ]
+        return "\n".join([*found, ""]).encode("utf-8")
+
     def _plain(self, content: bytes | None, encoding: Encoding) -> bytes | None:
         """The text as polars reads it; None where the file can be read as it is."""
         if encoding.plain:
@@ -231,8 +246,10 @@ class Delimited(Described):
     def _notes(self, encoding: Encoding) -> Iterator[str]:
         if encoding.name == WINDOWS:
             yield "its letters are not UTF-8; they were read as Windows-1252 (Latin-1)"
-        if self._twice:
-            yield told_twice(self._twice)
+        if self.twice:
+            yield told_twice(self.twice)
+        if self._wrapped:
+            yield "each of its rows stood in quotes as a whole; these were left out"
         if self.layout.above:
             yield f"its columns are named in row {self.first_row - 1}; what is above was left out"
 

@@ -139,7 +139,7 @@ class Long(Described):
             f"it has one row per learner and columns for each trial: {shown}; it was read as one "
             "row per trial",
         )
-        self.about, self.learner = table.about, table.learner
+        self.about, self.learner, self.twice = table.about, table.learner, table.twice
 
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """One row per learner and trial, in this order."""
