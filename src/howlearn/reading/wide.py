@@ -70,7 +70,7 @@ def long(table: Table, options: ReadOptions | None) -> Table:
 def _is_wide(table: Table, families: Families, options: ReadOptions | None) -> bool:
     """Whether a table can only be meant as wide: no choices and rewards beside the families."""
     rest = [column for column in table.columns if column not in families.columns]
-    given = [] if options is None else list(_texts(vars(options).values()))
+    given = [] if options is None else list(texts(vars(options).values()))
     if any(_named(column, given) for column in families.columns):
         return False
     if _known("action", rest, options) and _known("reward", rest, options):
@@ -100,12 +100,13 @@ def _once_each(table: Table, rest: Sequence[str]) -> bool:
     return not frames or not pl.concat(frames).drop_nulls().is_duplicated().any()
 
 
-def _texts(values: Iterable[Any]) -> Iterator[str]:
+def texts(values: Iterable[Any]) -> Iterator[str]:
+    """The texts among values and inside those that hold several."""
     for value in values:
         if isinstance(value, str):
             yield value
         elif isinstance(value, list | tuple):
-            yield from _texts(value)
+            yield from texts(value)
 
 
 def _named(column: str, given: Sequence[str]) -> bool:
