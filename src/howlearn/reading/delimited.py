@@ -15,7 +15,11 @@ import polars as pl
 
 from howlearn.errors import DataError, Problem
 from howlearn.reading.cells import (
+    QUALTRICS,
+    QUALTRICS_NOTE,
+    QUALTRICS_ROWS,
     has_commas,
+    is_import_row,
     is_jspsych,
     is_psychopy,
     with_points,
@@ -51,6 +55,12 @@ class Delimited(Described):
             raise DataError([self._problem(None, None, "an empty file", EMPTY_ALLOWED)])
         self.layout = layout
         self.first_row = layout.header + 2
+        self._about_names = 0
+        if self._is_qualtrics():
+            self._about_names = QUALTRICS_ROWS
+            self.first_row += QUALTRICS_ROWS
+            layout = replace(layout, records=layout.records[QUALTRICS_ROWS:])
+            self.layout = layout
         names = ("", *layout.names) if layout.unnamed else layout.names
         self.twice = [name for name, times in Counter(names).items() if name and times > 1]
         if any(_number(name) for name in self.twice):
@@ -108,6 +118,7 @@ class Delimited(Described):
                 skip_lines=self.layout.header,
             )
             frame.columns = [str(i) for i in places]
+            frame = frame[self._about_names :]
         except (pl.exceptions.PolarsError, ValueError) as error:
             return self._checked([self._unknown(error)]).select(str(i) for i in places)
         if frame[str(last)].null_count():  # polars fills short rows without a word
@@ -153,8 +164,8 @@ class Delimited(Described):
         with self._text() as lines:
             try:
                 records = split(islice(lines, before, None), self.separator)
-                next(records, None)
-                yield from enumerate(records, start=self.first_row)
+                below = islice(records, 1 + self._about_names, None)
+                yield from enumerate(below, start=self.first_row)
             except (csv.Error, UnicodeDecodeError) as error:
                 raise DataError([self._unknown(error)]) from None
 
@@ -162,6 +173,18 @@ class Delimited(Described):
         if self._content is None:
             return self.path.open(encoding="utf-8-sig", newline="")
         return io.TextIOWrapper(io.BytesIO(self._content), encoding="utf-8-sig", newline="")
+
+    def _is_qualtrics(self) -> bool:
+        """Whether two rows about the columns stand below their names."""
+        if len(QUALTRICS.intersection(self.layout.names)) < 2 and not any(
+            is_import_row(record) for record in self.layout.records[:QUALTRICS_ROWS]
+        ):
+            return False
+        try:  # not from the first lines: a question may have many
+            rows = [values for _, values in islice(self._records(), QUALTRICS_ROWS)]
+        except DataError:  # told when the rows are read
+            return False
+        return len(rows) == QUALTRICS_ROWS and is_import_row(rows[-1])
 
     def _head(self) -> list[str]:
         with self._text() as text:
@@ -233,6 +256,8 @@ class Delimited(Described):
             kind = f"PsychoPy {kind}"
         elif is_jspsych(self.columns):
             kind = f"jsPsych {kind}"
+        elif self._about_names:
+            kind = f"Qualtrics {kind}"
         elif "subjID" in self.columns and self.separator != ",":
             kind = f"hBayesDM {kind.lower() if kind == 'Text' else kind}"
         words = [kind, f"separated by {layout.words}"]
@@ -248,6 +273,8 @@ class Delimited(Described):
             yield "its letters are not UTF-8; they were read as Windows-1252 (Latin-1)"
         if self.twice:
             yield told_twice(self.twice)
+        if self._about_names:
+            yield QUALTRICS_NOTE
         if self._wrapped:
             yield "each of its rows stood in quotes as a whole; these were left out"
         if self.layout.above:
