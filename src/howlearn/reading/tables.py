@@ -195,6 +195,10 @@ def _open(given: Path, seen: set[str]) -> Sequence[Table]:
                 from howlearn.reading.r_file import open_r
 
                 return open_r(path, inside)
+            case "eprime":
+                from howlearn.reading.eprime import open_eprime
+
+                return open_eprime(path, content)
         return [_text(path, content)]
     except (OSError, ValueError) as error:
         raise DataError([_unreadable(path, error)]) from None
