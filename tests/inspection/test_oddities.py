@@ -160,7 +160,12 @@ def test_nothing_makes_it_fail() -> None:
                 else draw.choice(values)
                 for i in range(height)
             ]
-        found = inspect(pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)))
+        frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
+        if not height:
+            with pytest.raises(HowlearnError, match="found no rows"):
+                inspect(frame)
+            continue
+        found = inspect(frame)
         usable += found.study is not None
         assert repr(found)
         assert found.comments() is not None

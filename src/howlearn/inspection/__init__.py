@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from howlearn.errors import DataError, HowlearnError
-from howlearn.expression import is_expression
+from howlearn.expression import is_expression, parse
 from howlearn.inspection.choosing import find_action
 from howlearn.inspection.coding import apply_missing, find_missing_choices, find_reward_coding
 from howlearn.inspection.details import find_features, find_rt, find_shortest
@@ -32,6 +32,7 @@ from howlearn.inspection.values import examples
 from howlearn.inspection.who import find_learner
 from howlearn.reading import read
 from howlearn.reading.options import options_named
+from howlearn.reading.problems import listed
 from howlearn.reading.tables import Table, open_tables
 
 if TYPE_CHECKING:
@@ -79,6 +80,8 @@ def inspect(
             "names were looked at"
         )
     _guess(draft)
+    if draft.sample.unread and any(role not in draft.guesses for role in ROLES_NEEDED):
+        raise DataError(draft.sample.unread)
     lacking = tuple(role for role in ROLES_NEEDED if role not in draft.guesses)
     study, problems = None, ""
     if not lacking:
@@ -123,6 +126,7 @@ def _guess(draft: Draft) -> None:
                 materialise(draft, option, text)
     if draft.given.where is not None:
         apply_where(draft, draft.given.where)
+        _refuse_none(draft, draft.given.where)
     apply_missing(draft)
     leave_practice_out(draft)
     for find in (find_learner, find_reward, find_action, find_reward_by_content):
@@ -137,6 +141,23 @@ def _guess(draft: Draft) -> None:
         find(draft)
     for find in (find_features, find_rt, find_shortest):
         find(draft)
+
+
+def _refuse_none(draft: Draft, where: str) -> None:
+    """Refuse a condition that leaves nothing to look at, with the values that there are."""
+    sample = draft.sample
+    if sample.height:
+        return
+    columns = sample.columns
+    labels = {
+        name: columns[name].labels.drop_nulls().unique(maintain_order=True).to_list()
+        for name in parse(where, "--where", [*columns]).columns
+    }
+    values = "; ".join(
+        f"{name} has {listed(found) or 'no values'}" for name, found in labels.items()
+    )
+    rows = "no row" if sample.whole else f"none of the first {len(sample.rows):,} rows"
+    raise HowlearnError(f"--where {where!r} holds in {rows}; {values}")
 
 
 def _format(table: Table) -> str:

@@ -9,9 +9,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from howlearn.errors import DataError
+from howlearn.errors import DataError, Problem
 from howlearn.inspection.names import is_telling
+from howlearn.reading.batches import has_rows
 from howlearn.reading.labels import MISSING_TOKENS, Column, code_column
+from howlearn.reading.problems import no_rows
 from howlearn.reading.tables import Table
 
 MOST_CELLS = 20_000_000  # rows × columns to look at; the study itself is read in full
@@ -29,6 +31,7 @@ class Sample:
     whole: bool  # whether these are all rows
     rows: Mask  # the rows that are looked at
     in_names: bool = False  # whether the files' names say who the learner is
+    unread: tuple[Problem, ...] = ()  # what is wrong with the files that cannot be read
 
     @property
     def height(self) -> int:
@@ -80,13 +83,14 @@ class Sample:
 
 
 def take_sample(tables: Sequence[Table]) -> Sample:
-    """Read the first rows of the tables; what cannot be read will be told by the reader."""
+    """Read the first rows of the tables; DataError where none of them has any."""
     names = _telling(columns_of(tables))
     most = max(FEWEST_ROWS, MOST_CELLS // max(1, len(names)))
     frames: list[pl.DataFrame] = []
     files: list[NDArray[np.int32]] = []
     left, whole = most, True
     owners: dict[str, int] = {}
+    unread: list[Problem] = []
     for table in tables:
         number = owners.setdefault(table.learner or table.name, len(owners))
         if left <= 0:
@@ -102,14 +106,17 @@ def take_sample(tables: Sequence[Table]) -> Sample:
                 left -= part.height
                 if left <= 0:
                     break
-        except DataError:
-            continue
+        except DataError as error:  # told here only where nothing can be guessed without it
+            unread += error.problems
+    if not any(map(has_rows, frames)):
+        raise DataError(unread or [no_rows(table.name) for table in tables])
     empty = pl.DataFrame(schema=dict.fromkeys(names, pl.String))
     rows = pl.concat([empty, *frames], how="diagonal")
     file = np.concatenate([np.empty(0, np.int32), *files])
     columns = {name: code_column(rows[name], {}, MISSING_TOKENS)[0] for name in names}
     in_names = all(table.learner for table in tables)
-    return Sample(columns, file, whole, np.ones(len(file), dtype=np.bool_), in_names)
+    rows_seen = np.ones(len(file), dtype=np.bool_)
+    return Sample(columns, file, whole, rows_seen, in_names, tuple(unread))
 
 
 def columns_of(tables: Sequence[Table]) -> list[str]:

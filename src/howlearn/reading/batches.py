@@ -8,7 +8,7 @@ import polars as pl
 
 from howlearn.errors import DataError, Problem
 from howlearn.reading.plan import Plan, missing_columns
-from howlearn.reading.problems import Problems
+from howlearn.reading.problems import Problems, no_rows
 from howlearn.reading.rows import BATCH_ROWS, Batch
 from howlearn.reading.tables import Table, learner_names
 from howlearn.reading.trials import TrialReader
@@ -68,7 +68,7 @@ def _frames(
                 pl.lit(None, pl.String).alias(name) for name in columns if name not in there
             ]
             for frame in table.frames(there):
-                filled = filled or _has_rows(frame)
+                filled = filled or has_rows(frame)
                 filled_up = _plain(frame, table, problems).with_columns(absences)
                 # by name: select would take * or ^a$ for patterns
                 whole = pl.DataFrame([filled_up.get_column(name) for name in columns])
@@ -78,11 +78,11 @@ def _frames(
             problems.extend(error.problems)
             continue
         if not filled:
-            allowed = "one row per trial below the names of the columns"
-            problems.extend([Problem(table.name, None, None, "no rows", allowed)])
+            problems.extend([no_rows(table.name)])
 
 
-def _has_rows(frame: pl.DataFrame) -> bool:
+def has_rows(frame: pl.DataFrame) -> bool:
+    """Whether anything stands in a frame."""
     return any(column.null_count() < frame.height for column in frame.get_columns())
 
 

@@ -10,6 +10,12 @@ _COMMA = r"^\s*[-+]?[0-9]+,[0-9]+\s*$"
 _NUMBER = r"^\s*[-+]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][-+]?[0-9]+)?\s*$"
 _LIST = r"^\s*[1-9][0-9]?,[0-9]{1,2}\s*$"  # two short numbers: more likely 1 and 2 than 1.2
 _MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL")
+QUALTRICS = frozenset("StartDate EndDate Progress Finished RecordedDate ResponseId".split())
+QUALTRICS_ROWS = 2  # below the names: the questions, and where they are in the survey
+QUALTRICS_NOTE = (
+    "it is an export of Qualtrics; the two rows below the names of its columns were left out"
+)
+_IMPORT = '{"ImportId"'
 _PSYCHOPY = ("psychopyversion", "expname", "framerate")
 
 
@@ -43,6 +49,16 @@ def is_psychopy(columns: Sequence[str]) -> bool:
     return any(name in _PSYCHOPY for name in names) or any(
         name.endswith((".thisrepn", ".thistrialn")) for name in names
     )
+
+
+def is_import_row(values: Sequence[str | None]) -> bool:
+    """Whether a row is the one in which Qualtrics says where each column comes from.
+
+    >>> is_import_row(['{"ImportId":"QID1"}', '{"ImportId":"QID2"}', ""])
+    True
+    """
+    there = [value.strip() for value in values if value is not None and value.strip()]
+    return bool(there) and all(value.startswith(_IMPORT) for value in there)
 
 
 def is_jspsych(columns: Sequence[str]) -> bool:

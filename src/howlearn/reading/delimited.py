@@ -15,16 +15,20 @@ import polars as pl
 
 from howlearn.errors import DataError, Problem
 from howlearn.reading.cells import (
+    QUALTRICS,
+    QUALTRICS_NOTE,
+    QUALTRICS_ROWS,
     has_commas,
+    is_import_row,
     is_jspsych,
     is_psychopy,
     with_points,
     without_quotes,
 )
 from howlearn.reading.encodings import WINDOWS, Encoding, decoded, encoding_of
-from howlearn.reading.layout import layout_of, split
+from howlearn.reading.layout import is_wrapped, layout_of, split
 from howlearn.reading.nested import flat, object_in
-from howlearn.reading.table import Described, distinct_names, refuse_twice, told_twice
+from howlearn.reading.table import Described, distinct_names, named_twice, told_twice
 
 HEAD_LINES = 100  # that the layout is found out from
 HEAD_BYTES = 2**20
@@ -43,14 +47,25 @@ class Delimited(Described):
             raise DataError([self._not_text()])
         self._content = self._plain(content, encoding)
         layout = layout_of(self._head())
+        self._wrapped = layout is not None and is_wrapped(layout)
+        if self._wrapped:
+            self._content = self._unwrapped()
+            layout = layout_of(self._head())
         if layout is None:
             raise DataError([self._problem(None, None, "an empty file", EMPTY_ALLOWED)])
         self.layout = layout
         self.first_row = layout.header + 2
+        self._about_names = 0
+        if self._is_qualtrics():
+            self._about_names = QUALTRICS_ROWS
+            self.first_row += QUALTRICS_ROWS
+            layout = replace(layout, records=layout.records[QUALTRICS_ROWS:])
+            self.layout = layout
         names = ("", *layout.names) if layout.unnamed else layout.names
-        self._twice = [name for name, times in Counter(names).items() if name and times > 1]
-        if any(_number(name) for name in self._twice):
-            refuse_twice(self.name, layout.header + 1, self._twice, NO_NAMES)
+        self.twice = [name for name, times in Counter(names).items() if name and times > 1]
+        if any(_number(name) for name in self.twice):
+            row = layout.header + 1
+            raise DataError([named_twice(self.name, row, name, NO_NAMES) for name in self.twice])
         kept = iter(distinct_names([name for name in names if name]))
         self.columns = tuple(next(kept) if name else "" for name in names)
         self._psychopy = is_psychopy(self.columns)
@@ -67,7 +82,6 @@ class Delimited(Described):
 
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """All rows at once; a row with too few or too many values is refused."""
-        refuse_twice(self.name, self.first_row - 1, [n for n in self._twice if n in columns])
         sources = [self._objects[name][0] if name in self._objects else name for name in columns]
         frame = self._read([self.columns.index(name) for name in sources])
         found = []
@@ -104,6 +118,7 @@ class Delimited(Described):
                 skip_lines=self.layout.header,
             )
             frame.columns = [str(i) for i in places]
+            frame = frame[self._about_names :]
         except (pl.exceptions.PolarsError, ValueError) as error:
             return self._checked([self._unknown(error)]).select(str(i) for i in places)
         if frame[str(last)].null_count():  # polars fills short rows without a word
@@ -149,8 +164,8 @@ class Delimited(Described):
         with self._text() as lines:
             try:
                 records = split(islice(lines, before, None), self.separator)
-                next(records, None)
-                yield from enumerate(records, start=self.first_row)
+                below = islice(records, 1 + self._about_names, None)
+                yield from enumerate(below, start=self.first_row)
             except (csv.Error, UnicodeDecodeError) as error:
                 raise DataError([self._unknown(error)]) from None
 
@@ -159,12 +174,35 @@ class Delimited(Described):
             return self.path.open(encoding="utf-8-sig", newline="")
         return io.TextIOWrapper(io.BytesIO(self._content), encoding="utf-8-sig", newline="")
 
+    def _is_qualtrics(self) -> bool:
+        """Whether two rows about the columns stand below their names."""
+        if len(QUALTRICS.intersection(self.layout.names)) < 2 and not any(
+            is_import_row(record) for record in self.layout.records[:QUALTRICS_ROWS]
+        ):
+            return False
+        try:  # not from the first lines: a question may have many
+            rows = [values for _, values in islice(self._records(), QUALTRICS_ROWS)]
+        except DataError:  # told when the rows are read
+            return False
+        return len(rows) == QUALTRICS_ROWS and is_import_row(rows[-1])
+
     def _head(self) -> list[str]:
         with self._text() as text:
             lines = text.read(HEAD_BYTES).split("\n")
             if text.read(1) and len(lines) > 1:
                 lines.pop()  # it is cut
         return [line.removesuffix("\r") for line in lines[:HEAD_LINES]]
+
+    def _unwrapped(self) -> bytes:
+        """The text without the quotes around whole rows, and those inside as they were."""
+        with self._text() as text:
+            rows = [line.strip() for line in text]
+        whole = [len(row) > 1 and row[0] == row[-1] == '"' for row in rows]
+        found = [
+            row[1:-1].replace('""', '"') if quoted else row
+            for row, quoted in zip(rows, whole, strict=True)
+        ]
+        return "\n".join([*found, ""]).encode("utf-8")
 
     def _plain(self, content: bytes | None, encoding: Encoding) -> bytes | None:
         """The text as polars reads it; None where the file can be read as it is."""
@@ -218,6 +256,8 @@ class Delimited(Described):
             kind = f"PsychoPy {kind}"
         elif is_jspsych(self.columns):
             kind = f"jsPsych {kind}"
+        elif self._about_names:
+            kind = f"Qualtrics {kind}"
         elif "subjID" in self.columns and self.separator != ",":
             kind = f"hBayesDM {kind.lower() if kind == 'Text' else kind}"
         words = [kind, f"separated by {layout.words}"]
@@ -231,8 +271,12 @@ class Delimited(Described):
     def _notes(self, encoding: Encoding) -> Iterator[str]:
         if encoding.name == WINDOWS:
             yield "its letters are not UTF-8; they were read as Windows-1252 (Latin-1)"
-        if self._twice:
-            yield told_twice(self._twice)
+        if self.twice:
+            yield told_twice(self.twice)
+        if self._about_names:
+            yield QUALTRICS_NOTE
+        if self._wrapped:
+            yield "each of its rows stood in quotes as a whole; these were left out"
         if self.layout.above:
             yield f"its columns are named in row {self.first_row - 1}; what is above was left out"
 

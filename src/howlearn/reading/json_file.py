@@ -23,9 +23,10 @@ def open_json(path: Path, content: bytes | None = None) -> list[Held]:
     encoding = encoding_of(raw)
     if encoding is None:
         raise refused(path, "a file that is not text")
+    notes: list[str] = []
     try:
         values = _values(path, decoded(raw, encoding))
-        frame = _table(values)
+        frame = _table(values, notes)
     except (UnicodeError, RecursionError):
         raise refused(path, "a file that is not JSON or is damaged") from None
     if frame is None or not frame.height:
@@ -33,18 +34,19 @@ def open_json(path: Path, content: bytes | None = None) -> list[Held]:
         raise DataError([Problem(str(path), None, None, found, NEEDED)])
     kind = "jsPsych JSON" if is_jspsych(frame.columns) else "JSON"
     lines = " (several values one after the other)" if len(values) > 1 else ""
-    return [Held(str(path), path.stem, frame, f"{kind}{lines}, rows counted as trials", 1)]
+    told = f"{kind}{lines}, rows counted as trials"
+    return [Held(str(path), path.stem, frame, told, 1, [*dict.fromkeys(notes)])]
 
 
-def _table(values: list[Any]) -> Any:
+def _table(values: list[Any], notes: list[str]) -> Any:
     if len(values) == 1:
         inner = values[0]
         with suppress(ValueError):  # JSON as a text in JSON
             inner = json.loads(inner) if isinstance(inner, str) else inner
-        return table_in(inner)
+        return table_in(inner, notes=notes)
     if all(isinstance(value, dict) for value in values):  # JSON Lines: a trial or a learner each
-        return table_in(values)
-    found = {str(i): table_in(value) for i, value in enumerate(values, start=1)}
+        return table_in(values, notes=notes)
+    found = {str(i): table_in(value, notes=notes) for i, value in enumerate(values, start=1)}
     tables = {name: frame for name, frame in found.items() if frame is not None and frame.height}
     return parts(tables) if tables else None
 

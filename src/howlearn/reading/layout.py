@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "|", " ": "blanks"}
 BLANKS = " "  # runs of them
+_BETWEEN = tuple(separator for separator in SEPARATORS if separator != BLANKS)
 RECORDS = 60  # that are looked at
 TITLE_LINES = 20  # among which the table starts
 _SEP_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE)  # Excel's first line
@@ -76,6 +77,19 @@ def _below_a_title(lines: Sequence[str], first: int, said: str | None) -> Layout
         if _share(found.records, width) >= 0.9 and not any(map(_is_number, found.names)):
             return replace(found, above=True)
     return None
+
+
+def is_wrapped(layout: Layout) -> bool:
+    """Whether whole rows stand in quotes, as a spreadsheet writes what it took for one column."""
+    separator = layout.separator
+    if len(layout.names) == 1:
+        [name] = layout.names
+        separator = max(_BETWEEN, key=name.count)
+        if separator not in name:
+            return False
+    rows = layout.records
+    between = separator in _BETWEEN
+    return between and bool(rows) and all(len(row) == 1 and separator in row[0] for row in rows)
 
 
 def split(lines: Iterable[str], separator: str) -> Iterator[list[str]]:

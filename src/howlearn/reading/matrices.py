@@ -9,10 +9,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from howlearn.reading.roles import guess
+from howlearn.reading.roles import guess, plain
 from howlearn.reading.values import column_of
 
 FEWEST_TRIALS = 3  # a matrix with fewer columns is no learner's sequence
+LEARNER, TRIAL = "learner", "trial"
+# numbers of learners and of trials as Stan's data have them, and what is known of each learner
+_LEARNERS = "n ns nsub nsubs nsubj nsubjects nlearners nparticipants".split()
+_TRIALS = "t nt ntrial ntrials maxtrials".split()
+_ABOUT = "tsubj age sex gender group condition".split()
 MANY = 2  # matrices of one shape that are a study: choices and rewards
 
 
@@ -35,8 +40,11 @@ def with_header(value: Mapping[str, Any]) -> pl.DataFrame | None:
     return pl.DataFrame([column_of(n, rows[:, i]) for i, n in enumerate(headers[header])])
 
 
-def from_matrices(value: Mapping[str, Any]) -> pl.DataFrame | None:
-    """Matrices of one shape, learners × trials, as one row per trial.
+def from_matrices(value: Mapping[str, Any], notes: list[str] | None = None) -> pl.DataFrame | None:
+    """Matrices of one shape, learners × trials or turned round, as one row per trial.
+
+    Which way they are is told by what stands beside them; where nothing tells, the longer side of
+    MATLAB's and R's matrices is the trials, and a note says so.
 
     >>> both = {"choice": np.array([[1, 2, 1], [2, 2, 1]]), "reward": np.array([[0, 1, 1]] * 2)}
     >>> from_matrices(both).rows()[3]
@@ -51,18 +59,52 @@ def from_matrices(value: Mapping[str, Any]) -> pl.DataFrame | None:
         return None
     vectors = {key: inner for key, inner in value.items() if isinstance(inner, np.ndarray | list)}
     owners = [key for key in guess("learner", list(vectors)) if key not in matrices]
-    turned = shape[1] < FEWEST_TRIALS or any(
-        len(vectors[key]) == shape[1] != shape[0] for key in owners
-    )
+    numbered = guess("trial", [*vectors, *matrices])
+    turned = _told(value, vectors, owners, shape)
+    if turned is None:
+        turned = shape[0] > shape[1] and not any(isinstance(value[key], list) for key in matrices)
+        if shape[0] >= shape[1] and notes is not None:
+            notes.append(_unclear(shape, turned, not (owners or numbered)))
     learners, trials = shape[::-1] if turned else shape
-    columns = [] if owners else [column_of("learner", np.repeat(np.arange(learners) + 1, trials))]
-    if not guess("trial", [*vectors, *matrices]):
-        columns.append(column_of("trial", np.tile(np.arange(trials) + 1, learners)))
+    columns = [] if owners else [column_of(LEARNER, np.repeat(np.arange(learners) + 1, trials))]
+    if not numbered:
+        columns.append(column_of(TRIAL, np.tile(np.arange(trials) + 1, learners)))
     for key, inner in value.items():
         column = _long(inner, matrices.get(key), learners, trials, turned)
         if column is not None:
             columns.append(column_of(key, column))
     return pl.DataFrame(columns)
+
+
+def _told(
+    value: Mapping[str, Any], vectors: Mapping[str, Any], owners: list[str], shape: tuple[int, ...]
+) -> bool | None:
+    """Whether trials are below each other, by what stands beside the matrices; None: not told."""
+    if min(shape) < FEWEST_TRIALS:
+        return shape[1] < FEWEST_TRIALS
+    if shape[0] == shape[1]:
+        return None
+    lengths = {key: len(vector) for key, vector in vectors.items() if np.ndim(vector) == 1}
+    per_learner = [lengths[key] for key in lengths if key in owners or plain(key) in _ABOUT]
+    per_trial = [lengths[key] for role in ("trial", "context") for key in guess(role, [*lengths])]
+    single = {plain(key): inner for key, inner in value.items() if isinstance(inner, int | float)}
+    per_learner += [int(n) for key, n in single.items() if key in _LEARNERS and n == n]
+    per_trial += [int(n) for key, n in single.items() if key in _TRIALS and n == n]
+    straight = shape[0] in per_learner or shape[1] in per_trial
+    turned = shape[1] in per_learner or shape[0] in per_trial
+    return turned if straight != turned else None
+
+
+def _unclear(shape: tuple[int, ...], turned: bool, ours: bool) -> str:
+    """The note on a reading that may be wrong; ``ours``: both columns were made here."""
+    rows, columns = shape
+    ways = "trials × learners", "learners × trials"
+    read, other = ways if turned else ways[::-1]
+    helps = f"--learner {TRIAL} --trial {LEARNER} turns them round" if ours else "turn them round"
+    return (
+        f"its matrices of {rows} rows and {columns} columns were read as {read}; if they are "
+        f"{other}, {helps}"
+    )
 
 
 def _long(

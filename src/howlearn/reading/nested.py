@@ -22,16 +22,19 @@ DEEPEST = 8  # levels that are looked into
 LEARNER = "learner"
 
 
-def table_in(value: Any, depth: int = 0) -> pl.DataFrame | None:
-    """The table that a value is or holds; None where there is none."""
+def table_in(value: Any, depth: int = 0, notes: list[str] | None = None) -> pl.DataFrame | None:
+    """The table that a value is or holds; None where there is none.
+
+    What the user should know about how it was taken is added to the notes.
+    """
     if depth > DEEPEST:
         return None
     if isinstance(value, pl.DataFrame):
         return value
     if isinstance(value, Mapping):
-        return _of_dict(value, depth)
+        return _of_dict(value, depth, notes)
     if isinstance(value, list):
-        return _of_list(value, depth)
+        return _of_list(value, depth, notes)
     return None
 
 
@@ -106,7 +109,7 @@ def parts(found: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     return together(list(found.values()))
 
 
-def _of_list(value: list[Any], depth: int) -> pl.DataFrame | None:
+def _of_list(value: list[Any], depth: int, notes: list[str] | None) -> pl.DataFrame | None:
     if not value:
         return None
     if all(isinstance(item, Mapping) for item in value):
@@ -115,29 +118,29 @@ def _of_list(value: list[Any], depth: int) -> pl.DataFrame | None:
             return from_records(value)
     elif not all(isinstance(item, Mapping | list | pl.DataFrame) for item in value):
         return None
-    found = {str(i): table_in(item, depth + 1) for i, item in enumerate(value, start=1)}
+    found = {str(i): table_in(item, depth + 1, notes) for i, item in enumerate(value, start=1)}
     tables = {name: frame for name, frame in found.items() if frame is not None and frame.height}
     if not tables or 2 * len(tables) <= len(value):
         return None
     return parts(tables)
 
 
-def _of_dict(value: Mapping[str, Any], depth: int) -> pl.DataFrame | None:
+def _of_dict(value: Mapping[str, Any], depth: int, notes: list[str] | None) -> pl.DataFrame | None:
     if not value:
         return None
     table = _split(value)
     if table is None:
         table = with_header(value)
     if table is None:
-        table = _with_trials(value, depth)
+        table = _with_trials(value, depth, notes)
     if table is None:
-        table = from_matrices(value)
+        table = from_matrices(value, notes)
     if table is None:
         table = from_vectors(value)
     if table is None:
         table = _indexed(value)
     if table is None:
-        table = _learners(value, depth)
+        table = _learners(value, depth, notes)
     return table
 
 
@@ -172,7 +175,9 @@ def _lengths(value: Mapping[str, Any]) -> Counter[int]:
     return Counter(len(vector) for vector in vectors if vector is not None and len(vector) > 1)
 
 
-def _with_trials(value: Mapping[str, Any], depth: int) -> pl.DataFrame | None:
+def _with_trials(
+    value: Mapping[str, Any], depth: int, notes: list[str] | None
+) -> pl.DataFrame | None:
     """An object with a list of trials inside; what stands beside it holds for all of them."""
     keys = [key for key, inner in value.items() if _records(inner)]
     frames = [key for key, inner in value.items() if isinstance(inner, pl.DataFrame)]
@@ -180,7 +185,7 @@ def _with_trials(value: Mapping[str, Any], depth: int) -> pl.DataFrame | None:
     chosen = frames if len(frames) == 1 and not keys else (named or keys)
     if not chosen or (len(chosen) > 1 and not named):
         return None
-    table = table_in(value[chosen[0]], depth + 1)
+    table = table_in(value[chosen[0]], depth + 1, notes)
     return None if table is None else _beside(table, value, chosen[0])
 
 
@@ -231,9 +236,9 @@ def _indexed(value: Mapping[str, Any]) -> pl.DataFrame | None:
     return None
 
 
-def _learners(value: Mapping[str, Any], depth: int) -> pl.DataFrame | None:
+def _learners(value: Mapping[str, Any], depth: int, notes: list[str] | None) -> pl.DataFrame | None:
     """An object whose members are tables: a learner each, or the one table that there is."""
-    found = {str(name): table_in(inner, depth + 1) for name, inner in value.items()}
+    found = {str(name): table_in(inner, depth + 1, notes) for name, inner in value.items()}
     tables = {name: frame for name, frame in found.items() if frame is not None and frame.height}
     if len(tables) == 1:
         [(name, table)] = tables.items()

@@ -5,9 +5,10 @@ from __future__ import annotations
 import polars as pl
 
 from howlearn.errors import DataError, HowlearnError
+from howlearn.reading.belonging import own
 from howlearn.reading.delimited import Delimited
 from howlearn.reading.frames import FRAME_NAME
-from howlearn.reading.table import Extended, Held, Table
+from howlearn.reading.table import Held, Table
 from howlearn.reading.tables import open_tables
 from howlearn.reading.wide import Long
 from howlearn.study import Study
@@ -70,8 +71,7 @@ def unused(name: str, taken: set[str], before: str) -> str:
 
 
 def _rows(table: Table) -> pl.DataFrame:
-    if isinstance(table, Extended):  # what the names of files and folders add is not in the rows
-        table = table.table
+    table = own(table)  # what the names of files and folders add is not in the rows
     if isinstance(table, Delimited):
         frame = table.everything()
         named = {name for name in table.columns if name}

@@ -22,6 +22,7 @@ from howlearn.reading.roles import (
     unseparated,
     used_by,
 )
+from howlearn.reading.table import named_twice
 
 if TYPE_CHECKING:
     from howlearn.reading.bins import Bins
@@ -208,10 +209,29 @@ def missing_columns(plan: Plan, table: Table) -> list[Problem]:
     }
     if absent and one_wide_column(table.columns):
         return [unseparated(table.columns, table.name)]
+    if not absent and table.twice:
+        return _unclear(plan, table)
     found = f"no such column among {listed([name for name in table.columns if name])}"
     allowed = "a file with this column"
     return [
         Problem(table.name, 1, column, found, allowed, option) for column, option in absent.items()
+    ]
+
+
+def _unclear(plan: Plan, table: Table) -> list[Problem]:
+    """Columns that were guessed though another has the same name: the user says which is meant."""
+    return [
+        named_twice(
+            table.name,
+            table.first_row - 1,
+            column,
+            f'--{role} "{column}" is the first of them, --{role} "{column} (2)" the second',
+        )
+        for role in ROLES
+        for column in plan.roles.columns_of(role)
+        if column in table.twice
+        and not getattr(plan.options, role)
+        and column not in plan.options.features
     ]
 
 

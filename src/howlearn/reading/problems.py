@@ -34,6 +34,12 @@ def quoted(value: str | None) -> str:
     return value if value.isprintable() and value == value.strip() else repr(value)
 
 
+def no_rows(file: str) -> Problem:
+    """What is wrong with a file that has names of columns and nothing below."""
+    allowed = "one row per trial below the names of the columns"
+    return Problem(file, None, None, "no rows", allowed)
+
+
 @dataclass
 class Ledger:
     """Which file every row came from; rows are counted over all files, from 0."""

@@ -12,7 +12,7 @@ from typing import BinaryIO, Literal
 
 from howlearn.errors import DataError, Problem
 
-Kind = Literal["text", "json", "parquet", "excel", "matlab", "r"]
+Kind = Literal["text", "json", "parquet", "excel", "matlab", "r", "eprime"]
 
 ALLOWED = (
     "CSV, TSV or other text with columns, Excel, OpenDocument, JSON, Parquet, MATLAB or R files"
@@ -35,6 +35,7 @@ WORDS: dict[Kind, str] = {
     "excel": "Excel",
     "matlab": "MATLAB",
     "r": "R",
+    "eprime": "E-Prime",
 }
 _PACKED = (".gz", ".bz2", ".xz")
 _R = (b"RDX2\n", b"RDX3\n", b"RDA2\n", b"RDA3\n", b"X\n\0\0\0", b"A\n2\n", b"A\n3\n")
@@ -46,6 +47,8 @@ _STARTS: dict[bytes, Kind] = {
     b"\x89HDF\r\n\x1a\n": "matlab",
     **dict.fromkeys(_R, "r"),
 }
+_EPRIME = b"*** Header Start ***"
+_EPRIME_IN = 100  # bytes, of UTF-16 too
 _OTHERS = {
     b"\x89PNG": "a picture",
     b"\xff\xd8\xff": "a picture",
@@ -97,7 +100,7 @@ def kind_of(path: Path) -> tuple[Kind, bytes | None]:
         with opened(path, "rb") as file:
             inner: bytes = file.read(HEAD)
             kind = _kind(path, inner)
-            if kind in ("text", "json"):
+            if kind in ("text", "json", "eprime"):
                 return kind, inner + _rest(path, file)
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
         raise refused(path, f"a damaged compressed file ({_reason(error)})") from None
@@ -119,6 +122,8 @@ def _kind(path: Path, head: bytes) -> Kind:
             return kind
     if head.startswith(b"PK\x03\x04"):
         return _zipped(path)
+    if _EPRIME in head[:_EPRIME_IN].replace(b"\0", b""):
+        return "eprime"
     named = SUFFIXES.get(suffix_of(path))
     lowered = head.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     other = next((w for start, w in _OTHERS.items() if lowered.startswith(start.lower())), None)

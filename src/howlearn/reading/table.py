@@ -41,6 +41,11 @@ class Table(Protocol):
         """Whose rows these are where the file's name says it in a way that is agreed on."""
         ...
 
+    @property
+    def twice(self) -> Sequence[str]:
+        """Names that several columns have; the first keeps it, the second is called NAME (2)."""
+        ...
+
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """The rows of the named columns; raises DataError where they cannot be read."""
         ...
@@ -53,6 +58,7 @@ class Described:
     notes: Sequence[str] = ()
     about: Mapping[str, Mapping[str, Any]] = {}
     learner: str | None = None
+    twice: Sequence[str] = ()
 
 
 class Held(Described):
@@ -70,13 +76,12 @@ class Held(Described):
     ) -> None:
         self.name, self.stem, self.first_row = name, stem, first_row
         self.format, self.notes = format, tuple(notes)
-        self._twice = twice
+        self.twice = tuple(twice)
         self.columns = tuple(frame.columns)
         self._frame = frame
 
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """All rows at once."""
-        refuse_twice(self.name, self.first_row - 1, [c for c in columns if c in self._twice])
         yield pl.DataFrame([self._frame.get_column(name) for name in columns])
 
     def everything(self) -> pl.DataFrame:
@@ -84,11 +89,9 @@ class Held(Described):
         return self._frame
 
 
-def refuse_twice(name: str, row: int, names: Sequence[str], remedy: str = "") -> None:
-    """Refuse columns that are asked for by a name which two of them have."""
-    found, allowed = "the same name for two columns", "different names"
-    if names:
-        raise DataError([Problem(name, row, column, found, allowed, remedy) for column in names])
+def named_twice(name: str, row: int, column: str, remedy: str) -> Problem:
+    """What is wrong where nobody says which of two columns is meant."""
+    return Problem(name, row, column, "the same name for two columns", "different names", remedy)
 
 
 def told_twice(names: Sequence[str]) -> str:
@@ -113,7 +116,7 @@ class Extended(Described):
         self.more = {name: value for name, value in more.items() if name not in table.columns}
         self.name, self.stem, self.first_row = table.name, table.stem, table.first_row
         self.format, self.notes = table.format, table.notes
-        self.about, self.learner = about, learner
+        self.about, self.learner, self.twice = about, learner, table.twice
         self.columns = (*table.columns, *self.more)
 
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:

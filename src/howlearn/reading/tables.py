@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from os import PathLike
 from os.path import realpath
 from pathlib import Path
 from typing import Any
 
 from howlearn.errors import DataError, HowlearnError, Problem
+from howlearn.reading.belonging import continues, shares_columns, spelled_alike, strays
 from howlearn.reading.bids_names import as_bids
 from howlearn.reading.delimited import Delimited
 from howlearn.reading.folders import files_of
 from howlearn.reading.frames import Frame
 from howlearn.reading.options import ReadOptions
 from howlearn.reading.parquet import open_parquet
+from howlearn.reading.problems import listed
 from howlearn.reading.sniffing import SUFFIXES, WORDS, kind_of, refused, suffix_of
 from howlearn.reading.table import Table, split_name
-from howlearn.reading.wide import long
+from howlearn.reading.wide import long, texts
 
 __all__ = ["Table", "learner_names", "open_tables"]
 
@@ -43,13 +45,21 @@ def open_tables(
     problems: list[Problem] = []
     notes: list[str] = []
     seen: set[str] = set()
-    for path in [file for given in paths for file in _expanded(given, problems, notes)]:
-        try:
-            tables += _open(path, seen)
-        except DataError as error:
-            problems += error.problems
+    told = set() if options is None else {*texts(vars(options).values())}
+    for given in paths:
+        files, beside = _expanded(given, problems, notes)
+        opened: list[Table] = []
+        for path in files:
+            try:
+                opened += _open(path, seen)
+            except DataError as error:
+                problems += error.problems
+        if files != [given]:
+            opened = _of_folder(given, opened, beside, told, seen, notes)
+        tables += opened
+    tables, spelled = spelled_alike(tables)
     tables, found = as_bids([long(table, options) for table in tables])
-    return tables, problems, [*notes, *_told(tables), *found]
+    return tables, problems, [*notes, *spelled, *_told(tables), *found]
 
 
 def learner_names(tables: Sequence[Table]) -> list[str]:
@@ -92,20 +102,64 @@ def _paths(items: list[Any]) -> list[Path]:
     return [Path(item) for item in items]
 
 
-def _expanded(path: Path, problems: list[Problem], notes: list[str]) -> list[Path]:
-    """A folder stands for the data files in it."""
+def _expanded(
+    path: Path, problems: list[Problem], notes: list[str]
+) -> tuple[list[Path], list[Path]]:
+    """A folder stands for the data files in it; JSON beside them may be data too."""
     try:
         if not path.is_dir():
-            return [path]
-        files, found = files_of(path)
+            return [path], []
+        files, beside, found = files_of(path)
     except DataError as error:
         problems += error.problems
-        return []
+        return [], []
     except (OSError, ValueError) as error:
         problems.append(_unreadable(path, error))
-        return []
+        return [], []
     notes += found
-    return files
+    return files, beside
+
+
+def _of_folder(
+    folder: Path,
+    tables: list[Table],
+    beside: Sequence[Path],
+    told: Collection[str],
+    seen: set[str],
+    notes: list[str],
+) -> list[Table]:
+    """The tables of a folder that belong together, and notes on the others."""
+    left = strays(tables, told)
+    if left:
+        names = listed([Path(table.name).name for table in left])
+        one = len(left) == 1
+        notes.append(
+            f"{folder} has {'a file' if one else 'files'} without any column of the others, which "
+            f"{'was' if one else 'were'} left out: {names}; what is named itself is read"
+        )
+    study = [table for table in tables if not any(table is one for one in left)]
+    more: list[Table] = []
+    unread = []
+    for path in beside:
+        try:
+            found = _open(path, seen)
+        except DataError:  # JSON often explains data
+            continue
+        if all(continues(table, study) for table in found):
+            more += found
+        elif any(shares_columns(table, study) for table in found):
+            unread.append(path.name)
+    if more:
+        notes.append(
+            f"{folder} has JSON files with the columns of the others, which were read too: "
+            f"{listed([Path(table.name).name for table in more])}"
+        )
+    if unread:
+        notes.append(
+            f"{folder} has JSON files that were not read: {listed(unread)}; name the files "
+            "themselves if these belong to the study"
+        )
+    return [*study, *more]
 
 
 def _open(given: Path, seen: set[str]) -> Sequence[Table]:
@@ -141,6 +195,10 @@ def _open(given: Path, seen: set[str]) -> Sequence[Table]:
                 from howlearn.reading.r_file import open_r
 
                 return open_r(path, inside)
+            case "eprime":
+                from howlearn.reading.eprime import open_eprime
+
+                return open_eprime(path, content)
         return [_text(path, content)]
     except (OSError, ValueError) as error:
         raise DataError([_unreadable(path, error)]) from None

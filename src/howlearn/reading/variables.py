@@ -19,11 +19,12 @@ def tables_of(
 ) -> list[Held]:
     """The tables among the variables; ``frames``: a data frame comes before other lists."""
     chosen, named = one_of(path, inside, list(variables), "variable")
-    found = _tables({name: variables[name] for name in chosen}, frames)
+    notes: list[str] = []
+    found = _tables({name: variables[name] for name in chosen}, frames, notes)
     if not found and not named:
-        whole = table_in(dict(variables))
+        whole = table_in(dict(variables), notes=notes)
         if whole is not None and whole.height:
-            return [_held(path, None, whole, format, False)]
+            return [_noted(_held(path, None, whole, format, False), notes)]
     if not found:
         allowed = "columns of equal length, one record per learner, or learners × trials matrices"
         there = listed([f"{name} ({_what(value)})" for name, value in variables.items()])
@@ -47,17 +48,25 @@ def tables_of(
     several = len(found) > 1 or named
     tables = [_held(path, name, frame, format, several) for name, frame in found.items()]
     if len(tables) > 1:
-        tables[0].notes = (f"{len(tables)} variables with the same columns were read",)
+        notes.append(f"{len(tables)} variables with the same columns were read")
+    _noted(tables[0], notes)
     return tables
 
 
-def _tables(variables: Mapping[str, Any], frames: bool) -> dict[str, pl.DataFrame]:
+def _noted(table: Held, notes: list[str]) -> Held:
+    table.notes = (*table.notes, *dict.fromkeys(notes))
+    return table
+
+
+def _tables(
+    variables: Mapping[str, Any], frames: bool, notes: list[str]
+) -> dict[str, pl.DataFrame]:
     if frames:
         whole = {n: v for n, v in variables.items() if isinstance(v, pl.DataFrame) and v.height}
         if whole:
             return whole
     nested = {n: v for n, v in variables.items() if isinstance(v, dict | list)}
-    found = {name: table_in(value) for name, value in nested.items()}
+    found = {name: table_in(value, notes=notes) for name, value in nested.items()}
     return {name: frame for name, frame in found.items() if frame is not None and frame.height}
 
 

@@ -11,13 +11,14 @@ import polars as pl
 
 from howlearn.errors import DataError
 from howlearn.reading.options import ReadOptions
-from howlearn.reading.roles import guess
+from howlearn.reading.roles import guess, plain
 from howlearn.reading.table import Described, Table
 from howlearn.reading.values import together
 
 FEWEST = 3  # numbers of a family
 ENOUGH = 8  # numbers that are a learner's trials whatever the columns are called
 TRIAL, LEARNER = "trial", "learner"
+RESPONSE = "responseid"  # whose row it is where surveys have one row per learner
 _AFTER = re.compile(r"(?P<name>.*?[^\W\d_].*?)[\s_.\-]*(?:\[|\()?(?P<number>[0-9]+)(?:\]|\))?")
 _BEFORE = re.compile(
     r"(?:t|tr|trial)?[\s_.\-]?(?P<number>[0-9]+)[\s_.\-]+(?P<name>[^\W\d_].*)", re.IGNORECASE
@@ -70,7 +71,7 @@ def long(table: Table, options: ReadOptions | None) -> Table:
 def _is_wide(table: Table, families: Families, options: ReadOptions | None) -> bool:
     """Whether a table can only be meant as wide: no choices and rewards beside the families."""
     rest = [column for column in table.columns if column not in families.columns]
-    given = [] if options is None else list(_texts(vars(options).values()))
+    given = [] if options is None else list(texts(vars(options).values()))
     if any(_named(column, given) for column in families.columns):
         return False
     if _known("action", rest, options) and _known("reward", rest, options):
@@ -91,21 +92,25 @@ def _known(role: str, names: Sequence[str], options: ReadOptions | None) -> bool
 def _once_each(table: Table, rest: Sequence[str]) -> bool:
     """Whether each learner has one row."""
     owners = guess(LEARNER, rest)
-    if not owners:
-        return True
+    return not owners or _unique(table, owners[0])
+
+
+def _unique(table: Table, column: str) -> bool:
+    """Whether no value of a column comes twice."""
     try:
-        frames = [frame[owners[0]] for frame in table.frames([owners[0]])]
+        frames = [frame[column] for frame in table.frames([column])]
     except DataError:  # will be told when the rows are read
         return False
     return not frames or not pl.concat(frames).drop_nulls().is_duplicated().any()
 
 
-def _texts(values: Iterable[Any]) -> Iterator[str]:
+def texts(values: Iterable[Any]) -> Iterator[str]:
+    """The texts among values and inside those that hold several."""
     for value in values:
         if isinstance(value, str):
             yield value
         elif isinstance(value, list | tuple):
-            yield from _texts(value)
+            yield from texts(value)
 
 
 def _named(column: str, given: Sequence[str]) -> bool:
@@ -131,6 +136,8 @@ class Long(Described):
         }
         self._trial = TRIAL if not guess("trial", self._rest) else f"{TRIAL} (of the columns)"
         self._learner = () if guess(LEARNER, self._rest) else (LEARNER,)
+        named = [c for c in self._rest if plain(c) == RESPONSE and _unique(table, c)]
+        self._response = named[:1] if self._learner else []
         self.columns = (*self._learner, *self._rest, self._trial, *self._names)
         self.format = f"{table.format}, one row per learner, rows counted as trials"
         shown = ", ".join(f"{name} ({len(families.numbers)})" for name in families.members)
@@ -139,12 +146,13 @@ class Long(Described):
             f"it has one row per learner and columns for each trial: {shown}; it was read as one "
             "row per trial",
         )
-        self.about, self.learner = table.about, table.learner
+        self.about, self.learner, self.twice = table.about, table.learner, table.twice
 
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """One row per learner and trial, in this order."""
         before = 0
-        used = [name for name in self._rest if name in columns]
+        needed = {*columns, *(self._response if LEARNER in columns else ())}
+        used = [name for name in self._rest if name in needed]
         inner = [*used, *(c for family in self._names.values() for c in family.values())]
         for frame in self.table.frames(inner):
             yield self._long(frame, used, before).select(columns)
@@ -163,9 +171,10 @@ class Long(Described):
         ]
         rows = together(parts).sort("\0row", "\0number")
         kept = rows.filter(~pl.all_horizontal(self._blank(name, rows) for name in self._names))
+        who = self._response[0] if {*self._response} & {*used} else "\0row"
         return kept.with_columns(
             pl.col("\0number").cast(pl.String).alias(self._trial),
-            *(pl.col("\0row").cast(pl.String).alias(name) for name in self._learner),
+            *(pl.col(who).cast(pl.String).alias(name) for name in self._learner),
         )
 
     @staticmethod

@@ -131,6 +131,30 @@ def test_matrices(tmp_path: Path) -> None:
         assert coded(study) == expected
 
 
+def test_the_longer_side_is_the_trials_unless_something_tells(tmp_path: Path) -> None:
+    choice = np.array([[1 + (i * k) % 3 % 2 for k in range(1, 6)] for i in range(30)], dtype=float)
+    both = {"choices": choice, "rewards": choice - 1}
+    path = tmp_path / "a.mat"
+
+    def seen(variables: dict, **options: str) -> tuple[int, bool]:
+        savemat(path, variables)
+        study = read(path, action="choices", reward="rewards", context="none", **options)
+        assert len(study.context) == 150
+        return len(study.learners), any("turns them round" in note for note in study.notes)
+
+    assert seen(both) == (5, True)
+    assert seen(both, learner="trial", trial="learner") == (30, True)
+    assert seen({"d": both}) == (5, True)
+    assert seen({name: matrix.T for name, matrix in both.items()}) == (5, False)
+    assert seen({**both, "N": 30.0, "T": 5.0}) == (30, False)
+    assert seen({**both, "Tsubj": np.full((30, 1), 5.0)}) == (30, False)
+    assert seen({**both, "block": 1.0, "stimulus": np.arange(30.0)}) == (5, False)
+    square = {name: matrix[:5] for name, matrix in both.items()}
+    savemat(path, square)
+    study = read(path, action="choices", reward="rewards", context="none")
+    assert "5 rows and 5 columns were read as learners × trials" in study.notes[0]
+
+
 def test_which_variable(tmp_path: Path) -> None:
     path = tmp_path / "a.mat"
     savemat(path, {"one": columns(), "two": {"x": [1.0, 2.0], "y": [3.0, 4.0]}})

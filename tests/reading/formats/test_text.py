@@ -118,8 +118,7 @@ def test_names_that_come_twice(tmp_path: Path) -> None:
         f"{path}: two columns have the same name (rt); the second is called “rt (2)” here",
     )
     assert read(path, where="`rt (2)` > 5").counts["rows read"] == 2
-    with pytest.raises(DataError, match=r"row 1, column rt: found the same name for two columns"):
-        read(path, where="rt > 1")
+    assert read(path, where="rt < 6").counts["rows read"] == 2
 
 
 def test_commas_in_names_do_not_mislead(tmp_path: Path) -> None:

@@ -1,0 +1,98 @@
+"""Folders as they are: several formats, notes beside the data, names spelled in several ways."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from howlearn.errors import DataError
+from howlearn.inspection import inspect
+from howlearn.reading import read
+from howlearn.reading.originals import originals
+
+NAMES = ["subject", "trial", "item", "choice", "reward"]
+
+
+def rows(who: str, n: int = 6) -> list[list[object]]:
+    return [[who, i, "xy"[i % 2], "lr"[i % 3 > 0], i % 2] for i in range(1, n + 1)]
+
+
+def text(who: str, separator: str = ",", names: list[str] = NAMES) -> str:
+    return "\n".join(separator.join(map(str, row)) for row in [names, *rows(who)])
+
+
+def records(who: str) -> str:
+    return json.dumps([dict(zip(NAMES, row, strict=True)) for row in rows(who)])
+
+
+def test_a_learner_in_another_format(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(text("a"))
+    (tmp_path / "b.tsv").write_text(text("b", "\t"))
+    (tmp_path / "c.json").write_text(records("c"))
+    (tmp_path / "a.json").write_text(json.dumps({"choice": {"Description": "a key"}}))
+    (tmp_path / "settings.json").write_text(json.dumps({"version": 3, "keys": ["l", "r"]}))
+    (tmp_path / "d.sav").write_bytes(b"$FL2")
+    study = read(tmp_path)
+    assert study.learners == ("a", "b", "c")
+    assert study.notes == (
+        f"{tmp_path} has files of other kinds that were not read: d.sav",
+        f"{tmp_path} has JSON files with the columns of the others, which were read too: c.json",
+    )
+    assert inspect(tmp_path).study.learners == study.learners  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("columns", [NAMES, NAMES[1:]], ids=["learners", "no learners"])
+def test_a_copy_in_another_format_is_not_read(tmp_path: Path, columns: list[str]) -> None:
+    frame = pl.DataFrame([*rows("a"), *rows("b")], schema=NAMES, orient="row").select(columns)
+    frame.write_csv(tmp_path / "all.csv")
+    copy = tmp_path / ("all.json" if "subject" not in columns else "export.json")
+    copy.write_text(json.dumps(frame.to_dicts()))
+    study = read(tmp_path, trial="none")
+    assert len(study.context) == 12
+    assert any("export.json" in note for note in study.notes) == (copy.name == "export.json")
+
+
+def test_notes_beside_the_data(tmp_path: Path) -> None:
+    for who in "ab":
+        (tmp_path / f"{who}.csv").write_text(text(who))
+    (tmp_path / "notes.txt").write_text("Learner 3 left early. Nothing else\nanother, with comma\n")
+    study = read(tmp_path)
+    assert study.learners == ("a", "b")
+    [note] = study.notes
+    assert "without any column of the others, which was left out: notes.txt" in note
+    with pytest.raises(DataError, match=r"notes\.txt"):  # what is named itself is read
+        read([tmp_path / "a.csv", tmp_path / "notes.txt"])
+
+
+def test_options_say_which_files_are_the_study(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(text("a"))
+    (tmp_path / "z.csv").write_text(text("z", names=["v", "w", "x", "y", "z"]))
+    assert read(tmp_path).learners == ("a",)
+    assert read(tmp_path, learner="v", context="x", action="y", reward="z").learners == ("z",)
+
+
+def test_spelling_of_columns_may_differ(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(text("a"))
+    (tmp_path / "b.csv").write_text(
+        text("b", names=["Subject", "TRIAL", "item", "Choice", "reward"])
+    )
+    (tmp_path / "c.json").write_text(records("c").replace('"reward"', '"Reward"'))
+    study = read([tmp_path / name for name in ("a.csv", "b.csv", "c.json")])
+    assert study.learners == ("a", "b", "c")
+    assert study.notes == (
+        "columns that some files spell otherwise were read: Subject as subject, TRIAL as trial, "
+        "Choice as choice, Reward as reward",
+    )
+    assert originals(study)[1].columns == ["Subject", "TRIAL", "item", "Choice", "reward"]
+    both = "id,Item,item,choice,reward\n" + "\n".join(f"2,{i % 2},s{i % 2},l,1" for i in range(4))
+    (tmp_path / "b.csv").write_text(both)
+    (tmp_path / "a.csv").write_text(both.replace("2,", "1,").replace("l,1", "r,0"))
+    assert read([tmp_path / "a.csv", tmp_path / "b.csv"], context="item").contexts == ("s0", "s1")
+
+
+def test_a_folder_without_data(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"CSV, TSV or other text .* or R files directly inside$"):
+        read(tmp_path)
