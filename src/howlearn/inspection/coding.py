@@ -110,3 +110,9 @@ def _signs_or_points(draft: Draft, reward: str, numbers: dict[str, float]) -> No
         f"{high:.15g}] instead takes them as recorded, where rates are per point"
     )
     draft.put("reward_scale", (low, high), BY_CONTENT, why)
+    if values == {1.0, 2.0}:  # either may be the success; nothing but a codebook tells
+        bad, good = sorted(numbers, key=float)
+        draft.odd(
+            f"{reward} is 1 or 2, and 2 is taken as the success",
+            f"--recode {name}:{bad}=1,{good}=0 turns it round",
+        )

@@ -34,7 +34,10 @@ def leave_practice_out(draft: Draft) -> None:
 def _practice(name: str, column: str, values: list[str]) -> str | None:
     """The condition that keeps what is no practice; None if nothing looks like it."""
     lower = {value: value.lower() for value in values}
-    if "practice" in plain(column) and {*lower.values()} <= {*TRUE_WORDS, *FALSE_WORDS}:
+    if PRACTICE.fullmatch(plain(column).removeprefix("is")) and {*lower.values()} <= {
+        *TRUE_WORDS,
+        *FALSE_WORDS,
+    }:
         return f"not {name}"
     out = [v for v in values if not is_number(v) and PRACTICE.fullmatch(lower[v])]
     rest = [v for v in values if v not in out]

@@ -10,21 +10,32 @@ from howlearn.reading.roles import guess, plain
 
 # Parts of names, from the most telling on; a part is a word between capitals and punctuation.
 PARTS = {
-    "learner": "participant subject learner subj worker prolific player user person child animal",
+    "learner": (
+        "participant subject learner subj worker prolific player user person child animal proband "
+        "probandin versuchsperson vpnr teilnehmer sujet sujeto participante proefpersoon"
+    ),
     "context": (
         "stimulus stim stimuli item object cue context exemplar image picture img pic state "
-        "stimfile file filename symbol pair target word sound shape"
+        "stimfile file filename symbol pair target word sound shape "
+        "reiz bild objekt hinweisreiz estimulo estímulo imagen stimolo"
     ),
     "action": (
         "choice chosen chose response resp action decision selected selection keys key keypress "
-        "pressed button option arm bandit deck door side guess pick answer"
+        "pressed button option arm bandit deck door side guess pick answer "
+        "gamble gambled prediction predicted antwort wahl auswahl entscheidung reaktion taste "
+        "vorhersage réponse reponse choix respuesta eleccion elección risposta scelta keuze"
     ),
     "reward": (
         "reward rewarded rew outcome feedback payoff points correct corr cor accuracy acc win won "
-        "money earned score success hit"
+        "money earned score success hit result "
+        "gewinn belohnung rückmeldung rueckmeldung punkte richtig korrekt ergebnis récompense "
+        "recompense recompensa acierto correcto correcte"
     ),
-    "trial": "trial trialn trialnum trialnumber thisn thistrialn thistotaln trialindex round",
-    "rt": "rt reactiontime responsetime latency rts",
+    "trial": (
+        "trial trialn trialnum trialnumber thisn thistrialn thistotaln trialindex round trl "
+        "durchgang durchgangsnr versuch essai ensayo"
+    ),
+    "rt": "rt reactiontime responsetime latency rts reaktionszeit antwortzeit",
 }
 STEMS = {
     "context": ("stim", "cue", "item", "object", "symbol"),
@@ -32,24 +43,38 @@ STEMS = {
     "reward": ("reward", "outcome", "feedback", "payoff", "correct"),
     "trial": ("thisn", "trialnum", "trialindex", "trialno"),
 }
-RT_NAMES = "rt reactiontime responsetime respt latency keyresprt reacttime rtms choicert rtime"
-BLOCKS = "block run session round part game problem set phase blocknr miniblock list day epoch"
+RT_NAMES = (
+    "rt reactiontime responsetime respt latency keyresprt reacttime rtms choicert rtime "
+    "reaktionszeit antwortzeit"
+)
+BLOCKS = (
+    "block run session round part game problem set phase blocknr miniblock list day epoch blk "
+    "durchlauf sitzung bloc bloque"
+)
 CONDITIONS = "condition cond task type problem game session environment schedule treatment"
 KINDS = (
     "trial_type task test_part phase screen event event_type display zone_type component "
-    "trial_category block_type trialtype stage part blocktype practice is_practice section"
+    "trial_category block_type trialtype stage part blocktype practice is_practice section "
+    "procedure running blockproc trialproc abschnitt übung uebung prac is_prac"
 )
 FEATURES = (
     "shape colour color size pattern texture orientation fill border shading filling form hue "
-    "brightness"
+    "brightness farbe größe groesse muster"
 )
 GROUPS = "group sex gender age diagnosis arm cohort handedness site version agegroup patient"
 _FEATURE = re.compile(r"(feature|feat|dim|dimension|attribute|attr)s?[0-9a-z]?")
-_TIMES = re.compile(r"rt|rts|time|onset|offset|latency|duration|date|elapsed|clock|started|stopped")
+_TIMES = re.compile(
+    r"rt|rts|time|onset|offset|latency|duration|date|elapsed|clock|started|stopped|"
+    r"(reaktions|antwort)?zeit"
+)
 _NO_ROLE = re.compile(
     r"prob|probability|total|cumulative|cum|mean|average|avg|expected|max|min|n|count|sum|url|"
     r"version|id|row|index|seed|next|prev|previous|last|other|unchosen|p|delay|since"
 )
+_MISTAKES = {
+    *"error errors err errs incorrect wrong mistake mistakes fail failed failure failures".split(),
+    *"loss losses lost lose punishment punished penalty fehler falsch erreur erreurs".split(),
+}
 _RIGHT = {"correct", "cor", "corr", "right", "expected", "optimal", "best", "true", "target"}
 _WHAT = {*"choice response resp key answer ans action button option arm category a side".split()}
 _ANSWERS = {"corrans", "cora", "corresp", "corans", "answer", "solution", "truth", "category"}
@@ -88,7 +113,24 @@ def is_answer(name: str) -> bool:
     False
     """
     *before, last = parts_of(name) or [""]
-    return plain(name) in _ANSWERS or (last in _WHAT and not _RIGHT.isdisjoint(before))
+    return (
+        plain(name) in _ANSWERS
+        or last == "cresp"
+        or (last in _WHAT and not _RIGHT.isdisjoint(before))
+    )
+
+
+def is_mistake(name: str) -> bool:
+    """Whether a name says that more of it is worse.
+
+    >>> [is_mistake(name) for name in ("error", "isIncorrect", "n_errors", "correct", "PE_error")]
+    [True, True, False, False, False]
+    >>> is_mistake("prediction_error"), is_mistake("winloss")
+    (False, False)
+    """
+    parts = parts_of(name)
+    small = {"is", "was", "trial", "resp", "response", "choice", "feedback", "key", "money"}
+    return not _MISTAKES.isdisjoint(parts) and {*parts} <= _MISTAKES | small
 
 
 def is_feature(name: str) -> bool:

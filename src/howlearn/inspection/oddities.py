@@ -9,6 +9,7 @@ import numpy as np
 
 from howlearn.inspection.details import describes
 from howlearn.inspection.draft import SAID, Draft, in_expression
+from howlearn.inspection.mistakes import remark_mistakes
 from howlearn.inspection.names import GROUPS, KINDS, is_feature, like, named_like
 from howlearn.inspection.sample import together
 from howlearn.inspection.values import TESTING, constant_within
@@ -22,6 +23,7 @@ NAMED = 5  # learners, columns or values that a sentence lists
 def remark(draft: Draft, study: Study | None) -> None:
     """Add what is odd about columns, then about the learners of the study."""
     _other_candidates(draft)
+    remark_mistakes(draft)
     _twice(draft)
     _constant(draft)
     _test_phase(draft)

@@ -6,6 +6,7 @@ import numpy as np
 
 from howlearn.inspection.draft import BY_CONTENT, BY_NAME, Draft, in_expression
 from howlearn.inspection.looking import follows, materialise
+from howlearn.inspection.mistakes import find_reward_in_mistakes
 from howlearn.inspection.names import (
     BLOCKS,
     CONDITIONS,
@@ -13,6 +14,7 @@ from howlearn.inspection.names import (
     KINDS,
     is_answer,
     is_feature,
+    is_mistake,
     is_time,
     like,
     named_like,
@@ -20,6 +22,7 @@ from howlearn.inspection.names import (
 from howlearn.inspection.values import are_words, is_number, nothing_in
 from howlearn.reading.roles import plain
 
+SIDES = "gain win"  # what losses may be set against
 FOLLOWS = 0.1  # how much likelier a choice is repeated after a success, to be a learned one
 
 
@@ -27,13 +30,15 @@ def find_reward(draft: Draft) -> None:
     """A column of numbers, or of words for right and wrong."""
     if "reward" in draft.guesses:
         return
-    _gain_and_loss(draft)
-    named = named_like("reward", draft.free)
+    named = named_like("reward", [c for c in draft.free if not is_mistake(c)])
     fit = [c for c in named if _is_outcome(draft, c)]
     fit.sort(key=lambda c: (len(draft.sample.counts(c)) < 2, -named[c]))
+    if not any(named[c] == 3 and not like(c, SIDES) for c in fit):
+        _gain_and_loss(draft)  # an outcome of its own says more than their sum
     if fit:
         how = BY_NAME if named[fit[0]] > 1 else BY_CONTENT
         draft.put("reward", fit[0], how, "", tuple(fit[1:]))
+    find_reward_in_mistakes(draft)
 
 
 def _gain_and_loss(draft: Draft) -> None:
@@ -110,6 +115,6 @@ def _is_binary(draft: Draft, column: str) -> bool:
     counts = draft.sample.counts(column)
     if len(counts) != 2 or is_feature(column) or is_answer(column) or is_time(column):
         return False
-    if like(column, f"{BLOCKS} {CONDITIONS} {GROUPS} {KINDS}"):
+    if is_mistake(column) or like(column, f"{BLOCKS} {CONDITIONS} {GROUPS} {KINDS}"):
         return False
     return {*counts} in ({"0", "1"}, {"-1", "1"}) or are_words(counts)
