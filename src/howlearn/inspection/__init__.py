@@ -31,7 +31,7 @@ from howlearn.inspection.stretches import find_stretches
 from howlearn.inspection.values import examples
 from howlearn.inspection.who import find_learner
 from howlearn.reading import read
-from howlearn.reading.options import options_named
+from howlearn.reading.options import options_named, refused
 from howlearn.reading.tables import Table, open_tables
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def inspect(
     if not tables:
         raise HowlearnError("no file was given")
     check_names(given, columns_of(tables))
-    draft = Draft(take_sample(tables), given, task)
+    draft = Draft(take_sample(tables), given, task, refused=refused(options))
     shown = {name: examples(draft.sample, name) for name in draft.sample.columns}
     unseen = len(columns_of(tables)) - len(shown)
     if unseen:

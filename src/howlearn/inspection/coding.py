@@ -6,7 +6,7 @@ import numpy as np
 
 from howlearn.inspection.draft import BY_CONTENT, Draft, Guess
 from howlearn.inspection.values import are_words, is_number, nothing_in
-from howlearn.reading.options import parse_missing
+from howlearn.reading.options import NONE, parse_missing
 
 FEW = 0.05  # of the rewards: fewer are mistakes or codes, more are points
 MOST_CODES = 12
@@ -25,6 +25,8 @@ def find_missing_choices(draft: Draft) -> None:
 
 
 def _add_missing(draft: Draft, role: str, column: str, codes: tuple[str, ...], why: str) -> None:
+    if NONE in draft.given.missing:
+        return
     name = column if role in draft.sample.columns or ":" in column else role  # a column wins
     before = draft.guesses.get("missing")
     texts = tuple(f"{name}:{code}" for code in codes)
@@ -76,7 +78,12 @@ def _few_odd(draft: Draft, reward: str, counts: dict[str, int], numbers: dict[st
     odd = tuple(value for value, number in numbers.items() if number not in (0.0, 1.0))
     times = sum(counts[value] for value in odd)
     usual = {0.0, 1.0} <= {*numbers.values()}
-    if not usual or times > FEW * sum(counts.values()) or len(odd) > MOST_CODES:
+    if (
+        not usual
+        or NONE in draft.given.missing
+        or times > FEW * sum(counts.values())
+        or len(odd) > MOST_CODES
+    ):
         return False
     shown = ", ".join(sorted(odd, key=float))
     low, high = min(numbers.values()), max(numbers.values())
@@ -94,7 +101,7 @@ def _few_odd(draft: Draft, reward: str, counts: dict[str, int], numbers: dict[st
 def _signs_or_points(draft: Draft, reward: str, numbers: dict[str, float]) -> None:
     values = {*numbers.values()}
     name = reward if "reward" in draft.sample.columns or ":" in reward else "reward"
-    if values <= {-1.0, 1.0} and ":" not in name:
+    if values <= {-1.0, 1.0} and ":" not in name and draft.open("recode"):
         why = (
             "rewards are -1 and 1: -1 becomes 0, and errors then teach a gain-form rule nothing; "
             "reward_range = [-1, 1] instead takes them as recorded"

@@ -14,7 +14,7 @@ SHORTEST = 2  # choices, without which nothing can be said about a learner
 def find_features(draft: Draft) -> None:
     """Columns with the names of features that are the same wherever a context is shown."""
     context = draft.contexts()
-    if context is None or "features" in draft.guesses or draft.task is not None:
+    if context is None or not draft.open("features") or draft.task is not None:
         return
     rows = draft.chosen
     found = tuple(

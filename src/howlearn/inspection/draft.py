@@ -71,6 +71,7 @@ class Draft:
     oddities: list[Oddity] = field(default_factory=list)
     lacking: list[str] = field(default_factory=list)  # roles that nobody could play
     answer: str | None = None  # the column with the right answer
+    refused: frozenset[str] = frozenset()  # options that shall stay empty
 
     def __post_init__(self) -> None:
         for name, value in said(self.given).items():
@@ -80,8 +81,12 @@ class Draft:
         self, option: str, value: Any, how: str, why: str, others: tuple[str, ...] = ()
     ) -> None:
         """Guess an option, unless it is known already."""
-        if option not in self.guesses:
+        if self.open(option):
             self.guesses[option] = Guess(option, value, how, why, others)
+
+    def open(self, option: str) -> bool:
+        """Whether an option may still be guessed."""
+        return option not in self.guesses and option not in self.refused
 
     def odd(self, sentence: str, helps: str = "") -> None:
         """Remember an oddity."""
@@ -143,7 +148,7 @@ def said(given: ReadOptions) -> Mapping[str, Any]:
 
 def check_names(given: ReadOptions, columns: Sequence[str]) -> None:
     """Refuse a column that the user names and that is not there, before anything is guessed."""
-    words = {"learner": FILE_STEM, "context": NONE, "trial": NONE}
+    words = {"learner": FILE_STEM, **dict.fromkeys(("context", "trial", "scored", "learned"), NONE)}
     for option in COLUMN_OPTIONS:
         value = getattr(given, option)
         for text in value if isinstance(value, tuple) else (value,):

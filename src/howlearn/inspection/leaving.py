@@ -18,7 +18,7 @@ FEW_GAPS = 0.2  # of the rows; more would be another mistake
 
 def leave_practice_out(draft: Draft) -> None:
     """Rows that a column calls practice or the like."""
-    if "where" in draft.guesses:
+    if not draft.open("where"):
         return
     kinds = [c for c in draft.free if like(c, KINDS)]
     for column in kinds:
@@ -127,7 +127,7 @@ def leave_incomplete_out(draft: Draft) -> None:
 def _leave_out(draft: Draft, text: str, how: str, why: str) -> None:
     """Keep what the condition says, besides what an earlier one said."""
     before, holds = draft.guesses.get("where"), _holds(draft, text)
-    if not (holds & draft.sample.rows).any():
+    if "where" in draft.refused or not (holds & draft.sample.rows).any():
         return
     if before is not None and (holds & ~draft.sample.rows).any():
         text, why = f"({before.value}) and ({text})", f"{before.why}; {why}"

@@ -145,7 +145,7 @@ def _groups(draft: Draft) -> None:
 
 def _more_features(draft: Draft) -> None:
     context = draft.contexts()
-    if context is None or draft.task is not None or "features" in draft.guesses:
+    if context is None or draft.task is not None or not draft.open("features"):
         return
     rows = draft.chosen
     found = [c for c in draft.free if not is_feature(c) and describes(draft, c, rows, context)]

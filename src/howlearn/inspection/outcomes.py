@@ -101,7 +101,7 @@ def find_reward_by_content(draft: Draft) -> None:
     likely = [c for c in draft.free if _is_binary(draft, c)]
     score = {}
     for column in likely:
-        trial = Draft(draft.sample, draft.given)
+        trial = Draft(draft.sample, draft.given, refused=draft.refused)
         trial.guesses = {**draft.guesses}
         trial.put("reward", column, BY_CONTENT, "")
         score[column] = follows(trial, draft.sample.only(draft.sample.rows), action)

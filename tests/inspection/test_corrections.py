@@ -1,0 +1,91 @@
+"""A wrong guess is undone by one option, and guesses that rest on it move along."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+from howlearn.inspection import Inspection, inspect
+from howlearn.reading import read
+from made import choices
+
+
+def said(found: Inspection) -> str:
+    return "\n".join(map(str, found.oddities))
+
+
+def phases(test_rewards: bool = False) -> pl.DataFrame:
+    """Learning with three cues, then a test with two of them and a new one."""
+    rows = []
+    for who in ("a", "b", "c"):
+        shown = [("train", *one) for one in choices(ord(who), 36, "ABC")]
+        shown += [("test", *one) for one in choices(ord(who), 16, "ABD")]
+        for trial, (phase, cue, right, key) in enumerate(shown):
+            told = phase == "train" or test_rewards
+            reward = int(key == right) if told else None
+            rows.append([who, trial, phase, f"cue{cue}.png", key, reward])
+    names = ["participant", "trial", "phase", "stim", "resp", "reward"]
+    return pl.DataFrame(rows, schema=names, orient="row")
+
+
+@pytest.mark.parametrize("test_rewards", [False, True])
+def test_a_test_phase_is_no_new_start(test_rewards: bool) -> None:
+    found = inspect(phases(test_rewards))
+    assert "reset_by" not in found.options
+    assert found.options["context"] == ("stim",)
+    assert ("--reset-by phase" in said(found)) == test_rewards
+    assert found.study is not None
+    assert int((~found.study.learned).sum()) == (0 if test_rewards else 48)
+
+
+def awkward() -> pl.DataFrame:
+    """Everything that is guessed besides roles."""
+    rows: list[dict[str, Any]] = []
+    for who in (1, 2, 3):
+        for block in (1, 2, 3):
+            for x, right, key in choices(who, 24, "ABC"[:block]):
+                late = len(rows) % 12 == 5
+                rows.append(
+                    {
+                        "id": who,
+                        "block": block,
+                        "phase": "practice" if len(rows) % 72 < 4 else "main",
+                        "item": x,
+                        "colour": x in "AB",
+                        "resp": "timeout" if late else key,
+                        "points": 1 if key == right else -1,
+                        "rt": 400 + len(rows),
+                    }
+                )
+    return pl.DataFrame(rows)
+
+
+def test_none_undoes_a_guess() -> None:
+    data = awkward()
+    usual = inspect(data).options
+    assert {"reset_by", "where", "recode", "rt", "missing"} <= usual.keys()
+    for option in ("reset_by", "where", "rt"):
+        for word in ("none", ("none",)):
+            found = inspect(data, **{option: word})
+            assert option not in found.options
+            assert found.study is not None, option
+    assert inspect(data, reset_by="none").options["context"] == ("item",)
+    signs = inspect(data, recode="none")
+    assert signs.options["reward_scale"] == (-1.0, 1.0)
+    kept = inspect(data, missing="none")
+    assert kept.study is not None
+    assert "timeout" in kept.study.actions
+    assert kept.notes == tuple(note for note in kept.notes if "--missing" not in note)
+
+
+def test_none_is_nothing_for_reading() -> None:
+    data = phases().with_columns(pl.Series("scored", [t % 2 for t in range(156)]))
+    names = "features by keep reset_by where test_when forced_when recode forgone episode duration"
+    nothing = dict.fromkeys([*names.split(), "bin", "exclude", "rt", "missing"], "none")
+    ranges = {"reward_range": ("none",), "reward_scale": ("none",)}
+    study = read(data, **nothing, **ranges, scored="none")
+    assert study.scored.all()
+    assert not read(data).scored.all()
+    assert study.context.tolist() == read(data).context.tolist()
