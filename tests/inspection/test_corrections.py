@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from howlearn.errors import HowlearnError
 from howlearn.inspection import Inspection, inspect
 from howlearn.reading import read
 from made import choices
@@ -89,3 +90,65 @@ def test_none_is_nothing_for_reading() -> None:
     assert study.scored.all()
     assert not read(data).scored.all()
     assert study.context.tolist() == read(data).context.tolist()
+
+
+def test_time_outs_are_missed_trials() -> None:
+    late = [row % 11 == 3 for row in range(156)]
+    data = phases(test_rewards=True).with_columns(
+        pl.when(pl.Series(late)).then(pl.lit("timeout")).otherwise("resp").alias("resp"),
+        pl.when(pl.Series(late)).then(None).otherwise("reward").alias("reward"),
+    )
+    found = inspect(data)
+    assert found.options["missing"] == ("action:timeout",)
+    assert "where" not in found.options
+    assert found.study is not None
+    assert found.study.counts["missed trials"] == sum(late)
+
+
+def loops() -> pl.DataFrame:
+    """PsychoPy with columns of their own for practice, and screens around both loops."""
+    rows: list[dict[str, Any]] = []
+    for who in ("01", "02", "03"):
+        rows.append({"participant": who, "welcome.keys": "space"})
+        for loop, key_resp, n in (("practice", "key_resp_prac", 4), ("trials", "key_resp", 36)):
+            for t, (x, right, key) in enumerate(choices(int(who), n, "ABCD")):
+                missed = loop == "trials" and t == 9
+                rows.append(
+                    {
+                        "participant": who,
+                        "stimFile": f"{x}.png",
+                        f"{loop}.thisRepN": 0,
+                        f"{loop}.thisN": t,
+                        f"{key_resp}.keys": None if missed else key,
+                        f"{key_resp}.corr": int(key == right and not missed),
+                        f"{key_resp}.rt": None if missed else 0.4 + t / 100,
+                    }
+                )
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def test_the_experiment_is_not_its_practice() -> None:
+    data = loops()
+    found = inspect(data)
+    assert found.options["action"] == "key_resp.keys"
+    assert found.options["reward"] == "key_resp.corr"
+    assert found.options["rt"] == "key_resp.rt"
+    assert found.options["where"] == "`trials.thisN` != missing"
+    assert found.study is not None
+    assert found.study.counts["missed trials"] == 3  # and no screen is one
+    assert inspect(data, action="key_resp.keys").options == found.options
+    practice = inspect(data, action="key_resp_prac.keys").options
+    assert practice["reward"] == "key_resp_prac.corr"
+    assert practice["rt"] == "key_resp_prac.rt"
+    assert practice["where"] == "`practice.thisN` != missing"
+
+
+@pytest.mark.parametrize("column", ["practice.thisN", "my column", "rate-of-pay"])
+def test_backticks_are_mentioned_where_they_help(column: str) -> None:
+    data = phases().with_columns(pl.lit(1).alias(column))
+    with pytest.raises(HowlearnError, match=f"in backticks: `{column}`"):
+        read(data, where=f"{column} == 1")
+    assert len(read(data, where=f"`{column}` == 1")) == 3
+    with pytest.raises(HowlearnError) as refused:
+        read(data, where=f"`{column}` == 1 and nowhere == 1")
+    assert "in backticks" not in str(refused.value)

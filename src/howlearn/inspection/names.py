@@ -75,6 +75,7 @@ _MISTAKES = {
     *"error errors err errs incorrect wrong mistake mistakes fail failed failure failures".split(),
     *"loss losses lost lose punishment punished penalty fehler falsch erreur erreurs".split(),
 }
+_PRACTICE = re.compile(r"prac|practi[cs]e|demo|training|tutorial|warmup|übung|uebung")
 _RIGHT = {"correct", "cor", "corr", "right", "expected", "optimal", "best", "true", "target"}
 _WHAT = {*"choice response resp key answer ans action button option arm category a side".split()}
 _ANSWERS = {"corrans", "cora", "corresp", "corans", "answer", "solution", "truth", "category"}
@@ -139,6 +140,20 @@ def is_feature(name: str) -> bool:
     return bool(_FEATURE.fullmatch("".join(parts))) or parts[-1:] in [[f] for f in FEATURES.split()]
 
 
+def is_practice(name: str) -> bool:
+    """Whether a name is that of something in a practice part.
+
+    >>> [is_practice(name) for name in ("key_resp_prac.keys", "PracticeResp", "resp", "practical")]
+    [True, True, False, False]
+    """
+    return any(_PRACTICE.fullmatch(part) for part in parts_of(name))
+
+
+def is_loop(name: str) -> bool:
+    """Whether a name is that of a counter of PsychoPy's loops, as trials.thisRepN."""
+    return "this" in parts_of(name)
+
+
 def like(name: str, words: str) -> bool:
     """Whether a name, or one of its words, is in a list."""
     known = _known(words)
@@ -182,6 +197,7 @@ def named_like(role: str, columns: Sequence[str]) -> dict[str, int]:
             ranked.append((2, min(places), column))
         elif any(stem in plain(column) for stem in STEMS.get(role, ())):
             ranked.append((1, 0, column))
+    ranked = [(0, at, c) if is_practice(c) else (strength, at, c) for strength, at, c in ranked]
     ranked.sort(key=lambda one: (-one[0], one[1]))
     return found | {column: strength for strength, _, column in ranked}
 

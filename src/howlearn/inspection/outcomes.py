@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from howlearn.inspection.draft import BY_CONTENT, BY_NAME, Draft, in_expression
-from howlearn.inspection.looking import follows, materialise
+from howlearn.inspection.looking import follows, materialise, sparse
 from howlearn.inspection.mistakes import find_reward_in_mistakes
 from howlearn.inspection.names import (
     BLOCKS,
@@ -15,6 +15,7 @@ from howlearn.inspection.names import (
     is_answer,
     is_feature,
     is_mistake,
+    is_practice,
     is_time,
     like,
     named_like,
@@ -32,7 +33,12 @@ def find_reward(draft: Draft) -> None:
         return
     named = named_like("reward", [c for c in draft.free if not is_mistake(c)])
     fit = [c for c in named if _is_outcome(draft, c)]
-    fit.sort(key=lambda c: (len(draft.sample.counts(c)) < 2, -named[c]))
+    if "action" not in draft.guesses:
+        fit = [c for c in fit if not is_practice(c)] or fit
+    few, said = sparse(draft, fit), "action" in draft.guesses  # then it is where the choices are
+    fit.sort(
+        key=lambda c: (len(draft.sample.counts(c)) < 2, said and c in few, -named[c], c in few)
+    )
     if not any(named[c] == 3 and not like(c, SIDES) for c in fit):
         _gain_and_loss(draft)  # an outcome of its own says more than their sum
     if fit:
