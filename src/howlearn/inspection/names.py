@@ -63,6 +63,7 @@ FEATURES = (
 )
 GROUPS = "group sex gender age diagnosis arm cohort handedness site version agegroup patient"
 _FEATURE = re.compile(r"(feature|feat|dim|dimension|attribute|attr)s?[0-9a-z]?")
+_NUMBERED = re.compile(r"(f|d|x|card|cue|symptom|input|component|element)s?[0-9]{1,2}")
 _TIMES = re.compile(
     r"rt|rts|time|onset|offset|latency|duration|date|elapsed|clock|started|stopped|"
     r"(reaktions|antwort)?zeit"
@@ -138,6 +139,15 @@ def is_feature(name: str) -> bool:
     """Whether a name is that of a feature of what is shown."""
     parts = parts_of(name)
     return bool(_FEATURE.fullmatch("".join(parts))) or parts[-1:] in [[f] for f in FEATURES.split()]
+
+
+def is_numbered(name: str) -> bool:
+    """Whether a name is one of several that are only counted, as f1, f2 or card_3.
+
+    >>> [is_numbered(name) for name in ("f1", "card_3", "Cue2", "stim1", "q1")]
+    [True, True, True, False, False]
+    """
+    return bool(_NUMBERED.fullmatch("".join(parts_of(name))))
 
 
 def is_practice(name: str) -> bool:

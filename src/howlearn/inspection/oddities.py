@@ -10,7 +10,7 @@ import numpy as np
 from howlearn.inspection.details import describes
 from howlearn.inspection.draft import SAID, Draft, in_expression
 from howlearn.inspection.mistakes import remark_mistakes
-from howlearn.inspection.names import GROUPS, KINDS, is_feature, like, named_like
+from howlearn.inspection.names import GROUPS, KINDS, is_feature, is_numbered, like, named_like
 from howlearn.inspection.sample import together
 from howlearn.inspection.values import TESTING, constant_within
 from howlearn.study import Study
@@ -30,6 +30,7 @@ def remark(draft: Draft, study: Study | None) -> None:
     _reaction_times(draft)
     _groups(draft)
     _more_features(draft)
+    _unused_features(draft)
     if study is not None:
         _near_names(draft, study)
         _contexts(draft, study)
@@ -153,6 +154,25 @@ def _more_features(draft: Draft) -> None:
         draft.odd(
             f"{_some(found)}: the same wherever a context is shown",
             f"--features {','.join(found[:3])} if they describe it; candidates are made of them",
+        )
+
+
+def _unused_features(draft: Draft) -> None:
+    """Columns that may describe what is shown, and of which the context knows nothing."""
+    context, rows = draft.contexts(), draft.chosen
+    owner = draft.learners()[rows]
+    place = owner if context is None else together(owner, context[rows])
+    found = []
+    for column in draft.free:
+        likely = is_feature(column) or is_numbered(column)
+        few = 2 <= len(draft.sample.counts(column)) <= MANY_CONTEXTS
+        if likely and few and not constant_within(place, draft.sample.codes(column)[rows]):
+            found.append(column)
+    if found and draft.task is None:
+        all_of = ",".join([*draft.columns("context"), *found])
+        draft.odd(
+            f"{_some(found)}: other from trial to trial, and not used",
+            f"--context {all_of} --features {all_of} if they describe what is shown",
         )
 
 
