@@ -152,3 +152,41 @@ def test_backticks_are_mentioned_where_they_help(column: str) -> None:
     with pytest.raises(HowlearnError) as refused:
         read(data, where=f"`{column}` == 1 and nowhere == 1")
     assert "in backticks" not in str(refused.value)
+
+
+def test_a_run_of_one_person() -> None:
+    rows = [
+        {"run_id": who, "trial_index": t, "phase": "practice" if t % 40 in (2, 5) else "choice"}
+        | {"stimulus": x, "key_press": key, "correct": key == right}
+        for who in (11, 12, 13)
+        for t, (x, right, key) in enumerate(choices(who, 40))
+    ]
+    found = inspect(pl.DataFrame(rows))
+    assert found.options["learner"] == "run_id"
+    assert "--learner file if it is one person" in said(found)
+    assert found.options["trial"] == ("trial_index",)
+    blocks = inspect(pl.DataFrame(rows).rename({"run_id": "run"}))
+    assert blocks.options["learner"] == "file"
+    going_on = pl.DataFrame(rows).with_columns(pl.int_range(pl.len()).alias("trial_index"))
+    assert inspect(going_on).options["learner"] == "file"
+
+
+def test_rows_that_stand_twice_are_said_to_count_twice() -> None:
+    data = pl.concat([phases(), phases().head(20)])
+    assert "20 rows stand in the data twice" in said(inspect(data))
+    assert "both count" in said(inspect(data))
+    assert "twice" not in said(inspect(phases()))
+
+
+def test_long_names_are_cut_in_notes() -> None:
+    long = {"x" * 5_000: [1] * 156, "y" * 100: [0, 1] * 78, f"feature {'z' * 900}": [0, 1, 1] * 52}
+    found = inspect(phases().with_columns(pl.Series(n, v) for n, v in long.items()))
+    assert "xxx…" in said(found)
+    assert max(len(str(oddity)) for oddity in found.oddities) < 400
+
+
+def test_what_turned_out_to_be_right() -> None:
+    data = phases(test_rewards=True).with_columns(pl.Series("weather", [*"fjj"] * 52))
+    found = inspect(data.drop("reward"))
+    assert '--reward "resp == weather" if so' in said(found)
+    assert found.lacking == ("reward",)

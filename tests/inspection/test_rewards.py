@@ -115,3 +115,52 @@ def test_names_in_other_languages() -> None:
     assert found.options["action"] == "prediction"
     assert found.options["trial"] == ("trl",)
     assert found.options["where"] == "`Procedure[Block]` != 'PracProc'"
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "recode", "scale"),
+    [
+        ("$0.50", "$0.00", "$0.50=0.5,$0.00=0", None),
+        ("5 ct", "-1 ct", "5 ct=5,-1 ct=-1", (-1.0, 5.0)),
+        ("96%", "4%", "96%=0.96,4%=0.04", None),
+        ("Right!", "wrong", "Right!=1,wrong=0", None),
+        ("richtig", "falsch", "richtig=1,falsch=0", None),
+        ("correct", "incorrect", None, None),
+    ],
+)
+def test_rewards_for_people(good: str, bad: str, recode: str | None, scale: Any) -> None:
+    data = trials("result", good, bad).with_columns(
+        pl.when(pl.int_range(pl.len()) == 7)
+        .then(pl.lit("Too slow"))
+        .otherwise("result")
+        .alias("result")
+    )
+    found = inspect(data)
+    assert found.options["reward"] == "result"
+    pairs = found.options.get("recode")
+    assert (pairs is None) == (recode is None)
+    if pairs is not None and recode is not None:
+        assert {*pairs[0].removeprefix("reward:").split(",")} == {*recode.split(",")}
+    assert found.options.get("reward_scale") == scale
+    assert found.options["missing"] == ("reward:Too slow",)
+    assert found.study is not None
+    assert int((~found.study.learned).sum()) == 1
+    highest = found.study.reward[found.study.learned].max()
+    right = [value == good for value in data["result"]]
+    assert (found.study.reward == highest).tolist() == right
+
+
+def test_right_and_wrong_are_no_choices() -> None:
+    found = inspect(trials("result", "right", "wrong").drop("resp"))
+    assert found.options["reward"] == "result"
+    assert found.lacking == ("action",)
+    assert "models of learning need the choices themselves" in said(found)
+
+
+def test_what_cannot_be_read_is_told() -> None:
+    found = inspect(trials("payoff", "lots", "little <b>"))
+    assert found.lacking == ("reward",)
+    assert "payoff looks like the reward, but '" in said(found)
+    assert '--reward payoff --recode "payoff:' in said(found)
+    data = trials("payoff", "lots", "little")
+    assert inspect(data, reward="payoff", recode="payoff:lots=1,little=0").study is not None

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Any
 from howlearn.errors import DataError, HowlearnError
 from howlearn.expression import is_expression
 from howlearn.inspection.choosing import find_action
-from howlearn.inspection.coding import apply_missing, find_missing_choices, find_reward_coding
+from howlearn.inspection.coding import (
+    apply_missing,
+    find_missing_choices,
+    find_reward_coding,
+    find_words,
+)
 from howlearn.inspection.details import find_features, find_rt, find_shortest
 from howlearn.inspection.draft import Draft, Guess, Oddity, check_names
 from howlearn.inspection.found import Inspection
@@ -125,7 +130,7 @@ def _guess(draft: Draft) -> None:
         apply_where(draft, draft.given.where)
     apply_missing(draft)
     leave_practice_out(draft)
-    for find in (find_learner, find_reward, find_action, find_reward_by_content):
+    for find in (find_learner, find_reward, find_words, find_action, find_reward_by_content):
         find(draft)
     leave_other_screens_out(draft)
     apply_missing(draft)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from howlearn.inspection.amounts import without_nothing, worth
 from howlearn.inspection.draft import BY_CONTENT, Draft, Guess
 from howlearn.inspection.values import are_words, is_number, nothing_in
 from howlearn.reading.options import NONE, parse_missing
@@ -44,6 +45,28 @@ def apply_missing(draft: Draft) -> None:
         for column in draft.sample.columns if name is None else named:
             if column in draft.sample.columns:
                 draft.sample = draft.sample.without(column, (value,))
+
+
+def find_words(draft: Draft) -> None:
+    """Rewards that are amounts with a unit, or words; what means that there was none."""
+    reward = draft.column("reward")
+    if reward is None or draft.given.recode:
+        return
+    counts = draft.sample.counts(reward)
+    values, rest = worth(counts), without_nothing(counts)
+    name = reward if "reward" in draft.sample.columns else "reward"
+    understood = len(rest) > 1 and are_words(rest)
+    if values is not None and draft.open("recode") and ":" not in name:
+        pairs = ",".join(f"{old}={new}" for old, new in values.items())
+        shown = ", ".join(f"{old} is {new}" for old, new in [*values.items()][:4])
+        more = ", …" if len(values) > 4 else ""
+        draft.put("recode", (f"{name}:{pairs}",), BY_CONTENT, f"rewards as numbers: {shown}{more}")
+        draft.sample = draft.sample.recoded(reward, values)
+        understood = True
+    nothing = tuple(v for v in counts if v not in rest and not is_number(v))
+    if understood and nothing and not any("," in v or ":" in v for v in nothing):
+        times = ", ".join(f"{v} ({counts[v]:,} rows)" for v in nothing)
+        _add_missing(draft, "reward", reward, nothing, f"no outcome: {times}")
 
 
 def find_reward_coding(draft: Draft) -> None:

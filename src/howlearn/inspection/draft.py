@@ -25,6 +25,7 @@ COLUMN_OPTIONS = (
     "learner context action reward trial features by keep reset_by scored learned forgone episode "
     "duration rt"
 ).split()
+LONG, TYPED = 60, 200  # characters of a column's name that a note shows, that somebody types
 SAID, BY_NAME, BY_CONTENT = "you said so", "by its name", "by what it holds"
 
 
@@ -90,6 +91,10 @@ class Draft:
 
     def odd(self, sentence: str, helps: str = "") -> None:
         """Remember an oddity."""
+        for name in self.sample.columns:
+            if len(name) > LONG:
+                sentence = sentence.replace(name, f"{name[: LONG - 1]}…")
+                helps = "" if len(name) > TYPED and name in helps else helps
         self.oddities.append(Oddity(sentence, helps))
 
     def column(self, option: str) -> str | None:

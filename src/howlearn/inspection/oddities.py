@@ -66,7 +66,11 @@ def _twice(draft: Draft) -> None:
     rows = together(draft.sample.file[draft.sample.rows], *columns)
     doubled = len(rows) - (int(rows.max()) + 1)
     if doubled:
-        draft.odd(f"{doubled:,} rows stand in the data twice, with the same values everywhere")
+        draft.odd(
+            f"{doubled:,} rows stand in the data twice, with the same values everywhere, and both "
+            "count, as if these choices had been made twice; no option tells them apart, so take "
+            "the second ones out of the data"
+        )
 
 
 def _constant(draft: Draft) -> None:

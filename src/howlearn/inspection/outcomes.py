@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from howlearn.inspection.amounts import without_nothing, worth
 from howlearn.inspection.draft import BY_CONTENT, BY_NAME, Draft, in_expression
-from howlearn.inspection.looking import follows, materialise, sparse
+from howlearn.inspection.looking import follows, materialise, sparse, tell_the_same
 from howlearn.inspection.mistakes import find_reward_in_mistakes
 from howlearn.inspection.names import (
     BLOCKS,
@@ -20,10 +21,11 @@ from howlearn.inspection.names import (
     like,
     named_like,
 )
-from howlearn.inspection.values import are_words, is_number, nothing_in
+from howlearn.inspection.values import are_words, is_number
 from howlearn.reading.roles import plain
 
 SIDES = "gain win"  # what losses may be set against
+FEW_WORDS = 6  # that are put into an option as it is to be typed
 FOLLOWS = 0.1  # how much likelier a choice is repeated after a success, to be a learned one
 
 
@@ -45,6 +47,8 @@ def find_reward(draft: Draft) -> None:
         how = BY_NAME if named[fit[0]] > 1 else BY_CONTENT
         draft.put("reward", fit[0], how, "", tuple(fit[1:]))
     find_reward_in_mistakes(draft)
+    if "reward" not in draft.guesses:
+        _unreadable(draft, [c for c in named if len(draft.sample.counts(c)) > 1])
 
 
 def _gain_and_loss(draft: Draft) -> None:
@@ -71,9 +75,26 @@ def _is_outcome(draft: Draft, column: str) -> bool:
         return False
     if are_words(counts):
         return True
-    if not all(is_number(value) for value in counts if not nothing_in({value: 1, "1": 2, "0": 2})):
+    rest = without_nothing(counts)
+    if (rest and are_words(rest)) or (draft.open("recode") and worth(counts) is not None):
+        return True
+    if not all(is_number(value) for value in rest):
         return False
     return not _is_total(draft, column)
+
+
+def _unreadable(draft: Draft, columns: list[str]) -> None:
+    """Columns that have a reward's name, and what keeps them from being one."""
+    for column in columns:
+        odd = [v for v in without_nothing(draft.sample.counts(column)) if not is_number(v)]
+        if not odd or is_time(column):
+            continue
+        pairs = ",".join(f"{value}=NUMBER" for value in odd[:FEW_WORDS])
+        helps = f'--reward {column} --recode "{column}:{pairs}"'
+        draft.odd(
+            f"{column} looks like the reward, but {odd[0]!r} is no number",
+            helps if len(odd) <= FEW_WORDS and "," not in "".join(odd) else "--reward COL",
+        )
 
 
 def _is_total(draft: Draft, column: str) -> bool:
@@ -104,6 +125,7 @@ def find_reward_by_content(draft: Draft) -> None:
             draft.put("reward", text, BY_CONTENT, "the choice is compared with the right answer")
             materialise(draft, "reward", text)
             return
+    _same_values(draft, action)
     likely = [c for c in draft.free if _is_binary(draft, c)]
     score = {}
     for column in likely:
@@ -115,6 +137,19 @@ def find_reward_by_content(draft: Draft) -> None:
     if best is not None and (len(likely) == 1 or score[best] > FOLLOWS):
         others = tuple(c for c in likely if c != best)
         draft.put("reward", best, BY_CONTENT, "it has two values that choices follow", others)
+
+
+def _same_values(draft: Draft, action: str) -> None:
+    """What turned out to be right may stand under any name, in the words of the choices."""
+    counts = draft.sample.counts(action)
+    for column in draft.free:
+        same = {*draft.sample.counts(column)} == {*counts} and not all(map(is_number, counts))
+        if same and not tell_the_same(draft.sample, column, action):
+            names = in_expression(action), in_expression(column)
+            draft.odd(
+                f"{column} has the same values as {action}; is it what turned out to be right?",
+                f'--reward "{names[0]} == {names[1]}" if so',
+            )
 
 
 def _is_binary(draft: Draft, column: str) -> bool:
