@@ -93,5 +93,7 @@ def test_a_pair_is_no_single_stimulus(names: tuple[str, str]) -> None:
 def test_what_is_no_pair() -> None:
     two = described(["f1", "f2"])
     assert "pair" not in said(inspect(two))
-    payoffs = sides(("reward_left", "reward_right"), "123", side=True, chosen=False)
-    assert "pair" not in said(inspect(payoffs))
+    for names in (("reward_left", "reward_right"), ("p_left", "p_right")):
+        assert "pair" not in said(inspect(sides(names, "123", side=True, chosen=False)))
+    numbers = inspect(sides(("stim_1", "stim_2"), "123", side=True, chosen=False))
+    assert numbers.options["context"] == ("stim_1", "stim_2")

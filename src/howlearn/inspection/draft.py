@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
@@ -181,6 +182,15 @@ def in_expression(name: str) -> str | None:
     if name.isidentifier() and name.isascii() and not keyword.iskeyword(name) and name not in words:
         return name
     return None if "`" in name or not name.strip() else f"`{name}`"
+
+
+def typed(name: str) -> str:
+    """A name, or several with commas between them, as one would type it.
+
+    >>> typed("key_resp.keys"), typed("left,right"), typed("my column")
+    ('key_resp.keys', 'left,right', '"my column"')
+    """
+    return name if re.sub(r"[_.,]", "", name).isalnum() else f'"{name}"'
 
 
 def in_quotes(value: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from howlearn.inspection.draft import BY_NAME, SAID, Draft, in_expression, in_quotes
+from howlearn.inspection.draft import BY_NAME, SAID, Draft, in_expression, in_quotes, typed
 from howlearn.inspection.looking import materialise
 from howlearn.inspection.names import is_mistake
 from howlearn.inspection.values import is_number
@@ -29,7 +29,7 @@ def find_reward_in_mistakes(draft: Draft) -> None:
         materialise(draft, "reward", text)
         draft.odd(
             f"{column} is taken the other way round, since its name says that more of it is worse",
-            f"--reward {column} takes it as it is",
+            f"--reward {typed(column)} takes it as it is",
         )
 
 

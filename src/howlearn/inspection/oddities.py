@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from howlearn.inspection.details import describes
-from howlearn.inspection.draft import SAID, Draft, in_expression
+from howlearn.inspection.draft import SAID, Draft, in_expression, typed
 from howlearn.inspection.mistakes import remark_mistakes
 from howlearn.inspection.names import GROUPS, KINDS, is_feature, is_numbered, like, named_like
 from howlearn.inspection.sample import together
@@ -51,12 +51,8 @@ def _other_candidates(draft: Draft) -> None:
             other = guess.others[0]
             draft.odd(
                 f"the {option} could also be {_some(guess.others)}; {guess.typed} was taken",
-                f"--{option} {_typed(other)}",
+                f"--{option} {typed(other)}",
             )
-
-
-def _typed(name: str) -> str:
-    return name if name.replace("_", "").replace(".", "").isalnum() else f'"{name}"'
 
 
 def _twice(draft: Draft) -> None:
@@ -144,7 +140,7 @@ def _groups(draft: Draft) -> None:
     if found:
         draft.odd(
             f"{_some(found)}: the same within each learner, so that groups can be compared",
-            f"--keep {_typed(found[0])}, then howlearn compare results --group {_typed(found[0])}",
+            f"--keep {typed(found[0])}, then howlearn compare results --group {typed(found[0])}",
         )
 
 
@@ -168,12 +164,13 @@ def _unused_features(draft: Draft) -> None:
     place = owner if context is None else together(owner, context[rows])
     found = []
     for column in draft.free:
-        likely = is_feature(column) or is_numbered(column)
+        if not (is_feature(column) or is_numbered(column)):
+            continue
         few = 2 <= len(draft.sample.counts(column)) <= MANY_CONTEXTS
-        if likely and few and not constant_within(place, draft.sample.codes(column)[rows]):
+        if few and not constant_within(place, draft.sample.codes(column)[rows]):
             found.append(column)
     if found and draft.task is None:
-        all_of = ",".join([*draft.columns("context"), *found])
+        all_of = typed(",".join([*draft.columns("context"), *found]))
         draft.odd(
             f"{_some(found)}: other from trial to trial, and not used",
             f"--context {all_of} --features {all_of} if they describe what is shown",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from howlearn.inspection.amounts import without_nothing, worth
-from howlearn.inspection.draft import BY_CONTENT, BY_NAME, Draft, in_expression
+from howlearn.inspection.draft import BY_CONTENT, BY_NAME, Draft, in_expression, typed
 from howlearn.inspection.looking import follows, materialise, sparse, tell_the_same
 from howlearn.inspection.mistakes import find_reward_in_mistakes
 from howlearn.inspection.names import (
@@ -90,7 +90,7 @@ def _unreadable(draft: Draft, columns: list[str]) -> None:
         if not odd or is_time(column):
             continue
         pairs = ",".join(f"{value}=NUMBER" for value in odd[:FEW_WORDS])
-        helps = f'--reward {column} --recode "{column}:{pairs}"'
+        helps = f'--reward {typed(column)} --recode "{column}:{pairs}"'
         draft.odd(
             f"{column} looks like the reward, but {odd[0]!r} is no number",
             helps if len(odd) <= FEW_WORDS and "," not in "".join(odd) else "--reward COL",

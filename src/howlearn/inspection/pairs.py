@@ -8,9 +8,10 @@ from itertools import combinations
 
 import numpy as np
 
-from howlearn.inspection.draft import BY_CONTENT, NONE, Draft
+from howlearn.inspection.draft import BY_CONTENT, NONE, Draft, typed
 from howlearn.inspection.names import is_feature, is_numbered, is_time, named_like, parts_of
 from howlearn.inspection.sample import Sample
+from howlearn.inspection.values import is_number
 
 SIDES = [tuple(pair.split("/")) for pair in "left/right l/r top/bottom up/down 1/2 a/b".split()]
 ALIKE = 0.02  # of the rows may show the same thing twice
@@ -46,6 +47,9 @@ def _are_two(rows: Sample, one: str, other: str) -> bool:
     if named_like("reward", [one, other]) or named_like("trial", [one, other]):
         return False
     left, right = rows.counts(one), rows.counts(other)
+    shown = named_like("context", [one]) or "option" in _words(one)
+    if not shown and all(is_number(value) for value in (*left, *right)):
+        return False  # chances or amounts
     if min(len(left), len(right)) < 2 or 2 * len({*left} & {*right}) < len({*left, *right}):
         return False
     a, b = _labels(rows, one), _labels(rows, other)
@@ -59,7 +63,7 @@ def _labels(rows: Sample, column: str) -> np.ndarray:
 
 def put_pair(draft: Draft, rows: Sample, pair: tuple[str, str]) -> None:
     """The context is what is on both sides, unless the same two are always there."""
-    action, typed = draft.column("action"), ",".join(pair)
+    action, both_of = draft.column("action"), typed(",".join(pair))
     shown = {*rows.counts(pair[0]), *rows.counts(pair[1])}
     names_it = action is not None and {*rows.counts(action)} <= shown
     two = {frozenset(both) for both in zip(*(_labels(rows, c) for c in pair), strict=True)}
@@ -68,12 +72,12 @@ def put_pair(draft: Draft, rows: Sample, pair: tuple[str, str]) -> None:
         draft.put("context", (NONE,), BY_CONTENT, f"{what}, always the same two")
         draft.odd(
             f"{what}, always of the same two, so that only what is chosen counts",
-            f"--context {typed} if the sides are to be told apart",
+            f"--context {both_of} if the sides are to be told apart",
         )
         return
     draft.put("context", pair, BY_CONTENT, what)
     chosen = [c for c in draft.free if is_chosen(c) and {*rows.counts(c)} <= shown]
-    which = f" --action {chosen[0]}" if chosen and not names_it else ""
+    which = f" --action {typed(chosen[0])}" if chosen and not names_it else ""
     counts = "only what is chosen counts" if which or names_it else "what is shown does not matter"
     draft.odd(
         f"{what}: each pair is a context of its own, also the same two with sides exchanged",
