@@ -162,5 +162,10 @@ def test_what_cannot_be_read_is_told() -> None:
     assert found.lacking == ("reward",)
     assert "payoff looks like the reward, but '" in said(found)
     assert '--reward payoff --recode "payoff:' in said(found)
+    commas = trials("payoff", "0,50 €", "0,10 €")
+    told = said(inspect(commas))
+    assert told.count("is no number") == 1
+    expression = told.split('--reward "')[1].split('"')[0]
+    assert inspect(commas, reward=expression).study is not None
     data = trials("payoff", "lots", "little")
     assert inspect(data, reward="payoff", recode="payoff:lots=1,little=0").study is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from howlearn.inspection.amounts import without_nothing, worth
-from howlearn.inspection.draft import BY_CONTENT, BY_NAME, Draft, in_expression, typed
+from howlearn.inspection.draft import BY_CONTENT, BY_NAME, Draft, in_expression, in_quotes, typed
 from howlearn.inspection.looking import follows, materialise, sparse, tell_the_same
 from howlearn.inspection.mistakes import find_reward_in_mistakes
 from howlearn.inspection.names import (
@@ -26,6 +26,7 @@ from howlearn.reading.roles import plain
 
 SIDES = "gain win"  # what losses may be set against
 FEW_WORDS = 6  # that are put into an option as it is to be typed
+FEW_LETTERS = 40
 FOLLOWS = 0.1  # how much likelier a choice is repeated after a success, to be a learned one
 
 
@@ -87,14 +88,19 @@ def _unreadable(draft: Draft, columns: list[str]) -> None:
     """Columns that have a reward's name, and what keeps them from being one."""
     for column in columns:
         odd = [v for v in without_nothing(draft.sample.counts(column)) if not is_number(v)]
-        if not odd or is_time(column):
+        if not odd or is_time(column) or in_expression(column) is None:
             continue
-        pairs = ",".join(f"{value}=NUMBER" for value in odd[:FEW_WORDS])
+        pairs = ",".join(f"{value}=NUMBER" for value in odd)
         helps = f'--reward {typed(column)} --recode "{column}:{pairs}"'
-        draft.odd(
-            f"{column} looks like the reward, but {odd[0]!r} is no number",
-            helps if len(odd) <= FEW_WORDS and "," not in "".join(odd) else "--reward COL",
-        )
+        if len(odd) > FEW_WORDS or any("," in value for value in odd) or ":" in column:
+            helps = (
+                f'--reward "{in_expression(column)} == {in_quotes(odd[0])}" if that is a success'
+            )
+        draft.odd(f"{column} looks like the reward, but {_cut(odd[0])!r} is no number", helps)
+
+
+def _cut(value: str) -> str:
+    return value if len(value) <= FEW_LETTERS else f"{value[: FEW_LETTERS - 1]}…"
 
 
 def _is_total(draft: Draft, column: str) -> bool:
