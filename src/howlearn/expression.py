@@ -131,7 +131,7 @@ def _translated(
         translator = Translator(columns, names)
         expression = translate(translator, tree)
     except Refused as refused:
-        raise HowlearnError(f"{option} {text!r}: {refused}") from None
+        raise HowlearnError(f"{option} {text!r}: {refused}{_in_backticks(text, columns)}") from None
     except RecursionError:
         raise HowlearnError(f"{option}: the expression is nested too deeply") from None
     if not translator.used:
@@ -139,6 +139,17 @@ def _translated(
             f"{option} {text!r}: names no column; the columns: {', '.join(columns)}"
         )
     return translator, expression
+
+
+def _in_backticks(text: str, columns: Sequence[str]) -> str:
+    """The hint for a column that stands in the text as no name may stand there."""
+    bare = [
+        c for c in columns if not c.isidentifier() and re.search(r"[^\W\d]", c) and "`" not in c
+    ]
+    found = [c for c in bare if len(c) > 1 and c in text and f"`{c}`" not in text]
+    if not found:
+        return ""
+    return f"; a name with a point, a space or a sign stands in backticks: `{max(found, key=len)}`"
 
 
 class Refused(Exception):

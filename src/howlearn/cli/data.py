@@ -211,8 +211,10 @@ def takes_data(command: Callable[..., None]) -> Callable[..., None]:
         parameters += shared.values() if parameter.name == "data" else [parameter]
 
     def run(study: StudyFile | None, typed: Typed, given: dict[str, Any]) -> None:
+        from howlearn.reading.options import without_refused
+
         own = {name: given.pop(name) for name in shared}
-        data = reading_options(**own)
+        data = without_refused(reading_options(**own))
         if study is not None:
             data.update((n, v) for n, v in study.data.items() if n not in typed)
             given["files"] = given["files"] or [Path(each) for each in study.files]

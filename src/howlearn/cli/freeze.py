@@ -41,7 +41,9 @@ def _takes_data_options(command: Callable[..., None]) -> Callable[..., None]:
         parameters += shared.values() if parameter.name == "data" else [parameter]
 
     def run(study: StudyFile | None, typed: Typed, given: dict[str, Any]) -> None:
-        data = reading_options(**{name: given.pop(name) for name in shared})
+        from howlearn.reading.options import without_refused
+
+        data = without_refused(reading_options(**{name: given.pop(name) for name in shared}))
         if study is not None:
             data.update((n, v) for n, v in study.data.items() if n not in typed)
         command(data=data, **given)

@@ -61,8 +61,9 @@ def inspect(
     """Look at files, say what is in them, and write howlearn.toml, which all commands take.
 
     Which column is what is guessed from names and from what columns hold; every guess is printed
-    with its reason. An option corrects a guess: --action COL. Where a column is expected, an
-    expression may stand: --action "house_old == chose_old", --reward "gain + loss".
+    with its reason. An option corrects a guess: --action COL; --reset-by none takes one back. Where
+    a column is expected, an expression may stand: --action "house_old == chose_old", --reward
+    "gain + loss".
     """
     from howlearn.cli import show_inspection as show
     from howlearn.cli.retype import option

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Any
 from howlearn.errors import DataError, HowlearnError
 from howlearn.expression import is_expression, parse
 from howlearn.inspection.choosing import find_action
-from howlearn.inspection.coding import apply_missing, find_missing_choices, find_reward_coding
+from howlearn.inspection.coding import (
+    apply_missing,
+    find_missing_choices,
+    find_reward_coding,
+    find_words,
+)
 from howlearn.inspection.details import find_features, find_rt, find_shortest
 from howlearn.inspection.draft import Draft, Guess, Oddity, check_names
 from howlearn.inspection.found import Inspection
@@ -31,7 +36,7 @@ from howlearn.inspection.stretches import find_stretches
 from howlearn.inspection.values import examples
 from howlearn.inspection.who import find_learner
 from howlearn.reading import read
-from howlearn.reading.options import options_named
+from howlearn.reading.options import options_named, refused
 from howlearn.reading.problems import listed
 from howlearn.reading.tables import Table, open_tables
 
@@ -71,7 +76,7 @@ def inspect(
     if not tables:
         raise HowlearnError("no file was given")
     check_names(given, columns_of(tables))
-    draft = Draft(take_sample(tables), given, task)
+    draft = Draft(take_sample(tables), given, task, refused=refused(options))
     shown = {name: examples(draft.sample, name) for name in draft.sample.columns}
     unseen = len(columns_of(tables)) - len(shown)
     if unseen:
@@ -129,7 +134,7 @@ def _guess(draft: Draft) -> None:
         _refuse_none(draft, draft.given.where)
     apply_missing(draft)
     leave_practice_out(draft)
-    for find in (find_learner, find_reward, find_action, find_reward_by_content):
+    for find in (find_learner, find_reward, find_words, find_action, find_reward_by_content):
         find(draft)
     leave_other_screens_out(draft)
     apply_missing(draft)

@@ -13,7 +13,15 @@ from howlearn.inspection.looking import (
     tell_the_same,
     with_reward,
 )
-from howlearn.inspection.names import BLOCKS, is_answer, is_feature, is_time, like, named_like
+from howlearn.inspection.names import (
+    BLOCKS,
+    is_answer,
+    is_feature,
+    is_practice,
+    is_time,
+    like,
+    named_like,
+)
 from howlearn.inspection.sample import Sample
 from howlearn.inspection.values import are_words, constant_within, is_key, is_number, nothing_in
 from howlearn.reading.rewards import GOOD_WORDS
@@ -31,6 +39,7 @@ def find_action(draft: Draft) -> None:
     named = named_like("action", draft.free)
     fit = [c for c in named if _is_choice(draft, rewarded, c, named[c])]
     fit = [c for c in fit if not is_answer(c)] or fit
+    fit = [c for c in fit if not is_practice(c)] or fit
     if fit:
         best = [c for c in fit if named[c] == 3 or named[fit[0]] < 3]
         first = best[0]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from howlearn.inspection.amounts import without_nothing, worth
 from howlearn.inspection.draft import BY_CONTENT, Draft, Guess
 from howlearn.inspection.values import are_words, is_number, nothing_in
-from howlearn.reading.options import parse_missing
+from howlearn.reading.options import NONE, parse_missing
 
 FEW = 0.05  # of the rewards: fewer are mistakes or codes, more are points
 MOST_CODES = 12
@@ -25,6 +26,8 @@ def find_missing_choices(draft: Draft) -> None:
 
 
 def _add_missing(draft: Draft, role: str, column: str, codes: tuple[str, ...], why: str) -> None:
+    if NONE in draft.given.missing:
+        return
     name = column if role in draft.sample.columns or ":" in column else role  # a column wins
     before = draft.guesses.get("missing")
     texts = tuple(f"{name}:{code}" for code in codes)
@@ -42,6 +45,28 @@ def apply_missing(draft: Draft) -> None:
         for column in draft.sample.columns if name is None else named:
             if column in draft.sample.columns:
                 draft.sample = draft.sample.without(column, (value,))
+
+
+def find_words(draft: Draft) -> None:
+    """Rewards that are amounts with a unit, or words; what means that there was none."""
+    reward = draft.column("reward")
+    if reward is None or draft.given.recode:
+        return
+    counts = draft.sample.counts(reward)
+    values, rest = worth(counts), without_nothing(counts)
+    name = reward if "reward" in draft.sample.columns else "reward"
+    understood = len(rest) > 1 and are_words(rest)
+    if values is not None and draft.open("recode") and ":" not in name:
+        pairs = ",".join(f"{old}={new}" for old, new in values.items())
+        shown = ", ".join(f"{old} is {new}" for old, new in [*values.items()][:4])
+        more = ", …" if len(values) > 4 else ""
+        draft.put("recode", (f"{name}:{pairs}",), BY_CONTENT, f"rewards as numbers: {shown}{more}")
+        draft.sample = draft.sample.recoded(reward, values)
+        understood = True
+    nothing = tuple(v for v in counts if v not in rest and not is_number(v))
+    if understood and nothing and not any("," in v or ":" in v for v in nothing):
+        times = ", ".join(f"{v} ({counts[v]:,} rows)" for v in nothing)
+        _add_missing(draft, "reward", reward, nothing, f"no outcome: {times}")
 
 
 def find_reward_coding(draft: Draft) -> None:
@@ -76,7 +101,12 @@ def _few_odd(draft: Draft, reward: str, counts: dict[str, int], numbers: dict[st
     odd = tuple(value for value, number in numbers.items() if number not in (0.0, 1.0))
     times = sum(counts[value] for value in odd)
     usual = {0.0, 1.0} <= {*numbers.values()}
-    if not usual or times > FEW * sum(counts.values()) or len(odd) > MOST_CODES:
+    if (
+        not usual
+        or NONE in draft.given.missing
+        or times > FEW * sum(counts.values())
+        or len(odd) > MOST_CODES
+    ):
         return False
     shown = ", ".join(sorted(odd, key=float))
     low, high = min(numbers.values()), max(numbers.values())
@@ -94,7 +124,7 @@ def _few_odd(draft: Draft, reward: str, counts: dict[str, int], numbers: dict[st
 def _signs_or_points(draft: Draft, reward: str, numbers: dict[str, float]) -> None:
     values = {*numbers.values()}
     name = reward if "reward" in draft.sample.columns or ":" in reward else "reward"
-    if values <= {-1.0, 1.0} and ":" not in name:
+    if values <= {-1.0, 1.0} and ":" not in name and draft.open("recode"):
         why = (
             "rewards are -1 and 1: -1 becomes 0, and errors then teach a gain-form rule nothing; "
             "reward_range = [-1, 1] instead takes them as recorded"
@@ -110,3 +140,9 @@ def _signs_or_points(draft: Draft, reward: str, numbers: dict[str, float]) -> No
         f"{high:.15g}] instead takes them as recorded, where rates are per point"
     )
     draft.put("reward_scale", (low, high), BY_CONTENT, why)
+    if values == {1.0, 2.0}:  # either may be the success; nothing but a codebook tells
+        bad, good = sorted(numbers, key=float)
+        draft.odd(
+            f"{reward} is 1 or 2, and 2 is taken as the success",
+            f"--recode {name}:{bad}=1,{good}=0 turns it round",
+        )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from howlearn.inspection.draft import BY_CONTENT, BY_NAME, Draft
-from howlearn.inspection.names import is_answer, is_feature, is_rt, is_time
+from howlearn.inspection.looking import sparse
+from howlearn.inspection.names import is_answer, is_feature, is_practice, is_rt, is_time
 from howlearn.inspection.values import constant_within
 
 SHORTEST = 2  # choices, without which nothing can be said about a learner
@@ -14,7 +15,7 @@ SHORTEST = 2  # choices, without which nothing can be said about a learner
 def find_features(draft: Draft) -> None:
     """Columns with the names of features that are the same wherever a context is shown."""
     context = draft.contexts()
-    if context is None or "features" in draft.guesses or draft.task is not None:
+    if context is None or not draft.open("features") or draft.task is not None:
         return
     rows = draft.chosen
     found = tuple(
@@ -41,6 +42,8 @@ def describes(draft: Draft, column: str, rows: np.ndarray, context: np.ndarray) 
 def find_rt(draft: Draft) -> None:
     """The column with reaction times."""
     numbers = [c for c in draft.free if is_rt(c) and np.isfinite(draft.sample.numbers(c)).any()]
+    few = sparse(draft, numbers)
+    numbers.sort(key=lambda c: (c in few, is_practice(c)))
     if numbers:
         draft.put("rt", numbers[0], BY_NAME, "for --exclude", tuple(numbers[1:]))
 

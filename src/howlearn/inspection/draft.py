@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
@@ -25,6 +26,7 @@ COLUMN_OPTIONS = (
     "learner context action reward trial features by keep reset_by scored learned forgone episode "
     "duration rt"
 ).split()
+LONG, TYPED = 60, 200  # characters of a column's name that a note shows, that somebody types
 SAID, BY_NAME, BY_CONTENT = "you said so", "by its name", "by what it holds"
 
 
@@ -71,6 +73,7 @@ class Draft:
     oddities: list[Oddity] = field(default_factory=list)
     lacking: list[str] = field(default_factory=list)  # roles that nobody could play
     answer: str | None = None  # the column with the right answer
+    refused: frozenset[str] = frozenset()  # options that shall stay empty
 
     def __post_init__(self) -> None:
         for name, value in said(self.given).items():
@@ -80,11 +83,19 @@ class Draft:
         self, option: str, value: Any, how: str, why: str, others: tuple[str, ...] = ()
     ) -> None:
         """Guess an option, unless it is known already."""
-        if option not in self.guesses:
+        if self.open(option):
             self.guesses[option] = Guess(option, value, how, why, others)
+
+    def open(self, option: str) -> bool:
+        """Whether an option may still be guessed."""
+        return option not in self.guesses and option not in self.refused
 
     def odd(self, sentence: str, helps: str = "") -> None:
         """Remember an oddity."""
+        for name in self.sample.columns:
+            if len(name) > LONG:
+                sentence = sentence.replace(name, f"{name[: LONG - 1]}…")
+                helps = "" if len(name) > TYPED and name in helps else helps
         self.oddities.append(Oddity(sentence, helps))
 
     def column(self, option: str) -> str | None:
@@ -143,7 +154,7 @@ def said(given: ReadOptions) -> Mapping[str, Any]:
 
 def check_names(given: ReadOptions, columns: Sequence[str]) -> None:
     """Refuse a column that the user names and that is not there, before anything is guessed."""
-    words = {"learner": FILE_STEM, "context": NONE, "trial": NONE}
+    words = {"learner": FILE_STEM, **dict.fromkeys(("context", "trial", "scored", "learned"), NONE)}
     for option in COLUMN_OPTIONS:
         value = getattr(given, option)
         for text in value if isinstance(value, tuple) else (value,):
@@ -171,6 +182,15 @@ def in_expression(name: str) -> str | None:
     if name.isidentifier() and name.isascii() and not keyword.iskeyword(name) and name not in words:
         return name
     return None if "`" in name or not name.strip() else f"`{name}`"
+
+
+def typed(name: str) -> str:
+    """A name, or several with commas between them, as one would type it.
+
+    >>> typed("key_resp.keys"), typed("left,right"), typed("my column")
+    ('key_resp.keys', 'left,right', '"my column"')
+    """
+    return name if re.sub(r"[_.,]", "", name).isalnum() else f'"{name}"'
 
 
 def in_quotes(value: str) -> str:

@@ -7,9 +7,9 @@ import polars as pl
 
 from howlearn.expression import FALSE_WORDS, TRUE_WORDS, parse
 from howlearn.inspection.draft import BY_CONTENT, BY_NAME, Draft, Guess, in_expression, in_quotes
-from howlearn.inspection.names import KINDS, like, named_like
+from howlearn.inspection.names import KINDS, is_loop, is_time, like, named_like
 from howlearn.inspection.sample import Mask
-from howlearn.inspection.values import PRACTICE, TESTING, TRAINING, is_number
+from howlearn.inspection.values import PRACTICE, TESTING, TRAINING, is_number, nothing_in
 from howlearn.reading.roles import plain
 
 MOST_KINDS = 30
@@ -18,10 +18,9 @@ FEW_GAPS = 0.2  # of the rows; more would be another mistake
 
 def leave_practice_out(draft: Draft) -> None:
     """Rows that a column calls practice or the like."""
-    if "where" in draft.guesses:
+    if not draft.open("where"):
         return
-    kinds = [c for c in draft.free if like(c, KINDS)]
-    for column in kinds:
+    for column in _kind_columns(draft):
         name, counts = in_expression(column), draft.sample.counts(column)
         if name is None or not 2 <= len(counts) <= MOST_KINDS:
             continue
@@ -31,10 +30,19 @@ def leave_practice_out(draft: Draft) -> None:
             return
 
 
+def _kind_columns(draft: Draft) -> list[str]:
+    """The columns that may say what kind of row each is."""
+    likely = [c for c in draft.free if like(c, KINDS)]
+    return [c for c in likely if not (is_loop(c) or is_time(c) or named_like("action", [c]))]
+
+
 def _practice(name: str, column: str, values: list[str]) -> str | None:
     """The condition that keeps what is no practice; None if nothing looks like it."""
     lower = {value: value.lower() for value in values}
-    if "practice" in plain(column) and {*lower.values()} <= {*TRUE_WORDS, *FALSE_WORDS}:
+    if PRACTICE.fullmatch(plain(column).removeprefix("is")) and {*lower.values()} <= {
+        *TRUE_WORDS,
+        *FALSE_WORDS,
+    }:
         return f"not {name}"
     out = [v for v in values if not is_number(v) and PRACTICE.fullmatch(lower[v])]
     rest = [v for v in values if v not in out]
@@ -55,12 +63,12 @@ def leave_other_screens_out(draft: Draft) -> None:
         return
     sample = draft.sample
     silent = sample.missing(reward)
-    chosen = ~sample.missing(action)
+    chosen = ~sample.without(action, nothing_in(sample.counts(action))).missing(action)
     actions = np.unique(sample.codes(action)[chosen & ~silent])
     alien = silent & ~(chosen & np.isin(sample.codes(action), actions))
     if not alien.any() or alien.all():
         return
-    kinds = {c: _kinds(draft, c, alien) for c in draft.free if like(c, KINDS)}
+    kinds = {c: _kinds(draft, c, alien) for c in _kind_columns(draft)}
     texts = {column: text for column, text in kinds.items() if text is not None}
     if texts:  # the one that leaves out most of these rows
         column = max(texts, key=lambda c: _left_out(draft, texts[c], alien))
@@ -94,14 +102,16 @@ def _kinds(draft: Draft, column: str, alien: Mask) -> str | None:
 
 
 def leave_other_loops_out(draft: Draft) -> None:
-    """Choices outside the loop that numbers the trials, as PsychoPy writes practice."""
+    """Rows outside the loop that numbers the trials, as PsychoPy writes practice and the rest."""
     sample, chosen = draft.sample, draft.chosen
     gaps = {c: int(sample.missing(c)[chosen].sum()) for c in named_like("trial", draft.free)}
     if "trial" in draft.guesses or draft.given.where is not None or not gaps:
         return
     column = min(gaps, key=lambda c: gaps[c])
     name = in_expression(column)
-    if name is None or gaps[column] in (0, int(chosen.sum())):
+    outside = sample.missing(column)
+    others = is_loop(column) and outside.any()  # screens between, which nobody missed
+    if name is None or gaps[column] == int(chosen.sum()) or not (gaps[column] or others):
         return
     _leave_out(draft, f"{name} != missing", BY_CONTENT, f"the other rows have no {column}")
 
@@ -124,7 +134,7 @@ def leave_incomplete_out(draft: Draft) -> None:
 def _leave_out(draft: Draft, text: str, how: str, why: str) -> None:
     """Keep what the condition says, besides what an earlier one said."""
     before, holds = draft.guesses.get("where"), _holds(draft, text)
-    if not (holds & draft.sample.rows).any():
+    if "where" in draft.refused or not (holds & draft.sample.rows).any():
         return
     if before is not None and (holds & ~draft.sample.rows).any():
         text, why = f"({before.value}) and ({text})", f"{before.why}; {why}"

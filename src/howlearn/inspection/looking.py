@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
 
@@ -26,6 +28,13 @@ def repeats(sample: Sample, column: str) -> bool:
     counts = sample.counts(column)
     total = sum(counts.values())
     return bool(counts) and 2 * total > sample.height and (2 * len(counts) <= total or total < 4)
+
+
+def sparse(draft: Draft, columns: Sequence[str]) -> frozenset[str]:
+    """Those of the columns with less than half as many values for choices as the fullest one."""
+    told = {c: int(np.sum(~draft.sample.missing(c) & draft.chosen)) for c in columns}
+    most = max(told.values(), default=0)
+    return frozenset(c for c, times in told.items() if 2 * times < most)
 
 
 def with_reward(draft: Draft) -> Sample:

@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from howlearn.inspection.details import describes
-from howlearn.inspection.draft import SAID, Draft, in_expression
-from howlearn.inspection.names import GROUPS, KINDS, is_feature, like, named_like
+from howlearn.inspection.draft import SAID, Draft, in_expression, typed
+from howlearn.inspection.mistakes import remark_mistakes
+from howlearn.inspection.names import GROUPS, KINDS, is_feature, is_numbered, like, named_like
 from howlearn.inspection.sample import together
 from howlearn.inspection.values import TESTING, constant_within
 from howlearn.study import Study
@@ -22,12 +23,14 @@ NAMED = 5  # learners, columns or values that a sentence lists
 def remark(draft: Draft, study: Study | None) -> None:
     """Add what is odd about columns, then about the learners of the study."""
     _other_candidates(draft)
+    remark_mistakes(draft)
     _twice(draft)
     _constant(draft)
     _test_phase(draft)
     _reaction_times(draft)
     _groups(draft)
     _more_features(draft)
+    _unused_features(draft)
     if study is not None:
         _near_names(draft, study)
         _contexts(draft, study)
@@ -48,12 +51,8 @@ def _other_candidates(draft: Draft) -> None:
             other = guess.others[0]
             draft.odd(
                 f"the {option} could also be {_some(guess.others)}; {guess.typed} was taken",
-                f"--{option} {_typed(other)}",
+                f"--{option} {typed(other)}",
             )
-
-
-def _typed(name: str) -> str:
-    return name if name.replace("_", "").replace(".", "").isalnum() else f'"{name}"'
 
 
 def _twice(draft: Draft) -> None:
@@ -63,7 +62,11 @@ def _twice(draft: Draft) -> None:
     rows = together(draft.sample.file[draft.sample.rows], *columns)
     doubled = len(rows) - (int(rows.max()) + 1)
     if doubled:
-        draft.odd(f"{doubled:,} rows stand in the data twice, with the same values everywhere")
+        draft.odd(
+            f"{doubled:,} rows stand in the data twice, with the same values everywhere, and both "
+            "count, as if these choices had been made twice; no option tells them apart, so take "
+            "the second ones out of the data"
+        )
 
 
 def _constant(draft: Draft) -> None:
@@ -137,13 +140,13 @@ def _groups(draft: Draft) -> None:
     if found:
         draft.odd(
             f"{_some(found)}: the same within each learner, so that groups can be compared",
-            f"--keep {_typed(found[0])}, then howlearn compare results --group {_typed(found[0])}",
+            f"--keep {typed(found[0])}, then howlearn compare results --group {typed(found[0])}",
         )
 
 
 def _more_features(draft: Draft) -> None:
     context = draft.contexts()
-    if context is None or draft.task is not None or "features" in draft.guesses:
+    if context is None or draft.task is not None or not draft.open("features"):
         return
     rows = draft.chosen
     found = [c for c in draft.free if not is_feature(c) and describes(draft, c, rows, context)]
@@ -151,6 +154,26 @@ def _more_features(draft: Draft) -> None:
         draft.odd(
             f"{_some(found)}: the same wherever a context is shown",
             f"--features {','.join(found[:3])} if they describe it; candidates are made of them",
+        )
+
+
+def _unused_features(draft: Draft) -> None:
+    """Columns that may describe what is shown, and of which the context knows nothing."""
+    context, rows = draft.contexts(), draft.chosen
+    owner = draft.learners()[rows]
+    place = owner if context is None else together(owner, context[rows])
+    found = []
+    for column in draft.free:
+        if not (is_feature(column) or is_numbered(column)):
+            continue
+        few = 2 <= len(draft.sample.counts(column)) <= MANY_CONTEXTS
+        if few and not constant_within(place, draft.sample.codes(column)[rows]):
+            found.append(column)
+    if found and draft.task is None:
+        all_of = typed(",".join([*draft.columns("context"), *found]))
+        draft.odd(
+            f"{_some(found)}: other from trial to trial, and not used",
+            f"--context {all_of} --features {all_of} if they describe what is shown",
         )
 
 

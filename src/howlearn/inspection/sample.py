@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -74,6 +74,12 @@ class Sample:
         column = self.columns[name]
         gone = column.labels.is_in(list(values)).fill_null(False)
         labels = column.labels.zip_with(~gone, pl.Series([None], dtype=pl.String))
+        return replace(self, columns={**self.columns, name: replace(column, labels=labels)})
+
+    def recoded(self, name: str, values: Mapping[str, str]) -> Sample:
+        """The same with these values of a column taken as others."""
+        column = self.columns[name]
+        labels = column.labels.replace(dict(values))
         return replace(self, columns={**self.columns, name: replace(column, labels=labels)})
 
     def having(self, name: str, values: pl.Series) -> Sample:

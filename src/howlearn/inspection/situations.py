@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from howlearn.inspection.draft import BY_CONTENT, BY_NAME, NONE, Draft
 from howlearn.inspection.looking import over_all, rows_among, tell_the_same
-from howlearn.inspection.names import CONDITIONS, is_feature, is_time, like, named_like
+from howlearn.inspection.names import CONDITIONS, is_feature, is_numbered, is_time, like, named_like
+from howlearn.inspection.pairs import is_chosen, pair_on_screen, put_pair
 from howlearn.inspection.sample import Sample, together
 from howlearn.inspection.values import is_number, runs_within
 
@@ -25,15 +26,17 @@ def find_context(draft: Draft) -> None:
             draft.put("context", (matching[0],), BY_CONTENT, why, tuple(matching[1:]))
             return
     named = named_like("context", draft.free)
-    fit = [c for c in named if _is_situation(draft, rows, c)]
+    pair = pair_on_screen(rows, [c for c in draft.free if not is_chosen(c)])
+    free = [c for c in named if not (is_feature(c) or is_numbered(c) or is_chosen(c))]
+    fit = [c for c in free if c not in (pair or ()) and _is_situation(draft, rows, c)]
     if fit:
         how = BY_NAME if named[fit[0]] > 1 else BY_CONTENT
         draft.put("context", (fit[0],), how, "", tuple(fit[1:]))
         return
-    described = tuple(c for c in draft.free if is_feature(c) and _is_situation(draft, rows, c))
-    if described:
-        draft.put("context", described, BY_NAME, "the features that describe it")
-        draft.put("features", described, BY_NAME, "")
+    if pair is not None:
+        put_pair(draft, rows, pair)
+        return
+    if _put_features(draft, rows):
         return
     mixed = [c for c in draft.free if like(c, f"{CONDITIONS} pair") and _is_mixed(draft, rows, c)]
     if mixed:
@@ -41,6 +44,28 @@ def find_context(draft: Draft) -> None:
         draft.put("context", (mixed[0],), BY_CONTENT, why, tuple(mixed[1:]))
         return
     draft.put("context", (NONE,), BY_CONTENT, "no column looks like it: always the same situation")
+
+
+def _put_features(draft: Draft, rows: Sample) -> bool:
+    """Features whose combination is the context; whether there are any."""
+    for sort in (is_feature, is_numbered):
+        likely = [c for c in draft.free if sort(c) and len(rows.counts(c)) > 1]
+        found = tuple(c for c in likely if _is_situation(draft, rows, c))
+        if sort is is_numbered and (len(found) < 2 or not _comes_back(draft, rows, found)):
+            continue
+        if found:
+            draft.put("context", found, BY_NAME, "the features that describe it")
+            if len(found) > 1:
+                draft.put("features", found, BY_NAME, "")
+            return True
+    return False
+
+
+def _comes_back(draft: Draft, rows: Sample, columns: tuple[str, ...]) -> bool:
+    """Whether combinations are met more than once by a learner."""
+    owner = draft.learners()[rows_among(draft, rows)]
+    met = int(together(owner, *(rows.codes(c) for c in columns)).max(initial=-1)) + 1
+    return met * 2 <= rows.height
 
 
 def _are_among(rows: Sample, column: str, labels: set[str]) -> bool:

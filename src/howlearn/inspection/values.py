@@ -20,7 +20,8 @@ NOTHING_NUMBERS = ("-1", "-9", "-99", "-999", "-9999", "9999", "999", "99")
 PRACTICE = re.compile(
     r"(practi[cs]e|prac|demo|demonstration|instruction|warm.?up|example|tutorial|exercise|"
     r"familiari[sz]ation|comprehension|quiz)(s|_?trials?|_?block|_?phase|[ _-]?[0-9]+)*|"
-    r"(practi[cs]e|instruct|demo|tutorial).*|.*[ _-](practi[cs]e|instructions?|demo)"
+    r"(practi[cs]e|instruct|demo|tutorial|übung|uebung).*|prac(proc|list|trials?|block|run|loop).*|"
+    r".*[ _-](practi[cs]e|instructions?|demo)"
 )
 TRAINING = re.compile(r"train(ing)?([ _-]?[0-9]+)?")
 TESTING = re.compile(r"(.*[ _-])?(test|transfer|generali[sz]ation)(ing)?([ _-].*)?")

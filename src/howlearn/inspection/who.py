@@ -6,7 +6,16 @@ import numpy as np
 
 from howlearn.inspection.draft import BY_CONTENT, BY_NAME, FILE_STEM, Draft
 from howlearn.inspection.looking import repeats
-from howlearn.inspection.names import BLOCKS, CONDITIONS, GROUPS, KINDS, is_time, like, named_like
+from howlearn.inspection.names import (
+    BLOCKS,
+    CONDITIONS,
+    GROUPS,
+    KINDS,
+    is_time,
+    like,
+    named_like,
+    parts_of,
+)
 from howlearn.inspection.sample import Sample
 from howlearn.inspection.values import runs_within
 
@@ -32,6 +41,11 @@ def find_learner(draft: Draft) -> None:
         if found:
             why = "it is the same over long stretches, and numbers start anew where it changes"
             draft.put("learner", found[0], BY_CONTENT, why, tuple(found[1:]))
+            if _identifies(found[0]) and like(found[0], BLOCKS) and len(found) == 1:
+                draft.odd(
+                    f"{found[0]} is taken as the learner, since numbers start anew with it",
+                    "--learner file if it is one person all along",
+                )
     if "learner" not in draft.guesses and sample.in_names:
         draft.put("learner", FILE_STEM, BY_NAME, "the files' names hold it, after sub-")
     if "learner" not in draft.guesses:
@@ -44,7 +58,8 @@ def find_learner(draft: Draft) -> None:
 def _is_owner(draft: Draft, column: str) -> bool:
     """Whether a column without a telling name has the learners: other columns start anew there."""
     sample = draft.sample
-    if like(column, f"{BLOCKS} {CONDITIONS} {KINDS} {GROUPS}") or is_time(column):
+    other = like(column, f"{BLOCKS} {CONDITIONS} {KINDS} {GROUPS}") and not _identifies(column)
+    if other or is_time(column):
         return False
     if not repeats(sample, column) or len(sample.counts(column)) < 2:
         return False
@@ -56,8 +71,14 @@ def _is_owner(draft: Draft, column: str) -> bool:
     return any(_restarts(sample, other, change) for other in draft.free if other != column)
 
 
+def _identifies(column: str) -> bool:
+    """Whether a name ends like an identifier: a run may be a block, a run_id is somebody's."""
+    return parts_of(column)[-1:] in (["id"], ["uuid"], ["code"], ["uid"])
+
+
 def _restarts(sample: Sample, column: str, change: np.ndarray) -> bool:
     numbers = sample.numbers(column)
     steps = np.diff(numbers)
     inside = np.delete(steps, change - 1)
-    return bool(np.all(inside == 1) and np.all(steps[change - 1] < 0))
+    counts = inside > 0 if named_like("trial", [column]) else inside == 1  # rows may be left out
+    return bool(np.all(counts) and np.all(steps[change - 1] < 0))

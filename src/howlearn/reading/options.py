@@ -11,6 +11,10 @@ from typing import Any
 from howlearn.errors import HowlearnError
 from howlearn.label import canonical
 
+NONE = "none"  # --by none: nothing, also where something would be guessed or stands in a file
+# where the word is a value: columns that must be, an order, roles that reading guesses, a code
+_HAVE_OWN_NONE = ("learner", "context", "action", "reward", "trial", "scored", "learned", "missing")
+
 
 @dataclass(frozen=True)
 class ReadOptions:
@@ -47,6 +51,9 @@ class ReadOptions:
     rt: str | None = None  # the column with reaction times
 
     def __post_init__(self) -> None:
+        for option in fields(self):
+            if _is_none(option.name, getattr(self, option.name)):
+                object.__setattr__(self, option.name, option.default)
         if isinstance(self.recode, Mapping):  # {"reward": {-1: 0}}, as one would write in Python
             texts = (
                 f"{name}:{','.join(f'{old}={new}' for old, new in values.items())}"
@@ -85,6 +92,25 @@ def options_named(given: Mapping[str, Any]) -> ReadOptions:
                 f"there is no option {name}{hint}; the options: task, {', '.join(known)}"
             )
     return ReadOptions(**given)
+
+
+def refused(given: Mapping[str, Any]) -> frozenset[str]:
+    """The options of which the user says that there shall be nothing.
+
+    >>> sorted(refused({"by": ("none",), "where": "none", "context": "none", "rt": "rt"}))
+    ['by', 'where']
+    """
+    return frozenset(name for name, value in given.items() if _is_none(name, value))
+
+
+def without_refused(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options with nothing in the place of the word for it."""
+    usual = {option.name: option.default for option in fields(ReadOptions)}
+    return {n: usual[n] if n in refused(given) else value for n, value in given.items()}
+
+
+def _is_none(name: str, given: object) -> bool:
+    return name not in _HAVE_OWN_NONE and given in (NONE, (NONE,), [NONE])
 
 
 def _several(given: object) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from howlearn.errors import HowlearnError, Problem
 from howlearn.expression import Derived, Expression, derive, is_expression, parse
 from howlearn.reading.frames import FRAME_NAME
 from howlearn.reading.labels import MISSING_TOKENS
-from howlearn.reading.options import ReadOptions, parse_missing, parse_recode
+from howlearn.reading.options import NONE, ReadOptions, parse_missing, parse_recode
 from howlearn.reading.problems import listed
 from howlearn.reading.roles import (
     ROLES,
@@ -280,7 +280,7 @@ def _missing(
         name, value = parse_missing(text)
         if name is None:
             everywhere.add(value)
-            if value not in MISSING_TOKENS:  # these are missing without being named
+            if value not in (*MISSING_TOKENS, NONE):  # these need not be anywhere
                 sought.append(Sought(f"--missing {text}", value, ()))
             continue
         targets = _targets(name, f"--missing {text!r}", roles, columns)

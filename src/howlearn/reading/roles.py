@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from howlearn.errors import Problem
-from howlearn.reading.options import ReadOptions
+from howlearn.reading.options import NONE, ReadOptions
 from howlearn.reading.problems import listed
 
 FILE_STEM = "file"  # --learner file
-NONE = "none"  # --context none, --trial none
 SEPARATED = "columns separated by commas, tabs, semicolons or |"
 _COLUMN_OPTIONS = (
     "learner context action reward trial features by keep scored learned forgone episode duration"
@@ -165,8 +164,8 @@ def find_roles(
     action = finder.find("action", options.action)
     reward = finder.find("reward", options.reward)
     trial = _trial(options.trial, finder)
-    scored = finder.find("scored", options.scored)
-    learned = finder.find("learned", options.learned)
+    scored = finder.find("scored", options.scored, NONE)
+    learned = finder.find("learned", options.learned, NONE)
     if context is None or action is None or reward is None:
         needed = (("context", context), ("action", action), ("reward", reward))
         if one_wide_column(columns):

@@ -1,0 +1,37 @@
+"""``none`` takes a guess back, and a line of howlearn.toml."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from howlearn.cli.data import reading_options
+from howlearn.reading.options import without_refused
+from running import Run
+
+
+def test_none_takes_a_guess_back(tmp_path: Path, run: Run) -> None:
+    rows = [
+        {"id": w, "phase": p, "item": x, "resp": "fj"[t % 2], "correct": t // 2 % 2, "rt": 300 + t}
+        for w in (1, 2)
+        for t in range(24)
+        for p, x in [("practice" if t < 4 else "main", "AB"[t % 3 % 2])]
+    ]
+    path, toml = tmp_path / "data.csv", tmp_path / "howlearn.toml"
+    pl.DataFrame(rows).write_csv(path)
+    assert run("inspect", path).status == 0
+    guessed = toml.read_text(encoding="utf-8")
+    assert "where = " in guessed
+    assert "rt = " in guessed
+    assert run("inspect", path, "--where", "none", "--rt", "none").status == 0
+    text = toml.read_text(encoding="utf-8")
+    assert "where = " not in text
+    assert "rt = " not in text
+
+
+def test_none_is_nothing_typed() -> None:
+    typed = {"by": "none", "where": "none", "reward_scale": "none", "recode": ["none"]}
+    assert without_refused(reading_options(**typed)) == reading_options()  # what is typed wins
+    kept = without_refused(reading_options(context="none", trial="none", missing="none"))
+    assert (kept["context"], kept["trial"], kept["missing"]) == (("none",),) * 3

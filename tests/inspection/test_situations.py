@@ -1,0 +1,99 @@
+"""What is shown: features together, or two things at once."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import polars as pl
+import pytest
+
+from howlearn.inspection import Inspection, inspect
+
+
+def said(found: Inspection) -> str:
+    return "\n".join(map(str, found.oddities))
+
+
+def described(names: Sequence[str], **more: Sequence[object]) -> pl.DataFrame:
+    """Two learners who see objects of binary features, of which the first is what counts."""
+    draw, rows = random.Random(8), []
+    for who in ("a", "b"):
+        for trial in range(48):
+            bits = [draw.randrange(2) for _ in names]
+            key = "fj"[bits[0] if draw.random() < 0.7 else 1 - bits[0]]
+            features = dict(zip(names, bits, strict=True))
+            right = int(key == "fj"[bits[0]])
+            rows.append({"id": who, "trial": trial, **features, "resp": key, "corr": right})
+    return pl.DataFrame(rows).with_columns(pl.Series(n, v) for n, v in more.items())
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("color", "shape", "size"),
+        ("colour", "form"),
+        ("f1", "f2", "f3"),
+        ("card1", "card2", "card3", "card4"),
+        ("Farbe", "shape"),
+    ],
+)
+def test_features_together_are_the_context(names: tuple[str, ...]) -> None:
+    found = inspect(described(names))
+    assert found.options["context"] == names
+    assert found.options["features"] == names
+    assert found.study is not None
+    assert len(found.study.contexts) == 2 ** len(names)
+
+
+def test_features_beside_a_context() -> None:
+    data = described(["shape"])
+    assert inspect(data).options["context"] == ("shape",)  # one feature is the context itself
+    assert "features" not in inspect(data).options
+    items = data.rename({"shape": "item"}).with_columns(pl.Series("hue", [*"rgbb"] * 24))
+    found = inspect(items)
+    assert found.options["context"] == ("item",)
+    assert "hue: other from trial to trial, and not used (--context item,hue" in said(found)
+    many = described([f"f{i}" for i in range(1, 9)])
+    assert inspect(many).options["context"] == ("none",)
+    assert "f1, f2, f3, f4, f5 and 3 more: other from trial to trial" in said(inspect(many))
+
+
+def sides(names: tuple[str, str], things: str, *, side: bool, chosen: bool) -> pl.DataFrame:
+    draw, rows = random.Random(3), []
+    for who in (1, 2, 3):
+        for trial in range(60):
+            two = draw.sample(things, 2)
+            at = two.index(min(two)) if draw.random() < 0.7 else draw.randrange(2)
+            row = {"subject": who, "trial": trial, names[0]: two[0], names[1]: two[1]}
+            row |= {"key": ("left", "right")[at]} if side else {}
+            row |= {"chosen_image": two[at]} if chosen else {}
+            rows.append(row | {"reward": int(two[at] == min(two))})
+    return pl.DataFrame(rows)
+
+
+@pytest.mark.parametrize("names", [("stim_left", "stim_right"), ("leftImage", "rightImage")])
+def test_a_pair_is_no_single_stimulus(names: tuple[str, str]) -> None:
+    keys = inspect(sides(names, "ABC", side=True, chosen=False))
+    assert keys.options["context"] == names
+    assert keys.options["action"] == "key"
+    assert "what is on screen is a pair" in said(keys)
+    assert "--context none if what is shown does not matter" in said(keys)
+    items = inspect(sides(names, "ABC", side=False, chosen=True))
+    assert (items.options["context"], items.options["action"]) == (names, "chosen_image")
+    same = inspect(sides(names, "AB", side=True, chosen=True), action="chosen_image")
+    assert same.options["context"] == ("none",)
+    assert f"--context {','.join(names)} if the sides" in said(same)
+    assert same.study is not None
+    by_side = inspect(sides(names, "AB", side=True, chosen=True), action="key")
+    assert by_side.options["context"] == names
+    assert "--context none --action chosen_image" in said(by_side)
+
+
+def test_what_is_no_pair() -> None:
+    two = described(["f1", "f2"])
+    assert "pair" not in said(inspect(two))
+    for names in (("reward_left", "reward_right"), ("p_left", "p_right")):
+        assert "pair" not in said(inspect(sides(names, "123", side=True, chosen=False)))
+    numbers = inspect(sides(("stim_1", "stim_2"), "123", side=True, chosen=False))
+    assert numbers.options["context"] == ("stim_1", "stim_2")
