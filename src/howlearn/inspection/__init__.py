@@ -37,7 +37,7 @@ from howlearn.inspection.values import examples
 from howlearn.inspection.who import find_learner
 from howlearn.reading import read
 from howlearn.reading.options import options_named, refused
-from howlearn.reading.problems import listed
+from howlearn.reading.problems import listed, quoted
 from howlearn.reading.tables import Table, open_tables
 
 if TYPE_CHECKING:
@@ -159,7 +159,8 @@ def _refuse_none(draft: Draft, where: str) -> None:
         for name in parse(where, "--where", [*columns]).columns
     }
     values = "; ".join(
-        f"{name} has {listed(found) or 'no values'}" for name, found in labels.items()
+        f"{name} has {listed([*map(quoted, found)]) or 'no values'}"
+        for name, found in labels.items()
     )
     rows = "no row" if sample.whole else f"none of the first {len(sample.rows):,} rows"
     raise HowlearnError(f"--where {where!r} holds in {rows}; {values}")

@@ -19,6 +19,7 @@ from howlearn.inspection.names import (
 from howlearn.inspection.sample import Sample
 from howlearn.inspection.values import runs_within
 
+COUNTING = 0.9  # of the steps from row to row of a trial's number go up
 LONG_RUN = 10  # rows in a row that a learner has at least, to be found without a name
 
 
@@ -53,10 +54,34 @@ def find_learner(draft: Draft) -> None:
             "each file is one learner" if files > 1 else "the file is taken as one learner"
         )
         draft.put("learner", FILE_STEM, BY_CONTENT, one)
+        if files == 1:
+            _could_be(draft)
+
+
+def _could_be(draft: Draft) -> None:
+    """One learner in one file is rare: name a column that may hold several."""
+    found = [column for column in draft.free if _has_stretches(draft, column)]
+    if found:
+        n = len(draft.sample.counts(found[0]))
+        draft.odd(
+            f"all rows are taken as those of one learner, but {found[0]} has {n:,} values, each "
+            "over a long stretch of rows",
+            f"--learner {found[0]} if these are the learners",
+        )
 
 
 def _is_owner(draft: Draft, column: str) -> bool:
     """Whether a column without a telling name has the learners: other columns start anew there."""
+    sample = draft.sample
+    if not _has_stretches(draft, column):
+        return False
+    codes = sample.codes(column)
+    change = np.flatnonzero(codes[1:] != codes[:-1]) + 1
+    return any(_restarts(sample, other, change) for other in draft.free if other != column)
+
+
+def _has_stretches(draft: Draft, column: str) -> bool:
+    """Whether each value of a column has one long stretch of rows, and may name somebody."""
     sample = draft.sample
     other = like(column, f"{BLOCKS} {CONDITIONS} {KINDS} {GROUPS}") and not _identifies(column)
     if other or is_time(column):
@@ -65,10 +90,7 @@ def _is_owner(draft: Draft, column: str) -> bool:
         return False
     codes = sample.codes(column)
     length, one_run = runs_within(np.zeros(len(codes), np.intp), codes)
-    if not one_run or length < LONG_RUN or sample.missing(column).any():
-        return False
-    change = np.flatnonzero(codes[1:] != codes[:-1]) + 1
-    return any(_restarts(sample, other, change) for other in draft.free if other != column)
+    return one_run and length >= LONG_RUN and not sample.missing(column).any()
 
 
 def _identifies(column: str) -> bool:
@@ -80,5 +102,7 @@ def _restarts(sample: Sample, column: str, change: np.ndarray) -> bool:
     numbers = sample.numbers(column)
     steps = np.diff(numbers)
     inside = np.delete(steps, change - 1)
-    counts = inside > 0 if named_like("trial", [column]) else inside == 1  # rows may be left out
-    return bool(np.all(counts) and np.all(steps[change - 1] < 0))
+    if not named_like("trial", [column]):
+        return bool(np.all(inside == 1) and np.all(steps[change - 1] < 0))
+    # Rows may be left out, and numbers start anew in blocks too.
+    return bool(np.mean(inside > 0) >= COUNTING and np.all(steps[change - 1] < 0))

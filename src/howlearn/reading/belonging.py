@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 import polars as pl
 
 from howlearn.errors import DataError
+from howlearn.reading.problems import listed
 from howlearn.reading.roles import guess
 from howlearn.reading.table import Described, Extended, Table
 
@@ -60,7 +61,7 @@ def spelled_alike(tables: Sequence[Table]) -> tuple[list[Table], list[str]]:
         exact.update(columns)
         for name in columns:
             known.setdefault(name.casefold(), name)
-    pairs = ", ".join(f"{name} as {new}" for name, new in changed.items())
+    pairs = listed([f"{name} as {new}" for name, new in changed.items()])
     return found, [f"columns that some files spell otherwise were read: {pairs}"] if pairs else []
 
 

@@ -130,6 +130,7 @@ def _of_folder(
 ) -> list[Table]:
     """The tables of a folder that belong together, and notes on the others."""
     left = strays(tables, told)
+    seen -= {realpath(table.name) for table in left}
     if left:
         names = listed([Path(table.name).name for table in left])
         one = len(left) == 1
@@ -140,13 +141,14 @@ def _of_folder(
     study = [table for table in tables if not any(table is one for one in left)]
     more: list[Table] = []
     unread = []
-    for path in beside:
+    for path in [path for path in beside if realpath(path) not in seen]:
         try:
-            found = _open(path, seen)
+            found = _open(path, set())
         except DataError:  # JSON often explains data
             continue
         if all(continues(table, study) for table in found):
             more += found
+            seen.add(realpath(path))
         elif any(shares_columns(table, study) for table in found):
             unread.append(path.name)
     if more:

@@ -12,6 +12,7 @@ from howlearn.errors import DataError
 from howlearn.inspection import inspect
 from howlearn.reading import read
 from howlearn.reading.originals import originals
+from howlearn.reading.tables import open_tables
 
 NAMES = ["subject", "trial", "item", "choice", "reward"]
 
@@ -53,6 +54,8 @@ def test_a_copy_in_another_format_is_not_read(tmp_path: Path, columns: list[str]
     study = read(tmp_path, trial="none")
     assert len(study.context) == 12
     assert any("export.json" in note for note in study.notes) == (copy.name == "export.json")
+    tables, problems, _ = open_tables([tmp_path, copy])  # what is named itself is read
+    assert (len(tables), problems) == (2, [])
 
 
 def test_notes_beside_the_data(tmp_path: Path) -> None:
@@ -63,6 +66,7 @@ def test_notes_beside_the_data(tmp_path: Path) -> None:
     assert study.learners == ("a", "b")
     [note] = study.notes
     assert "without any column of the others, which was left out: notes.txt" in note
+    assert len(open_tables([tmp_path, tmp_path / "notes.txt"])[0]) == 3
     with pytest.raises(DataError, match=r"notes\.txt"):  # what is named itself is read
         read([tmp_path / "a.csv", tmp_path / "notes.txt"])
 
