@@ -69,7 +69,8 @@ def test_none_undoes_a_guess() -> None:
     assert {"reset_by", "where", "recode", "rt", "missing"} <= usual.keys()
     for option in ("reset_by", "where", "rt"):
         for word in ("none", ("none",)):
-            found = inspect(data, **{option: word})
+            options: dict[str, Any] = {option: word}
+            found = inspect(data, **options)
             assert option not in found.options
             assert found.study is not None, option
     assert inspect(data, reset_by="none").options["context"] == ("item",)
@@ -85,7 +86,7 @@ def test_none_is_nothing_for_reading() -> None:
     data = phases().with_columns(pl.Series("scored", [t % 2 for t in range(156)]))
     names = "features by keep reset_by where test_when forced_when recode forgone episode duration"
     nothing = dict.fromkeys([*names.split(), "bin", "exclude", "rt", "missing"], "none")
-    ranges = {"reward_range": ("none",), "reward_scale": ("none",)}
+    ranges: dict[str, Any] = {"reward_range": ("none",), "reward_scale": ("none",)}
     study = read(data, **nothing, **ranges, scored="none")
     assert study.scored.all()
     assert not read(data).scored.all()

@@ -38,6 +38,7 @@ def trials(name: str, good: Any, bad: Any, n: int = 30) -> pl.DataFrame:
         ("loss", 0, 25, "0 - loss"),
         ("loss", 0, -25, "loss"),
         ("Fehler", 0, 1, "Fehler == 0"),
+        ("<script>error", 0, 1, "`<script>error` == 0"),
     ],
 )
 def test_mistakes_are_turned_round(name: str, good: Any, bad: Any, reward: str) -> None:

@@ -72,7 +72,9 @@ def sides(names: tuple[str, str], things: str, *, side: bool, chosen: bool) -> p
     return pl.DataFrame(rows)
 
 
-@pytest.mark.parametrize("names", [("stim_left", "stim_right"), ("leftImage", "rightImage")])
+@pytest.mark.parametrize(
+    "names", [("stim_left", "stim_right"), ("leftImage", "rightImage"), ("left", "right")]
+)
 def test_a_pair_is_no_single_stimulus(names: tuple[str, str]) -> None:
     keys = inspect(sides(names, "ABC", side=True, chosen=False))
     assert keys.options["context"] == names
@@ -95,5 +97,8 @@ def test_what_is_no_pair() -> None:
     assert "pair" not in said(inspect(two))
     for names in (("reward_left", "reward_right"), ("p_left", "p_right")):
         assert "pair" not in said(inspect(sides(names, "123", side=True, chosen=False)))
+    three = sides(("stim1", "stim2"), "ABC", side=True, chosen=False)
+    third = pl.Series("stim3", [*"ABC"] * 60)
+    assert "pair" not in said(inspect(three.with_columns(third)))
     numbers = inspect(sides(("stim_1", "stim_2"), "123", side=True, chosen=False))
     assert numbers.options["context"] == ("stim_1", "stim_2")

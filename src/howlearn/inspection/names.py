@@ -76,6 +76,10 @@ _MISTAKES = {
     *"error errors err errs incorrect wrong mistake mistakes fail failed failure failures".split(),
     *"loss losses lost lose punishment punished penalty fehler falsch erreur erreurs".split(),
 }
+_NO_MISTAKES = {
+    *"prediction pe standard std message msg code log text rate aversion".split(),
+    *"gain win won correct right or".split(),
+}
 _PRACTICE = re.compile(r"prac|practi[cs]e|demo|training|tutorial|warmup|übung|uebung")
 _RIGHT = {"correct", "cor", "corr", "right", "expected", "optimal", "best", "true", "target"}
 _WHAT = {*"choice response resp key answer ans action button option arm category a side".split()}
@@ -127,12 +131,12 @@ def is_mistake(name: str) -> bool:
 
     >>> [is_mistake(name) for name in ("error", "isIncorrect", "n_errors", "correct", "PE_error")]
     [True, True, False, False, False]
-    >>> is_mistake("prediction_error"), is_mistake("winloss")
-    (False, False)
+    >>> is_mistake("prediction_error"), is_mistake("win_loss"), is_mistake("my <b>error")
+    (False, False, True)
     """
     parts = parts_of(name)
-    small = {"is", "was", "trial", "resp", "response", "choice", "feedback", "key", "money"}
-    return not _MISTAKES.isdisjoint(parts) and {*parts} <= _MISTAKES | small
+    against = any(_NO_ROLE.fullmatch(part) or part in _NO_MISTAKES for part in parts)
+    return not _MISTAKES.isdisjoint(parts) and not against
 
 
 def is_feature(name: str) -> bool:

@@ -10,10 +10,11 @@ import numpy as np
 
 from howlearn.inspection.draft import BY_CONTENT, NONE, Draft, typed
 from howlearn.inspection.names import is_feature, is_numbered, is_time, named_like, parts_of
-from howlearn.inspection.sample import Sample
+from howlearn.inspection.sample import Sample, together
 from howlearn.inspection.values import is_number
 
-SIDES = [tuple(pair.split("/")) for pair in "left/right l/r top/bottom up/down 1/2 a/b".split()]
+SIDES = [("left", "right"), ("l", "r"), ("bottom", "top"), ("down", "up"), ("1", "2"), ("a", "b")]
+THIRD = [("1", "3"), ("2", "3"), ("a", "c"), ("b", "c"), ("left", "middle"), ("center", "left")]
 ALIKE = 0.02  # of the rows may show the same thing twice
 CHOSEN = {"chosen", "chose", "selected", "picked"}
 
@@ -27,7 +28,10 @@ def pair_on_screen(rows: Sample, columns: Sequence[str]) -> tuple[str, str] | No
     """The columns that say what was on two sides; None if there are none."""
     words = {c: _words(c) for c in columns if not (is_time(c) or is_feature(c) or is_numbered(c))}
     for one, other in combinations(words, 2):
-        if _sides(words[one], words[other]) and _are_two(rows, one, other):
+        if not _sides(words[one], words[other]):
+            continue
+        third = any(_sides(words[one], each, THIRD) for each in words.values())
+        if not third and _are_two(rows, one, other):
             return one, other
     return None
 
@@ -36,10 +40,12 @@ def _words(name: str) -> list[str]:
     return [word for part in parts_of(name) for word in re.findall(r"[^\W\d_]+|[0-9]+", part)]
 
 
-def _sides(one: list[str], other: list[str]) -> bool:
+def _sides(one: list[str], other: list[str], sides: Sequence[tuple[str, str]] = SIDES) -> bool:
     """Whether two names differ by the words for two sides only."""
     differ = [pair for pair in zip(one, other, strict=False) if pair[0] != pair[1]]
-    return len(one) == len(other) > 1 and len(differ) == 1 and tuple(sorted(differ[0])) in SIDES
+    if len(one) != len(other) or len(differ) != 1 or tuple(sorted(differ[0])) not in sides:
+        return False
+    return len(one) > 1 or len(one[0]) > 1  # left and right say enough, a and b do not
 
 
 def _are_two(rows: Sample, one: str, other: str) -> bool:
@@ -66,7 +72,8 @@ def put_pair(draft: Draft, rows: Sample, pair: tuple[str, str]) -> None:
     action, both_of = draft.column("action"), typed(",".join(pair))
     shown = {*rows.counts(pair[0]), *rows.counts(pair[1])}
     names_it = action is not None and {*rows.counts(action)} <= shown
-    two = {frozenset(both) for both in zip(*(_labels(rows, c) for c in pair), strict=True)}
+    at = np.unique(together(*(rows.codes(c) for c in pair)), return_index=True)[1]
+    two = {frozenset(both) for both in zip(*(_labels(rows, c)[at] for c in pair), strict=True)}
     what = f"what is on screen is a pair ({pair[0]} and {pair[1]})"
     if names_it and len(two) == 1:
         draft.put("context", (NONE,), BY_CONTENT, f"{what}, always the same two")

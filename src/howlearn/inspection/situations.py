@@ -31,7 +31,7 @@ def find_context(draft: Draft) -> None:
     fit = [c for c in free if c not in (pair or ()) and _is_situation(draft, rows, c)]
     if fit:
         how = BY_NAME if named[fit[0]] > 1 else BY_CONTENT
-        draft.put("context", (fit[0],), how, "", tuple(fit[1:]))
+        draft.put("context", (fit[0],), how, "", (*fit[1:], *(pair or ())))
         return
     if pair is not None:
         put_pair(draft, rows, pair)
