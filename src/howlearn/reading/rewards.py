@@ -13,8 +13,20 @@ from howlearn.reading.labels import Column
 from howlearn.reading.problems import Problems
 
 OUTSIDE = "--reward-range LO,HI takes them as recorded"
-GOOD_WORDS = ("true", "t", "yes", "y", "correct", "win", "won", "wahr", "vrai", "richtig")
-BAD_WORDS = ("false", "f", "no", "n", "incorrect", "wrong", "lose", "lost", "loss")
+GOOD_WORDS = ("true", "t", "yes", "y", "correct", "win", "won", "wahr", "vrai")
+BAD_WORDS = (
+    "false",
+    "f",
+    "no",
+    "n",
+    "incorrect",
+    "wrong",
+    "lose",
+    "lost",
+    "loss",
+    "falsch",
+    "faux",
+)
 WORDS_SHOWN = 8
 
 
