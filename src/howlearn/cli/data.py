@@ -198,25 +198,23 @@ def reading_options(
 
 
 def takes_data(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command FILES and the data options, in the place of its parameter ``data``.
+    """Give a command the data options in the place of ``data``; FILES become optional.
 
     The parser sees each of them as a parameter of the command; the command gets what
     ``reading_options`` makes of them. What is not typed is taken from ``howlearn.toml``.
     """
-    shared = inspect.signature(reading_options, eval_str=True).parameters
-    parameters: list[inspect.Parameter] = []
-    for parameter in inspect.signature(command, eval_str=True).parameters.values():
-        if parameter.name == "files":  # they may stand in howlearn.toml
-            parameter = parameter.replace(default=None)
-        parameters += shared.values() if parameter.name == "data" else [parameter]
+    parameters = expanded(command)
+    takes_files = parameters[0].name == "files"
+    if takes_files:  # they may stand in howlearn.toml
+        parameters[0] = parameters[0].replace(default=None)
 
     def run(study: StudyFile | None, typed: Typed, given: dict[str, Any]) -> None:
         from howlearn.reading.options import without_refused
 
-        own = {name: given.pop(name) for name in shared}
-        data = without_refused(reading_options(**own))
+        data = without_refused(taken_from(given))
         if study is not None:
             data.update((n, v) for n, v in study.data.items() if n not in typed)
+        if study is not None and takes_files:
             given["files"] = given["files"] or [Path(each) for each in study.files]
         if "frozen" in given:  # the plan's values, where nothing was typed
             from howlearn.cli.frozen import follow
@@ -224,4 +222,20 @@ def takes_data(command: Callable[..., None]) -> Callable[..., None]:
             given["frozen"] = follow(given, data, study, typed)
         command(data=data, **given)
 
-    return with_study_file(command, parameters, run, takes_files=True)
+    return with_study_file(command, parameters, run, takes_files)
+
+
+def expanded(command: Callable[..., None]) -> list[inspect.Parameter]:
+    """The parameters of a command, the data options in the place of ``data``."""
+    parameters: list[inspect.Parameter] = []
+    for parameter in inspect.signature(command, eval_str=True).parameters.values():
+        parameters += _OPTIONS.values() if parameter.name == "data" else [parameter]
+    return parameters
+
+
+def taken_from(given: dict[str, Any]) -> dict[str, Any]:
+    """What ``reading_options`` makes of the data options among values, which lose them."""
+    return reading_options(**{name: given.pop(name) for name in _OPTIONS})
+
+
+_OPTIONS = inspect.signature(reading_options, eval_str=True).parameters

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from howlearn.cli.data import DATA_OPTIONS, Given, reading_options
+from howlearn.cli.data import DATA_OPTIONS, Given, takes_data
 from howlearn.cli.options import (
     MODELS,
     OUTPUT,
@@ -27,31 +25,12 @@ from howlearn.cli.options import (
     RuleName,
     TaskOption,
 )
-from howlearn.cli.study import Typed, with_study_file
 
 if TYPE_CHECKING:
-    from howlearn.reading.study_file import StudyFile
+    pass
 
 
-def _takes_data_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the data options, though it reads no data."""
-    shared = inspect.signature(reading_options, eval_str=True).parameters
-    parameters: list[inspect.Parameter] = []
-    for parameter in inspect.signature(command, eval_str=True).parameters.values():
-        parameters += shared.values() if parameter.name == "data" else [parameter]
-
-    def run(study: StudyFile | None, typed: Typed, given: dict[str, Any]) -> None:
-        from howlearn.reading.options import without_refused
-
-        data = without_refused(reading_options(**{name: given.pop(name) for name in shared}))
-        if study is not None:
-            data.update((n, v) for n, v in study.data.items() if n not in typed)
-        command(data=data, **given)
-
-    return with_study_file(command, parameters, run)
-
-
-@_takes_data_options
+@takes_data
 def freeze(
     task: TaskOption = None,
     criterion: Criteria = None,
@@ -103,6 +82,8 @@ def freeze(
     The options are those of howlearn select: task, candidates, criteria, exclusions, and what is
     known about the data. howlearn select --frozen then follows the plan, and lists every deviation
     from it.
+
+    For example: howlearn freeze --task five-four --criterion population --exclude "accuracy < 0.55"
     """
     from rich.markup import escape
 

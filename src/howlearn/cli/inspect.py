@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from howlearn.cli.data import DATA_OPTIONS, Given, reading_options
+from howlearn.cli.data import DATA_OPTIONS, Given, expanded, taken_from
 from howlearn.cli.options import OUTPUT, TaskOption
 
 if TYPE_CHECKING:
@@ -27,16 +27,11 @@ Files = Annotated[
 
 def _corrected(command: Callable[..., None]) -> Callable[..., None]:
     """Give the command the data options, in the place of its parameter ``data``."""
-    shared = python_inspect.signature(reading_options, eval_str=True).parameters
-    parameters: list[python_inspect.Parameter] = []
-    for parameter in python_inspect.signature(command, eval_str=True).parameters.values():
-        parameters += shared.values() if parameter.name == "data" else [parameter]
     kind = python_inspect.Parameter.KEYWORD_ONLY
-    parameters = [parameter.replace(kind=kind) for parameter in parameters]
+    parameters = [parameter.replace(kind=kind) for parameter in expanded(command)]
 
     def with_data(**given: Any) -> None:
-        data = reading_options(**{name: given.pop(name) for name in shared})
-        command(data=data, **given)
+        command(data=taken_from(given), **given)
 
     with_data.__name__, with_data.__doc__ = command.__name__, command.__doc__
     with_data.__signature__ = python_inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -64,6 +59,8 @@ def inspect(
     with its reason. An option corrects a guess: --action COL; --reset-by none takes one back. Where
     a column is expected, an expression may stand: --action "house_old == chose_old", --reward
     "gain + loss".
+
+    For example: howlearn inspect data --action key --where "phase == 'learn'"
     """
     from howlearn.cli import show_inspection as show
     from howlearn.cli.retype import option

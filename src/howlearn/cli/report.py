@@ -67,6 +67,8 @@ def report(
 
     The answer first, then how sure it is, whether the models behave like the people, estimates,
     every learner, and a methods paragraph. Charts can be saved as SVG, PNG and CSV.
+
+    For example: howlearn report results -o report.html
     """
     from rich.markup import escape
 

@@ -136,6 +136,8 @@ def select(
     Columns with common names are found by themselves. A verdict is "clear" if no other model, and
     not learning at all, comes within 2 nats; see --within. EXPR compares columns with numbers and
     quoted text: "rt > 0.2 and phase in ['learn', 'test']", "choice != missing".
+
+    For example: howlearn select trials.csv --task five-four --exclude "accuracy < 0.55"
     """
     import numpy as np
 
