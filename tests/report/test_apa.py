@@ -196,3 +196,10 @@ def test_without_the_extra(monkeypatch, tmp_path):
     with pytest.raises(HowlearnError, match=r"howlearn\[report\]"):
         write_docx(tmp_path / "x.docx", [], None)
     assert not [*tmp_path.iterdir()]
+
+
+def test_what_a_paper_skips_holds_tex_s_own_conditions_only():
+    """Others are not counted when they are skipped, and the rest would be read in a paper."""
+    text = tex(apa_tables(manifest(), tables()), methods(manifest(), tables()))
+    skipped = text[text.index("\\ifdefined") : text.index("\\begin{document}")]
+    assert {*re.findall(r"\\if[a-z]*", skipped)} == {"\\ifdefined", "\\ifx"}

@@ -55,14 +55,14 @@ SPECIAL = {
     "τ": r"\ensuremath{\tau}",
     "φ": r"\ensuremath{\varphi}",
 }
-# \howlearntables tells a document of its own from a file that a paper reads with \input.
+# \howlearntables tells a document of its own from a file that a paper reads with \input. What is
+# skipped then may hold TeX's own conditions only: others are not counted.
 OPENING = r"""% Tables and methods, written by howlearn.
 % As a document: lualatex or xelatex (pdflatex too, where names are in Latin letters).
 % In a paper: \usepackage{booktabs,graphicx,textcomp}, then \def\howlearntables{} \input{THIS FILE}
 \ifdefined\howlearntables\else
 \documentclass[11pt]{article}
-\usepackage{iftex}
-\iftutex\usepackage{fontspec}\else\usepackage[T1]{fontenc}\usepackage{textcomp}\fi
+\ifx\Umathcode\undefined\usepackage[T1]{fontenc}\usepackage{textcomp}\else\usepackage{fontspec}\fi
 \usepackage[margin=2.5cm]{geometry}
 \usepackage{booktabs}
 \usepackage{graphicx}
