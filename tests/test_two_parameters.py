@@ -40,9 +40,9 @@ def grids(rule):
     first, second = rule.parameters
     yield (
         first.at(np.linspace(0.0, first.end, 8 * RATES)),
-        second.at(np.linspace(0.0, second.end, 40)),
+        second.at(np.linspace(0.0, second.end, 20)),
     )
-    yield np.linspace(0.0, first.upper, 8 * RATES), np.linspace(0.0, second.upper, 40)
+    yield np.linspace(0.0, first.upper, 8 * RATES), np.linspace(0.0, second.upper, 20)
 
 
 @pytest.mark.parametrize("form", ["gain", "loss"])

@@ -56,9 +56,8 @@ def test_results_know_the_code_that_a_model_calls(run: Run, trials: str) -> None
     text = Path("helping.py").read_text()
     Path("helping.py").write_text(text.replace("K = 2.0", "K = 1.25  # other"))
     ran = run(*words)
-    assert ran.status == 2
-    assert run(*words, "--fresh").status == 0
-    assert json.loads(Path("r/manifest.json").read_text())["models"][0]["code"] != code
+    assert ran.status == 2  # as the results of another run, which the code makes it
+    assert code in ran.err
 
 
 def test_learners_of_ones_own_model_are_recognised(run: Run) -> None:

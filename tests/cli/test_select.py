@@ -123,7 +123,7 @@ def test_a_folder_with_other_files_is_left_alone(run: Run, trials: Path) -> None
 
 
 def test_an_unfinished_run_goes_on(run: Run, trials: Path) -> None:
-    words = ("select", trials, "--task", "five-four", "--out", "results")
+    words = ("select", trials, "--task", "five-four", *BOTH, "--out", "results")
     run(*words)
     before = Path("results/selection.csv").read_bytes()
     Path("results/selection.csv").unlink()
@@ -214,8 +214,8 @@ def test_predictions_stand_beside_the_input_rows(run: Run, trials: Path) -> None
 
 
 def test_parquet_tables_hold_the_same(run: Run, trials: Path) -> None:
-    run("select", trials, "--task", "five-four", "--out", "c")
-    run("select", trials, "--task", "five-four", "--format", "parquet", "--out", "p")
+    run("select", trials, "--task", "five-four", *BOTH, "--out", "c")
+    run("select", trials, "--task", "five-four", *BOTH, "--format", "parquet", "--out", "p")
     for table in ("scores", "selection", "estimates"):
         text = pl.read_csv(f"c/{table}.csv", schema_overrides={"learner": pl.String})
         binary = pl.read_parquet(f"p/{table}.parquet")
@@ -255,7 +255,15 @@ def test_kept_columns_never_clash_with_the_results(run: Run, trials: Path) -> No
     frame = pl.read_csv("trials.csv")
     columns = ["model", "score", "status", "margin", "verdict_aic", "file", "row", "p(A)"]
     frame.with_columns(pl.lit("x").alias(c) for c in columns).write_csv("clash.csv")
-    words = ("clash.csv", "--task", "five-four", "--keep", ",".join(columns), "--predictions")
+    words = (
+        "clash.csv",
+        "--task",
+        "five-four",
+        "--keep",
+        ",".join(columns),
+        "--predictions",
+        *BOTH,
+    )
     ran = run("select", *words)
     assert ran.status == 0
     assert "the column model is called input_model in the results" in ran.err
@@ -287,10 +295,10 @@ def test_interrupted_and_started_again(trials: Path) -> None:
 
 def test_fresh_replaces_results_and_keeps_everything_else(run: Run, trials: Path) -> None:
     words = ("select", trials, "--task", "five-four", "--out", "results")
-    run(*words)
+    run(*words, *BOTH)
     for mine in ("notes.txt", "mine.csv"):
         Path("results", mine).write_text("precious")
-    assert run(*words).status == 0
+    assert run(*words, *BOTH).status == 0
     assert run(*words, "--criterion", "bic", "--fresh").status == 0
     assert files_of("results") == sorted([*FILES, "notes.txt", "mine.csv"])
     assert pl.read_csv("results/scores.csv")["criterion"].unique().to_list() == ["bic"]
@@ -298,7 +306,7 @@ def test_fresh_replaces_results_and_keeps_everything_else(run: Run, trials: Path
 
 @pytest.mark.parametrize("size", [0, 100])
 def test_a_damaged_part_is_computed_again(run: Run, trials: Path, size: int) -> None:
-    words = ("select", trials, "--task", "five-four", "--out", "results")
+    words = ("select", trials, "--task", "five-four", *BOTH, "--out", "results")
     run(*words)
     before = Path("results/scores.csv").read_bytes()
     part = Path("results/parts/000000.scores.parquet")

@@ -9,7 +9,7 @@ import pytest
 
 from running import Run
 
-SMALL = ("--trials", "40,80", "--learners", "2", "--task", "shepard-1")
+SMALL = ("--trials", "20,40", "--learners", "2", "--task", "shepard-1")
 
 
 def test_the_command(run: Run, tmp_path: Path) -> None:

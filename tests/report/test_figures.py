@@ -158,7 +158,7 @@ def words(svg):
 
 
 @pytest.mark.parametrize("kind", CHARTS)
-@pytest.mark.parametrize("models", [SIX, ODD, SIX[:1], MANY, LONG], ids=lambda m: f"{m[0][:9]}")
+@pytest.mark.parametrize("models", [ODD, SIX[:1], MANY, LONG], ids=lambda m: f"{m[0][:9]}")
 def test_every_chart_asks_its_question_and_names_every_model(kind, models):
     question, draw = CHARTS[kind]
     found = words(save.to_svg(draw(models)))
