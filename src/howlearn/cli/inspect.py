@@ -76,7 +76,7 @@ def inspect(
         )
     if out.suffix.lower() != ".toml":
         raise HowlearnError(f"--out {out}: the file with the options ends in .toml")
-    if out.absolute().parent.is_dir() is False:
+    if not out.absolute().parent.is_dir():
         raise HowlearnError(f"--out {out}: there is no folder {out.parent}")
     names = [str(file) for file in files]
     if out.exists() and not fresh:

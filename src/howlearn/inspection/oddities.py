@@ -247,4 +247,4 @@ def _learners(draft: Draft, study: Study) -> None:
     if stuck.any():
         names = [study.learners[i] for i in np.flatnonzero(stuck)]
         verb = "chooses" if len(names) == 1 else "choose"
-        draft.odd(f"{_some(names)} always {verb} the same", '--where "COL != VALUE"')
+        draft.odd(f"{_some(names)} always {verb} the same", '--exclude "same == 1"')

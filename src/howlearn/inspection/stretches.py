@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from howlearn.inspection.draft import BY_CONTENT, Draft
+from howlearn.inspection.draft import BY_CONTENT, SAID, Draft, Guess
 from howlearn.inspection.names import BLOCKS, CONDITIONS, KINDS, is_answer, is_time, like
 from howlearn.inspection.sample import together
 from howlearn.inspection.values import constant_within, is_number, runs_within
@@ -93,9 +93,7 @@ def _find_sets(draft: Draft, blocks: list[str], context: Codes) -> None:
         if not _sets_differ(draft, block, context):
             continue
         names = draft.guesses["context"]
-        if names.how != "you said so":
-            from howlearn.inspection.draft import Guess
-
+        if names.how != SAID:
             draft.guesses["context"] = Guess(
                 "context",
                 (block, *names.columns),

@@ -108,10 +108,7 @@ class Findings:
     @cached_property
     def shares(self) -> pl.DataFrame:
         """Of the learners who are not excluded."""
-        frame = self.table("shares")
-        if "among" in frame.columns:
-            frame = frame.filter(pl.col("among") == "included").drop("among")
-        return frame
+        return self.table("shares")
 
     @cached_property
     def criteria(self) -> list[str]:
@@ -210,10 +207,7 @@ class OfSelection(Findings):
 
     def whole(self, name: str) -> pl.DataFrame:
         if name == "shares":  # with intervals, which those of a selection do not have
-            scores = self.scores
-            if "excluded" in scores.columns:
-                scores = scores.filter(pl.col("excluded").is_null())
-            return shares_table(scores, self.criteria, self.names)
+            return shares_table(self.scores, self.criteria, self.names)
         return getattr(self.given, name)
 
 

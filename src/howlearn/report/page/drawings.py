@@ -100,7 +100,7 @@ def _figure(name: str, chart: Any, table: pl.DataFrame, finding: str = "") -> Fi
 
 def _shares(gathered: Gathered) -> Iterator[Made]:
     frame, names = gathered.tables["shares"], gathered.models
-    which = _which_learners(frame)
+    which = "among" if "among" in frame.columns else None
     parts = {"": frame}
     if which:
         parts = {each: frame.filter(pl.col(which) == each) for each in (INCLUDED, ALL)}
@@ -116,14 +116,6 @@ def _shares(gathered: Gathered) -> Iterator[Made]:
                 chart.title.text = f"{question}, {ASIDE[each]}?"
                 said = f"{said} {getattr(chart, 'description', '') or ''}"
             yield _figure(name, chart, part.select(kept), said)
-
-
-def _which_learners(frame: pl.DataFrame) -> str | None:
-    """The column that tells shares of the included from those of all, if there is one."""
-    for name, kind in frame.schema.items():
-        if kind == pl.String and {*frame[name].drop_nulls().unique()} == {INCLUDED, ALL}:
-            return name
-    return None
 
 
 def _disagreement(gathered: Gathered, found: Findings) -> Iterator[Made]:
