@@ -162,7 +162,7 @@ def calibrate(
     }
     about = {"candidates": manifest["models"], "design": manifest["design"]}
     with (
-        starting(fresh, workers, dask, shard) as start,
+        starting(out, fresh, workers, dask, shard) as start,
         RunFolder(out, manifest, OUTPUTS, start) as store,
     ):
         with show.progress_bar("simulating and fitting") as progress:

@@ -108,7 +108,7 @@ def discover(
     learning = learning_named(rule.value, form.value, max_rate)
     manifest = manifest_of(files, study, models, options, "discover")
     with (
-        starting(fresh, workers, dask, shard) as start,
+        starting(out, fresh, workers, dask, shard) as start,
         show.progress_bar("judging partitions") as progress,
     ):
         found = discover_into(

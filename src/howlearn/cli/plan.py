@@ -135,7 +135,7 @@ def plan(
     for sentence in doubts(advice, numbers[-1], models) if advice else ():
         show.note(sentence)
     with (
-        starting(fresh, workers, dask, shard) as start,
+        starting(out, fresh, workers, dask, shard) as start,
         RunFolder(out, manifest, PLAN_OUTPUTS, start) as store,
     ):
         with show.progress_bar("simulating and fitting") as progress:

@@ -122,7 +122,7 @@ def recover(
         "criteria": [repr(c) for c in criteria],
     }
     with (
-        starting(fresh, workers, dask, shard) as start,
+        starting(out, fresh, workers, dask, shard) as start,
         RunFolder(out, manifest, RECOVERY_OUTPUTS, start) as store,
     ):
         with show.progress_bar("simulating and fitting") as progress:

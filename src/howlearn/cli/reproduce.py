@@ -64,7 +64,7 @@ def reproduce(
         "archive": archive_described(archive, out),
     }
     with (
-        starting(fresh, workers, dask, shard) as start,
+        starting(out, fresh, workers, dask, shard) as start,
         RunFolder(out, manifest, OUTPUTS, start) as store,
     ):
         with show.progress_bar("simulating and fitting") as progress:

@@ -221,7 +221,7 @@ def select(
         extras,
     )
     with (
-        starting(fresh, workers, dask, shard) as start,
+        starting(out, fresh, workers, dask, shard) as start,
         show.progress_bar("fitting") as progress,
     ):
         summary = select_into(out, study, wanted, manifest, format.value, start, progress, known)

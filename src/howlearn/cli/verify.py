@@ -112,7 +112,7 @@ def verify(
         "models": [describe(model) for model in (*models, outsider(chosen))],
     }
     with (
-        starting(fresh, workers, dask, shard) as start,
+        starting(out, fresh, workers, dask, shard) as start,
         RunFolder(out, manifest, OUTPUTS, start) as store,
     ):
         with show.progress_bar("verifying") as progress:

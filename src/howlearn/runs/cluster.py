@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from queue import Empty, Queue
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -46,22 +47,25 @@ class Cluster:
 
     def do(self, parts: Iterator[Part], keep: Keep, progress: Progress) -> None:
         waiting: dict[Future, Part] = {}
+        ready: Queue[Future] = Queue()
         done = kept = 0
         try:
             while True:
                 room = self._room()
                 while len(waiting) < room and (part := next(parts, None)) is not None:
-                    waiting[self._submit(part)] = part
+                    future = self._submit(part)
+                    waiting[future] = part
+                    future.add_done_callback(ready.put)
                 if not waiting:
                     return
-                for future in self._finished(waiting):
-                    part = waiting.pop(future)
-                    seconds, tables = self._result(future, part)
-                    keep(part, tables)
-                    future.release()
-                    self.seconds += seconds
-                    done, kept = done + part.size, kept + 1
-                    progress(done, 0)
+                future = self._next(ready)
+                part = waiting.pop(future)
+                seconds, tables = self._result(future, part)
+                keep(part, tables)
+                future.release()
+                self.seconds += seconds
+                done, kept = done + part.size, kept + 1
+                progress(done, 0)
         except (OSError, TimeoutError, CancelledError) as error:
             if isinstance(error, OSError) and error.filename is not None:  # a file of ours
                 raise
@@ -103,17 +107,12 @@ class Cluster:
                 _done, known[1], work.own, (__version__, versions()), pure=False
             )
 
-    def _finished(self, waiting: dict[Future, Part]) -> list[Future]:
-        """Those that are ready, at least one."""
-        from distributed import wait
-
+    def _next(self, ready: Queue[Future]) -> Future:
+        """One that is ready, however long it takes, as long as there is a scheduler."""
         silent_since = None
         while True:
-            with suppress(TimeoutError):
-                wait([*waiting], timeout=2, return_when="FIRST_COMPLETED")
-            ready = [future for future in waiting if future.done()]
-            if ready:
-                return ready
+            with suppress(Empty):
+                return ready.get(timeout=2)
             if self.client.status == "running":
                 silent_since = None
             else:

@@ -15,13 +15,12 @@ from howlearn.errors import HowlearnError
 from howlearn.runs.differences import differences
 from howlearn.runs.files import TEMPORARY, write_json, write_whole
 from howlearn.runs.lock import Lock, is_lock
+from howlearn.runs.merging import MANIFEST, PARTS, SHARDS
 from howlearn.runs.parts import Encoded, Parts, Tables
 from howlearn.runs.shard import Shard, ShardEnded
 from howlearn.runs.work import Engine, Part, Progress, Threads, as_content, complete
 
 Format = Literal["csv", "parquet"]
-MANIFEST = "manifest.json"
-PARTS = "parts"
 ALWAYS = ("scores", "estimates", "selection", "learners")  # tables of every selection
 TABLES = (
     *ALWAYS,
@@ -54,6 +53,7 @@ class Start:
     threads: int | None = None  # None: all cores
     engine: Engine = field(default_factory=Threads)
     shard: Shard | None = None
+    command: Sequence[str] = ()  # its words, for those who merge shards
 
 
 START = Start()
@@ -95,6 +95,9 @@ class RunFolder:
                 self.parts.clean()
             write_json(path / MANIFEST, manifest)
             self._take_over(wanted, False)  # of two shards with other options one gives way
+            if start.shard is not None:
+                about = {"command": [*start.command], "count": start.shard.count}
+                write_json(path / SHARDS, about)
             self.parts.look()
         except BaseException:
             self.close()
@@ -148,7 +151,7 @@ class RunFolder:
         for file in self.path.iterdir():
             if file.name == BIDS and BIDS in self.outputs and file.is_dir():
                 _clear_events(file)
-            elif file.name in self.outputs:
+            elif file.name in self.outputs or file.name == SHARDS:
                 file.unlink()
 
     def complete(self, parts: Sequence[Part], progress: Progress | None = None) -> None:

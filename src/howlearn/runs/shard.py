@@ -8,6 +8,8 @@ from pathlib import Path
 
 from howlearn.errors import HowlearnError
 
+MERGE = "merge"  # in the place of a shard: all of them are there
+
 
 @dataclass(frozen=True)
 class Shard:
