@@ -83,8 +83,6 @@ def child(request: dict[str, Any]) -> None:
     os.chdir(request["cwd"])
     for number, name in ((1, "out"), (2, "err")):
         os.dup2(os.open(f".{name}-{os.getpid()}", os.O_WRONLY | os.O_CREAT, 0o644), number)
-    if "code" in request:
-        exec(request["code"], {})
     if "size" in request:
         resource.setrlimit(resource.RLIMIT_FSIZE, (request["size"], resource.RLIM_INFINITY))
     fault = None
@@ -94,9 +92,12 @@ def child(request: dict[str, Any]) -> None:
     sys.argv = ["howlearn", *request["words"]]
     status = 0
     try:
-        from howlearn.cli import main
+        if "code" in request:
+            exec(request["code"], {})
+        else:
+            from howlearn.cli import main
 
-        main()
+            main()
     except SystemExit as stop:
         status = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     except BaseException:
