@@ -21,10 +21,12 @@ warnings.filterwarnings("ignore", message=".*fork.*")
 
 def prepare() -> None:
     """Import what commands import, and make parts tiny."""
+    from typer.main import get_command
+
     import howlearn.calibration.calibrate
     import howlearn.cli.app
     import howlearn.cli.show_calibration
-    import howlearn.report.charts  # noqa: F401
+    import howlearn.report.charts
     from howlearn.calibration import contests
     from howlearn.discovery import folder
     from howlearn.paper import reproduce
@@ -36,6 +38,7 @@ def prepare() -> None:
     contests.GROUP, reproduce.CLAIM_LEARNERS = 2, 2
     lock.PATIENCE = 0.2
     save.NEEDED = ("nothing",)  # drawing takes longer than all the rest
+    howlearn.cli.app.app = get_command(howlearn.cli.app.app)
     compile_kernels()
 
 
@@ -43,12 +46,15 @@ def compile_kernels() -> None:
     """Load them once for all children; without a thread, and without work for polars."""
     from howlearn.fitting import fit
     from howlearn.fitting.truncation import ALL
+    from howlearn.models.candidates import candidates
     from howlearn.task import Task
     from studies import random_trials, study_of
 
     task = Task.load("five-four")
     study = study_of(random_trials(1, 30, task.contexts), contexts=task.contexts)
     fit(study, task.models, [0.5, ALL], 1)
+    study = study_of(random_trials(1, 30, "wxyz", n_actions=3), n_actions=3)
+    fit(study, candidates(study.contexts), [ALL], 1).log_probability(0, "OneForAll")
 
 
 class Fault:

@@ -15,8 +15,8 @@ from forked import FILES, Server
 CALIBRATE = "calibrate --task five-four --trials 20 --learners 3 --set eta=0.05 --workers 1"
 CALIBRATE += " --model ByShape --model OneForAll --splits 0.5 --constants 0.01,0.02"
 COMMANDS = {
-    "select": ("select trials.csv --criterion aic --workers 1 --predictions", 18),
-    "discover": ("discover trials.csv --criterion aic --workers 1", 10),
+    "select": ("select trials.csv --criterion aic --workers 1 --predictions", 20),
+    "discover": ("discover trials.csv --criterion aic --workers 1", 9),
     "calibrate": (CALIBRATE, 10),
     "reproduce": ("reproduce --learners 2 --workers 1", 6),
 }
@@ -24,27 +24,32 @@ COMMANDS = {
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_killed_at_random_moments(server: Server, here: Path, trials: Path, command: str) -> None:
-    """Between any two things that it does to files; every other time a run of its own."""
+    """Between any two things that it does to files, again and again, until it once ends."""
     text, times = COMMANDS[command]
     words = [*text.split(), "--out", "results"]
     count = server.events(*words)
     calm = content()
-    draw = random.Random(command)
-    moments = sorted(draw.sample(range(1, count + 1), times))
-    fresh = draw.sample(moments, times // 3)
-    for moment in moments:
-        if moment not in fresh:
+    again = server.events(*words)
+    shutil.rmtree("results")
+    draw, kills, before = random.Random(command), 0, {}
+    while kills < times or not Path("results").exists():
+        fresh = ["--fresh"] if before and draw.random() < 0.15 else []
+        moment = draw.randint(1, again if before and draw.random() < 0.5 else count)
+        if kills == times:
+            moment = -1
+        ran = server.run(*words, *fresh, fault=["kill", moment, FILES, "results"])
+        now = stamps() if Path("results").exists() else {}
+        assert {f"parts/{name}" for name in now} <= {*calm}  # none is half there
+        assert fresh or before.items() <= now.items()  # none is done again
+        before, kills = now, kills + (ran.status == -9)
+        if ran.status != -9:
+            assert ran.status == 0, ran.err
+            assert content() == calm
+            assert leftovers() == []
             shutil.rmtree("results")
-        more = ["--fresh"] if moment in fresh else []
-        assert server.run(*words, *more, fault=["kill", moment, FILES, "results"]).status == -9
-        finished = stamps()
-        assert {f"parts/{name}" for name in finished} <= {*calm}  # none is half there
-        again = server.run(*words)
-        assert again.status == 0, again.err
-        assert content() == calm, f"after event {moment} of {count}"
-        assert leftovers() == []
-        now = stamps()
-        assert [name for name, stamp in finished.items() if now[name] != stamp] == []
+            before = {}
+            if kills == times:
+                break
 
 
 def test_killed_by_the_clock(server: Server, here: Path, trials: Path) -> None:
@@ -56,7 +61,7 @@ def test_killed_by_the_clock(server: Server, here: Path, trials: Path) -> None:
     draw = random.Random(9)
     shutil.rmtree("results")
     before: dict[str, int] = {}
-    for _ in range(6):
+    for _ in range(5):
         process = server.start(*words)
         time.sleep(draw.uniform(0, took))
         process.kill()
