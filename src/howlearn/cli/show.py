@@ -14,6 +14,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from howlearn.cli.progress import Lines
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -44,7 +46,10 @@ class _Aside(logging.Handler):
 
 @contextmanager
 def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on stderr for work that takes more than two seconds; says when code is compiled."""
+    """A bar on stderr for work that takes more than two seconds; says when code is compiled.
+
+    It estimates the time left. Where stderr is no terminal there is a line every minute.
+    """
     log = logging.getLogger("howlearn")
     handler = _Aside()
     log.addHandler(handler)
@@ -57,13 +62,18 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
         console=aside,
         transient=True,
         disable=not aside.is_terminal,
+        speed_estimate_period=300,  # parts may take minutes
     )
+    lines = Lines(what, lambda line: aside.print(f"[dim]{line}[/]", soft_wrap=True))
     task = bar.add_task(what, total=None)
     appear = threading.Timer(PATIENCE, bar.start)
     appear.daemon = True
     appear.start()
     try:
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        if aside.is_terminal:
+            yield lambda done, total: bar.update(task, completed=done, total=total)
+        else:
+            yield lines.update
     finally:
         appear.cancel()
         bar.stop()

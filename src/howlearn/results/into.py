@@ -29,6 +29,7 @@ from howlearn.tables import among
 from howlearn.theory.quantity import check_epsilon
 from howlearn.weighing import averages, is_weighted, leaders
 
+LEARNED, LEARNED_ALL = "learned", "learned-all"  # parts: what criteria learned
 CHUNK = 5_000  # learners whose tables are held in memory at once
 WORK = 10**8  # curves × trials in a part, about
 
@@ -57,14 +58,19 @@ def select_into(
     size = int(min(CHUNK, max(50 if times == 1 else 1, WORK // max(1, each))))
     with RunFolder(folder, manifest, RESULTS, start) as run:
 
-        def learned(who: Study, criterion: Criterion) -> Criterion:
-            return criterion.learn(who, models, None, start.threads, progress)
+        def learned(who: Study, criterion: Criterion, name: str) -> Criterion:
+            known = run.known(f"{name}-{criterion.key}")
+            if known is not None:
+                return criterion.knowing(known, models)
+            found = criterion.learn(who, models, None, start.threads, progress)
+            run.remember(f"{name}-{criterion.key}", found.knowledge())
+            return found
 
         asked = check_criteria(wanted.criteria)
-        criteria = [learned(others, criterion) for criterion in asked]
+        criteria = [learned(others, criterion, LEARNED) for criterion in asked]
         # What learned from learners judges otherwise if the excluded are among them.
         again = [c for c, known in zip(asked, criteria, strict=True) if known is not c]
-        again = [] if len(others) == len(study) else [learned(study, c) for c in again]
+        again = [learned(study, c, LEARNED_ALL) for c in again if len(others) < len(study)]
         wanted = replace(wanted, models=models, criteria=criteria, again=again)
 
         def part(number: int) -> Part:
