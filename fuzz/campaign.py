@@ -1,0 +1,190 @@
+"""Many cases through workers that are watched: none may crash, hang or take much memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+LONGEST = 5.0  # seconds of processor time that reading a file may take
+WAITED = 20.0  # seconds by the clock: a file that is only waited for hangs too
+RESIDENT = 450.0  # MiB after which a worker is replaced: libraries keep what they had
+LOOK = 0.25  # seconds
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass
+class Worker:
+    """A process, and the case that it reads."""
+
+    trace: Path  # where it says where it was when it was stopped
+    process: subprocess.Popen[str] = field(init=False)
+    case: int | None = None
+    since: float = 0.0
+    spent: float = 0.0  # processor time when the case began
+
+    def __post_init__(self) -> None:
+        self.start()
+
+    def start(self) -> None:
+        """A fresh process."""
+        environment = {**os.environ, "POLARS_MAX_THREADS": "1", "PYTHONFAULTHANDLER": ""}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "fuzz.worker", str(self.trace)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+
+    def ask(self, question: dict[str, Any], case: int) -> None:
+        """Let it read a case."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(question) + "\n")
+        self.process.stdin.flush()
+        self.case, self.since, self.spent = case, monotonic(), self.used()
+
+    def answer(self) -> dict[str, Any] | None:
+        """What came of it; None where the process has ended."""
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        return json.loads(line) if line else None
+
+    def used(self) -> float:
+        """Seconds of processor time that the process has had."""
+        try:
+            fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / TICKS
+
+    def hangs(self) -> bool:
+        """Whether the case takes too long."""
+        if self.case is None:
+            return False
+        waited = monotonic() - self.since
+        return waited > LONGEST and (waited > WAITED or self.used() - self.spent > LONGEST)
+
+    def stop(self) -> str:
+        """End the process, and where it was."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGUSR1)
+            sleep(LOOK)
+            self.process.kill()
+        self.process.wait()
+        text = self.trace.read_text(errors="replace") if self.trace.exists() else ""
+        return text[-6000:]
+
+
+Told = Callable[[int, dict[str, Any]], None]
+
+
+def run(numbers: range, seed: int, only: str | None, workers: int, told: Told) -> None:
+    """Read the cases with these numbers; ``told`` hears what came of each."""
+
+    def questions() -> Iterator[tuple[int, dict[str, Any]]]:
+        for number in numbers:
+            yield number, {"seed": seed, "number": number, "only": only}
+
+    _answered(questions(), min(workers, len(numbers)), told)
+
+
+def replay(question: dict[str, Any]) -> dict[str, Any]:
+    """Read the files of a finding once more."""
+    found: list[dict[str, Any]] = []
+    _answered(iter([(0, question)]), 1, lambda _, answer: found.append(answer))
+    return found[0]
+
+
+def _answered(questions: Iterator[tuple[int, dict[str, Any]]], workers: int, told: Told) -> None:
+    with tempfile.TemporaryDirectory() as folder, selectors.DefaultSelector() as ready:
+        staff = [Worker(Path(folder) / f"trace{i}") for i in range(workers)]
+        for worker in staff:
+            ready.register(worker.process.stdout, selectors.EVENT_READ, worker)
+            _next(worker, questions)
+        try:
+            while any(worker.case is not None for worker in staff):
+                for key, _ in ready.select(LOOK):
+                    _heard(key.data, ready, questions, told)
+                for worker in staff:
+                    if worker.hangs():
+                        _lost(worker, "hang", ready, questions, told)
+        finally:
+            for worker in staff:
+                worker.process.stdin.close()  # type: ignore[union-attr]
+                if worker.case is not None:
+                    worker.process.kill()
+                worker.process.wait()
+
+
+def _next(worker: Worker, questions: Iterator[tuple[int, dict[str, Any]]]) -> None:
+    number, question = next(questions, (None, {}))
+    if number is None:
+        worker.case = None
+    else:
+        worker.ask(question, number)
+
+
+def _heard(
+    worker: Worker,
+    ready: selectors.BaseSelector,
+    questions: Iterator[tuple[int, dict[str, Any]]],
+    told: Told,
+) -> None:
+    if worker.case is None:
+        return
+    answer = worker.answer()
+    if answer is None:
+        _lost(worker, "crash", ready, questions, told)
+        return
+    told(worker.case, answer)
+    if answer["resident"] > RESIDENT:
+        _replaced(worker, ready)
+    _next(worker, questions)
+
+
+def _lost(
+    worker: Worker,
+    outcome: str,
+    ready: selectors.BaseSelector,
+    questions: Iterator[tuple[int, dict[str, Any]]],
+    told: Told,
+) -> None:
+    """A worker that has crashed or is stopped: what is known, and another one in its place."""
+    assert worker.case is not None
+    seconds = worker.used() - worker.spent
+    detail = worker.stop()
+    status = worker.process.returncode
+    if outcome == "crash":
+        outcome = f"crash ({signal.Signals(-status).name if status < 0 else status})"
+    answer = {"outcome": outcome, "place": _place(detail), "detail": detail, "seconds": seconds}
+    told(worker.case, {**answer, "mebibytes": 0.0, "resident": 0.0})
+    _replaced(worker, ready)
+    _next(worker, questions)
+
+
+def _replaced(worker: Worker, ready: selectors.BaseSelector) -> None:
+    ready.unregister(worker.process.stdout)  # type: ignore[arg-type]
+    worker.process.stdin.close()  # type: ignore[union-attr]
+    worker.process.wait()
+    worker.process.stdout.close()  # type: ignore[union-attr]
+    worker.start()
+    ready.register(worker.process.stdout, selectors.EVENT_READ, worker)  # type: ignore[arg-type]
+
+
+def _place(trace: str) -> str:
+    """The innermost place in howlearn's own code that a trace tells."""
+    for line in trace.splitlines():
+        if "/howlearn/" in line:
+            file, _, rest = line.strip().removeprefix('File "').partition('", line ')
+            return f"{file.rpartition('/howlearn/')[2]}:{rest.replace(' in ', ' ')}"
+    return trace.strip().partition("\n")[0][:80]
