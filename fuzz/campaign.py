@@ -18,6 +18,7 @@ from typing import Any
 LONGEST = 5.0  # seconds of processor time that reading a file may take
 WAITED = 20.0  # seconds by the clock: a file that is only waited for hangs too
 RESIDENT = 450.0  # MiB after which a worker is replaced: libraries keep what they had
+MAKING = 60.0  # seconds that making a case may take
 LOOK = 0.25  # seconds
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -31,12 +32,14 @@ class Worker:
     case: int | None = None
     since: float = 0.0
     spent: float = 0.0  # processor time when the case began
+    rest: bytes = b""  # of what it says, half a line
 
     def __post_init__(self) -> None:
         self.start()
 
     def start(self) -> None:
         """A fresh process."""
+        self.rest = b""
         environment = {**os.environ, "POLARS_MAX_THREADS": "1", "PYTHONFAULTHANDLER": ""}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "fuzz.worker", str(self.trace)],
@@ -51,13 +54,21 @@ class Worker:
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps(question) + "\n")
         self.process.stdin.flush()
-        self.case, self.since, self.spent = case, monotonic(), self.used()
+        self.case = case
+        self.begin(MAKING)
 
-    def answer(self) -> dict[str, Any] | None:
-        """What came of it; None where the process has ended."""
+    def begin(self, allowed: float = 0.0) -> None:
+        """Its time is counted from here, or from so many seconds later."""
+        self.since, self.spent = monotonic() + allowed, self.used() + allowed
+
+    def answers(self) -> list[dict[str, Any]] | None:
+        """What it has said since; None where the process has ended."""
         assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        return json.loads(line) if line else None
+        said = os.read(self.process.stdout.fileno(), 2**20)
+        if not said:
+            return None
+        *lines, self.rest = (self.rest + said).split(b"\n")
+        return [json.loads(line) for line in lines]
 
     def used(self) -> float:
         """Seconds of processor time that the process has had."""
@@ -140,16 +151,20 @@ def _heard(
     questions: Iterator[tuple[int, dict[str, Any]]],
     told: Told,
 ) -> None:
-    if worker.case is None:
+    answers = worker.answers()
+    if answers is None:
+        if worker.case is not None:
+            _lost(worker, "crash", ready, questions, told)
         return
-    answer = worker.answer()
-    if answer is None:
-        _lost(worker, "crash", ready, questions, told)
-        return
-    told(worker.case, answer)
-    if answer["resident"] > RESIDENT:
-        _replaced(worker, ready)
-    _next(worker, questions)
+    for answer in answers:
+        if not answer:  # the case is made; now it is read
+            worker.begin()
+            continue
+        assert worker.case is not None
+        told(worker.case, answer)
+        if answer["resident"] > RESIDENT:
+            _replaced(worker, ready)
+        _next(worker, questions)
 
 
 def _lost(

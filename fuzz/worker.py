@@ -21,6 +21,7 @@ from fuzz.verdict import Verdict, judged
 MOST = 1024.0  # MiB that reading a file may take
 ADDRESSES = 6 * 2**30  # bytes, so that a bad case cannot take the whole machine
 NOISE_SHOWN = 2000
+MADE = "{}"  # what is said before a case is read
 
 
 def main() -> None:
@@ -30,30 +31,32 @@ def main() -> None:
     noise = (home / "noise").open("w+b", buffering=0)
     os.dup2(noise.fileno(), 1)  # whatever libraries print is a finding
     os.dup2(noise.fileno(), 2)
-    trace = Path(sys.argv[1]).open("w")
-    faulthandler.enable(trace)
-    faulthandler.register(signal.SIGUSR1, trace)
     import howlearn.inspection  # noqa: F401  # before memory and time are measured
 
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES, ADDRESSES))
     try:
-        for line in sys.stdin:
-            asked = json.loads(line)
-            if "files" in asked:
-                found = _replayed(asked, home, noise)
-            else:
-                found = _made(asked, home, noise)
-            answers.write(json.dumps(found) + "\n")
+        with Path(sys.argv[1]).open("w") as trace:
+            faulthandler.enable(trace)
+            faulthandler.register(signal.SIGUSR1, trace)
+            for line in sys.stdin:
+                asked = json.loads(line)
+                if "files" in asked:
+                    found = _replayed(asked, home, noise)
+                else:
+                    found = _made(asked, home, noise, answers)
+                answers.write(json.dumps(found) + "\n")
+            faulthandler.disable()
     finally:
         os.chdir("/")
         shutil.rmtree(home, ignore_errors=True)
 
 
-def _made(asked: dict[str, Any], home: Path, noise: IO[bytes]) -> dict[str, Any]:
+def _made(asked: dict[str, Any], home: Path, noise: IO[bytes], answers: IO[str]) -> dict[str, Any]:
     case = make_case(asked["seed"], asked["number"], asked["only"])
     folder = home / "case"
     folder.mkdir()
     case.write(folder)
+    answers.write(f"{MADE}\n")  # the time that the case took to make is not the readers'
     verdict = _measured(folder, case.opened, case.task, dict(case.options), case.inspected, noise)
     os.chdir(home)
     shutil.rmtree(folder, ignore_errors=True)

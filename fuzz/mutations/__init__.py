@@ -24,12 +24,12 @@ OF_KIND: dict[str, Sequence[Mutation]] = {
     "r": (*claims.R, *archives.STREAMS, *claims.ALL, *raw.ALL),
     "gzip": (*archives.STREAMS, *archives.INSIDE, *raw.ALL),
 }
-EVERYWHERE: Sequence[Mutation] = (raw.spliced, archives.compressed, archives.bomb)
+EVERYWHERE: Sequence[Mutation] = (*[raw.spliced, archives.compressed] * 5, archives.bomb)
 
 
 def mutation_for(kind: str, rng: Random) -> Mutation:
     """A mutation for a file of a kind; rarely one that may happen to any file."""
-    return rng.choice(EVERYWHERE if rng.random() < 0.03 else OF_KIND[kind])
+    return rng.choice(EVERYWHERE if rng.random() < 0.02 else OF_KIND[kind])
 
 
 def known() -> dict[str, Mutation]:

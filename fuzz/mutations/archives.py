@@ -73,7 +73,7 @@ def _inside() -> tuple[Callable[[bytes, Random], bytes], ...]:
     return tuple(map(inside, (*text.ALL, *encodings.ALL, raw.flipped, raw.any_bytes, raw.spliced)))
 
 
-def _members(content: bytes) -> dict[str, bytes] | None:
+def members_of(content: bytes) -> dict[str, bytes] | None:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             return {name: archive.read(name) for name in archive.namelist()}
@@ -81,7 +81,7 @@ def _members(content: bytes) -> dict[str, bytes] | None:
         return None
 
 
-def _zipped(members: list[tuple[str, bytes]], rng: Random) -> bytes:
+def zipped(members: list[tuple[str, bytes]], rng: Random) -> bytes:
     how = rng.choice([zipfile.ZIP_DEFLATED, zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED])
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
@@ -96,7 +96,7 @@ def _zipped(members: list[tuple[str, bytes]], rng: Random) -> bytes:
 
 def member_lost(content: bytes, rng: Random) -> bytes:
     """A part is missing, is called otherwise, is empty, or has come to another place."""
-    members = _members(content)
+    members = members_of(content)
     if not members:
         return content
     name = rng.choice([*members])
@@ -110,27 +110,27 @@ def member_lost(content: bytes, rng: Random) -> bytes:
             members[name] = b""
         case _:
             members[name] = members[rng.choice([*members])]
-    return _zipped([*members.items()], rng)
+    return zipped([*members.items()], rng)
 
 
 @cache
-def _zeros(letter: bytes) -> tuple[bytes, int]:
+def _gigabyte(letter: bytes) -> tuple[bytes, int]:
     """A deflated gigabyte of the same letter, and its checksum."""
-    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     one = letter * BLOCK
-    crc, parts = 0, []
-    for _ in range(64):
-        parts.append(packer.compress(one))
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    part = packer.compress(one) + packer.flush(zlib.Z_FULL_FLUSH)
+    crc = 0
+    for _ in range(2**30 // BLOCK):
         crc = zlib.crc32(one, crc)
-    return b"".join([*parts, packer.flush()]), crc
+    return part * (2**30 // BLOCK) + b"\x03\0", crc
 
 
 def member_huge(content: bytes, rng: Random) -> bytes:
     """A part that unpacks to a gigabyte, and may say that it is small."""
-    members = _members(content)
+    members = members_of(content)
     if not members:
         return content
-    data, crc = _zeros(rng.choice([b"a", b"\0", b" "]))
+    data, crc = _gigabyte(rng.choice([b"a", b"\0", b" "]))
     chosen = rng.choice([*members])
     claimed = rng.choice([2**30, 2**30, 100, 0, 2**32 - 1])
     body, directory = b"", b""

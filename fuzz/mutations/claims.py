@@ -90,23 +90,22 @@ def pages_changed(content: bytes, rng: Random) -> bytes:
 
 def other_types(content: bytes, rng: Random) -> bytes:
     """An intact file with columns of other types."""
-    import polars as pl
-
-    return _written(rng.randrange(len(_frames(pl))))
+    return _written(rng.randrange(len(_frames())))
 
 
 @cache
 def _written(which: int) -> bytes:
-    import polars as pl
-
     buffer = io.BytesIO()
-    _frames(pl)[which].write_parquet(buffer)
+    _frames()[which].write_parquet(buffer)
     return buffer.getvalue()
 
 
-def _frames(pl: Any) -> list[Any]:
+@cache
+def _frames() -> list[Any]:
     from datetime import date, datetime, time, timedelta
     from decimal import Decimal
+
+    import polars as pl
 
     from fuzz.rows import columns
 
@@ -145,7 +144,7 @@ def _frames(pl: Any) -> list[Any]:
 
 
 def shapes_claimed(content: bytes, rng: Random) -> bytes:
-    """An intact file whose data sets are huge, of odd types, linked in circles or to other files."""
+    """An intact file whose data sets are huge, of odd types, or linked in circles."""
     import h5py
     import numpy as np
 
@@ -201,7 +200,7 @@ def shapes_claimed(content: bytes, rng: Random) -> bytes:
 
 def deflated_zeros(content: bytes, rng: Random) -> bytes:
     """A variable that unpacks to as much as a gigabyte."""
-    if rng.random() < 0.9:
+    if rng.random() < 0.97:
         return deflated_changed(content, rng)
     packed = _deflated(rng.choice([1, 64]), rng.choice([b"\0", b"\x0e\0\0\0\xff\xff\xff\x0f"]))
     return content[:128] + struct.pack("<II", 15, len(packed)) + packed
@@ -211,7 +210,9 @@ def deflated_zeros(content: bytes, rng: Random) -> bytes:
 def _deflated(blocks: int, filling: bytes) -> bytes:
     packer = zlib.compressobj(9)
     one = filling * (2**24 // len(filling))
-    return b"".join([*(packer.compress(one) for _ in range(blocks)), packer.flush()])
+    first = packer.compress(one) + packer.flush(zlib.Z_FULL_FLUSH)
+    part = packer.compress(one) + packer.flush(zlib.Z_FULL_FLUSH)
+    return first + part * (blocks - 1) + packer.flush()
 
 
 def deflated_changed(content: bytes, rng: Random) -> bytes:

@@ -31,23 +31,9 @@ def renamed(entries: Entries, opened: str, rng: Random) -> tuple[Entries, str]:
     stem = name[: len(name) - len("".join(PurePosixPath(name).suffixes))]
     new = stem + rng.choice(SUFFIXES)
     if rng.random() < 0.3:
-        odd = [
-            "a#b.csv",
-            "*.csv",
-            "[a].csv",
-            "a b.csv",
-            "\u202e.csv",
-            "a\nb.csv",
-            "x" * 200 + ".csv",
-        ]
-        odd += [
-            "sub-_events.tsv",
-            "sub-01_events.tsv",
-            "~$a.xlsx",
-            ".csv",
-            "a.csv ",
-            "participant=é",
-        ]
+        odd = ["a#b.csv", "*.csv", "[a].csv", "a b.csv", "\u202e.csv", "a\nb.csv", "a.csv "]
+        odd += ["sub-_events.tsv", "sub-01_events.tsv", "~$a.xlsx", ".csv", "participant=é"]
+        odd += ["x" * 200 + ".csv"]
         new = str(PurePosixPath(name).parent / rng.choice(odd))
     if any(other == new or other.startswith(f"{new}/") for other in entries):
         return entries, opened

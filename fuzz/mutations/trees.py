@@ -53,8 +53,8 @@ def _odd(rng: Random) -> Any:
     choices: list[Callable[[], Any]] = [
         lambda: None,
         lambda: True,
-        lambda: [],
-        lambda: {},
+        list,
+        dict,
         lambda: [[]],
         lambda: [{}],
         lambda: {"": ""},

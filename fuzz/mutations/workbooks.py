@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from random import Random
 
 from fuzz.mutations import archives, raw
@@ -17,14 +18,16 @@ _CLAIMS = (
 _REPEATED = (b"2", b"100", b"100000", b"1048576", b"4294967296", b"1000000000", b"-1", b"x")
 
 
-def _changed(content: bytes, rng: Random, change: object, sheet: bool = True) -> bytes:
-    members = archives._members(content)
+def _changed(
+    content: bytes, rng: Random, change: Callable[[bytes], bytes], sheet: bool = True
+) -> bytes:
+    members = archives.members_of(content)
     if not members:
         return content
     names = [name for name in members if not sheet or name in _SHEETS] or [*members]
     name = rng.choice(names)
-    members[name] = change(members[name])  # type: ignore[operator]
-    return archives._zipped([*members.items()], rng)
+    members[name] = change(members[name])
+    return archives.zipped([*members.items()], rng)
 
 
 def place_wrong(content: bytes, rng: Random) -> bytes:
@@ -128,7 +131,7 @@ def bytes_changed(content: bytes, rng: Random) -> bytes:
 
 def rarely_huge(content: bytes, rng: Random) -> bytes:
     """Now and then a part that unpacks to a gigabyte."""
-    if rng.random() < 0.1:
+    if rng.random() < 0.03:
         return archives.member_huge(content, rng)
     return bytes_changed(content, rng)
 
