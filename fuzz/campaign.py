@@ -10,11 +10,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
+JUDGE = "fuzz.judge:judged"
 LONGEST = 5.0  # seconds of processor time that reading a file may take
 WAITED = 20.0  # seconds by the clock: a file that is only waited for hangs too
 RESIDENT = 450.0  # MiB after which a worker is replaced: libraries keep what they had
@@ -28,6 +30,7 @@ class Worker:
     """A process, and the case that it reads."""
 
     trace: Path  # where it says where it was when it was stopped
+    judge: str  # what reads the cases, MODULE:FUNCTION
     process: subprocess.Popen[str] = field(init=False)
     case: int | None = None
     since: float = 0.0
@@ -42,7 +45,7 @@ class Worker:
         self.rest = b""
         environment = {**os.environ, "POLARS_MAX_THREADS": "1", "PYTHONFAULTHANDLER": ""}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "fuzz.worker", str(self.trace)],
+            [sys.executable, "-m", "fuzz.worker", str(self.trace), self.judge],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -95,30 +98,43 @@ class Worker:
         text = self.trace.read_text(errors="replace") if self.trace.exists() else ""
         return text[-6000:]
 
+    def leave(self) -> None:
+        """Let it end."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        with suppress(OSError):  # it may be gone, with what it was told last unread
+            self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
 
 Told = Callable[[int, dict[str, Any]], None]
 
 
-def run(numbers: range, seed: int, only: str | None, workers: int, told: Told) -> None:
+def run(
+    numbers: range, seed: int, only: str | None, workers: int, told: Told, judge: str = JUDGE
+) -> None:
     """Read the cases with these numbers; ``told`` hears what came of each."""
 
     def questions() -> Iterator[tuple[int, dict[str, Any]]]:
         for number in numbers:
             yield number, {"seed": seed, "number": number, "only": only}
 
-    _answered(questions(), min(workers, len(numbers)), told)
+    _answered(questions(), min(workers, len(numbers)), told, judge)
 
 
-def replay(question: dict[str, Any]) -> dict[str, Any]:
+def replay(question: dict[str, Any], judge: str = JUDGE) -> dict[str, Any]:
     """Read the files of a finding once more."""
     found: list[dict[str, Any]] = []
-    _answered(iter([(0, question)]), 1, lambda _, answer: found.append(answer))
+    _answered(iter([(0, question)]), 1, lambda _, answer: found.append(answer), judge)
     return found[0]
 
 
-def _answered(questions: Iterator[tuple[int, dict[str, Any]]], workers: int, told: Told) -> None:
+def _answered(
+    questions: Iterator[tuple[int, dict[str, Any]]], workers: int, told: Told, judge: str
+) -> None:
     with tempfile.TemporaryDirectory() as folder, selectors.DefaultSelector() as ready:
-        staff = [Worker(Path(folder) / f"trace{i}") for i in range(workers)]
+        staff = [Worker(Path(folder) / f"trace{i}", judge) for i in range(workers)]
         for worker in staff:
             ready.register(worker.process.stdout, selectors.EVENT_READ, worker)
             _next(worker, questions)
@@ -131,10 +147,9 @@ def _answered(questions: Iterator[tuple[int, dict[str, Any]]], workers: int, tol
                         _lost(worker, "hang", ready, questions, told)
         finally:
             for worker in staff:
-                worker.process.stdin.close()  # type: ignore[union-attr]
                 if worker.case is not None:
                     worker.process.kill()
-                worker.process.wait()
+                worker.leave()
 
 
 def _next(worker: Worker, questions: Iterator[tuple[int, dict[str, Any]]]) -> None:
@@ -189,9 +204,7 @@ def _lost(
 
 def _replaced(worker: Worker, ready: selectors.BaseSelector) -> None:
     ready.unregister(worker.process.stdout)  # type: ignore[arg-type]
-    worker.process.stdin.close()  # type: ignore[union-attr]
-    worker.process.wait()
-    worker.process.stdout.close()  # type: ignore[union-attr]
+    worker.leave()
     worker.start()
     ready.register(worker.process.stdout, selectors.EVENT_READ, worker)  # type: ignore[arg-type]
 

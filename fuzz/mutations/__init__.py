@@ -32,12 +32,6 @@ def mutation_for(kind: str, rng: Random) -> Mutation:
     return rng.choice(EVERYWHERE if rng.random() < 0.02 else OF_KIND[kind])
 
 
-def known() -> dict[str, Mutation]:
-    """All mutations by their names."""
-    every = [*EVERYWHERE, *(m for each in OF_KIND.values() for m in each)]
-    return {f"{m.__module__.rpartition('.')[2]}.{m.__name__}": m for m in every}
-
-
 def name_of(mutation: Mutation) -> str:
     """How a mutation is called in tables and findings."""
     return f"{mutation.__module__.rpartition('.')[2]}.{mutation.__name__}"

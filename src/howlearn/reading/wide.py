@@ -101,9 +101,10 @@ def long(table: Table, options: ReadOptions | None) -> Table:
 
 def _is_wide(table: Table, families: Families, options: ReadOptions | None) -> bool:
     """Whether a table can only be meant as wide: no choices and rewards beside the families."""
-    rest = [column for column in table.columns if column not in families.columns]
+    numbered = families.columns
+    rest = [column for column in table.columns if column not in numbered]
     given = [] if options is None else list(texts(vars(options).values()))
-    if any(_named(column, given) for column in families.columns):
+    if any(_named(column, given) for column in numbered):
         return False
     if _known("action", rest, options) and _known("reward", rest, options):
         return False
@@ -147,7 +148,8 @@ def texts(values: Iterable[Any]) -> Iterator[str]:
 def _named(column: str, given: Sequence[str]) -> bool:
     """Whether an option names a column, alone or in a condition."""
     return any(
-        column == text or re.search(rf"(?<![\w.]){re.escape(column)}(?![\w.])", text)
+        column in text
+        and (column == text or re.search(rf"(?<![\w.]){re.escape(column)}(?![\w.])", text))
         for text in given
     )
 
@@ -160,7 +162,8 @@ class Long(Described):
     def __init__(self, table: Table, families: Families) -> None:
         self.table, self.families = table, families
         self.name, self.stem = table.name, table.stem
-        self._rest = [c for c in table.columns if c and c not in families.columns]
+        numbered = families.columns
+        self._rest = [c for c in table.columns if c and c not in numbered]
         self._names = {
             name if name not in self._rest else f"{name} (each trial)": family
             for name, family in families.members.items()
