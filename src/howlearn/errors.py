@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 SHOWN_PER_KIND = 5  # rows of one kind that are listed before "and N more"
+LONGEST_SHOWN = 3000  # letters of what was found, of what is allowed, of what helps
 
 
 class HowlearnError(Exception):
@@ -32,9 +33,15 @@ class Problem:
         row = "" if self.row is None else f", row {self.row}"
         if self.more:
             row += f" and {self.more:,} more"
-        column = "" if self.column is None else f", column {self.column}"
-        remedy = f" (helps: {self.remedy})" if self.remedy else ""
-        return f"{self.file}{row}{column}: found {self.found}; allowed: {self.allowed}{remedy}"
+        column = "" if self.column is None else f", column {_cut(self.column)}"
+        remedy = f" (helps: {_cut(self.remedy)})" if self.remedy else ""
+        found, allowed = _cut(self.found), _cut(self.allowed)
+        return f"{self.file}{row}{column}: found {found}; allowed: {allowed}{remedy}"
+
+
+def _cut(words: str) -> str:
+    """Words as they are shown: a file may have names of millions of letters."""
+    return words if len(words) <= LONGEST_SHOWN else f"{words[:LONGEST_SHOWN]}…"
 
 
 class DataError(HowlearnError):

@@ -71,12 +71,12 @@ def read_study_file(path: Path) -> StudyFile:
     """The file's options; whatever is not understood is refused, with what is allowed."""
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except tomllib.TOMLDecodeError as error:
+    except UnicodeDecodeError:
+        raise HowlearnError(f"{path}: not a text file in UTF-8") from None
+    except (ValueError, RecursionError) as error:  # a number of 5,000 digits, a list in lists
         raise HowlearnError(
             f"{path}: not a TOML file ({error}); write option = value, with text in quotes"
         ) from None
-    except UnicodeDecodeError:
-        raise HowlearnError(f"{path}: not a text file in UTF-8") from None
     except OSError as error:
         raise HowlearnError(
             f"{path}: {error.strerror or error}; howlearn inspect FILES writes such a file"

@@ -166,7 +166,7 @@ def parse_task_file(text: str, file: str) -> tuple[TaskFile, dict[str, Any]]:
     """The content of a task file, checked against the form, and as it was written."""
     try:
         written = tomllib.loads(text)
-    except ValueError as error:  # not only TOMLDecodeError: also a number of 5,000 digits
+    except (ValueError, RecursionError) as error:  # also a number of 5,000 digits, lists in lists
         raise HowlearnError(f"{file} is not a valid TOML file: {error}") from None
     try:
         return TaskFile.model_validate(written), written
