@@ -6,12 +6,14 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
 
 from howlearn.errors import HowlearnError
+from howlearn.spreadsheet import read_csv, write_csv
 
 Format = Literal["csv", "parquet"]
 MANIFEST = "manifest.json"
@@ -38,6 +40,8 @@ RESULTS = {
     *(f"{table}.{ending}" for table in (*TABLES, *WEIGHTS) for ending in ("csv", "parquet")),
     *(f"{chart}.{ending}" for chart in WEIGHT_CHARTS for ending in ("svg", "png")),
 }
+# Columns of text, though names may look like numbers.
+NAMES = ("learner", "cell", "model", "runner_up", "true_model", "selected_model", "parameter")
 LONGEST = 100  # characters of a value that a message shows
 
 
@@ -115,15 +119,15 @@ class RunFolder:
         """Write a table from its parts."""
         frame = self.read(table) if frame is None else frame
         path = self.path / f"{table}.{format}"
-        write_whole(path, frame.sink_csv if format == "csv" else frame.sink_parquet)
+        as_csv = partial(write_csv, frame)
+        write_whole(path, as_csv if format == "csv" else frame.sink_parquet)
         return path
 
 
 def read_table(folder: Path, table: str) -> pl.DataFrame:
     """A table of a finished run."""
-    text = {"learner": pl.String, "cell": pl.String}  # though they may look like numbers
     if (folder / f"{table}.csv").is_file():
-        return pl.read_csv(folder / f"{table}.csv", schema_overrides=text, infer_schema_length=None)
+        return read_csv(folder / f"{table}.csv", NAMES)
     if (folder / f"{table}.parquet").is_file():
         return pl.read_parquet(folder / f"{table}.parquet")
     raise HowlearnError(f"{folder} has no table {table}.csv{_instead(folder)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from howlearn.calibration.plan import Plan
 from howlearn.calibration.recover import Recovery
 from howlearn.calibration.result import Calibration
 from howlearn.folder import write_json, write_whole
+from howlearn.spreadsheet import write_csv
 
 TABLES = ("errors", "settings", "confusion", "recovery", "slope")
 CHARTS = (
@@ -43,7 +45,7 @@ PLAN_OUTPUTS = {
 def write_tables(folder: Path, tables: Mapping[str, pl.DataFrame]) -> None:
     """Each table whole or not at all."""
     for name, frame in tables.items():
-        write_whole(folder / f"{name}.csv", frame.write_csv)
+        write_whole(folder / f"{name}.csv", partial(write_csv, frame))
 
 
 def write_calibration(folder: Path, calibration: Calibration, about: Mapping[str, Any]) -> None:

@@ -7,12 +7,15 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
+
+from howlearn.harmless import one_line, visible
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,8 +26,16 @@ if TYPE_CHECKING:
     from howlearn.results import Summary
     from howlearn.study import Study
 
-console = Console(highlight=False, emoji=False)  # names such as 2:-1:0 hold codes of them
-aside = Console(stderr=True, highlight=False, emoji=False)
+
+class _Console(Console):
+    """All text of a command passes here: names in it must not steer the terminal."""
+
+    def render_str(self, text: str, **settings: Any) -> Text:
+        return super().render_str(visible(text), **settings)
+
+
+console = _Console(highlight=False, emoji=False)  # names such as 2:-1:0 hold codes of them
+aside = _Console(stderr=True, highlight=False, emoji=False)
 MANY_OTHERS = 0.25  # a share of learners from which on candidates are missing
 PATIENCE = 2.0  # seconds before a progress bar appears
 
@@ -95,7 +106,7 @@ def reading(study: Study) -> None:
 
 def note(sentence: str) -> None:
     """Something that the user should know."""
-    aside.print(f"[yellow]note:[/] {escape(sentence)}", soft_wrap=True)
+    aside.print(f"[yellow]note:[/] {escape(one_line(sentence))}", soft_wrap=True)
 
 
 def default_task(task: str | None) -> None:
@@ -413,13 +424,15 @@ def save_charts(charts: Callable[[], Mapping[str, Chart]], folder: Path) -> None
 
 def show_recovery(path: Path) -> None:
     """How often simulated learners were given the model they were made with."""
-    import polars as pl
+    from howlearn.spreadsheet import read_csv
 
-    frame = pl.read_csv(path)
+    frame = read_csv(path)
     criteria = frame["criterion"].unique(maintain_order=True).to_list()
     title = "Learners whose true model each criterion selected"
     listing = listing_of(title, "true model", "learners", *criteria)
     for (truth,), rows in frame.group_by("true_model", maintain_order=True):
         by = [rows.filter(criterion=c)["model"] == truth for c in criteria]
-        listing.add_row(str(truth), str(len(by[0])), *(f"{found.mean():.0%}" for found in by))
+        listing.add_row(
+            escape(str(truth)), str(len(by[0])), *(f"{found.mean():.0%}" for found in by)
+        )
     console.print(listing)

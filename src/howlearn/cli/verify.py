@@ -71,9 +71,10 @@ def verify(
     propositions, and the sharper bounds of howlearn theory, are tried on random and adversarial
     sequences, and on all short ones. A violation is reported as a result, with exit status 0.
     """
+    from howlearn.calibration.folder import write_tables
     from howlearn.cli import show
     from howlearn.cli.parse import parse_counts
-    from howlearn.folder import RunFolder, write_whole
+    from howlearn.folder import RunFolder
     from howlearn.inputs import task_with
     from howlearn.manifest import describe, made_by
     from howlearn.report import charts
@@ -102,8 +103,7 @@ def verify(
         result = verified(
             chosen, numbers, learners, rate, measure, seed, store, workers, progress
         )  # fmt: skip
-    for name in TABLES:
-        write_whole(out / f"{name}.csv", getattr(result, name).write_csv)
+    write_tables(out, {name: getattr(result, name) for name in TABLES})
     show.save_charts(lambda: charts.of_verification(result), out)
     _print(result, out)
     following("reproduce", why="the paper's numerical study")
