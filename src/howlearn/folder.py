@@ -13,6 +13,7 @@ from typing import Any, Literal
 import polars as pl
 
 from howlearn.errors import HowlearnError
+from howlearn.limits import read_json
 from howlearn.spreadsheet import read_csv, write_csv
 
 Format = Literal["csv", "parquet"]
@@ -70,7 +71,7 @@ class RunFolder:
     def _take_over(self, manifest: dict[str, Any], fresh: bool) -> None:
         """Go on with an earlier run or replace it; a folder of anything else is left alone."""
         try:
-            found = json.loads((self.path / MANIFEST).read_text(encoding="utf-8"))
+            found = read_json(self.path / MANIFEST)
         except (OSError, ValueError):
             raise HowlearnError(
                 f"{self.path} holds files that are not results of howlearn; name another folder "
@@ -136,7 +137,7 @@ def read_table(folder: Path, table: str) -> pl.DataFrame:
 def _instead(folder: Path) -> str:
     """What a folder without a table is, as far as its manifest tells."""
     try:
-        by = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["command"]
+        by = read_json(folder / MANIFEST)["command"]
     except (OSError, ValueError, KeyError, TypeError):
         return ""
     if by != "select":
