@@ -194,7 +194,7 @@ def _load(name: str, text: str, first_use: str) -> ModuleType:
 def _write(path: Path, text: str) -> None:
     """Whole or not at all: another process may be reading."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
+    with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
         file.write(text)
     os.replace(temporary, path)
 
