@@ -13,6 +13,7 @@ from typing import Any, Literal
 import polars as pl
 
 from howlearn.errors import HowlearnError
+from howlearn.harmless import visible
 from howlearn.limits import read_json
 from howlearn.spreadsheet import read_csv, write_csv
 
@@ -130,7 +131,7 @@ def read_table(folder: Path, table: str) -> pl.DataFrame:
     if (folder / f"{table}.csv").is_file():
         return read_csv(folder / f"{table}.csv", NAMES)
     if (folder / f"{table}.parquet").is_file():
-        return pl.read_parquet(folder / f"{table}.parquet")
+        return pl.read_parquet(folder / f"{table}.parquet", glob=False)
     raise HowlearnError(f"{folder} has no table {table}.csv{_instead(folder)}")
 
 
@@ -152,6 +153,11 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write a JSON file, whole or not at all."""
     text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
     write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write text for people, whole or not at all; names in it do not steer a terminal."""
+    write_whole(path, lambda file: file.write_text(visible(text), encoding="utf-8"))
 
 
 def _clear_events(folder: Path) -> None:

@@ -80,7 +80,8 @@ def write_csv(frame: pl.DataFrame | pl.LazyFrame, file: Path) -> None:
 def read_csv(file: Path, text: Iterable[str] = ()) -> pl.DataFrame:
     """Read a table that ``write_csv`` wrote; ``text`` are columns that are text in any case."""
     types = dict.fromkeys(text, pl.String)
-    return unguarded(pl.read_csv(file, schema_overrides=types, infer_schema_length=None))
+    frame = pl.read_csv(file, schema_overrides=types, infer_schema_length=None, glob=False)
+    return unguarded(frame)
 
 
 def _runs(text: str) -> bool:

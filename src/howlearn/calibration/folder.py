@@ -13,7 +13,7 @@ from howlearn.calibration.advice import RECOMMENDATION
 from howlearn.calibration.plan import Plan
 from howlearn.calibration.recover import Recovery
 from howlearn.calibration.result import Calibration
-from howlearn.folder import write_json, write_whole
+from howlearn.folder import write_json, write_text, write_whole
 from howlearn.spreadsheet import write_csv
 
 TABLES = ("errors", "settings", "confusion", "recovery", "slope")
@@ -63,4 +63,4 @@ def write_plan(folder: Path, plan: Plan) -> None:
     """The tables, and the answers in words."""
     write_tables(folder, {name: getattr(plan, table) for name, table in PLAN_TABLES.items()})
     text = "\n".join(plan.sentences) + "\n"
-    write_whole(folder / "plan.txt", lambda file: file.write_text(text, encoding="utf-8"))
+    write_text(folder / "plan.txt", text)

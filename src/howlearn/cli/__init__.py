@@ -30,6 +30,9 @@ def main() -> None:
     door.close()
     signal.signal(signal.SIGINT, _interrupt)
     try:
+        for word in sys.argv:
+            if word.encode(errors="replace").decode() != word:
+                raise HowlearnError(f"{word}: a name whose bytes are no text; rename it")
         app()
     except HowlearnError as error:
         print(visible(f"howlearn: {error}"), file=sys.stderr)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.errors import MarkupError
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -31,7 +32,10 @@ class _Console(Console):
     """All text of a command passes here: names in it must not steer the terminal."""
 
     def render_str(self, text: str, **settings: Any) -> Text:
-        return super().render_str(visible(text), **settings)
+        try:
+            return super().render_str(visible(text), **settings)
+        except MarkupError:  # a bracket in a path that was typed
+            return Text(visible(text))
 
 
 console = _Console(highlight=False, emoji=False)  # names such as 2:-1:0 hold codes of them
@@ -50,7 +54,7 @@ def listing_of(title: str, *columns: str) -> Table:
 
 class _Aside(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
-        aside.print(f"[dim]{record.getMessage()}[/]")
+        aside.print(f"[dim]{escape(record.getMessage())}[/]")
 
 
 @contextmanager
@@ -204,7 +208,7 @@ def summary(
                 f"[bold]{word}[/]: {sentence}.",
                 soft_wrap=True,
             )
-    console.print(f"Tables and manifest: {out}/", soft_wrap=True)
+    console.print(escape(f"Tables and manifest: {out}/"), soft_wrap=True)
 
 
 def excluded(
@@ -407,7 +411,7 @@ def weights(out: Path, candidates: Sequence[Model], study: Study) -> None:
             text += f", for the last time at trial {middle:.0f} (median; "
             text += f"quartiles {low:.0f} and {high:.0f})"
         console.print(text + ".", soft_wrap=True)
-    console.print(f"Weights by trial, their means, changes of the lead, and charts: {out}/")
+    console.print(escape(f"Weights by trial, their means, changes of the lead, and charts: {out}/"))
 
 
 def save_charts(charts: Callable[[], Mapping[str, Chart]], folder: Path) -> None:

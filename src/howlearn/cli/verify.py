@@ -159,7 +159,7 @@ def _print(result: Verification, out: Path) -> None:
     else:
         console.print("No bound was violated.")
     names = "risks.csv, rates.csv, propositions.csv, learners.csv, risks.svg"
-    console.print(f"Tables and chart: {out}/{names}", soft_wrap=True)
+    console.print(escape(f"Tables and chart: {out}/{names}"), soft_wrap=True)
 
 
 def _print_propositions(result: Verification) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from howlearn.comparison.compare import Comparison
-from howlearn.folder import Format, RunFolder, write_whole
+from howlearn.folder import Format, RunFolder, write_text
 
 TABLES = ("shares", "differences", "tests", "rates")
 SUMMARY = "comparison.txt"
@@ -31,4 +31,4 @@ def write_comparison(
         store.assemble(name, format, getattr(result, name).lazy())
     store.parts.rmdir()  # there are none: a comparison takes seconds
     text = "\n".join([*result.sentences, *result.notes]) + "\n"
-    write_whole(folder / SUMMARY, lambda file: file.write_text(text, encoding="utf-8"))
+    write_text(folder / SUMMARY, text)

@@ -19,6 +19,7 @@ FEWEST = 3  # numbers of a family
 ENOUGH = 8  # numbers that are a learner's trials whatever the columns are called
 TRIAL, LEARNER = "trial", "learner"
 RESPONSE = "responseid"  # whose row it is where surveys have one row per learner
+LONGEST = 200  # characters of a name
 _AFTER = re.compile(r"(?P<name>.*?[^\W\d_].*?)[\s_.\-]*(?:\[|\()?(?P<number>[0-9]+)(?:\]|\))?")
 _BEFORE = re.compile(
     r"(?:t|tr|trial)?[\s_.\-]?(?P<number>[0-9]+)[\s_.\-]+(?P<name>[^\W\d_].*)", re.IGNORECASE
@@ -48,6 +49,8 @@ def families_in(columns: Sequence[str]) -> Families | None:
     """
     families: dict[str, dict[int, str]] = {}
     for column in columns:
+        if len(column) > LONGEST:  # no number of a trial, and slow to look for one
+            continue
         match = _BEFORE.fullmatch(column) or _AFTER.fullmatch(column)
         if match is not None and len(match["number"]) < 8:
             name = _TRIAL_END.sub("", match["name"].strip())
