@@ -172,4 +172,5 @@ def _print(result: Recovery, out: Path) -> None:
                 "" if error is None else f"{error:.0%}",
             )  # fmt: skip
         console.print(listing)
-    console.print(f"Tables: {out}/confusion.csv, recovery.csv, learners.csv", soft_wrap=True)
+    files = f"{out}/confusion.csv, recovery.csv, learners.csv"
+    console.print(escape(f"Tables: {files}"), soft_wrap=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from howlearn.errors import HowlearnError
 from howlearn.inputs import Inputs, recorded
+from howlearn.limits import read_json
 from howlearn.model import Model
 from howlearn.runs.folder import MANIFEST, read_table
 from howlearn.selection import WITHIN, Selection
@@ -245,7 +245,7 @@ class OfFolder(Findings):
     @cached_property
     def _manifest(self) -> dict[str, Any]:
         try:
-            return json.loads((self.folder / MANIFEST).read_text(encoding="utf-8"))
+            return read_json(self.folder / MANIFEST)
         except (OSError, ValueError):
             raise HowlearnError(f"{self.folder} has no {MANIFEST} that can be read") from None
 
