@@ -12,7 +12,7 @@ from howlearn.fitting import Fits
 from howlearn.fitting.replay import latents_named, latents_of
 from howlearn.model import Model
 from howlearn.selection import Selection
-from howlearn.study import Source, Study, reserved
+from howlearn.study import Source, Study, reserved, trials_of
 
 
 def predictions(
@@ -24,7 +24,8 @@ def predictions(
 ) -> pl.DataFrame:
     """Probabilities under each learner's selected model (first criterion, fitted on all trials).
 
-    ``selection`` is of the learners from ``first`` on of ``study``. A ``model`` that is named takes
+    ``selection`` is of the learners from ``first`` on of ``study``; of those who could not be
+    fitted nothing is predicted. A ``model`` that is named takes
     the place of the selected ones. With ``latents`` there are columns for the latent variables of
     all candidates.
     """
@@ -34,11 +35,11 @@ def predictions(
         chosen = np.full(len(part), [*fits.of].index(model))
     names = np.array([*fits.of], object)[chosen]
     log_p = np.concatenate(
-        [fits.probabilities(i, name, fits.fullest) for i, name in enumerate(names)]
+        [np.empty((0, len(part.actions)))]
+        + [fits.probabilities(i, name, fits.fullest) for i, name in enumerate(names)]
     )
     learner = np.repeat(np.arange(len(part)), np.diff(part.starts))
-    start = int(study.starts[first])
-    rows = source_of(study).row[start : start + len(learner)]
+    rows = source_of(study).row[trials_of(study, first + selection.places)]
     columns = {
         "context": pl.Series(part.contexts, dtype=pl.String).gather(part.context),
         "action": pl.Series(part.actions, dtype=pl.String).gather(part.action),

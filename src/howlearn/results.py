@@ -15,9 +15,10 @@ from howlearn.criteria import Criterion, HoldOut, Prequential
 from howlearn.engine.layout import Statuses
 from howlearn.errors import HowlearnError
 from howlearn.fitting.fits import STATUS_WORDS, Fits
+from howlearn.fitting.guard import Guard
 from howlearn.fitting.intervals import nats_within
 from howlearn.fitting.population import with_others
-from howlearn.fitting.run import Progress, check, check_stops, fit
+from howlearn.fitting.run import Progress, check_stops, fit
 from howlearn.fitting.truncation import ALL
 from howlearn.folder import ALWAYS, BIDS, Format, RunFolder
 from howlearn.future import leave_future_out
@@ -31,11 +32,12 @@ from howlearn.predictions import (
     with_every_row,
 )
 from howlearn.reading.originals import beside, originals
-from howlearn.selection import WITHIN, Selection, check_criteria, choose, select
+from howlearn.selection import WITHIN, Selection, attempt, check_criteria, choose
 from howlearn.share_tables import Known, shares_table
-from howlearn.study import Study
-from howlearn.tables import among
+from howlearn.study import Study, trials_of
+from howlearn.tables import among, fitted
 from howlearn.theory.quantity import check_epsilon
+from howlearn.unfitted import check_somebody, nobody_left, unfitted_of
 from howlearn.weighing import averages, is_weighted, leaders, weights
 
 WITH_EXCLUDED = "scores-all"  # parts: scores by criteria that learned from everybody
@@ -55,6 +57,7 @@ class Summary:
     together: dict[str, pl.DataFrame] = field(default_factory=dict)  # what all learners tell
     n_excluded: int | None = None  # None: nobody was asked about
     shares: pl.DataFrame = field(default_factory=pl.DataFrame)  # of the included, and of all
+    unfitted: pl.DataFrame = field(default_factory=pl.DataFrame)  # who, and why
 
 
 @dataclass(frozen=True)
@@ -95,9 +98,9 @@ def select_into(
     are confusion matrices by criterion, for shares that are corrected for them. ``intervals`` is
     their level for all models (see ``select``); ``extras`` are tables that others make.
     """
-    plan, criteria = check(study, models), check_criteria(criteria)
+    plan, criteria = check_somebody(study, models, threads), check_criteria(criteria)
     check_named(predict_with, models)
-    others = study.without_excluded()
+    others = Guard().long_enough(study.without_excluded())
     for criterion in criteria:
         criterion.check(others)
     check_stops(study, models, [t for criterion in criteria for t in criterion.truncations])
@@ -110,7 +113,9 @@ def select_into(
             "--weights: no candidate is a mixture of strategies; add one, such as --add-model "
             "'exp4(ByShape, ByShapeExc)'"
         )
-    models = with_others(others, models, lambda experts: fit(others, experts, [ALL], threads))
+    models = with_others(
+        others, models, lambda experts: fit(others, experts, [ALL], threads, guard=Guard())
+    )
     # A part should not take long, so that little is lost when a run is stopped.
     times = 1 + sum(extra.cost for extra in extras)
     each = times * plan.n_units * len(study.context) // len(study)
@@ -140,13 +145,13 @@ def select_into(
 
             chunk = study.part(start, stop)
             first = report if not extras else None  # nearly all of the work comes later
-            selection = select(chunk, models, criteria, within, threads, first, intervals)
+            selection = attempt(chunk, models, criteria, within, threads, first, intervals)
             parts = {name: getattr(selection, name) for name in ALWAYS}
             parts["statuses"] = _statuses(selection)
             if with_predictions:
                 parts["predictions"] = predictions(selection, study, start, predict_with, latents)
             if later:
-                fits = _with_source(selection.fits, study, start)
+                fits = _with_source(selection, study, start)
                 parts["future"] = leave_future_out(fits, later)
             if with_weights:
                 parts["weights"] = weights(selection)
@@ -159,6 +164,7 @@ def select_into(
             run.write(number, parts)
         if progress:
             progress(stop, len(study))
+    nobody_left(run.read("selection"))
     for name in ALWAYS:
         run.assemble(name, format)
     texts, candidates = [repr(c) for c in criteria], [model.name for model in models]
@@ -199,7 +205,10 @@ def select_into(
     for name, frame in together.items():
         frame = frame if study.excluded is None else among(frame, with_all[name])
         run.assemble(name, format, frame.lazy())
-    found = summary(_included(run.read("selection")), run.read("statuses"), len(criteria))
+    selected = run.read("selection")
+    unfitted = unfitted_of(selected)
+    found = summary(_included(fitted(selected)), run.read("statuses"), len(criteria))
+    found.unfitted = unfitted
     found.together = {**together, "shares": shares} if together else {}
     if study.excluded is not None:
         found.n_excluded, found.shares = len(study) - len(others), both
@@ -230,10 +239,10 @@ def _included(table: pl.LazyFrame) -> pl.LazyFrame:
     return table.filter(pl.col("excluded").is_null())
 
 
-def _with_source(fits: Fits, study: Study, first: int) -> Fits:
-    """Fits of the learners from ``first`` on of ``study``, whose trials know their rows again."""
-    source, start = source_of(study), int(study.starts[first])
-    rows = source.row[start : start + len(fits.study.context)]
+def _with_source(selection: Selection, study: Study, first: int) -> Fits:
+    """The fits of learners from ``first`` on of ``study``, whose trials know their rows again."""
+    fits, source = selection.fits, source_of(study)
+    rows = source.row[trials_of(study, first + selection.places)]
     return replace(fits, study=replace(fits.study, source=replace(source, rows=rows)))
 
 

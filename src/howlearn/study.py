@@ -209,7 +209,7 @@ class Study:
         """These sequences, in this order; one may be there more than once."""
         lengths = np.diff(self.starts)[sequences]
         starts = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-        trials = np.arange(starts[-1]) + np.repeat(self.starts[sequences] - starts[:-1], lengths)
+        trials = trials_of(self, sequences)
         about = self.about[sequences] if self.about.width else self.about
         learners = tuple(self.learners[i] for i in sequences)
         known = self.excluded
@@ -322,6 +322,13 @@ class Study:
         if self.reset.sum() <= np.count_nonzero(np.diff(self.starts)):
             return None
         return "reset_block" if "block" in self.labels.columns else "block"
+
+
+def trials_of(study: Study, sequences: NDArray[np.integer]) -> NDArray[np.int64]:
+    """The places of these sequences' trials in the study, one sequence after another."""
+    lengths = np.diff(study.starts)[sequences]
+    starts = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    return np.arange(starts[-1]) + np.repeat(study.starts[sequences] - starts[:-1], lengths)
 
 
 def joined(studies: Sequence[tuple[str, Study]], name: str) -> Study:

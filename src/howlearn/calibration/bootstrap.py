@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from howlearn.calibration.design import APART
 from howlearn.errors import HowlearnError
 from howlearn.fitting import Fits, fit
+from howlearn.fitting.guard import Guard
 from howlearn.fitting.run import Progress
 from howlearn.fitting.truncation import ALL, distinct
 from howlearn.results import Extra
@@ -89,20 +90,21 @@ class Asked:
     ) -> pl.DataFrame:
         """One row per learner and criterion; the selection is of the learners from ``first`` on.
 
-        Learners who are excluded have no doubles and no row.
+        Learners who are excluded or could not be fitted have no doubles and no row.
         """
         fits = selection.fits
         n, names = len(fits.study), [*fits.of]
         estimates = self._estimates(fits)
         again = np.zeros((len(selection.choices), n, len(names)), np.int64)
         chosen = np.stack([choice.selected for choice in selection.choices])
-        wanted = np.flatnonzero(fits.study.included)
+        wanted, places = np.flatnonzero(fits.study.included), first + selection.places
         pairs = sorted({(int(by[i]), int(i)) for by in chosen for i in wanted})
         for done, (model, who) in self._batches(pairs):
-            found = self._given(selection, estimates, model, first + who, first)
+            theta = estimates[names[model]][who]
+            found, doubled = self._given(selection, theta, model, places[who])
             for c, by in enumerate(found):
                 counts = np.zeros((len(who), len(names)), np.int64)
-                np.add.at(counts, (np.repeat(np.arange(len(who)), self.doubles), by), 1)
+                np.add.at(counts, (doubled, by), 1)
                 mine = chosen[c, who] == model
                 again[c, who[mine]] = counts[mine]
             if progress:
@@ -132,17 +134,18 @@ class Asked:
                 yield done, (model, some)
 
     def _given(
-        self, selection: Selection, estimates: dict[str, Floats], model: int, who: Ints, first: int
-    ) -> list[Ints]:
-        """The models that each criterion selects for the doubles of some learners."""
+        self, selection: Selection, theta: Floats, model: int, who: Ints
+    ) -> tuple[list[Ints], Ints]:
+        """The models that each criterion selects for the doubles of some learners; and whose
+        doubles they are. A double that cannot be fitted is given no model."""
         models = selection.fits.models
-        each = np.repeat(who, self.doubles)
-        theta = estimates[models[model].name][each - first]
+        doubled = np.repeat(np.arange(len(who)), self.doubles)
+        each = who[doubled]
         numbers = each * MOST + np.tile(np.arange(self.doubles), len(who))
         played = simulate(
             self.task,
             models[model],
-            theta,
+            theta[doubled],
             seed=(self.seed, model, STREAM, APART),
             like=self.study,
             who=each,
@@ -152,13 +155,15 @@ class Asked:
         played = replace(played, learners=tuple(self.study.learners[i] for i in each))
         criteria = [choice.criterion for choice in selection.choices]
         truncations = distinct(t for criterion in criteria for t in criterion.truncations)
-        fits = fit(played, models, truncations, self.threads)
+        guard = Guard()
+        fits = fit(played, models, truncations, self.threads, guard=guard)
+        doubled = doubled if guard.kept is None else doubled[guard.kept]
         found = []
         for criterion in criteria:
             scores = criterion.scores(fits)
             count = fits.n_parameters if scores.n_parameters is None else scores.n_parameters
             found.append(winners(scores.score, count))
-        return found
+        return found, doubled
 
     def _rows(self, selection: Selection, c: int, chosen: Ints, again: Ints) -> pl.DataFrame:
         """One criterion's rows, from how often the doubles [learner] were given each model."""
@@ -174,7 +179,9 @@ class Asked:
         return pl.DataFrame(
             {
                 "_learner": every,
-                "criterion": repr(selection.choices[c].criterion),
+                "criterion": pl.Series([repr(selection.choices[c].criterion)]).new_from_index(
+                    0, len(every)
+                ),
                 "model": names.gather(chosen),
                 "doubles": np.full(len(every), self.doubles),
                 "stability": same,

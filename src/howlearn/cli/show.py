@@ -193,6 +193,10 @@ def summary(
                 f"[bold]{word}[/]: {sentence}.",
                 soft_wrap=True,
             )
+    if len(result.unfitted):
+        from howlearn.unfitted import sentence
+
+        console.print(f"{escape(sentence(result.unfitted))}.", soft_wrap=True)
     console.print(f"Tables and manifest: {out}/", soft_wrap=True)
 
 
