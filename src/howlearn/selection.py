@@ -214,7 +214,7 @@ def _judged(
 ) -> Selection:
     """What the criteria choose for those who were fitted; whom they cannot judge is lost too."""
     check_within(within)
-    known = _learned(fits, criteria, threads) if len(fits.study) else [*criteria]
+    known = _learned(fits, criteria, threads)
     while True:
         found, lost = _chosen(fits, known, within)
         if found is not None and not lost:
@@ -228,8 +228,6 @@ def _chosen(
     fits: Fits, criteria: Sequence[Criterion], within: float
 ) -> tuple[Selection | None, dict[int, Exception]]:
     """What criteria choose that have learned; and whom they cannot judge, found by halving."""
-    if not len(fits.study):
-        return Selection(fits, tuple(_of_nobody(c, fits) for c in criteria), within), {}
     try:
         found = _choices(fits, criteria, within)
     except PASSED_ON:
@@ -300,12 +298,16 @@ def check_within(within: float) -> None:
 
 def _learned(fits: Fits, criteria: Sequence[Criterion], threads: int | None) -> list[Criterion]:
     """The criteria that know what the learners tell who are not excluded."""
+    if not len(fits.study):
+        return [*criteria]
     all_in = bool(fits.study.included.all())
     study, known = (fits.study, fits) if all_in else (fits.study.without_excluded(), None)
     return [criterion.learn(study, fits.models, known, threads) for criterion in criteria]
 
 
 def _choices(fits: Fits, criteria: Sequence[Criterion], within: float) -> Selection:
+    if not len(fits.study):
+        return Selection(fits, tuple(_of_nobody(c, fits) for c in criteria), within)
     coin = fit_at(fits.study, [Coin()], fits.truncations, fits.sizes, threads=1)
     fair = _fair(fits)
     return Selection(fits, tuple(_choice(c, fits, (coin, fair)) for c in criteria), within)

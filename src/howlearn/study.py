@@ -227,15 +227,17 @@ class Study:
         """The study of the others, as if nobody had been excluded."""
         if self.excluded is None:
             return self
-        included = self.included
-        if included.all():
-            return replace(self, excluded=None)
-        found = self.take(np.flatnonzero(included))
-        source = self.source
+        return replace(self.only(self.included), excluded=None)
+
+    def only(self, wanted: NDArray[np.bool_]) -> Study:
+        """The sequences that are marked, whose trials know their rows in the input."""
+        if wanted.all():
+            return self
+        found, source = self.take(np.flatnonzero(wanted)), self.source
         if source is not None:
-            rows = source.row[np.repeat(included, np.diff(self.starts))]
+            rows = source.row[np.repeat(wanted, np.diff(self.starts))]
             source = replace(source, rows=rows)
-        return replace(found, source=source, excluded=None)
+        return replace(found, source=source)
 
     def _picked(
         self,
@@ -296,7 +298,7 @@ class Study:
                 columns[name] = flag
         if self.block_column:
             block = np.cumsum(self.reset)
-            columns[self.block_column] = block - block[self.starts[:-1]][sequence] + 1
+            columns[self.block_column] = block - block[self.starts[sequence]] + 1
         if self.episode_end is not None:
             ended = np.cumsum(self.episode_end) - self.episode_end  # before this trial
             columns["episode"] = ended - ended[self.starts[sequence]] + 1

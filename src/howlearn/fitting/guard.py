@@ -105,7 +105,7 @@ def too_short(study: Study) -> dict[int, Exception]:
     n = study.n_scored
     return {
         int(i): TooShort(
-            f"{n[i]} trial{'s' * int(n[i] != 1)} with a choice; at least {SHORTEST} are needed"
+            f"{n[i]} trial{'s' * int(n[i] != 1)} with a choice, and at least {SHORTEST} are needed"
         )
         for i in np.flatnonzero(n < SHORTEST)
     }

@@ -201,6 +201,8 @@ def _with_model(
             fit_at(one, [model], [ALL] * sizes.shape[1], sizes, threads=1)
         except PASSED_ON:
             raise
+        except HowlearnError as again:
+            return again
         except Exception as again:
             return CannotFit(f"{model.name}: {reason(again)}", again)
     return error
