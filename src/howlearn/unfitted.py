@@ -12,6 +12,7 @@ from howlearn.errors import HowlearnError
 from howlearn.fitting.guard import SHORTEST, Guard
 from howlearn.fitting.run import Plan, check, check_models, fit
 from howlearn.fitting.whole import own
+from howlearn.folder import read_table
 from howlearn.model import Model
 from howlearn.study import Study
 from howlearn.tables import NOT_FITTED
@@ -69,6 +70,14 @@ def unfitted_of(selection: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
         "criterion", "model", "runner_up", "margin", "verdict", "probability", "p_other",
         strict=False,
     ).collect()  # fmt: skip
+
+
+def unfitted_in(results: Path) -> pl.DataFrame:
+    """``unfitted_of`` a results folder; nobody where it has no table that tells."""
+    try:
+        return unfitted_of(read_table(results, "selection"))
+    except (HowlearnError, pl.exceptions.PolarsError):
+        return pl.DataFrame(schema={"learner": pl.String, "why": pl.String})
 
 
 def without_unfitted(study: Study, results: Path) -> Study:

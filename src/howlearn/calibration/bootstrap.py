@@ -155,7 +155,7 @@ class Asked:
         played = replace(played, learners=tuple(self.study.learners[i] for i in each))
         criteria = [choice.criterion for choice in selection.choices]
         truncations = distinct(t for criterion in criteria for t in criterion.truncations)
-        guard = Guard()
+        guard = Guard(shortest=1)
         fits = fit(played, models, truncations, self.threads, guard=guard)
         doubled = doubled if guard.kept is None else doubled[guard.kept]
         found = []

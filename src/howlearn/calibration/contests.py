@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from howlearn.calibration.clock import Clock
 from howlearn.calibration.contest import Contest, contest_from, contest_of
@@ -15,10 +16,12 @@ from howlearn.calibration.design import Design
 from howlearn.calibration.recovery import estimates_of
 from howlearn.errors import HowlearnError
 from howlearn.fitting import Fits, fit
+from howlearn.fitting.guard import Guard
 from howlearn.fitting.population import asks_others
 from howlearn.fitting.run import check, check_stops
 from howlearn.fitting.truncation import ALL, Truncation
 from howlearn.model import Model
+from howlearn.study import Study
 
 PART = 500  # learners in a part: little is lost when a run is stopped
 CALIBRATION, FRESH = 0, 1  # streams of random numbers: who chooses the constants, who tests them
@@ -127,29 +130,60 @@ def contests(
             with clock(f"simulation{of}"):
                 study, theta = design.simulate(part.truth, part.stream, part.start, part.stop)
             with clock(f"estimation{of}"):
-                fits = fit(study, models, truncations, threads)
-            true = np.full(len(study), part.truth, np.int64)
+                fits, kept = fit_those_who_can(part, study, models, truncations, threads)
+            true = np.full(len(kept), part.truth, np.int64)
             stream = pl.lit(part.stream, pl.Int64).alias("stream")
             contest = contest_of(fits, names, true).frame().with_columns(stream)
-            estimates = estimates_of_truth(fits, names[part.truth], theta, part.start).with_columns(
-                stream
-            )
+            estimates = estimates_of_truth(
+                fits, names[part.truth], theta[kept], part.start + kept
+            ).with_columns(stream)
             store.write(part.number, {contest_table: contest, estimates_table: estimates})
         done += part.stop - part.start
         if progress:
             progress(done, total)
     frame = store.read(contest_table).collect()
-    found = {
-        stream: contest_from(
-            frame.filter(stream=stream), names, [m.name for m in models], truncations[:-1]
-        )
-        for stream in streams
-    }
+    found, wanted = {}, len(names) * design.learners
+    for stream in streams:
+        mine = frame.filter(stream=stream)
+        one = contest_from(mine, names, [m.name for m in models], truncations[:-1])
+        found[stream] = replace(one, n_lost=wanted - len(one))
     estimates = store.read(estimates_table).filter(pl.col("stream") == streams[0]).collect()
     return found, estimates.drop("stream")
 
 
-def estimates_of_truth(fits: Fits, model: str, theta: np.ndarray, first: int) -> pl.DataFrame:
+def fit_those_who_can(
+    part: Part,
+    study: Study,
+    models: Sequence[Model],
+    truncations: Sequence[Truncation],
+    threads: int | None,
+) -> tuple[Fits, NDArray[np.int64]]:
+    """The fits of simulated learners without those who cannot be fitted; and who the others are.
+
+    One of them should not end a night of computing: they are left out, and counted at the end.
+    """
+    guard = Guard(shortest=1)
+    fits = fit(study, models, truncations, threads, guard=guard)
+    if not len(fits.study) and part.start == 0:  # nobody yet of this true model
+        guard.end()
+    return fits, np.arange(len(study)) if guard.kept is None else guard.kept
+
+
+def left_out(n_lost: int, n_found: int) -> tuple[str, ...]:
+    """What to say of simulated learners who could not be fitted.
+
+    >>> left_out(0, 600), left_out(2, 598)[0][:40]
+    ((), '2 of 600 simulated learners could not be')
+    """
+    return (
+        f"{n_lost:,} of {n_lost + n_found:,} simulated learners could not be fitted, and are left "
+        "out of all numbers",
+    )[: int(n_lost > 0)]
+
+
+def estimates_of_truth(
+    fits: Fits, model: str, theta: np.ndarray, first: int | NDArray[np.int64]
+) -> pl.DataFrame:
     """Of the true model; empty if it is not a candidate."""
     if model in fits.of:
         return estimates_of(fits, model, theta, first)

@@ -8,13 +8,22 @@ from functools import cached_property
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from howlearn.calibration.contests import Memory, Progress, Store, estimates_of_truth, parts_of
+from howlearn.calibration.contests import (
+    Memory,
+    Progress,
+    Store,
+    estimates_of_truth,
+    fit_those_who_can,
+    left_out,
+    parts_of,
+)
 from howlearn.calibration.design import ENOUGH, Design, TaskDesign, by_model_name
 from howlearn.calibration.errors import standard_error
 from howlearn.calibration.recovery import recovery
 from howlearn.criteria import DEFAULT, Criterion, Population
-from howlearn.fitting import Fits, fit
+from howlearn.fitting import Fits
 from howlearn.fitting.truncation import ALL, distinct
 from howlearn.model import Model
 from howlearn.selection import check_criteria, choose
@@ -34,6 +43,12 @@ class Recovery:
     criteria: tuple[Criterion, ...]
     learners: pl.DataFrame  # true_model, learner, criterion, selected_model
     estimates: pl.DataFrame
+    n_lost: int = 0  # simulated learners who could not be fitted
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What one should know besides."""
+        return left_out(self.n_lost, len(self.learners) // len(self.criteria))
 
     def __repr__(self) -> str:
         return (
@@ -123,22 +138,25 @@ def recover_design(
     for part in parts_of(design, (0,)):
         if not store.has(["recovered", "estimates"], part.number):
             study, theta = design.simulate(part.truth, part.stream, part.start, part.stop)
-            fits = fit(study, models, wanted, threads)
-            estimates = estimates_of_truth(fits, names[part.truth], theta, part.start)
+            fits, kept = fit_those_who_can(part, study, models, wanted, threads)
+            numbers = part.start + kept
+            estimates = estimates_of_truth(fits, names[part.truth], theta[kept], numbers)
             store.write(
                 part.number,
-                {"recovered": _selected(fits, chosen, names[part.truth], part.start),
+                {"recovered": _selected(fits, chosen, names[part.truth], numbers),
                  "estimates": estimates},
             )  # fmt: skip
         done += part.stop - part.start
         if progress:
             progress(done, total)
+    learners = store.read("recovered").collect()
     return Recovery(
         tuple(names),
         tuple(model.name for model in models),
         chosen,
-        store.read("recovered").collect(),
+        learners,
         store.read("estimates").collect(),
+        total - len(learners) // len(chosen),
     )
 
 
@@ -152,15 +170,17 @@ def _knowing(
     return tuple(criterion.learn(study, models, None, threads) for criterion in criteria)
 
 
-def _selected(fits: Fits, criteria: Sequence[Criterion], truth: str, first: int) -> pl.DataFrame:
+def _selected(
+    fits: Fits, criteria: Sequence[Criterion], truth: str, numbers: NDArray[np.int64]
+) -> pl.DataFrame:
     selection = choose(fits, criteria)
     names = pl.Series([*fits.of], dtype=pl.String)
     return pl.concat(
         pl.DataFrame(
             {
-                "true_model": [truth] * len(choice.selected),
-                "learner": np.arange(len(choice.selected)) + first,
-                "criterion": [repr(choice.criterion)] * len(choice.selected),
+                "true_model": pl.Series([truth] * len(numbers), dtype=pl.String),
+                "learner": numbers,
+                "criterion": pl.Series([repr(choice.criterion)] * len(numbers), dtype=pl.String),
                 "selected_model": names.gather(choice.selected),
             }
         )

@@ -160,6 +160,8 @@ def calibrate(
         result = calibrate_design(
             design, models, chosen_constants, chosen_splits, goal.value, store, workers, progress
         )
+    for sentence in result.notes:
+        show.note(sentence)
     about = {"candidates": manifest["models"], "design": manifest["design"]}
     write_calibration(out, result, about)
     next_out = "results2" if like else "results"

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from howlearn.criteria import Criterion
-from howlearn.discovery.discover import COUNT, check, discover
+from howlearn.discovery.discover import COUNT, attempt, check, nobody
 from howlearn.discovery.result import Discovery
 from howlearn.discovery.tables import conditions_of, contexts_met
 from howlearn.engine.set_partitions import LARGEST
+from howlearn.fitting.guard import SHORTEST
 from howlearn.fitting.run import Progress
 from howlearn.folder import Format, RunFolder
 from howlearn.models import PartitionModel
@@ -42,7 +43,7 @@ def discover_into(
 ) -> Discovery:
     """Discover for every learner and leave tables in a folder; finished chunks are not repeated."""
     study = study.without_excluded()
-    check(study, rule, criteria, models, count, by)
+    criteria = check(study, rule, criteria, models, count, by)
     run = RunFolder(folder, manifest, fresh, OUTPUTS)
     # A part should not take long, so that little is lost when a run is stopped.
     size = CHUNK if len(study.contexts) <= 10 else 20 if len(study.contexts) <= LARGEST else 2
@@ -55,13 +56,15 @@ def discover_into(
                     progress(start + done, len(study))
 
             chunk = study.part(start, stop)
-            found = discover(chunk, rule, criteria, models, count, by, threads, report)
+            found = attempt(chunk, rule, criteria, models, count, by, threads, report)
             run.write(number, {name: getattr(found, name) for name in LEARNERS})
         if progress:
             progress(stop, len(study))
+    whole = joined(run, study, criteria, by)
+    if len(whole.unjudged) == len(study):
+        nobody(whole.unjudged["status"])
     for name in LEARNERS:
         run.assemble(name, format)
-    whole = joined(run, study, criteria, by)
     for name in TOGETHER:
         run.assemble(name, format, getattr(whole, name).lazy())
     return whole
@@ -72,6 +75,8 @@ def joined(
 ) -> Discovery:
     """What all parts hold together."""
     partitions, coclassification, marked = (run.read(name).collect() for name in LEARNERS)
+    pairs = zip(contexts_met(study), study.n_scored >= SHORTEST, strict=True)
+    unmet = sum(len(met) < len(study.contexts) for met, judged in pairs if judged)
     return Discovery(
         partitions,
         coclassification,
@@ -79,5 +84,5 @@ def joined(
         contexts=tuple(study.contexts),
         criteria=tuple(repr(criterion) for criterion in criteria),
         by=conditions_of(study, by),
-        n_unmet=sum(len(met) < len(study.contexts) for met in contexts_met(study)),
+        n_unmet=unmet,
     )

@@ -42,6 +42,7 @@ class CannotFit(HowlearnError):
 class Guard:
     """Who of a study was lost on the way, and who is left: places in the study as it was given."""
 
+    shortest: int = SHORTEST  # scored trials of those who are not lost at once
     why: dict[int, Exception] = field(default_factory=dict)
     kept: NDArray[np.int64] | None = None  # None: everybody
 
@@ -59,7 +60,7 @@ class Guard:
 
     def long_enough(self, study: Study) -> Study:
         """The study without learners whose records are too short for anything."""
-        short = too_short(study)
+        short = too_short(study, self.shortest)
         return self.without(study, short) if short else study
 
     def tried(
@@ -100,14 +101,14 @@ class Guard:
         return {place: reason(self.why[place]) for place in sorted(self.why)}
 
 
-def too_short(study: Study) -> dict[int, Exception]:
+def too_short(study: Study, shortest: int = SHORTEST) -> dict[int, Exception]:
     """Learners whose records are too short for anything, by their place."""
-    n = study.n_scored
+    n, be = study.n_scored, "is" if shortest == 1 else "are"
     return {
         int(i): TooShort(
-            f"{n[i]} trial{'s' * int(n[i] != 1)} with a choice, and at least {SHORTEST} are needed"
+            f"{n[i]} trial{'s' * int(n[i] != 1)} with a choice, and at least {shortest} {be} needed"
         )
-        for i in np.flatnonzero(n < SHORTEST)
+        for i in np.flatnonzero(n < shortest)
     }
 
 
