@@ -217,6 +217,10 @@ def summary(
                 f"[bold]{word}[/]: {sentence}.",
                 soft_wrap=True,
             )
+    if len(result.unfitted):
+        from howlearn.unfitted import sentence
+
+        console.print(f"{escape(sentence(result.unfitted))}.", soft_wrap=True)
     console.print(escape(f"Tables and manifest: {out}/"), soft_wrap=True)
 
 
@@ -400,7 +404,7 @@ def stability(out: Path, criteria: Sequence[Criterion]) -> None:
     )
 
 
-def weights(out: Path, candidates: Sequence[Model], study: Study) -> None:
+def weights(out: Path, candidates: Sequence[Model], study: Study, n_sequences: int) -> None:
     """When the leading strategy changes, of each mixture."""
     import polars as pl
 
@@ -410,7 +414,7 @@ def weights(out: Path, candidates: Sequence[Model], study: Study) -> None:
     frame = read_table(out, "leaders")
     if "excluded" in frame.columns:
         frame, study = frame.filter(pl.col("excluded").is_null()), study.without_excluded()
-    n_sequences, several = len(study), len(set(study.learners)) < len(study)
+    several = len(set(study.learners)) < len(study)
     for model in filter(is_weighted, candidates):
         last = last_changes(frame.filter(pl.col("model") == model.name))
         text = f"{escape(model.name)}: the leading strategy changes for {len(last):,} of "

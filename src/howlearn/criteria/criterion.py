@@ -72,6 +72,12 @@ class Criterion(ABC):
     def scores(self, fits: Likelihoods) -> Scores:
         """The score of every model for every learner."""
 
+    def of_nobody(self, n_models: int) -> Scores:
+        """The scores of no learner, with the parts that those of others have."""
+        nothing = np.empty((0, n_models))
+        probability = nothing if self.gives_probabilities else None
+        return Scores(np.empty(0, np.int64), nothing, nothing, probability=probability)
+
     def check(self, study: Study) -> None:  # noqa: B027
         """Refuse a study that the criterion cannot judge, before any work is done."""
 

@@ -21,12 +21,13 @@ from howlearn.study import Source, Study, count_true, right_and_wrong
 
 TOLD = ("recoded", "learners excluded", "sequences excluded")  # even if there are none
 SHORTEST = 2  # scored trials without which nothing can be said about a learner
+NAMED = 5  # learners that a note names
 
 
 def build_study(ordered: Ordered, reader: TrialReader, problems: Problems) -> Study:
     """The study, or everything that was found wrong on the way here."""
     plan, books = reader.plan, reader.books
-    _check_lengths(ordered, reader, problems)
+    short = _check_lengths(ordered, reader, problems)
     if not len(problems):
         _check_whole(ordered, reader, problems)
     problems.raise_all()
@@ -50,7 +51,7 @@ def build_study(ordered: Ordered, reader: TrialReader, problems: Problems) -> St
         features=_features(reader, contexts),
         about=_about(ordered, reader),
         counts={name: n for name, n in reader.counts.items() if n or name.startswith(TOLD)},
-        notes=(*_notes(reader), *_silent(ordered, plan), *unknown),
+        notes=(*_notes(reader), *short, *_silent(ordered, plan), *unknown),
         roles={**plan.roles.found, **told},
         source=Source(
             tuple(ledger.names), ledger.file_rows(), ordered.rows, tuple(ledger.first_rows)
@@ -91,24 +92,38 @@ def _silent(ordered: Ordered, plan: Plan) -> list[str]:
     ]
 
 
-def _check_lengths(ordered: Ordered, reader: TrialReader, problems: Problems) -> None:
-    """Leave short learners out if asked to, and refuse those that are too short for anything."""
+def _check_lengths(ordered: Ordered, reader: TrialReader, problems: Problems) -> list[str]:
+    """Leave short learners out if asked to; those that are too short for anything get a note.
+
+    They are refused where they are many, since then an option is wrong more often than a learner.
+    """
     least = reader.plan.options.min_trials or 0
     scored = count_true(ordered.arrays["scored"], ordered.starts)
     left_out = scored < least
-    allowed, remedy = (
-        f"at least {SHORTEST} trials with a choice",
-        f"--min-trials {SHORTEST} leaves them out",
-    )
-    for i in np.flatnonzero((scored < SHORTEST) & ~left_out):
-        row = reader.books.first_rows[ordered.codes[i]]
-        trials = f"{scored[i]} trial{'s' * int(scored[i] != 1)}"
-        found = f"{sequence_name(ordered.keys[i])} with {trials}"
-        problems.at(row, reader.plan.roles.learner, found, allowed, remedy)
+    short = np.flatnonzero((scored < SHORTEST) & ~left_out)
+    notes = []
+    if 2 * len(short) >= np.count_nonzero(~left_out):
+        allowed, remedy = (
+            f"at least {SHORTEST} trials with a choice",
+            f"--min-trials {SHORTEST} leaves them out",
+        )
+        for i in short:
+            row = reader.books.first_rows[ordered.codes[i]]
+            trials = f"{scored[i]} trial{'s' * int(scored[i] != 1)}"
+            found = f"{sequence_name(ordered.keys[i])} with {trials}"
+            problems.at(row, reader.plan.roles.learner, found, allowed, remedy)
+    elif len(short):
+        names = [sequence_name(ordered.keys[i]) for i in short[:NAMED]]
+        more = f" and {len(short) - NAMED:,} more" if len(short) > NAMED else ""
+        notes.append(
+            f"{', '.join(names)}{more}: fewer than {SHORTEST} trials with a choice, so that "
+            f"nothing can be fitted; --min-trials {SHORTEST} leaves such learners out"
+        )
     if left_out.any() and not len(problems):
         what = "sequences" if reader.plan.options.by else "learners"
         reader.counts[f"{what} left out (fewer than {least} trials)"] += int(left_out.sum())
         ordered.leave_out(left_out)
+    return notes
 
 
 def _check_whole(ordered: Ordered, reader: TrialReader, problems: Problems) -> None:

@@ -11,9 +11,10 @@ import polars as pl
 from howlearn.bids import write_events
 from howlearn.criteria import Criterion
 from howlearn.errors import HowlearnError
+from howlearn.fitting.guard import Guard
 from howlearn.fitting.intervals import nats_within
 from howlearn.fitting.population import with_others
-from howlearn.fitting.run import Plan, check, check_stops, fit
+from howlearn.fitting.run import Plan, check_stops, fit
 from howlearn.fitting.truncation import ALL
 from howlearn.group_tables import group_tables
 from howlearn.predictions import check_named, only_used, source_of, with_every_row
@@ -25,8 +26,9 @@ from howlearn.runs.work import Part, Progress, Work
 from howlearn.selection import check_criteria
 from howlearn.share_tables import Known, shares_table
 from howlearn.study import Study
-from howlearn.tables import among
+from howlearn.tables import among, fitted
 from howlearn.theory.quantity import check_epsilon
+from howlearn.unfitted import check_somebody, nobody_left, unfitted_of
 from howlearn.weighing import averages, is_weighted, leaders
 
 LEARNED, LEARNED_ALL = "learned", "learned-all"  # parts: what criteria learned
@@ -48,9 +50,11 @@ def select_into(
 
     ``known`` are confusion matrices by criterion, for shares that are corrected for them.
     """
-    plan, others = _checked(study, wanted)
+    plan, others = _checked(study, wanted, start.threads)
     models = with_others(
-        others, wanted.models, lambda experts: fit(others, experts, [ALL], start.threads)
+        others,
+        wanted.models,
+        lambda experts: fit(others, experts, [ALL], start.threads, guard=Guard()),
     )
     # A part should not take long, so that little is lost when a run is stopped.
     times = 1 + sum(extra.cost for extra in wanted.extras)
@@ -86,12 +90,12 @@ def select_into(
         return _assembled(run, wanted, study, format, known)
 
 
-def _checked(study: Study, wanted: Wanted) -> tuple[Plan, Study]:
+def _checked(study: Study, wanted: Wanted, threads: int | None) -> tuple[Plan, Study]:
     """Refuse what cannot be done, before any work; the fits there will be, and the included."""
-    plan = check(study, wanted.models)
+    plan = check_somebody(study, wanted.models, threads)
     criteria = check_criteria(wanted.criteria)
     check_named(wanted.predict_with, wanted.models)
-    others = study.without_excluded()
+    others = Guard().long_enough(study.without_excluded())
     for criterion in criteria:
         criterion.check(others)
     check_stops(study, wanted.models, [t for c in criteria for t in c.truncations])
@@ -113,6 +117,7 @@ def _assembled(
     """The tables of all learners, and what the end of a run tells."""
     models, criteria, again = wanted.models, wanted.criteria, wanted.again
     others = study.included.sum()
+    nobody_left(run.read("selection"))
     for name in ALWAYS:
         run.assemble(name, format)
     texts, candidates = [repr(c) for c in criteria], [model.name for model in models]
@@ -153,7 +158,9 @@ def _assembled(
     for name, frame in together.items():
         frame = frame if study.excluded is None else among(frame, with_all[name])
         run.assemble(name, format, frame.lazy())
-    found = summary(_included(run.read("selection")), run.read("statuses"), len(criteria))
+    selected = run.read("selection")
+    found = summary(_included(fitted(selected)), run.read("statuses"), len(criteria))
+    found.unfitted = unfitted_of(selected)
     found.together = {**together, "shares": shares} if together else {}
     if study.excluded is not None:
         found.n_excluded, found.shares = int(len(study) - others), both
