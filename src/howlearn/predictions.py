@@ -38,7 +38,7 @@ def predictions(
     )
     learner = np.repeat(np.arange(len(part)), np.diff(part.starts))
     start = int(study.starts[first])
-    rows = source_of(study).row[start : start + len(learner)]
+    rows = source_of(study).rows_of(start, start + len(learner))
     columns = {
         "context": pl.Series(part.contexts, dtype=pl.String).gather(part.context),
         "action": pl.Series(part.actions, dtype=pl.String).gather(part.action),

@@ -233,7 +233,7 @@ def _included(table: pl.LazyFrame) -> pl.LazyFrame:
 def _with_source(fits: Fits, study: Study, first: int) -> Fits:
     """Fits of the learners from ``first`` on of ``study``, whose trials know their rows again."""
     source, start = source_of(study), int(study.starts[first])
-    rows = source.row[start : start + len(fits.study.context)]
+    rows = source.rows_of(start, start + len(fits.study.context))
     return replace(fits, study=replace(fits.study, source=replace(source, rows=rows)))
 
 

@@ -74,7 +74,8 @@ class Pile:
 
     def rows(self) -> NDArray[np.int64]:
         """The rows of the trials, counted over all files."""
-        return np.concatenate([np.empty(0, np.int64), *(np.asarray(rows) for rows in self._rows)])
+        parts = [np.arange(r.start, r.stop) if isinstance(r, range) else r for r in self._rows]
+        return np.concatenate([np.empty(0, np.int64), *parts])
 
     def rows_unless(self, total: int) -> NDArray[np.int64] | None:
         """The rows; None if every one of the total is a trial."""

@@ -93,12 +93,15 @@ class Stream:
             return
         block = pile.until(complete)
         self._written = int(place[complete - 1])
-        codes = self._in_rank(np.unique(block.look("sequence")).tolist())
-        rank = np.zeros(max(codes) + 1 - min(codes), np.int32)
-        rank[np.array(codes) - min(codes)] = np.arange(len(codes))
+        sequence = block.take("sequence")
+        low = int(sequence.min())
+        sequence -= low
+        codes = self._in_rank((np.flatnonzero(np.bincount(sequence)) + low).tolist())
+        rank = np.zeros(max(codes) + 1 - low, np.int32)
+        rank[np.array(codes) - low] = np.arange(len(codes))
         ordered = in_order(
             block,
-            rank[block.take("sequence") - min(codes)],
+            rank[sequence],
             block.rows(),
             [self._keys[code] for code in codes],
             codes,
