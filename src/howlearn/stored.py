@@ -9,11 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.spool import AT_ONCE, Spool
-from howlearn.study import Study
+from howlearn.study import Source, Study
 
 PER_TRIAL = ("context", "action", "reward", "scored", "learned", "reset")
 IF_KNOWN = ("forgone", "episode_end", "duration")
 ROWS = "rows"  # of the input; no such column: every row is a trial, in order
+
+
+@dataclass(frozen=True)
+class StoredSource(Source):
+    """Where trials on disk came from."""
+
+    spool: Spool = field(default_factory=Spool)
+
+    def part(self, start: int, stop: int) -> Source:
+        """Where trials start to stop came from, in memory."""
+        rows = self.spool.read(ROWS, start, stop)
+        return Source(self.files, self.file_rows, rows, self.first_rows)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,16 +77,13 @@ class StoredStudy(Study):
         others = np.flatnonzero(included)
         lengths = np.diff(self.starts)[others]
         spool = self.spool.derived(self.excluded, lambda: self._copied(others))
-        source = self.source
-        if source is not None:
-            source = replace(source, rows=spool.view(ROWS))
         return replace(
             self,
             learners=tuple(self.learners[i] for i in others),
             starts=np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
             about=self.about[others] if self.about.width else self.about,
             excluded=None,
-            source=source,
+            source=None if self.source is None else source_of(self.source, spool),
             spool=spool,
             counted=self.counted[others],
             **columns_of(spool),
@@ -108,6 +117,14 @@ class StoredStudy(Study):
             if ROWS not in self.spool:
                 spool.append({ROWS: np.concatenate([np.arange(*run) for run in runs])})
         return spool
+
+
+def source_of(source: Source, spool: Spool) -> Source:
+    """A source that finds the rows of its trials in a spool, if they are there."""
+    if ROWS not in spool:
+        return source
+    rows = spool.view(ROWS)
+    return StoredSource(source.files, source.file_rows, rows, source.first_rows, spool)
 
 
 def columns_of(spool: Spool) -> dict[str, NDArray[Any]]:

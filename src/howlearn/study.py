@@ -106,9 +106,10 @@ class Source:
         """
         return np.arange(sum(self.file_rows)) if self.rows is None else self.rows
 
-    def rows_of(self, start: int, stop: int) -> NDArray[np.integer]:
-        """The rows of trials start to stop."""
-        return np.arange(start, stop) if self.rows is None else self.rows[start:stop]
+    def part(self, start: int, stop: int) -> Source:
+        """Where trials start to stop came from."""
+        rows = np.arange(start, stop) if self.rows is None else self.rows[start:stop]
+        return replace(self, rows=rows)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

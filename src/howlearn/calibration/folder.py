@@ -12,7 +12,7 @@ from howlearn.calibration.advice import RECOMMENDATION
 from howlearn.calibration.plan import Plan
 from howlearn.calibration.recover import Recovery
 from howlearn.calibration.result import Calibration
-from howlearn.folder import write_json, write_whole
+from howlearn.runs.files import write_json, write_whole
 
 TABLES = ("errors", "settings", "confusion", "recovery", "slope")
 CHARTS = (

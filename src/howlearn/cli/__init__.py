@@ -20,10 +20,13 @@ def main() -> None:
     """Run a command; what the user can mend is printed without a traceback, exit status 2."""
     from howlearn.cli.app import app
     from howlearn.errors import HowlearnError
+    from howlearn.runs.shard import ShardEnded
 
     signal.signal(signal.SIGINT, _interrupt)
     try:
         app()
+    except ShardEnded as ended:
+        print(f"howlearn: {ended}")
     except HowlearnError as error:
         print(f"howlearn: {error}", file=sys.stderr)
         sys.exit(2)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from howlearn.reading.assembly import Ordered, recode_in_place
 from howlearn.spool import Spool
-from howlearn.stored import ROWS, StoredStudy, columns_of
+from howlearn.stored import ROWS, StoredStudy, columns_of, source_of
 from howlearn.study import Study
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -124,7 +124,7 @@ class OnDisk:
 
     @property
     def rows(self) -> NDArray[np.integer] | None:
-        return self.spool.view(ROWS) if ROWS in self.spool else None
+        return None  # the study's source looks for them on disk
 
     def recode(self, name: str, table: NDArray[np.int32]) -> None:
         self.put(name, [name], lambda block: table[block[name]].astype(block[name].dtype))
@@ -146,4 +146,5 @@ class OnDisk:
     def study(self, scored: NDArray[np.int64], **told: Any) -> Study:
         self.spool.drop("rewarded")
         arrays = columns_of(self.spool)
+        told["source"] = source_of(told["source"], self.spool)
         return StoredStudy(starts=self.starts, **arrays, **told, spool=self.spool, counted=scored)

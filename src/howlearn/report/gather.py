@@ -13,7 +13,7 @@ import polars as pl
 
 from howlearn._version import __version__
 from howlearn.errors import HowlearnError
-from howlearn.folder import MANIFEST, read_table
+from howlearn.runs.folder import MANIFEST, read_table
 from howlearn.tables import OTHER
 
 if TYPE_CHECKING:
