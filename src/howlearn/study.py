@@ -26,6 +26,8 @@ def count_true(flags: NDArray[np.bool_], starts: NDArray[np.int64]) -> NDArray[n
     return counts
 
 
+AT_ONCE = 5_000  # sequences that are looked at together
+
 RESERVED = set(
     "learner file row trial context action reward scored learned model criterion n_trials "
     "n_parameters log_likelihood penalty score rank selected cell parameter estimate trials_fitted "
@@ -103,6 +105,11 @@ class Source:
         array([0, 1, 2])
         """
         return np.arange(sum(self.file_rows)) if self.rows is None else self.rows
+
+    def part(self, start: int, stop: int) -> Source:
+        """Where trials start to stop came from."""
+        rows = np.arange(start, stop) if self.rows is None else self.rows[start:stop]
+        return replace(self, rows=rows)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -204,6 +211,11 @@ class Study:
         excluded = None if self.excluded is None else self.excluded[start:stop]
         about = self.about[start:stop]
         return self._picked(trials, self.learners[start:stop], starts, about, excluded)
+
+    def parts(self, size: int = AT_ONCE) -> Iterator[Study]:
+        """All sequences, some at a time: whatever looks at all trials needs little memory so."""
+        for start in range(0, len(self), size):
+            yield self.part(start, min(start + size, len(self)))
 
     def take(self, sequences: NDArray[np.integer]) -> Study:
         """These sequences, in this order; one may be there more than once."""

@@ -96,8 +96,9 @@ def discovery(
 def contexts_met(study: Study) -> list[Codes]:
     """Of every learner: the codes of the contexts that were shown."""
     return [
-        tuple(np.unique(study.context[a:b]).tolist())
-        for a, b in zip(study.starts[:-1], study.starts[1:], strict=True)
+        tuple(np.unique(part.context[a:b]).tolist())
+        for part in study.parts()
+        for a, b in zip(part.starts[:-1], part.starts[1:], strict=True)
     ]
 
 

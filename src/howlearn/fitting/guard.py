@@ -61,7 +61,10 @@ class Guard:
     def long_enough(self, study: Study) -> Study:
         """The study without learners whose records are too short for anything."""
         short = too_short(study, self.shortest)
-        return self.without(study, short) if short else study
+        if not short:
+            return study
+        left = self.lose(len(study), short)
+        return study.only(np.isin(np.arange(len(study)), left))
 
     def tried(
         self, some: Some, study: Study, sizes: NDArray[np.int64]

@@ -84,9 +84,8 @@ class Chunk:
     def of(cls, study: Study, start: int, stop: int) -> Chunk:
         """The learners from start to stop, whose trials know their rows in the input."""
         source, part = source_of(study), study.part(start, stop)
-        first = int(study.starts[start])
-        rows = np.asarray(source.row[first : first + len(part.context)])
-        return cls(replace(part, source=replace(source, rows=rows)), start)
+        rows = source.part(int(study.starts[start]), int(study.starts[stop]))
+        return cls(replace(part, source=rows), start)
 
 
 def chunk_tables(
