@@ -42,7 +42,7 @@ def trials(
                     "context": draw.choice(["c10", "c2", "c1"]),
                     "action": draw.choice(actions),
                     "reward": draw.choice([0, 1]),
-                    "condition": "easy" if trial % 2 else "hard",
+                    "condition": "hard" if trial % 2 else "easy",
                     "group": f"g{learner % 2}",
                     "block": (trial - 1) // 4,
                     "rt": round(draw.random(), 3),
