@@ -6,7 +6,6 @@ Brain Imaging Data Structure: https://bids-specification.readthedocs.io, Task ev
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -16,6 +15,7 @@ from typing import Any
 import polars as pl
 
 from howlearn._version import __version__
+from howlearn.limits import read_json
 from howlearn.model import Model
 from howlearn.models import Coin, PartitionModel
 from howlearn.models.adjustment import Adjusted
@@ -199,7 +199,7 @@ def _source(path: Path) -> dict[str, Any]:
     """What the dataset of the input says about itself; empty if it says nothing."""
     for folder in list(path.parents)[:4]:  # the dataset, sub-01, ses-1, func
         try:
-            found = json.loads((folder / BIDS_DESCRIPTION).read_text(encoding="utf-8"))
+            found = read_json(folder / BIDS_DESCRIPTION)
         except (OSError, ValueError):
             continue
         return found if isinstance(found, dict) and "Name" in found else {}

@@ -74,22 +74,19 @@ class StoredStudy(Study):
             excluded=None if known is None else tuple(known[i] for i in sequences),
         )
 
-    def without_excluded(self) -> Study:
-        """The study of the others, whose trials are copied on disk, once."""
-        if self.excluded is None:
+    def only(self, wanted: NDArray[np.bool_]) -> Study:
+        """The sequences that are marked, whose trials are copied on disk, once."""
+        if wanted.all():
             return self
-        included = self.included
-        if included.all():
-            return replace(self, excluded=None)
-        others = np.flatnonzero(included)
+        others, known = np.flatnonzero(wanted), self.excluded
         lengths = np.diff(self.starts)[others]
-        spool = self.spool.derived(self.excluded, lambda: self._copied(others))
+        spool = self.spool.derived(wanted.tobytes(), lambda: self._copied(others))
         return replace(
             self,
             learners=tuple(self.learners[i] for i in others),
             starts=np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
             about=self.about[others] if self.about.width else self.about,
-            excluded=None,
+            excluded=None if known is None else tuple(known[i] for i in others),
             source=None if self.source is None else source_of(self.source, spool),
             spool=spool,
             counted=self.counted[others],

@@ -9,6 +9,7 @@ import pickle
 import random
 from dataclasses import fields
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -219,7 +220,7 @@ def test_as_in_memory(
         (some(WHOLE, "trial", 1, 2), {}),
         (some(some(WHOLE, "trial", 1, 2), "reward", "late", 9), {}),
         (some(WHOLE, "trial", 1, 2), {"reset_by": ["block"], "episode": "condition"}),
-        (pl.concat([WHOLE, trials(1).with_columns(learner=pl.lit("z"))[:1]]), {}),
+        (WHOLE.unique("learner", keep="first", maintain_order=True), {}),  # one trial each
         (WHOLE, {"min_trials": 99}),
         (WHOLE, {"exclude": ["trials > 1"]}),
         (WHOLE, {"test_when": "rt >= 0"}),
@@ -329,6 +330,7 @@ def test_a_full_disk(tmp_path: Path, small: None, monkeypatch: pytest.MonkeyPatc
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     file = files_of(tmp_path, WHOLE, "one")
-    monkeypatch.setattr("tempfile.TemporaryFile", Full)
+    full = SimpleNamespace(TemporaryFile=Full, gettempdir=lambda: "/tmp")
+    monkeypatch.setattr("howlearn.spool.tempfile", full)
     with pytest.raises(HowlearnError, match=r"No space left on device.* TMPDIR"):
         read(file)

@@ -26,6 +26,7 @@ from howlearn.study import Source, Study
 
 TOLD = ("recoded", "learners excluded", "sequences excluded")  # even if there are none
 SHORTEST = 2  # scored trials without which nothing can be said about a learner
+NAMED = 5  # learners that a note names
 
 
 def build_study(facts: Facts, store: Store, reader: TrialReader, problems: Problems) -> Study:
@@ -33,7 +34,7 @@ def build_study(facts: Facts, store: Store, reader: TrialReader, problems: Probl
     plan, books = reader.plan, reader.books
     keys, codes = sequences_of(books)
     scored = facts.scored(codes)
-    left_out = _check_lengths(keys, codes, scored, reader, problems)
+    left_out, short = _check_lengths(keys, codes, scored, reader, problems)
     if not len(problems):
         _check_whole(bool(left_out.all()), facts, reader, problems)
     problems.raise_all()
@@ -58,7 +59,7 @@ def build_study(facts: Facts, store: Store, reader: TrialReader, problems: Probl
         features=_features(reader, contexts),
         about=_about(keys, codes, reader),
         counts={name: n for name, n in reader.counts.items() if n or name.startswith(TOLD)},
-        notes=(*_notes(reader), *_silent(facts, store, plan), *unknown),
+        notes=(*_notes(reader), *short, *_silent(facts, store, plan), *unknown),
         roles={**plan.roles.found, **told},
         source=Source(
             tuple(ledger.names), ledger.file_rows(), store.rows, tuple(ledger.first_rows)
@@ -110,23 +111,36 @@ def _check_lengths(
     scored: NDArray[np.int64],
     reader: TrialReader,
     problems: Problems,
-) -> NDArray[np.bool_]:
-    """Short sequences that are left out if asked to; those too short for anything are refused."""
+) -> tuple[NDArray[np.bool_], list[str]]:
+    """Short sequences that are left out if asked to; those too short for anything get a note.
+
+    They are refused where they are many, since then an option is wrong more often than a learner.
+    """
     least = reader.plan.options.min_trials or 0
     left_out = scored < least
-    allowed, remedy = (
-        f"at least {SHORTEST} trials with a choice",
-        f"--min-trials {SHORTEST} leaves them out",
-    )
-    for i in np.flatnonzero((scored < SHORTEST) & ~left_out).tolist():
-        row = reader.books.first_rows[codes[i]]
-        trials = f"{scored[i]} trial{'s' * int(scored[i] != 1)}"
-        found = f"{sequence_name(keys[i])} with {trials}"
-        problems.at(row, reader.plan.roles.learner, found, allowed, remedy)
+    short = np.flatnonzero((scored < SHORTEST) & ~left_out).tolist()
+    notes = []
+    if 2 * len(short) >= np.count_nonzero(~left_out):
+        allowed, remedy = (
+            f"at least {SHORTEST} trials with a choice",
+            f"--min-trials {SHORTEST} leaves them out",
+        )
+        for i in short:
+            row = reader.books.first_rows[codes[i]]
+            trials = f"{scored[i]} trial{'s' * int(scored[i] != 1)}"
+            found = f"{sequence_name(keys[i])} with {trials}"
+            problems.at(row, reader.plan.roles.learner, found, allowed, remedy)
+    elif short:
+        names = [sequence_name(keys[i]) for i in short[:NAMED]]
+        more = f" and {len(short) - NAMED:,} more" if len(short) > NAMED else ""
+        notes.append(
+            f"{', '.join(names)}{more}: fewer than {SHORTEST} trials with a choice, so that "
+            f"nothing can be fitted; --min-trials {SHORTEST} leaves such learners out"
+        )
     if left_out.any() and not len(problems):
         what = "sequences" if reader.plan.options.by else "learners"
         reader.counts[f"{what} left out (fewer than {least} trials)"] += int(left_out.sum())
-    return left_out
+    return left_out, notes
 
 
 def _check_whole(nobody: bool, facts: Facts, reader: TrialReader, problems: Problems) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from howlearn.errors import HowlearnError
+from howlearn.harmless import visible
 
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 FULL_WORDS = ("no space left", "disk quota", "file too large")  # where a library lost the number
@@ -54,6 +55,11 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write a JSON file, whole or not at all."""
     text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
     write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write text for people, whole or not at all; names in it do not steer a terminal."""
+    write_whole(path, lambda file: file.write_text(visible(text), encoding="utf-8"))
 
 
 def _reason(error: BaseException) -> str:

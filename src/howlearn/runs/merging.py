@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from howlearn.errors import HowlearnError
+from howlearn.limits import read_json
 from howlearn.runs.differences import differences
 from howlearn.runs.files import write_whole
 from howlearn.runs.work import Keep, Part, Progress
@@ -57,7 +57,7 @@ def command_of(folder: Path) -> list[str]:
 
 def _read(folder: Path) -> dict[str, object]:
     try:
-        found = json.loads((folder / SHARDS).read_text(encoding="utf-8"))
+        found = read_json(folder / SHARDS)
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
@@ -88,7 +88,7 @@ def collect(folders: Sequence[Path], out: Path) -> None:
 
 def _manifest(folder: Path) -> object:
     try:
-        return json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        return read_json(folder / MANIFEST)
     except (OSError, ValueError):
         raise HowlearnError(
             f"{folder} holds no results of howlearn (its {MANIFEST} is missing or damaged)"
