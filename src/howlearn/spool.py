@@ -136,13 +136,14 @@ def _room(written: int) -> Iterator[None]:
         yield
     except OSError as error:
         raise HowlearnError(
-            f"{_folder()} cannot hold the trials ({error.strerror or error}, after "
+            f"{folder()} cannot hold the trials ({error.strerror or error}, after "
             f"{written / 1e9:.1f} GB of a column); name a folder on a disk with more room in the "
             "environment variable TMPDIR"
         ) from None
 
 
-def _folder() -> str:
+def folder() -> str:
+    """Where temporary files are."""
     try:
         return tempfile.gettempdir()
     except OSError:  # no folder for temporary files at all

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from howlearn.spool import AT_ONCE, Spool
+from howlearn.spool import AT_ONCE, Spool, folder
 from howlearn.study import Source, Study
 
 PER_TRIAL = ("context", "action", "reward", "scored", "learned", "reset")
@@ -43,6 +43,13 @@ class StoredStudy(Study):
     def n_scored(self) -> NDArray[np.int64]:
         """Scored trials of every sequence, as they were counted on the way to the disk."""
         return self.counted
+
+    def where(self) -> str:
+        """A sentence on where the trials are."""
+        return (
+            f"{self.spool.n_bytes / 1e9:.1f} GB of trials lie in {folder()} until this ends (the "
+            "environment variable TMPDIR names another folder)"
+        )
 
     def part(self, start: int, stop: int) -> Study:
         """Sequences start to stop, read into memory."""

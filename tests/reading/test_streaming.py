@@ -23,7 +23,7 @@ from howlearn.reading import batches, parquet, read, streaming
 from howlearn.results.chunk import Wanted
 from howlearn.results.into import select_into
 from howlearn.stored import StoredStudy
-from howlearn.study import Study
+from howlearn.study import Study, right_and_wrong
 
 BATCH = 13  # rows, so that most learners cross the end of a batch
 
@@ -43,7 +43,7 @@ def trials(
                     "context": draw.choice(["c10", "c2", "c1"]),
                     "action": draw.choice(actions),
                     "reward": draw.choice([0, 1]),
-                    "condition": "easy" if trial % 2 else "hard",
+                    "condition": "hard" if trial % 2 else "easy",
                     "group": f"g{learner % 2}",
                     "block": (trial - 1) // 4,
                     "rt": round(draw.random(), 3),
@@ -103,6 +103,7 @@ def same_studies(stored: Study, held: Study) -> None:
     assert held.source is not None
     assert np.array_equal(stored.source.row, held.source.row)
     assert stored.source.file_rows == held.source.file_rows
+    assert stored.right_wrong == right_and_wrong(held.reward, held.learned)
     n = len(held)
     picked = np.array([n - 1, 0, 1, 1][: 2 + n // 2])
     pairs = [(stored, held), (stored.part(1, n), held.part(1, n))]
@@ -142,6 +143,10 @@ CASES = {
         {"min_trials": 2},
     ),
     "blocks": (WHOLE, {"reset_by": ["block"]}),
+    "blocks that each learner has alone": (
+        WHOLE.with_columns(block=pl.concat_str("learner", "block")),
+        {"reset_by": ["block"], "episode": "block"},
+    ),
     "numbers start anew in blocks": (
         shuffled(WHOLE.with_columns(pl.col("trial") - 4 * pl.col("block")), "learner", "block"),
         {"reset_by": ["block"]},

@@ -100,6 +100,8 @@ def _many(count: int, what: str) -> str:
 
 def reading(study: Study) -> None:
     """What was found in the files."""
+    from howlearn.stored import StoredStudy
+
     for role, column in study.roles.items():
         aside.print(f"[dim]{role} ← {escape(column)}[/]", soft_wrap=True)
     counts = escape(", ".join(f"{phrase}: {count:,}" for phrase, count in study.counts.items()))
@@ -110,6 +112,8 @@ def reading(study: Study) -> None:
         f"{_many(len(study.contexts), 'context')}, {len(study.actions)} actions. {counts}[/]",
         soft_wrap=True,
     )
+    if isinstance(study, StoredStudy):
+        aside.print(f"[dim]{escape(study.where())}[/]", soft_wrap=True)
     renamed = [column for column in study.about.columns if column not in study.labels.columns]
     for column in renamed:
         note(f"the column {column} is called input_{column} in the results")
