@@ -56,7 +56,8 @@ def stability(
     [1.0]
     """
     check_doubles(doubles)
-    asked = Asked(selection.fits.study, task, doubles, seed, threads)
+    study = selection.fits.study if selection.given is None else selection.given
+    asked = Asked(study, task, doubles, seed, threads)
     return asked.table(selection, 0, progress)
 
 
