@@ -125,7 +125,7 @@ def select_into(
     criteria = [criterion.learn(others, models, None, threads, progress) for criterion in asked]
     # What learned from learners judges otherwise if the excluded are among them.
     again = [c for c, known in zip(asked, criteria, strict=True) if known is not c]
-    again = [] if len(others) == len(study) else again
+    again = [] if study.included.all() else again
     again = [criterion.learn(study, models, None, threads, progress) for criterion in again]
     names = [*ALWAYS, "statuses", *(["predictions"] if with_predictions else [])]
     names += ["weights"] if with_weights else []
@@ -173,7 +173,7 @@ def select_into(
     both = shares
     if study.excluded is not None:
         everybody = shares
-        if len(others) < len(study):
+        if not study.included.all():
             rest = [scores.filter(~pl.col("criterion").is_in([repr(c) for c in again]))]
             rest += [run.read(WITH_EXCLUDED)] if again else []
             everybody = shares_table(pl.concat(rest), texts, candidates, known)
@@ -211,7 +211,7 @@ def select_into(
     found.unfitted = unfitted
     found.together = {**together, "shares": shares} if together else {}
     if study.excluded is not None:
-        found.n_excluded, found.shares = len(study) - len(others), both
+        found.n_excluded, found.shares = int((~study.included).sum()), both
     return found
 
 
