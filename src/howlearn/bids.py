@@ -15,12 +15,13 @@ from typing import Any
 import polars as pl
 
 from howlearn._version import __version__
-from howlearn.folder import BIDS_DESCRIPTION, write_json, write_whole
 from howlearn.limits import read_json
 from howlearn.model import Model
 from howlearn.models import Coin, PartitionModel
 from howlearn.models.adjustment import Adjusted
 from howlearn.rule import Rule
+from howlearn.runs.files import write_json, write_whole
+from howlearn.runs.folder import BIDS_DESCRIPTION
 
 VERSION = "1.10.0"  # of the specification
 DESC = "howlearn"  # the desc- entity: the last in a file's name

@@ -14,7 +14,6 @@ from typing import Any, cast
 from howlearn._version import __version__
 from howlearn.errors import HowlearnError
 from howlearn.experts import with_source
-from howlearn.folder import MANIFEST
 from howlearn.limits import read_json
 from howlearn.manifest import describe, hash_of
 from howlearn.model import NEEDS, Model
@@ -30,6 +29,7 @@ from howlearn.models.named import learning_named, model_named
 from howlearn.reading import ReadOptions, read
 from howlearn.reading.table import file_of
 from howlearn.rule import Form
+from howlearn.runs.folder import MANIFEST
 from howlearn.staging.setting import setting_of
 from howlearn.staging.wholes import untold
 from howlearn.study import Study

@@ -11,10 +11,10 @@ import polars as pl
 
 from howlearn.criteria import Criterion, criterion_named
 from howlearn.errors import HowlearnError
-from howlearn.folder import read_table
 from howlearn.limits import read_json
 from howlearn.manifest import describe
 from howlearn.model import Model
+from howlearn.runs.folder import read_table
 from howlearn.share_tables import Known
 from howlearn.shares import Confusion
 

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import polars as pl
 
-from howlearn.calibration.contests import Memory, Progress, Store, estimates_of_truth, parts_of
+from howlearn.calibration.contests import Group, estimates_of_truth, groups_of
 from howlearn.calibration.design import ENOUGH, Design, TaskDesign, by_model_name
 from howlearn.calibration.errors import standard_error
 from howlearn.calibration.recovery import recovery
 from howlearn.criteria import DEFAULT, Criterion, Population
 from howlearn.fitting import Fits, fit
-from howlearn.fitting.truncation import ALL, distinct
+from howlearn.fitting.truncation import ALL, Truncation, distinct
 from howlearn.model import Model
+from howlearn.runs.work import Memory, Part, Progress, Store, Threads, Work
 from howlearn.selection import check_criteria, choose
 from howlearn.simulation import Parameters
 from howlearn.study import together
 from howlearn.task import Task
 
+TABLES = ("recovered", "estimates")
 POPULATION = 50  # learners of every true model from whom a population is learned
 
 
@@ -116,23 +118,16 @@ def recover_design(
     chosen = check_criteria(criteria)
     if any(isinstance(criterion, Population) for criterion in chosen):
         chosen = _knowing(design, models, chosen, threads)
-    store = store if store is not None else Memory()
-    wanted = distinct([ALL, *(t for criterion in chosen for t in criterion.truncations)])
+    store = store if store is not None else Memory(Threads(threads))
+    wanted = tuple(distinct([ALL, *(t for criterion in chosen for t in criterion.truncations)]))
     names = [model.name for model in design.truths]
-    done, total = 0, len(names) * design.learners
-    for part in parts_of(design, (0,)):
-        if not store.has(["recovered", "estimates"], part.number):
-            study, theta = design.simulate(part.truth, part.stream, part.start, part.stop)
-            fits = fit(study, models, wanted, threads)
-            estimates = estimates_of_truth(fits, names[part.truth], theta, part.start)
-            store.write(
-                part.number,
-                {"recovered": _selected(fits, chosen, names[part.truth], part.start),
-                 "estimates": estimates},
-            )  # fmt: skip
-        done += part.stop - part.start
-        if progress:
-            progress(done, total)
+
+    common = _Recovering(design, tuple(models), tuple(chosen), wanted)
+    parts = [
+        Part(group.number, TABLES, len(group), partial(Work, _recover, common, group))
+        for group in groups_of(design, (0,))
+    ]
+    store.complete(parts, progress)
     return Recovery(
         tuple(names),
         tuple(model.name for model in models),
@@ -140,6 +135,27 @@ def recover_design(
         store.read("recovered").collect(),
         store.read("estimates").collect(),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Recovering:
+    design: Design
+    models: tuple[Model, ...]
+    criteria: tuple[Criterion, ...]
+    truncations: tuple[Truncation, ...]
+
+
+def _recover(
+    of: _Recovering, group: Group, threads: int | None, progress: Progress
+) -> dict[str, pl.DataFrame]:
+    """Simulate a group of learners, and select among the candidates for each of them."""
+    truth = of.design.truths[group.truth].name
+    study, theta = of.design.simulate(group.truth, group.stream, group.start, group.stop)
+    fits = fit(study, of.models, of.truncations, threads, progress)
+    return {
+        "recovered": _selected(fits, of.criteria, truth, group.start),
+        "estimates": estimates_of_truth(fits, truth, theta, group.start),
+    }
 
 
 def _knowing(

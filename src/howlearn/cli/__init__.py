@@ -23,6 +23,7 @@ def main() -> None:
     from howlearn.cli.app import app
     from howlearn.errors import HowlearnError
     from howlearn.harmless import visible
+    from howlearn.runs.shard import ShardEnded
 
     for stream in (sys.stdout, sys.stderr):  # a name that the terminal's encoding lacks
         if isinstance(stream, TextIOWrapper):
@@ -34,6 +35,8 @@ def main() -> None:
             if word.encode(errors="replace").decode() != word:
                 raise HowlearnError(f"{word}: a name whose bytes are no text; rename it")
         app()
+    except ShardEnded as ended:
+        print(f"howlearn: {ended}")
     except HowlearnError as error:
         print(visible(f"howlearn: {error}"), file=sys.stderr)
         sys.exit(2)

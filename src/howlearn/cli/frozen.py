@@ -14,10 +14,10 @@ from howlearn.cli.study import Typed, merge
 if TYPE_CHECKING:
     from howlearn.calibration.advice import Advice
     from howlearn.criteria import Criterion
-    from howlearn.folder import Format
     from howlearn.freezing import Deviation
     from howlearn.inputs import Inputs
     from howlearn.reading.study_file import StudyFile
+    from howlearn.runs.folder import Format
 
 NONE = "none"
 FrozenOption = Annotated[
@@ -109,8 +109,8 @@ def tell(path: Path, found: Sequence[Deviation], out: Path, format: Format) -> N
     from rich.markup import escape
 
     from howlearn.cli.show import console, listing_of
-    from howlearn.folder import write_whole
     from howlearn.freezing.deviations import table
+    from howlearn.runs.files import write_whole
     from howlearn.spreadsheet import write_csv
 
     frame = table(found)

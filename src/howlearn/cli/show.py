@@ -346,7 +346,7 @@ def corrected(out: Path, candidates: Sequence[Model]) -> None:
     """Shares with the confusion of the models taken out, where a calibration knows it."""
     import polars as pl
 
-    from howlearn.folder import read_table
+    from howlearn.runs.folder import read_table
 
     frame = read_table(out, "shares").filter(pl.col("corrected_for") == "confusion")
     if "among" in frame.columns:
@@ -371,7 +371,7 @@ def stability(out: Path, criteria: Sequence[Criterion]) -> None:
     """How often doubles of the learners are given the same model."""
     import polars as pl
 
-    from howlearn.folder import read_table
+    from howlearn.runs.folder import read_table
 
     frame = read_table(out, "stability")
     columns = ("criterion", "mean", "quartiles", "learners under one half")
@@ -395,7 +395,7 @@ def weights(out: Path, candidates: Sequence[Model], study: Study) -> None:
     """When the leading strategy changes, of each mixture."""
     import polars as pl
 
-    from howlearn.folder import read_table
+    from howlearn.runs.folder import read_table
     from howlearn.weighing import is_weighted, last_changes
 
     frame = read_table(out, "leaders")

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from howlearn.errors import HowlearnError
-from howlearn.folder import write_whole
 from howlearn.freezing.plan import NAME, FrozenPlan, hash_of
 from howlearn.limits import parsed_toml
 from howlearn.reading.study_file import (
@@ -21,6 +20,7 @@ from howlearn.reading.study_file import (
     quoted,
     relative,
 )
+from howlearn.runs.files import write_whole
 
 PATHS = ("task", "calibration", "experts_from")  # may name a file or folder
 _BARE = re.compile(r"[A-Za-z0-9_-]+")

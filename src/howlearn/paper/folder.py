@@ -8,10 +8,10 @@ from pathlib import Path
 import polars as pl
 
 from howlearn.calibration.folder import write_tables
-from howlearn.folder import write_text
 from howlearn.manifest import hash_of
 from howlearn.paper.reproduce import Reproduction
 from howlearn.paper.why import reasons
+from howlearn.runs.files import write_text
 
 OUTPUTS = {
     "reproduction.csv",

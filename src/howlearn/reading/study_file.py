@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from howlearn.errors import HowlearnError
-from howlearn.folder import write_whole
 from howlearn.limits import parsed_toml
 from howlearn.reading.options import ReadOptions
+from howlearn.runs.files import write_whole
 
 NAME = "howlearn.toml"
 UNCHANGED = "# as it was written: "

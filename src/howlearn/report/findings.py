@@ -12,10 +12,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.errors import HowlearnError
-from howlearn.folder import MANIFEST, read_table
 from howlearn.inputs import Inputs, recorded
 from howlearn.limits import read_json
 from howlearn.model import Model
+from howlearn.runs.folder import MANIFEST, read_table
 from howlearn.selection import WITHIN, Selection
 from howlearn.share_tables import shares_table
 from howlearn.study import Study

@@ -12,8 +12,8 @@ import polars as pl
 
 from howlearn._version import __version__
 from howlearn.errors import HowlearnError
-from howlearn.folder import MANIFEST, read_table
 from howlearn.limits import read_json
+from howlearn.runs.folder import MANIFEST, read_table
 from howlearn.tables import OTHER
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from howlearn.errors import HowlearnError
-from howlearn.folder import write_whole
 from howlearn.harmless import everywhere, visible
+from howlearn.runs.files import write_whole
 
 if TYPE_CHECKING:
     from howlearn.report.style import Chart
