@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
-from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from howlearn.cli.options import OUTPUT
+from howlearn.cli.options import MODELS, OUTPUT
 
-NAMING = ("--model", "--add-model", "--truth")  # options whose values may name code
 VALUED = ("--shard", "--out", "-o", "--workers", "--dask")  # what merging decides itself
 
 
@@ -38,9 +35,9 @@ def merge(
         typer.Option(
             "--model",
             metavar="FILE.py:MODEL",
-            help="Run the code of a model of your own that is among the shards' candidates; may "
-            "be repeated. Name only files that you trust.",
-            rich_help_panel=OUTPUT,
+            help="Run the code of a model of your own that the shards were started with; may be "
+            "repeated. Without this no code is run. Name only files that you trust.",
+            rich_help_panel=MODELS,
         ),
     ] = None,
 ) -> None:
@@ -63,34 +60,17 @@ def merge(
         raise HowlearnError(
             f"{len(folders)} folders are merged into another one: name it with --out"
         )
-    door.allow(*(model or ()))
     words = [*without(command_of(folders[0])), "--shard", "merge", "--out", str(out or folders[0])]
-    _refuse_code(folders[0], words)
     if out is not None:
         collect(folders, out)
+    door.allow(*(model or ()))
+    door.seal()  # the words below were written by whoever made the folder
     before = sys.argv
     sys.argv = [before[0], *words]
     try:
         app(args=words, standalone_mode=False)
     finally:
         sys.argv = before
-
-
-def _refuse_code(folder: Path, words: list[str]) -> None:
-    """Whoever wrote into the folder must not decide which code is run."""
-    from howlearn import door
-    from howlearn.errors import HowlearnError
-
-    after = (b for a, b in pairwise(words) if a in NAMING)
-    joined = (word.partition("=")[2] for word in words if word.partition("=")[0] in NAMING)
-    names = [name for text in (*after, *joined) for name in door.own_names(text)]
-    refused = [name for name in names if not door.is_allowed(name.rpartition(":")[0])]
-    if refused:
-        more = " ".join(f"--model {shlex.quote(name)}" for name in dict.fromkeys(refused))
-        raise HowlearnError(
-            f"the shards of {folder} were started with code, {', '.join(refused)}, and only what "
-            f"is typed is run; if you trust it, add to this command: {more}"
-        )
 
 
 def without(words: list[str]) -> list[str]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from howlearn.errors import HowlearnError
+from howlearn.limits import read_json
 
 LOCK = ".lock"
 _SHARED, _EXCLUSIVE = "shared", "exclusive"
@@ -98,7 +99,7 @@ def _process(command: str) -> dict[str, Any]:
 
 def _told(path: Path) -> str | None:
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
+        told = read_json(path)
         of = f" of {told['user']}" if "user" in told else ""
         return (
             f"process {told['process']}{of} on {told['host']} (howlearn {told['command']}, since "
