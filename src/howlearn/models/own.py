@@ -13,13 +13,6 @@ from types import ModuleType
 from howlearn.errors import HowlearnError
 from howlearn.model import Model
 
-_LOADED: dict[str, ModuleType] = {}  # what was imported for a model of the user's own
-
-
-def loaded() -> tuple[ModuleType, ...]:
-    """The modules of the users' own models in this process."""
-    return tuple(_LOADED.values())
-
 
 def own_model(text: str) -> Model:
     """The model that ``my_module:MyModel`` or ``folder/my_file.py:MyModel`` names; runs that code.
@@ -28,7 +21,6 @@ def own_model(text: str) -> Model:
     """
     where, _, name = text.rpartition(":")
     module = _module(where.strip())
-    _LOADED[module.__name__] = module
     found = getattr(module, name.strip(), None)
     if isinstance(found, type) and issubclass(found, Model):
         try:
