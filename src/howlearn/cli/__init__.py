@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+from io import TextIOWrapper
 from types import FrameType
 from typing import Any
 
@@ -74,18 +75,28 @@ def main() -> None:
     if interrupts.came:  # and a library may have made another error of it
         status, message = 130, f"interrupted; {_kept()}"
     if message:
-        print(f"howlearn: {message}", file=sys.stderr if status else sys.stdout)
+        from howlearn.harmless import visible
+
+        print(visible(f"howlearn: {message}"), file=sys.stderr if status else sys.stdout)
     if status:
         sys.exit(status)
 
 
 def _run() -> tuple[int, str]:
     """The exit status, and what to say at the end."""
+    from howlearn import door
     from howlearn.cli.app import app
     from howlearn.errors import HowlearnError
     from howlearn.runs.shard import ShardEnded
 
+    for stream in (sys.stdout, sys.stderr):  # a name that the terminal's encoding lacks
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    door.close()
     try:
+        for word in sys.argv:
+            if word.encode(errors="replace").decode() != word:
+                raise HowlearnError(f"{word}: a name whose bytes are no text; rename it")
         app()
     except ShardEnded as ended:
         return 0, str(ended)

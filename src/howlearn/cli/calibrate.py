@@ -176,6 +176,8 @@ def calibrate(
                 workers,
                 progress,
             )
+        for sentence in result.notes:
+            show.note(sentence)
         write_calibration(out, result, about)
     next_out = "results2" if like else "results"
     command = select_command(*following, "--calibration", str(out), "--out", next_out)
@@ -207,13 +209,21 @@ def _of_task(asked: dict[str, Any]) -> Asked:
     return design, models, (["trials.csv"], options)
 
 
+def _uncoded(names: Sequence[str]) -> list[str]:
+    """Without models of one's own, which are typed beside --like to allow their code."""
+    from howlearn.door import own_names
+
+    return [name for name in names if not own_names(name)]
+
+
 def _doubles(like: Path, asked: dict[str, Any], threads: int | None) -> Asked:
     from howlearn.calibration.doubles import LikeDesign
     from howlearn.inputs import recorded
     from howlearn.task import Task
 
     free = ("task", "learners", "seed")  # the task may say what actions earn
-    refuse_beside_like(asked, [name for name in asked if name not in free], like)
+    others = {**asked, **{name: _uncoded(asked[name]) for name in ("model", "add_model")}}
+    refuse_beside_like(others, [name for name in asked if name not in free], like)
     inputs = recorded(like)
     task = Task.load(asked["task"]) if asked["task"] else inputs.task
     design = LikeDesign(

@@ -119,8 +119,9 @@ ModelNames = Annotated[
         "rate for all cells, Coin does not learn; q-learning, alcove … ('field': all that "
         "`howlearn models` lists), 'q-learning(NAME)' in the cells of a model; 'NAME+lapse', "
         "+bias, +stickiness; 'exp4(NAME, NAME)' and 'switch(NAME, NAME)' are mixtures of "
-        "strategies, with 'NAME\\[eta=0.03]' for given parameters. my_module:MyModel is a model of "
-        "your own: its code is run.",
+        "strategies, with 'NAME\\[eta=0.03]' for given parameters. my_module:MyModel or "
+        "my_file.py:MyModel is a model of your own: its code is run. Nothing else brings code, so "
+        "name only files that you trust.",
         rich_help_panel=MODELS,
     ),
 ]

@@ -127,6 +127,8 @@ def recover(
     ):
         with show.progress_bar("simulating and fitting") as progress:
             result = recover_design(design, models, criteria, store, workers, progress)
+        for sentence in result.notes:
+            show.note(sentence)
         write_recovery(out, result)
     show.save_charts(lambda: charts.of_recovery(result), out)
     _print(result, out)
@@ -172,4 +174,5 @@ def _print(result: Recovery, out: Path) -> None:
                 "" if error is None else f"{error:.0%}",
             )  # fmt: skip
         console.print(listing)
-    console.print(f"Tables: {out}/confusion.csv, recovery.csv, learners.csv", soft_wrap=True)
+    files = f"{out}/confusion.csv, recovery.csv, learners.csv"
+    console.print(escape(f"Tables: {files}"), soft_wrap=True)

@@ -83,13 +83,13 @@ def verify(
     propositions, and the sharper bounds of howlearn theory, are tried on random and adversarial
     sequences, and on all short ones. A violation is reported as a result, with exit status 0.
     """
+    from howlearn.calibration.folder import write_tables
     from howlearn.cli import show
     from howlearn.cli.parse import parse_counts
     from howlearn.cli.starting import starting
     from howlearn.inputs import task_with
     from howlearn.manifest import describe, made_by
     from howlearn.report import charts
-    from howlearn.runs.files import write_whole
     from howlearn.runs.folder import RunFolder
     from howlearn.verification import Measure
     from howlearn.verification import verify as verified
@@ -119,8 +119,7 @@ def verify(
             result = verified(
                 chosen, numbers, learners, rate, measure, seed, store, workers, progress
             )
-        for name in TABLES:
-            write_whole(out / f"{name}.csv", getattr(result, name).write_csv)
+        write_tables(out, {name: getattr(result, name) for name in TABLES})
     show.save_charts(lambda: charts.of_verification(result), out)
     _print(result, out)
     following("reproduce", why="the paper's numerical study")
@@ -176,7 +175,7 @@ def _print(result: Verification, out: Path) -> None:
     else:
         console.print("No bound was violated.")
     names = "risks.csv, rates.csv, propositions.csv, learners.csv, risks.svg"
-    console.print(f"Tables and chart: {out}/{names}", soft_wrap=True)
+    console.print(escape(f"Tables and chart: {out}/{names}"), soft_wrap=True)
 
 
 def _print_propositions(result: Verification) -> None:

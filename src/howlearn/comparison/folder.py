@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from howlearn.comparison.compare import Comparison
-from howlearn.runs.files import write_whole
+from howlearn.runs.files import write_text
 from howlearn.runs.folder import START, Format, RunFolder, Start
 
 TABLES = ("shares", "differences", "tests", "rates")
@@ -32,4 +32,4 @@ def write_comparison(
             store.assemble(name, format, getattr(result, name).lazy())
         store.parts.path.rmdir()  # there are none: a comparison takes seconds
         text = "\n".join([*result.sentences, *result.notes]) + "\n"
-        write_whole(folder / SUMMARY, lambda file: file.write_text(text, encoding="utf-8"))
+        write_text(folder / SUMMARY, text)

@@ -14,6 +14,8 @@ from typing import Any
 import polars as pl
 
 from howlearn.errors import HowlearnError
+from howlearn.harmless import visible
+from howlearn.limits import read_json
 
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 FULL_WORDS = ("no space left", "disk quota", "file too large")  # where a library lost the number
@@ -81,6 +83,11 @@ def no_room(error: BaseException, path: object = None) -> str:
     )
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write text for people, whole or not at all; names in it do not steer a terminal."""
+    write_whole(path, lambda file: file.write_text(visible(text), encoding="utf-8"))
+
+
 def write_json(path: Path, content: Mapping[str, Any], new: bool = False) -> None:
     """Write a JSON file, whole or not at all; the same content is not written again."""
     text = (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
@@ -90,11 +97,11 @@ def write_json(path: Path, content: Mapping[str, Any], new: bool = False) -> Non
     write_whole(path, lambda file: file.write_bytes(text), new)
 
 
-def read_json(path: Path) -> dict[str, Any] | None:
+def read_record(path: Path) -> dict[str, Any] | None:
     """What a JSON file of ours holds; None where it is missing or damaged."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        found = read_json(path)
+    except (OSError, ValueError):
         return None
     return found if isinstance(found, dict) else None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,12 +13,13 @@ import polars as pl
 
 from howlearn.errors import HowlearnError
 from howlearn.runs.differences import differences
-from howlearn.runs.files import clean, read_json, write_json, write_whole
+from howlearn.runs.files import clean, read_record, write_json, write_whole
 from howlearn.runs.lock import Lock
 from howlearn.runs.merging import MANIFEST, PARTS, SHARDS, is_nothing
-from howlearn.runs.parts import Encoded, Parts, Tables, identity
+from howlearn.runs.parts import Encoded, Parts, Tables, encoded, identity
 from howlearn.runs.shard import Shard, ShardEnded
 from howlearn.runs.work import Engine, Part, Progress, Threads, as_content, complete
+from howlearn.spreadsheet import read_csv, write_csv
 
 Format = Literal["csv", "parquet"]
 ALWAYS = ("scores", "estimates", "selection", "learners")  # tables of every selection
@@ -42,6 +44,8 @@ RESULTS = {
     *(f"{table}.{ending}" for table in (*TABLES, *WEIGHTS) for ending in ("csv", "parquet")),
     *(f"{chart}.{ending}" for chart in WEIGHT_CHARTS for ending in ("svg", "png")),
 }
+# Columns of text, though names may look like numbers.
+NAMES = ("learner", "cell", "model", "runner_up", "true_model", "selected_model", "parameter")
 
 
 @dataclass(frozen=True)
@@ -115,7 +119,7 @@ class RunFolder:
         """The manifest that is there, of the same command; None in an empty folder."""
         if not self.path.exists() or all(map(is_nothing, self.path.iterdir())):
             return None
-        found = read_json(self.path / MANIFEST)
+        found = read_record(self.path / MANIFEST)
         if found is None or "howlearn" not in found:
             raise HowlearnError(
                 f"{self.path} holds files that are not results of howlearn ({MANIFEST} is missing, "
@@ -182,6 +186,15 @@ class RunFolder:
     def _keep(self, part: Part, tables: Tables | Encoded) -> None:
         self.parts.write(part.number, as_content(tables))
 
+    def known(self, name: str) -> pl.DataFrame | None:
+        """What was found out once for all parts, if it was."""
+        return pl.read_parquet(self.parts.of(name)) if self.parts.has((name,), 0) else None
+
+    def remember(self, name: str, found: pl.DataFrame | None) -> None:
+        """Keep what was found out once for all parts."""
+        if found is not None:
+            self.parts.write(0, encoded({name: found}))
+
     def read(self, table: str) -> pl.LazyFrame:
         """A table over all parts."""
         return pl.scan_parquet(self.parts.of(table), glob=False)
@@ -190,23 +203,23 @@ class RunFolder:
         """Write a table from its parts."""
         frame = self.read(table) if frame is None else frame
         path = self.path / f"{table}.{format}"
-        write_whole(path, frame.sink_csv if format == "csv" else frame.sink_parquet)
+        as_csv = partial(write_csv, frame)
+        write_whole(path, as_csv if format == "csv" else frame.sink_parquet)
         return path
 
 
 def read_table(folder: Path, table: str) -> pl.DataFrame:
     """A table of a finished run."""
-    text = {"learner": pl.String, "cell": pl.String}  # though they may look like numbers
     if (folder / f"{table}.csv").is_file():
-        return pl.read_csv(folder / f"{table}.csv", schema_overrides=text, infer_schema_length=None)
+        return read_csv(folder / f"{table}.csv", NAMES)
     if (folder / f"{table}.parquet").is_file():
-        return pl.read_parquet(folder / f"{table}.parquet")
+        return pl.read_parquet(folder / f"{table}.parquet", glob=False)
     raise HowlearnError(f"{folder} has no table {table}.csv{_instead(folder)}")
 
 
 def _instead(folder: Path) -> str:
     """What a folder without a table is, as far as its manifest tells."""
-    by = (read_json(folder / MANIFEST) or {}).get("command")
+    by = (read_record(folder / MANIFEST) or {}).get("command")
     if by is None:
         return ""
     if by != "select":

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from howlearn.errors import HowlearnError
-from howlearn.runs.files import NoRoom, is_full, no_room, read_json
+from howlearn.runs.files import NoRoom, is_full, no_room, read_record
 
 LOCK = ".lock"
 PATIENCE = 1.0  # seconds: others hold a lock for an instant when they end, or look who holds it
@@ -129,7 +129,7 @@ def _process(command: str) -> dict[str, Any]:
 
 
 def _told(path: Path) -> str | None:
-    told = read_json(path) or {}
+    told = read_record(path) or {}
     if not {"process", "host", "command", "since"} <= {*told}:
         return None
     of = f" of {told['user']}" if "user" in told else ""

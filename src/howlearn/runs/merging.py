@@ -10,7 +10,7 @@ from typing import Any
 
 from howlearn.errors import HowlearnError
 from howlearn.runs.differences import differences
-from howlearn.runs.files import TEMPORARY, read_json, write_whole
+from howlearn.runs.files import TEMPORARY, read_record, write_whole
 from howlearn.runs.lock import Lock, is_lock
 from howlearn.runs.parts import Parts, identity
 from howlearn.runs.work import Keep, Part, Progress
@@ -59,7 +59,7 @@ def command_of(folder: Path) -> list[str]:
 
 
 def _read(folder: Path) -> dict[str, Any]:
-    return read_json(folder / SHARDS) or {}
+    return read_record(folder / SHARDS) or {}
 
 
 def collect(folders: Sequence[Path], out: Path) -> None:
@@ -107,7 +107,7 @@ def is_nothing(path: Path) -> bool:
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
-    found = read_json(folder / MANIFEST)
+    found = read_record(folder / MANIFEST)
     if found is None:
         raise HowlearnError(
             f"{folder} holds no results of howlearn (its {MANIFEST} is missing or damaged)"
