@@ -14,19 +14,24 @@ import resource
 import signal
 import sys
 import warnings
+from importlib import import_module
 from typing import Any
 
 warnings.filterwarnings("ignore", message=".*fork.*")
+LOADED = (
+    "howlearn.calibration.advice", "howlearn.calibration.calibrate", "howlearn.calibration.folder",
+    "howlearn.cli.parse", "howlearn.cli.show_calibration", "howlearn.cli.starting",
+    "howlearn.discovery.words", "howlearn.freezing.deviations", "howlearn.inputs",
+    "howlearn.paper.folder", "howlearn.report.charts", "howlearn.writing", "pydantic.type_adapter",
+    "scipy.cluster.hierarchy", "scipy.interpolate", "typer._adapters",
+)  # fmt: skip
 
 
 def prepare() -> None:
     """Import what commands import, and make parts tiny."""
     from typer.main import get_command
 
-    import howlearn.calibration.calibrate
     import howlearn.cli.app
-    import howlearn.cli.show_calibration
-    import howlearn.report.charts
     from howlearn.calibration import contests
     from howlearn.discovery import folder
     from howlearn.paper import reproduce
@@ -34,6 +39,8 @@ def prepare() -> None:
     from howlearn.results import into
     from howlearn.runs import lock
 
+    for module in LOADED:
+        import_module(module)
     into.CHUNK = folder.CHUNK = 2
     contests.GROUP, reproduce.CLAIM_LEARNERS = 2, 2
     lock.PATIENCE = 0.2

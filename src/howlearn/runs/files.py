@@ -27,11 +27,16 @@ class NoRoom(HowlearnError):
     """A file could not be written for want of space; nothing of it is there."""
 
 
-def write_whole(path: Path, write: Callable[[Path], Any], new: bool = False) -> None:
+def write_whole(
+    path: Path, write: Callable[[Path], Any], new: bool = False, tidy: bool = True
+) -> None:
     """Write a file under another name, then move it into place; it survives a power cut.
 
     With ``new`` a file that is there already stays, even if another process is just as quick.
+    With ``tidy`` what others left is removed who were killed while they wrote it.
     """
+    if tidy:
+        clean(path.parent, [path.name], alone=False)
     # Hosts too: processes of several machines may write into one folder.
     temporary = path.with_name(f"{_stem(path.name)}{_host()}-{os.getpid()}.tmp")
     try:
@@ -120,7 +125,7 @@ def _is_running(process: int) -> bool:
         return True
     try:
         os.kill(process, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return False
     except OSError:  # another user's
         return True

@@ -97,7 +97,8 @@ class Parts:
             known = self._files.get((table, number))
             if known == file and self.is_right(file):  # its part was not finished, but this was
                 continue
-            write_whole(file, lambda path, text=text: path.write_bytes(text))
+            # A run cleans its folder when it starts; looking through it each time would take long.
+            write_whole(file, lambda path, text=text: path.write_bytes(text), tidy=False)
             self._files[table, number] = file
             self._checked.add(file)
             if known is not None and known != file:
