@@ -6,7 +6,7 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, Any
 
 import numpy as np
@@ -28,7 +28,7 @@ class _Column:
         self.length = 0
         with _room(0):
             self.file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
-        weakref.finalize(self, self.file.close)
+        weakref.finalize(self, _closed, self.file)
 
     def append(self, values: NDArray[Any]) -> None:
         with _room(self.length * self.each):
@@ -41,6 +41,11 @@ class _Column:
         self.file.seek(start * self.each)
         found = np.frombuffer(self.file.read((stop - start) * self.each), self.dtype)
         return found.reshape(stop - start, *self.width)
+
+
+def _closed(file: IO[bytes]) -> None:
+    with suppress(OSError):  # of a full disk, which was told already
+        file.close()
 
 
 class Spool:

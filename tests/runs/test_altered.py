@@ -142,7 +142,7 @@ def test_a_damaged_manifest_gives_words_and_nothing_is_touched(
 def test_a_manifest_nested_so_deep_that_only_reading_works(calm: dict[str, bytes]) -> None:
     odd = {**MANIFEST, "options": json.loads("[" * 900 + "]" * 900)}
     Path("results/manifest.json").write_text(json.dumps(odd))
-    with pytest.raises(HowlearnError, match="^results holds"):
+    with pytest.raises(HowlearnError, match=r"^results holds"):
         run()
 
 

@@ -108,3 +108,22 @@ def test_commands_that_start_anew_do_not_promise_to_go_on(server: Server, here: 
         assert ran.err.endswith("); no file is half written\n")
         assert f"howlearn: {name} cannot be written: the disk is full" in ran.err
     assert [path.name for path in here.iterdir() if "trials" in path.name] == []
+
+
+SPOOL = """
+import numpy as np
+from howlearn.errors import HowlearnError
+from howlearn.spool import Spool
+spool = Spool()
+try:
+    spool.append({"reward": np.zeros(900)})
+except HowlearnError as error:
+    print(error)
+"""
+
+
+def test_trials_that_are_kept_on_disk(server: Server, here: Path) -> None:
+    ran = server.run(code=SPOOL, size=2_500)
+    assert (ran.status, ran.err) == (0, "")
+    assert "cannot hold the trials (File too large" in ran.out
+    assert "TMPDIR" in ran.out
