@@ -6,7 +6,6 @@ Brain Imaging Data Structure: https://bids-specification.readthedocs.io, Task ev
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -16,11 +15,13 @@ from typing import Any
 import polars as pl
 
 from howlearn._version import __version__
-from howlearn.folder import BIDS_DESCRIPTION, write_json, write_whole
+from howlearn.limits import read_json
 from howlearn.model import Model
 from howlearn.models import Coin, PartitionModel
 from howlearn.models.adjustment import Adjusted
 from howlearn.rule import Rule
+from howlearn.runs.files import write_json, write_whole
+from howlearn.runs.folder import BIDS_DESCRIPTION
 
 VERSION = "1.10.0"  # of the specification
 DESC = "howlearn"  # the desc- entity: the last in a file's name
@@ -198,7 +199,7 @@ def _source(path: Path) -> dict[str, Any]:
     """What the dataset of the input says about itself; empty if it says nothing."""
     for folder in list(path.parents)[:4]:  # the dataset, sub-01, ses-1, func
         try:
-            found = json.loads((folder / BIDS_DESCRIPTION).read_text(encoding="utf-8"))
+            found = read_json(folder / BIDS_DESCRIPTION)
         except (OSError, ValueError):
             continue
         return found if isinstance(found, dict) and "Name" in found else {}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from howlearn.harmless import LONGEST, one_line
+
 SHOWN_PER_KIND = 5  # rows of one kind that are listed before "and N more"
 
 
@@ -32,9 +34,10 @@ class Problem:
         row = "" if self.row is None else f", row {self.row}"
         if self.more:
             row += f" and {self.more:,} more"
-        column = "" if self.column is None else f", column {self.column}"
-        remedy = f" (helps: {self.remedy})" if self.remedy else ""
-        return f"{self.file}{row}{column}: found {self.found}; allowed: {self.allowed}{remedy}"
+        column = "" if self.column is None else f", column {one_line(self.column, LONGEST)}"
+        remedy = f" (helps: {one_line(self.remedy)})" if self.remedy else ""
+        file, found = one_line(self.file, LONGEST), one_line(self.found, LONGEST)
+        return f"{file}{row}{column}: found {found}; allowed: {one_line(self.allowed)}{remedy}"
 
 
 class DataError(HowlearnError):

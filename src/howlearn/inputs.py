@@ -6,7 +6,6 @@ the same study.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any, cast
 from howlearn._version import __version__
 from howlearn.errors import HowlearnError
 from howlearn.experts import with_source
-from howlearn.folder import MANIFEST
+from howlearn.limits import read_json
 from howlearn.manifest import describe, hash_of
 from howlearn.model import NEEDS, Model
 from howlearn.models.candidates import (
@@ -30,6 +29,7 @@ from howlearn.models.named import learning_named, model_named
 from howlearn.reading import ReadOptions, read
 from howlearn.reading.table import file_of
 from howlearn.rule import Form
+from howlearn.runs.folder import MANIFEST
 from howlearn.staging.setting import setting_of
 from howlearn.staging.wholes import untold
 from howlearn.study import Study
@@ -153,7 +153,7 @@ def recorded(results: Path, with_excluded: bool = False) -> Inputs:
 def _manifest(results: Path) -> dict[str, Any]:
     file = results / MANIFEST
     try:
-        manifest = json.loads(file.read_text(encoding="utf-8"))
+        manifest = read_json(file)
         command, made, options = (manifest[key] for key in ("command", "howlearn", "options"))
         found = {key: manifest[key] for key in ("input", "options", "models")}
         lacking = ({field.name for field in fields(ReadOptions)} | OPTIONS) - options.keys()

@@ -12,22 +12,19 @@ from howlearn.fitting import Fits
 from howlearn.fitting.replay import latents_named, latents_of
 from howlearn.model import Model
 from howlearn.selection import Selection
-from howlearn.study import Source, Study, reserved, trials_of
+from howlearn.study import Source, Study, reserved
 
 
 def predictions(
     selection: Selection,
-    study: Study,
-    first: int,
     model: str | None = None,
     latents: bool = False,
 ) -> pl.DataFrame:
     """Probabilities under each learner's selected model (first criterion, fitted on all trials).
 
-    ``selection`` is of the learners from ``first`` on of ``study``; of those who could not be
-    fitted nothing is predicted. A ``model`` that is named takes
-    the place of the selected ones. With ``latents`` there are columns for the latent variables of
-    all candidates.
+    The study of the selection knows its rows in the input; of learners who could not be fitted
+    nothing is predicted. A ``model`` that is named takes the place of the selected ones. With
+    ``latents`` there are columns for the latent variables of all candidates.
     """
     fits, part = selection.fits, selection.fits.study
     chosen = selection.choices[0].selected
@@ -39,7 +36,7 @@ def predictions(
         + [fits.probabilities(i, name, fits.fullest) for i, name in enumerate(names)]
     )
     learner = np.repeat(np.arange(len(part)), np.diff(part.starts))
-    rows = source_of(study).row[trials_of(study, first + selection.places)]
+    rows = source_of(part).row
     columns = {
         "context": pl.Series(part.contexts, dtype=pl.String).gather(part.context),
         "action": pl.Series(part.actions, dtype=pl.String).gather(part.action),

@@ -12,8 +12,8 @@ from howlearn.errors import HowlearnError
 from howlearn.fitting.guard import SHORTEST, Guard
 from howlearn.fitting.run import Plan, check, check_models, fit
 from howlearn.fitting.whole import own
-from howlearn.folder import read_table
 from howlearn.model import Model
+from howlearn.runs.folder import read_table
 from howlearn.study import Study
 from howlearn.tables import NOT_FITTED
 

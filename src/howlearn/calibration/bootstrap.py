@@ -56,18 +56,13 @@ def stability(
     [1.0]
     """
     check_doubles(doubles)
-    study = selection.fits.study if selection.given is None else selection.given
-    asked = Asked(study, task, doubles, seed, threads)
-    return asked.table(selection, 0, progress)
+    return Asked(task, doubles, seed).table(selection, selection.places, threads, progress)
 
 
-def stability_of(
-    study: Study, task: Task | None, doubles: int, seed: int = 0, threads: int | None = None
-) -> Extra:
-    """The table for ``select_into``, chunk by chunk of the learners of ``study``."""
+def stability_of(task: Task | None, doubles: int, seed: int = 0) -> Extra:
+    """The table for ``select_into``, chunk by chunk of learners."""
     check_doubles(doubles)
-    asked = Asked(study, task, doubles, seed, threads)
-    return Extra("stability", asked.table, max(1, doubles // FILES))
+    return Extra("stability", Asked(task, doubles, seed).table, max(1, doubles // FILES))
 
 
 def check_doubles(doubles: int) -> None:
@@ -78,31 +73,33 @@ def check_doubles(doubles: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """What is asked for, of all learners of a study; random numbers depend on the learner alone."""
+    """What is asked for; random numbers depend on a learner's place in the study alone."""
 
-    study: Study
     task: Task | None
     doubles: int
     seed: int
-    threads: int | None
 
     def table(
-        self, selection: Selection, first: int = 0, progress: Progress | None = None
+        self,
+        selection: Selection,
+        places: Ints,
+        threads: int | None = None,
+        progress: Progress | None = None,
     ) -> pl.DataFrame:
-        """One row per learner and criterion; the selection is of the learners from ``first`` on.
+        """One row per learner and criterion; ``places`` are those of the selection's learners.
 
         Learners who are excluded or could not be fitted have no doubles and no row.
         """
         fits = selection.fits
         n, names = len(fits.study), [*fits.of]
-        estimates = self._estimates(fits)
+        estimates = _estimates(fits, threads)
         again = np.zeros((len(selection.choices), n, len(names)), np.int64)
         chosen = np.stack([choice.selected for choice in selection.choices])
-        wanted, places = np.flatnonzero(fits.study.included), first + selection.places
+        wanted = np.flatnonzero(fits.study.included)
         pairs = sorted({(int(by[i]), int(i)) for by in chosen for i in wanted})
-        for done, (model, who) in self._batches(pairs):
+        for done, (model, who) in self._batches(fits.study, pairs):
             theta = estimates[names[model]][who]
-            found, doubled = self._given(selection, theta, model, places[who])
+            found, doubled = self._given(selection, theta, model, who, places, threads)
             for c, by in enumerate(found):
                 counts = np.zeros((len(who), len(names)), np.int64)
                 np.add.at(counts, (doubled, by), 1)
@@ -116,15 +113,11 @@ class Asked:
         labels = fits.study.labels[frame["_learner"]]
         return labels.hstack(frame.drop("_learner").get_columns())
 
-    def _estimates(self, fits: Fits) -> dict[str, Floats]:
-        """From all trials, [learner, parameter], by model."""
-        if not any(isinstance(t, float) and t == ALL for t in fits.truncations):
-            fits = fit(fits.study, fits.models, [ALL], self.threads)
-        return {name: part.theta[:, fits.at(ALL)] for name, part in fits.of.items()}
-
-    def _batches(self, pairs: list[tuple[int, int]]) -> Iterator[tuple[int, tuple[int, Ints]]]:
+    def _batches(
+        self, study: Study, pairs: list[tuple[int, int]]
+    ) -> Iterator[tuple[int, tuple[int, Ints]]]:
         """Learners who are given the same model, some at a time; and how many are done then."""
-        usual = max(1, len(self.study.context) // len(self.study))
+        usual = max(1, len(study.context) // max(1, len(study)))
         size = max(1, min(TOGETHER, TRIALS // usual) // self.doubles)
         done = 0
         for model in sorted({model for model, _ in pairs}):
@@ -135,29 +128,35 @@ class Asked:
                 yield done, (model, some)
 
     def _given(
-        self, selection: Selection, theta: Floats, model: int, who: Ints
+        self,
+        selection: Selection,
+        theta: Floats,
+        model: int,
+        who: Ints,
+        places: Ints,
+        threads: int | None,
     ) -> tuple[list[Ints], Ints]:
         """The models that each criterion selects for the doubles of some learners; and whose
         doubles they are. A double that cannot be fitted is given no model."""
-        models = selection.fits.models
+        models, study = selection.fits.models, selection.fits.study
         doubled = np.repeat(np.arange(len(who)), self.doubles)
         each = who[doubled]
-        numbers = each * MOST + np.tile(np.arange(self.doubles), len(who))
+        numbers = places[each] * MOST + np.tile(np.arange(self.doubles), len(who))
         played = simulate(
             self.task,
             models[model],
             theta[doubled],
             seed=(self.seed, model, STREAM, APART),
-            like=self.study,
+            like=study,
             who=each,
             numbers=numbers.tolist(),
         )
         # Strategies whose parameters come from other learners know theirs by the name.
-        played = replace(played, learners=tuple(self.study.learners[i] for i in each))
+        played = replace(played, learners=tuple(study.learners[i] for i in each))
         criteria = [choice.criterion for choice in selection.choices]
         truncations = distinct(t for criterion in criteria for t in criterion.truncations)
         guard = Guard(shortest=1)
-        fits = fit(played, models, truncations, self.threads, guard=guard)
+        fits = fit(played, models, truncations, threads, guard=guard)
         doubled = doubled if guard.kept is None else doubled[guard.kept]
         found = []
         for criterion in criteria:
@@ -193,3 +192,10 @@ class Asked:
                 "instead_share": share,
             }
         )
+
+
+def _estimates(fits: Fits, threads: int | None) -> dict[str, Floats]:
+    """From all trials, [learner, parameter], by model."""
+    if not any(isinstance(t, float) and t == ALL for t in fits.truncations):
+        fits = fit(fits.study, fits.models, [ALL], threads)
+    return {name: part.theta[:, fits.at(ALL)] for name, part in fits.of.items()}

@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.calibration.design import APART, ENOUGH, described
+from howlearn.door import own_names
 from howlearn.errors import HowlearnError
 from howlearn.fitting import fit
 from howlearn.fitting.guard import Guard
 from howlearn.inputs import Inputs
 from howlearn.model import Model
 from howlearn.models import PartitionModel
+from howlearn.models.own import own_model
 from howlearn.simulation import Parameters, simulate
 from howlearn.simulation.rewards import RecordedRewards
 from howlearn.study import Study
@@ -183,6 +185,8 @@ def doubles(
 ) -> tuple[Study, tuple[str, ...]]:
     """Doubles who follow one model, at given parameters or else at each learner's estimates."""
     known = {candidate.name: candidate for candidate in inputs.candidates}
+    for each in own_names(model):  # as it is typed to allow its code
+        model = model.replace(each, own_model(each).name)
     if model not in known:
         raise HowlearnError(
             f"the results have no model {model!r}; their models are {', '.join(known)}"

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from howlearn.errors import HowlearnError
-from howlearn.folder import read_table
+from howlearn.runs.folder import read_table
 from howlearn.selection import Selection
 from howlearn.share_tables import GRADED
 from howlearn.shares.rows import Floats, certain

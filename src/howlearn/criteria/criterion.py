@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.fitting.truncation import ALL, Truncation
@@ -89,6 +90,14 @@ class Criterion(ABC):
         progress: Progress | None = None,
     ) -> Criterion:
         """A criterion that knows what all learners of a study tell; most need not know it."""
+        return self
+
+    def knowledge(self) -> pl.DataFrame | None:
+        """What ``learn`` found, to be kept; None for a criterion that learns nothing."""
+        return None
+
+    def knowing(self, knowledge: pl.DataFrame, models: Sequence[Model]) -> Criterion:
+        """The criterion with what one like it has learned before."""
         return self
 
     def chance(self, fits: Likelihoods, scores: Scores) -> NDArray[np.float64] | None:

@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import polars as pl
 
 from howlearn.criteria.criterion import Criterion, Likelihoods, Progress, Scores
 from howlearn.criteria.evidence import chance_evidence, unintegrated, with_trials
 from howlearn.errors import HowlearnError
 from howlearn.evidence.curves import on_grid
 from howlearn.evidence.hierarchy import log_sum
+from howlearn.evidence.keeping import as_table, from_table
 from howlearn.evidence.other import log_evidence_other
 from howlearn.evidence.population import (
     RESAMPLES,
@@ -130,6 +132,12 @@ class Population(Criterion):
                 study, found, progress, fixed=fixed, threads=threads, **options
             )
         return replace(self, learned=found)
+
+    def knowledge(self) -> pl.DataFrame | None:
+        return None if self.learned is None else as_table(self.learned)
+
+    def knowing(self, knowledge: pl.DataFrame, models: Sequence[Model]) -> Population:
+        return replace(self, learned=from_table(knowledge, models))
 
     def scores(self, fits: Likelihoods) -> Scores:
         fits = with_trials(fits, self)

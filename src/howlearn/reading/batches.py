@@ -12,6 +12,7 @@ from howlearn.reading.problems import Problems, no_rows
 from howlearn.reading.rows import BATCH_ROWS, Batch
 from howlearn.reading.tables import Table, learner_names
 from howlearn.reading.trials import TrialReader
+from howlearn.reading.values import has_no_text
 
 ENOUGH_PROBLEMS = 10_000  # after which reading on would only add to a long list
 
@@ -89,7 +90,7 @@ def has_rows(frame: pl.DataFrame) -> bool:
 def _plain(frame: pl.DataFrame, table: Table, problems: Problems) -> pl.DataFrame:
     """Columns of lists and the like cannot be labels; they are refused and read as missing."""
     for column in frame.get_columns():
-        if column.dtype.is_nested() or column.dtype in (pl.Object, pl.Binary):
+        if has_no_text(column.dtype):
             found, allowed = f"values of the type {column.dtype}", "numbers, text or booleans"
             problems.extend([Problem(table.name, None, column.name, found, allowed)])
             empty = pl.Series(column.name, [None], dtype=pl.String)

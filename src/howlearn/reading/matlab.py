@@ -82,9 +82,9 @@ def _new(path: Path) -> tuple[dict[str, Any], list[str]]:
 
     try:
         with h5py.File(path, "r") as file:
-            reader = Reader(file)
+            reader = Reader(file, path)
             variables = reader.variables()
-    except MemoryError:
+    except (DataError, MemoryError):
         raise
     except Exception as error:  # a broken file may raise anything
         raise refused(path, f"a MATLAB file that cannot be read ({_reason(error)})") from None

@@ -19,11 +19,14 @@ FEWEST = 3  # numbers of a family
 ENOUGH = 8  # numbers that are a learner's trials whatever the columns are called
 TRIAL, LEARNER = "trial", "learner"
 RESPONSE = "responseid"  # whose row it is where surveys have one row per learner
-_AFTER = re.compile(r"(?P<name>.*?[^\W\d_].*?)[\s_.\-]*(?:\[|\()?(?P<number>[0-9]+)(?:\]|\))?")
 _BEFORE = re.compile(
     r"(?:t|tr|trial)?[\s_.\-]?(?P<number>[0-9]+)[\s_.\-]+(?P<name>[^\W\d_].*)", re.IGNORECASE
 )
-_TRIAL_END = re.compile(r"[\s_.\-]+(?:t|tr|trial)$", re.IGNORECASE)  # choice_t1
+_LETTER = re.compile(r"[^\W\d_]")
+_BETWEEN = "_.-" + "".join(filter(str.isspace, map(chr, range(0x3001))))
+_DIGITS = "0123456789"
+_TRIAL_ENDS = ("trial", "tr", "t")  # choice_t1
+_LONGEST = 7  # digits of a number
 
 
 @dataclass(frozen=True)
@@ -48,16 +51,44 @@ def families_in(columns: Sequence[str]) -> Families | None:
     """
     families: dict[str, dict[int, str]] = {}
     for column in columns:
-        match = _BEFORE.fullmatch(column) or _AFTER.fullmatch(column)
-        if match is not None and len(match["number"]) < 8:
-            name = _TRIAL_END.sub("", match["name"].strip())
-            families.setdefault(name, {}).setdefault(int(match["number"]), column)
+        name, number = _numbered(column)
+        if 0 < len(number) <= _LONGEST:
+            families.setdefault(_without_trial(name), {}).setdefault(int(number), column)
     alike: dict[tuple[int, ...], dict[str, dict[int, str]]] = {}
     for name, family in families.items():
         if len(family) >= FEWEST:
             alike.setdefault(tuple(sorted(family)), {})[name] = family
     best = max(alike.items(), key=lambda item: len(item[0]) * (len(item[1]) > 1), default=None)
     return None if best is None or len(best[1]) < 2 else Families(best[1], best[0])
+
+
+def _numbered(column: str) -> tuple[str, str]:
+    """What a column is called beside its number, and the number; nothing where it has none.
+
+    Letter by letter from the end: a pattern would take minutes for a name of thousands of letters.
+
+    >>> [_numbered(column) for column in ("choice_12", "r [3]", "t4 key", "x", "7")]
+    [('choice', '12'), ('r', '3'), ('key', '4'), ('', ''), ('', '')]
+    """
+    match = _BEFORE.fullmatch(column)
+    if match is not None:
+        return match["name"].strip(), match["number"]
+    closed = column[:-1] if column[-1:] in ("]", ")") else column
+    before = closed.rstrip(_DIGITS)
+    name = (before[:-1] if before[-1:] in ("[", "(") else before).rstrip(_BETWEEN)
+    if before == closed or "\n" in name or not _LETTER.search(name):
+        return "", ""
+    return name.strip(), closed[len(before) :]
+
+
+def _without_trial(name: str) -> str:
+    """A name without the word for trial at its end."""
+    for end in _TRIAL_ENDS:
+        if name[-len(end) :].lower() == end:
+            bare = name[: -len(end)].rstrip(_BETWEEN)
+            if len(bare) + len(end) < len(name):
+                return bare
+    return name
 
 
 def long(table: Table, options: ReadOptions | None) -> Table:
@@ -70,9 +101,10 @@ def long(table: Table, options: ReadOptions | None) -> Table:
 
 def _is_wide(table: Table, families: Families, options: ReadOptions | None) -> bool:
     """Whether a table can only be meant as wide: no choices and rewards beside the families."""
-    rest = [column for column in table.columns if column not in families.columns]
+    numbered = families.columns
+    rest = [column for column in table.columns if column not in numbered]
     given = [] if options is None else list(texts(vars(options).values()))
-    if any(_named(column, given) for column in families.columns):
+    if any(_named(column, given) for column in numbered):
         return False
     if _known("action", rest, options) and _known("reward", rest, options):
         return False
@@ -116,7 +148,8 @@ def texts(values: Iterable[Any]) -> Iterator[str]:
 def _named(column: str, given: Sequence[str]) -> bool:
     """Whether an option names a column, alone or in a condition."""
     return any(
-        column == text or re.search(rf"(?<![\w.]){re.escape(column)}(?![\w.])", text)
+        column in text
+        and (column == text or re.search(rf"(?<![\w.]){re.escape(column)}(?![\w.])", text))
         for text in given
     )
 
@@ -129,7 +162,8 @@ class Long(Described):
     def __init__(self, table: Table, families: Families) -> None:
         self.table, self.families = table, families
         self.name, self.stem = table.name, table.stem
-        self._rest = [c for c in table.columns if c and c not in families.columns]
+        numbered = families.columns
+        self._rest = [c for c in table.columns if c and c not in numbered]
         self._names = {
             name if name not in self._rest else f"{name} (each trial)": family
             for name, family in families.members.items()

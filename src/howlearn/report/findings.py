@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,9 +12,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.errors import HowlearnError
-from howlearn.folder import MANIFEST, read_table
 from howlearn.inputs import Inputs, recorded
+from howlearn.limits import read_json
 from howlearn.model import Model
+from howlearn.runs.folder import MANIFEST, read_table
 from howlearn.selection import WITHIN, Selection
 from howlearn.share_tables import shares_table
 from howlearn.study import Study
@@ -246,7 +246,7 @@ class OfFolder(Findings):
     @cached_property
     def _manifest(self) -> dict[str, Any]:
         try:
-            return json.loads((self.folder / MANIFEST).read_text(encoding="utf-8"))
+            return read_json(self.folder / MANIFEST)
         except (OSError, ValueError):
             raise HowlearnError(f"{self.folder} has no {MANIFEST} that can be read") from None
 

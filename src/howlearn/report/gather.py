@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,7 +12,8 @@ import polars as pl
 
 from howlearn._version import __version__
 from howlearn.errors import HowlearnError
-from howlearn.folder import MANIFEST, read_table
+from howlearn.limits import read_json
+from howlearn.runs.folder import MANIFEST, read_table
 from howlearn.tables import OTHER, fitted
 from howlearn.unfitted import unfitted_of
 
@@ -125,7 +125,7 @@ def _manifest(results: Path) -> dict[str, Any]:
         )
     file = results / MANIFEST
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        found = read_json(file)
     except OSError:
         raise HowlearnError(
             f"{results} has no {MANIFEST}, so it is no folder that howlearn select wrote"
