@@ -15,7 +15,7 @@ from fuzz.mutations.places import Entries, Special
 from fuzz.seeds import seed_of, writers
 
 HOW_MANY = {1: 60, 2: 25, 3: 10, 6: 5}  # mutations of a case
-INSPECTED = 0.1  # of the cases
+INSPECTED = 0.05  # of the cases
 MOVED = 0.04  # of the cases have something else than a file, or another name
 LARGEST = 16_000_000  # bytes of a file
 OPTIONS: tuple[dict[str, Any], ...] = (

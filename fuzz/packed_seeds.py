@@ -140,17 +140,17 @@ def matlab73() -> bytes:
     buffer = io.BytesIO()
     with h5py.File(buffer, "w", userblock_size=512) as file:
         group = file.create_group("d")
-        group.attrs["MATLAB_class"] = b"struct"
+        group.attrs["MATLAB_class"] = np.bytes_("struct")
         for name in ("participant", "trial", "reward", "rt"):
             values = np.array(columns()[name], dtype=float)
             packed = {"chunks": (1, 4), "compression": "gzip"} if name == "rt" else {}
             node = group.create_dataset(name, data=values[None, :], track_times=False, **packed)
-            node.attrs["MATLAB_class"] = b"double"
+            node.attrs["MATLAB_class"] = np.bytes_("double")
         for name in ("choice", "stimulus"):
             kept = [_letters(file, f"#refs#/{name}{i}", v) for i, v in enumerate(columns()[name])]
             refs = np.array([node.ref for node in kept], dtype=h5py.ref_dtype)
             node = group.create_dataset(name, data=refs[None, :], track_times=False)
-            node.attrs["MATLAB_class"] = b"cell"
+            node.attrs["MATLAB_class"] = np.bytes_("cell")
     content = buffer.getvalue()
     return b"MATLAB 7.3 MAT-file, written for a test".ljust(124) + b"\0\2IM" + content[128:]
 
@@ -160,7 +160,7 @@ def _letters(file: Any, place: str, text: str) -> Any:
 
     letters = np.array([[ord(letter)] for letter in text], dtype=np.uint16)
     node = file.create_dataset(place, data=letters, track_times=False)
-    node.attrs["MATLAB_class"] = b"char"
+    node.attrs["MATLAB_class"] = np.bytes_("char")
     return node
 
 

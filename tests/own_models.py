@@ -235,25 +235,3 @@ class ShortMemory(Habit):
         state[0, trial.action] += theta.alpha
         state[int(state[1, 0]) + 2, 0] = trial.reward
         state[1, 0] += 1
-
-
-class FailsForSome(Habit):
-    """Gives no number to learners who were ever paid 0.5, whatever its parameters."""
-
-    @staticmethod
-    def update(state, trial, theta):
-        state[trial.cell] *= 1 - theta.alpha
-        state[trial.cell, trial.action] += theta.alpha
-        if trial.reward == 0.5:
-            state[:] = np.nan
-
-
-class RaisesForSome(Habit):
-    """Fails for learners who were ever paid 0.5."""
-
-    @staticmethod
-    def update(state, trial, theta):
-        if trial.reward == 0.5:
-            raise ZeroDivisionError("no half rewards")
-        state[trial.cell] *= 1 - theta.alpha
-        state[trial.cell, trial.action] += theta.alpha

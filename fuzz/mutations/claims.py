@@ -168,7 +168,7 @@ def shapes_claimed(content: bytes, rng: Random) -> bytes:
                     name, shape, kind, chunks=chunks, compression=packed, track_times=False
                 )
                 classes = [b"double", b"char", b"cell", b"logical", b"struct", b"", b"x"]
-                made.attrs["MATLAB_class"] = rng.choice(classes)
+                made.attrs["MATLAB_class"] = np.bytes_(rng.choice(classes))
             case 3:
                 node[name] = h5py.SoftLink(rng.choice(["/", "/d", "/nowhere", f"/d/{name}", "."]))
             case 4:
@@ -179,7 +179,7 @@ def shapes_claimed(content: bytes, rng: Random) -> bytes:
                 made = node.create_dataset(
                     name, data=np.array([refs * many], dtype=h5py.ref_dtype), track_times=False
                 )
-                made.attrs["MATLAB_class"] = b"cell"
+                made.attrs["MATLAB_class"] = np.bytes_("cell")
             case 6:
                 inner = node.create_group(name)
                 for _ in range(rng.choice([3, 30, 200])):

@@ -15,6 +15,7 @@ from typing import Any
 import polars as pl
 
 from howlearn._version import __version__
+from howlearn.errors import HowlearnError
 from howlearn.limits import read_json
 from howlearn.model import Model
 from howlearn.models import Coin, PartitionModel
@@ -28,6 +29,7 @@ DESC = "howlearn"  # the desc- entity: the last in a file's name
 NAME = re.compile(r"(?P<entities>sub-[A-Za-z0-9+]+(?:_[a-z]+-[A-Za-z0-9+]+)*)_events\.tsv")
 TIMES = ["onset", "duration"]  # the columns that every events file starts with
 MISSING = "n/a"
+LONGEST = 255  # characters of a file's name; those of these names are all ASCII
 WORDS = {
     "model": "The model under which the columns after this one were computed.",
     "p": "Probability of the action {of} on this trial, given the trials before it.",
@@ -124,7 +126,8 @@ def _targets(names: Sequence[str]) -> dict[str, Path]:
         above = path.parent.parts
         inside = above[above.index(subject) :] if subject in above else ()
         targets[name] = Path(*inside, _described(path.name))
-    if len(set(targets.values())) < len(targets):  # the same subjects in several folders
+    # The same subjects in several folders; to some systems a and A are the same, too.
+    if len({str(target).casefold() for target in targets.values()}) < len(targets):
         root = os.path.commonpath([path.parent for path in paths.values()])
         return {n: p.relative_to(root).with_name(_described(p.name)) for n, p in paths.items()}
     return targets
@@ -139,7 +142,13 @@ def _described(name: str) -> str:
     'sub-01_task-rest_desc-cleanhowlearn_events.tsv'
     """
     entities, desc, label = name.removesuffix("_events.tsv").partition("_desc-")
-    return f"{entities}_desc-{label if desc else ''}{DESC}_events.tsv"
+    found = f"{entities}_desc-{label if desc else ''}{DESC}_events.tsv"
+    if len(found) > LONGEST:
+        raise HowlearnError(
+            f"{name}: with the entity desc-{DESC} the name of an events file would be longer than "
+            f"the {LONGEST} characters that file systems allow; rename it, or leave --latents out"
+        )
+    return found
 
 
 def _inherited(target: Path) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 _AROUND = re.compile(r"[(),\[\]]|\+(?=\s*(?:lapse|bias|stickiness)\b)")
 _OWN = re.compile(r"\S.*:\s*[^\W\d]\w*", re.S)
 _allowed: set[str] = set()
+_sealed = False
 
 
 def own_names(text: str) -> list[str]:
@@ -33,6 +34,8 @@ def allow(*texts: str) -> None:
     >>> is_allowed("my_module"), is_allowed("another")
     (True, False)
     """
+    if _sealed:
+        return
     _allowed.update(_place(name.rpartition(":")[0]) for text in texts for name in own_names(text))
 
 
@@ -41,8 +44,16 @@ def is_allowed(where: str) -> bool:
     return _place(where) in _allowed
 
 
+def seal() -> None:
+    """Allow no more in this command: the words that follow come from a file."""
+    global _sealed
+    _sealed = True
+
+
 def close() -> None:
     """Forget what was allowed: a new command begins."""
+    global _sealed
+    _sealed = False
     _allowed.clear()
 
 

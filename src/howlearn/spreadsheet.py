@@ -79,8 +79,9 @@ def write_csv(frame: pl.DataFrame | pl.LazyFrame, file: Path) -> None:
 
 def read_csv(file: Path, text: Iterable[str] = ()) -> pl.DataFrame:
     """Read a table that ``write_csv`` wrote; ``text`` are columns that are text in any case."""
-    types = dict.fromkeys(text, pl.String)
+    types = {guard(name).replace('"', '""'): pl.String for name in text}
     frame = pl.read_csv(file, schema_overrides=types, infer_schema_length=None, glob=False)
+    frame.columns = [name.replace('""', '"') for name in frame.columns]  # polars leaves them so
     return unguarded(frame)
 
 

@@ -56,8 +56,8 @@ def stability(
     [1.0]
     """
     check_doubles(doubles)
-    places = np.arange(len(selection.fits.study))
-    return Asked(task, doubles, seed).table(selection, places, threads, progress)
+    asked = Asked(task, doubles, seed)
+    return asked.table(selection, selection.places, threads, progress)
 
 
 def stability_of(task: Task | None, doubles: int, seed: int = 0) -> Extra:

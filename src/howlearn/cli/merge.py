@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from howlearn.cli.options import OUTPUT
+from howlearn.cli.options import MODELS, OUTPUT
 
 VALUED = ("--shard", "--out", "-o", "--workers", "--dask")  # what merging decides itself
 
@@ -30,6 +30,16 @@ def merge(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model",
+            metavar="FILE.py:MODEL",
+            help="Run the code of a model of your own that the shards were started with; may be "
+            "repeated. Without this no code is run. Name only files that you trust.",
+            rich_help_panel=MODELS,
+        ),
+    ] = None,
 ) -> None:
     """Make the tables of a run that was done in shards.
 
@@ -41,6 +51,7 @@ def merge(
     """
     import sys
 
+    from howlearn import door
     from howlearn.cli.app import app
     from howlearn.errors import HowlearnError
     from howlearn.runs.merging import collect, command_of
@@ -52,6 +63,8 @@ def merge(
     words = [*without(command_of(folders[0])), "--shard", "merge", "--out", str(out or folders[0])]
     if out is not None:
         collect(folders, out)
+    door.allow(*(model or ()))
+    door.seal()  # the words below were written by whoever made the folder
     before = sys.argv
     sys.argv = [before[0], *words]
     try:

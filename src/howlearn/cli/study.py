@@ -106,9 +106,24 @@ def _only_study_file(files: Sequence[Path] | None) -> bool:
 def _named(path: Path | None) -> StudyFile | None:
     if path is None:
         return None
+    from howlearn.cli import show
     from howlearn.reading.study_file import read_study_file
 
-    return read_study_file(path)
+    found = read_study_file(path)
+    outside = [name for name in _paths_of(found) if not _is_beside(path, name)]
+    if outside:  # whoever wrote the file must not have others read unnoticed
+        show.note(f"{path} has these read, from outside its folder: {', '.join(outside)}")
+    return found
+
+
+def _paths_of(file: StudyFile) -> list[str]:
+    """The files and folders that the options of a file name."""
+    named = [str(file.models.get(name, "")) for name in ("task", "calibration", "experts_from")]
+    return [*file.files, *(name for name in named if name and Path(name).exists())]
+
+
+def _is_beside(path: Path, name: str) -> bool:
+    return Path(name).resolve().is_relative_to(path.parent.resolve())
 
 
 def _study_file(command: str, path: Path | None, files: list[Path] | None) -> StudyFile | None:

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from howlearn.errors import DataError
 from howlearn.reading.options import ReadOptions
 from howlearn.reading.roles import guess, plain
 from howlearn.reading.table import Described, Table
-from howlearn.reading.values import together
 
 FEWEST = 3  # numbers of a family
 ENOUGH = 8  # numbers that are a learner's trials whatever the columns are called
@@ -193,17 +193,17 @@ class Long(Described):
             before += frame.height
 
     def _long(self, frame: pl.DataFrame, used: Sequence[str], before: int) -> pl.DataFrame:
-        order = pl.int_range(before + 1, before + frame.height + 1, eager=True)
+        # column by column: a selection for each number would look at all columns each time
+        own = dict(zip(frame.columns, frame.get_columns(), strict=True))
+        numbers, height = self.families.numbers, frame.height
+        order = np.arange(before + 1, before + height + 1)
         parts = [
-            frame.select(
-                order.alias("\0row"),
-                pl.lit(number).cast(pl.Int64).alias("\0number"),
-                *(pl.col(name) for name in used),
-                *(pl.col(family[number]).alias(name) for name, family in self._names.items()),
-            )
-            for number in self.families.numbers
+            pl.Series("\0row", np.tile(order, len(numbers))),
+            pl.Series("\0number", np.repeat(np.array(numbers, dtype=np.int64), height)),
+            *(_below([own[name]] * len(numbers), name) for name in used),
+            *(_below([own[f[n]] for n in numbers], name) for name, f in self._names.items()),
         ]
-        rows = together(parts).sort("\0row", "\0number")
+        rows = pl.DataFrame(parts).sort("\0row", "\0number")
         kept = rows.filter(~pl.all_horizontal(self._blank(name, rows) for name in self._names))
         who = self._response[0] if {*self._response} & {*used} else "\0row"
         return kept.with_columns(
@@ -219,3 +219,10 @@ class Long(Described):
         if rows.schema[name] != pl.String:
             return column.is_null()
         return column.is_null() | (column.str.strip_chars() == "")
+
+
+def _below(columns: Sequence[pl.Series], name: str) -> pl.Series:
+    """Columns below one another as one; text where their types differ."""
+    if len({column.dtype for column in columns}) > 1:
+        columns = [column.cast(pl.String) for column in columns]
+    return pl.concat([column.alias(name) for column in columns])

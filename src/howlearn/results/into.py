@@ -74,7 +74,9 @@ def select_into(
         criteria = [learned(others, criterion, LEARNED) for criterion in asked]
         # What learned from learners judges otherwise if the excluded are among them.
         again = [c for c, known in zip(asked, criteria, strict=True) if known is not c]
-        again = [learned(study, c, LEARNED_ALL) for c in again if len(others) < len(study)]
+        again = [] if study.included.all() else again
+        everybody = Guard().long_enough(study) if again else study
+        again = [learned(everybody, criterion, LEARNED_ALL) for criterion in again]
         wanted = replace(wanted, models=models, criteria=criteria, again=again)
 
         def part(number: int) -> Part:
