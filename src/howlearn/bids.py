@@ -6,7 +6,6 @@ Brain Imaging Data Structure: https://bids-specification.readthedocs.io, Task ev
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -16,17 +15,21 @@ from typing import Any
 import polars as pl
 
 from howlearn._version import __version__
-from howlearn.folder import BIDS_DESCRIPTION, write_json, write_whole
+from howlearn.errors import HowlearnError
+from howlearn.limits import read_json
 from howlearn.model import Model
 from howlearn.models import Coin, PartitionModel
 from howlearn.models.adjustment import Adjusted
 from howlearn.rule import Rule
+from howlearn.runs.files import write_json, write_whole
+from howlearn.runs.folder import BIDS_DESCRIPTION
 
 VERSION = "1.10.0"  # of the specification
 DESC = "howlearn"  # the desc- entity: the last in a file's name
 NAME = re.compile(r"(?P<entities>sub-[A-Za-z0-9+]+(?:_[a-z]+-[A-Za-z0-9+]+)*)_events\.tsv")
 TIMES = ["onset", "duration"]  # the columns that every events file starts with
 MISSING = "n/a"
+LONGEST = 255  # characters of a file's name; those of these names are all ASCII
 WORDS = {
     "model": "The model under which the columns after this one were computed.",
     "p": "Probability of the action {of} on this trial, given the trials before it.",
@@ -123,7 +126,8 @@ def _targets(names: Sequence[str]) -> dict[str, Path]:
         above = path.parent.parts
         inside = above[above.index(subject) :] if subject in above else ()
         targets[name] = Path(*inside, _described(path.name))
-    if len(set(targets.values())) < len(targets):  # the same subjects in several folders
+    # The same subjects in several folders; to some systems a and A are the same, too.
+    if len({str(target).casefold() for target in targets.values()}) < len(targets):
         root = os.path.commonpath([path.parent for path in paths.values()])
         return {n: p.relative_to(root).with_name(_described(p.name)) for n, p in paths.items()}
     return targets
@@ -138,7 +142,13 @@ def _described(name: str) -> str:
     'sub-01_task-rest_desc-cleanhowlearn_events.tsv'
     """
     entities, desc, label = name.removesuffix("_events.tsv").partition("_desc-")
-    return f"{entities}_desc-{label if desc else ''}{DESC}_events.tsv"
+    found = f"{entities}_desc-{label if desc else ''}{DESC}_events.tsv"
+    if len(found) > LONGEST:
+        raise HowlearnError(
+            f"{name}: with the entity desc-{DESC} the name of an events file would be longer than "
+            f"the {LONGEST} characters that file systems allow; rename it, or leave --latents out"
+        )
+    return found
 
 
 def _inherited(target: Path) -> str:
@@ -198,7 +208,7 @@ def _source(path: Path) -> dict[str, Any]:
     """What the dataset of the input says about itself; empty if it says nothing."""
     for folder in list(path.parents)[:4]:  # the dataset, sub-01, ses-1, func
         try:
-            found = json.loads((folder / BIDS_DESCRIPTION).read_text(encoding="utf-8"))
+            found = read_json(folder / BIDS_DESCRIPTION)
         except (OSError, ValueError):
             continue
         return found if isinstance(found, dict) and "Name" in found else {}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from howlearn.harmless import LONGEST, one_line
+
 SHOWN_PER_KIND = 5  # rows of one kind that are listed before "and N more"
-LONGEST_SHOWN = 3000  # letters of what was found, of what is allowed, of what helps
 
 
 class HowlearnError(Exception):
@@ -33,15 +34,10 @@ class Problem:
         row = "" if self.row is None else f", row {self.row}"
         if self.more:
             row += f" and {self.more:,} more"
-        column = "" if self.column is None else f", column {_cut(self.column)}"
-        remedy = f" (helps: {_cut(self.remedy)})" if self.remedy else ""
-        found, allowed = _cut(self.found), _cut(self.allowed)
-        return f"{self.file}{row}{column}: found {found}; allowed: {allowed}{remedy}"
-
-
-def _cut(words: str) -> str:
-    """Words as they are shown: a file may have names of millions of letters."""
-    return words if len(words) <= LONGEST_SHOWN else f"{words[:LONGEST_SHOWN]}…"
+        column = "" if self.column is None else f", column {one_line(self.column, LONGEST)}"
+        remedy = f" (helps: {one_line(self.remedy)})" if self.remedy else ""
+        file, found = one_line(self.file, LONGEST), one_line(self.found, LONGEST)
+        return f"{file}{row}{column}: found {found}; allowed: {one_line(self.allowed)}{remedy}"
 
 
 class DataError(HowlearnError):

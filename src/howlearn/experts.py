@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from howlearn.errors import HowlearnError
 from howlearn.fitting.population import without_own
-from howlearn.folder import MANIFEST, read_table
+from howlearn.limits import read_json
 from howlearn.manifest import describe
 from howlearn.model import Model
 from howlearn.models.expert import Expert
 from howlearn.models.mixture import SOURCES, Mixture
+from howlearn.runs.folder import MANIFEST, read_table
 
 Floats = NDArray[np.float64]
 UNINFORMED = ("flat", "unseen", "no fit")
@@ -59,7 +60,7 @@ class _Folder:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            self.manifest: dict[str, Any] = json.loads((path / MANIFEST).read_text("utf-8"))
+            self.manifest: dict[str, Any] = read_json(path / MANIFEST)
             command = self.manifest["command"]
         except (OSError, ValueError, KeyError, TypeError):
             raise HowlearnError(

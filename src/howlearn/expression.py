@@ -12,15 +12,18 @@ import re
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.errors import HowlearnError
+from howlearn.harmless import LONGEST as SHOWN
+from howlearn.harmless import one_line
 
 TRUE_WORDS = ("true", "1", "yes")
+LONGEST = 100_000  # characters of an expression
+MOST_PARTS = 20_000  # names, numbers and signs; what stands in the middle of a chain counts twice
 FALSE_WORDS = ("false", "0", "no")
 LITERALS = {"true": True, "TRUE": True, "false": False, "FALSE": False}
 _COMPARE: dict[type, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
@@ -34,7 +37,7 @@ _ARITHMETIC: dict[type, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
-    ast.Div: lambda left, right: pl.when(right != 0).then(left / right),  # x / 0 is missing
+    ast.Div: lambda left, right: left / right.replace(0.0, None),  # x / 0 is missing
 }
 _QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`([^`]+)`""")
 
@@ -131,13 +134,13 @@ def _translated(
         translator = Translator(columns, names)
         expression = translate(translator, tree)
     except Refused as refused:
-        raise HowlearnError(f"{option} {text!r}: {refused}{_in_backticks(text, columns)}") from None
+        shown = repr(one_line(text, SHOWN))
+        raise HowlearnError(f"{option} {shown}: {refused}{_in_backticks(text, columns)}") from None
     except RecursionError:
         raise HowlearnError(f"{option}: the expression is nested too deeply") from None
     if not translator.used:
-        raise HowlearnError(
-            f"{option} {text!r}: names no column; the columns: {', '.join(columns)}"
-        )
+        shown, known = repr(one_line(text, SHOWN)), ", ".join(columns)
+        raise HowlearnError(f"{option} {shown}: names no column; the columns: {known}")
     return translator, expression
 
 
@@ -156,6 +159,10 @@ class Refused(Exception):
     """Why an expression cannot be understood."""
 
 
+class TooLong(Refused):
+    """It would take very long."""
+
+
 @dataclass(frozen=True)
 class Value:
     """One side of a comparison, seen as text, as a number, or as true or false."""
@@ -169,6 +176,8 @@ class Value:
 
 def syntax_of(text: str) -> tuple[ast.expr, list[str]]:
     """The parsed text, and the names that stood in backticks, by the order of their stand-ins."""
+    if len(text) > LONGEST:
+        raise TooLong(f"is too long: it has more than {LONGEST:,} characters")
     names: list[str] = []
     return _syntax(_QUOTED.sub(lambda found: _stand_in(found, names), text)), names
 
@@ -201,6 +210,7 @@ class Translator:
         self.backticked = {f"_backticked_{i}_": name for i, name in enumerate(backticked)}
         self.used: dict[str, None] = {}
         self.asks_missing = False
+        self.parts = 0
 
     def result(self, node: ast.expr) -> pl.Expr:
         """The node as the value of a row: text, a number, or true or false."""
@@ -220,6 +230,7 @@ class Translator:
 
     def value(self, node: ast.expr) -> Value:
         """The node as one side of a comparison, or as a condition."""
+        self.count()
         match node:
             case ast.Constant():
                 return _literal(node.value)
@@ -230,8 +241,8 @@ class Translator:
             case ast.UnaryOp(op=ast.USub()):
                 return Value("number", number=-self.number(node.operand))
             case ast.BoolOp():
-                join = operator.and_ if isinstance(node.op, ast.And) else operator.or_
-                return _condition(reduce(join, [self.truth(part) for part in node.values]))
+                join = pl.all_horizontal if isinstance(node.op, ast.And) else pl.any_horizontal
+                return _condition(join([self.truth(part) for part in node.values]))
             case ast.BinOp() if type(node.op) in _ARITHMETIC:
                 calculate = _ARITHMETIC[type(node.op)]
                 left, right = self.number(node.left), self.number(node.right)
@@ -239,6 +250,12 @@ class Translator:
             case ast.Compare():
                 return self._comparisons(node)
         raise Refused(f"{ast.unparse(node)!r} is not part of the language of conditions")
+
+    def count(self) -> None:
+        """One more part; so many that nobody can have meant them are refused."""
+        self.parts += 1
+        if self.parts > MOST_PARTS:
+            raise TooLong(f"is too long: it has more than {MOST_PARTS:,} parts")
 
     def _name(self, name: str) -> Value:
         column = self.backticked.get(name, name)
@@ -271,7 +288,7 @@ class Translator:
             self._compare(left, op, right)
             for left, op, right in zip(sides, node.ops, sides[1:], strict=False)
         ]
-        return _condition(reduce(operator.and_, conditions))
+        return _condition(pl.all_horizontal(conditions))
 
     def _compare(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> pl.Expr:
         if isinstance(op, ast.NotEq):
@@ -282,7 +299,7 @@ class Translator:
             if not isinstance(right, ast.List | ast.Tuple | ast.Set) or not right.elts:
                 raise Refused("after 'in' a list is needed, such as in [1, 2]")
             equal = [self._compare(left, ast.Eq(), item) for item in right.elts]
-            return reduce(operator.or_, equal)
+            return pl.any_horizontal(equal)
         if type(op) not in _COMPARE:
             raise Refused("only == != < <= > >= in and not in compare")
         return self._known(_compared(self.value(left), op, self.value(right)))

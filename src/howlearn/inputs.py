@@ -6,7 +6,6 @@ the same study.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any, cast
 from howlearn._version import __version__
 from howlearn.errors import HowlearnError
 from howlearn.experts import with_source
-from howlearn.folder import MANIFEST
+from howlearn.limits import read_json
 from howlearn.manifest import describe, hash_of
 from howlearn.model import NEEDS, Model
 from howlearn.models.candidates import (
@@ -30,11 +29,13 @@ from howlearn.models.named import learning_named, model_named
 from howlearn.reading import ReadOptions, read
 from howlearn.reading.table import file_of
 from howlearn.rule import Form
+from howlearn.runs.folder import MANIFEST
 from howlearn.staging.setting import setting_of
 from howlearn.staging.wholes import untold
 from howlearn.study import Study
 from howlearn.task import Task
 from howlearn.task.file import Order
+from howlearn.unfitted import without_unfitted
 
 # What load needs besides the options of reading.
 OPTIONS = {"task", "rule", "form", "max_rate", "model", "add_model", "one_rate"}
@@ -134,23 +135,25 @@ def _each(names: Sequence[str], left_out: Container[str]) -> list[str]:
 def recorded(results: Path, with_excluded: bool = False) -> Inputs:
     """The study and the candidates of the results that ``howlearn select`` left in a folder.
 
-    Learners who are excluded are among them only if that is asked for.
+    Learners who are excluded are among them only if that is asked for; those who could not be
+    fitted never are.
     """
     manifest = _manifest(results)
     files = [_found(name, known, results) for name, known in manifest["input"].items()]
-    inputs = load(files, manifest["options"], with_excluded)
+    inputs = load(files, manifest["options"], with_excluded=True)
     if [describe(model) for model in inputs.candidates] != manifest["models"]:
         raise HowlearnError(
             f"the models of {results} cannot be built again: the task file, or the code of a model "
             "of your own, has changed since; run howlearn select anew"
         )
-    return inputs
+    study = without_unfitted(inputs.study, results)
+    return replace(inputs, study=study if with_excluded else study.without_excluded())
 
 
 def _manifest(results: Path) -> dict[str, Any]:
     file = results / MANIFEST
     try:
-        manifest = json.loads(file.read_text(encoding="utf-8"))
+        manifest = read_json(file)
         command, made, options = (manifest[key] for key in ("command", "howlearn", "options"))
         found = {key: manifest[key] for key in ("input", "options", "models")}
         lacking = ({field.name for field in fields(ReadOptions)} | OPTIONS) - options.keys()

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import platform
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ from howlearn.models.adjustment import Adjusted
 from howlearn.models.mixture import Mixture
 from howlearn.reading.table import file_of
 from howlearn.rule import Rule
+from howlearn.runs.versions import versions
 from howlearn.study import Study
 
 
@@ -54,10 +53,7 @@ def made_by(command: str) -> dict[str, Any]:
     return {
         "command": command,
         "howlearn": __version__,
-        "versions": {
-            "python": platform.python_version(),
-            **{name: version(name) for name in ("numpy", "numba", "polars")},
-        },
+        "versions": versions(),
     }
 
 

@@ -7,8 +7,10 @@ an altair chart, which shows itself in notebooks; ``chart.save("shares.svg")`` w
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 from howlearn.errors import HowlearnError
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     Source = Selection | Findings | Path | str
 
+P = ParamSpec("P")
 __all__ = [
     "confusion",
     "disagreement",
@@ -40,6 +43,19 @@ def __dir__() -> list[str]:
     return __all__
 
 
+def _drawable(draw: Callable[P, Chart]) -> Callable[P, Chart]:
+    """Charts whose names can be written to any file, whatever the data hold."""
+
+    @wraps(draw)
+    def drawn(*args: P.args, **kwargs: P.kwargs) -> Chart:
+        from howlearn.report.save import drawable
+
+        return drawable(draw(*args, **kwargs))
+
+    return drawn
+
+
+@_drawable
 def shares(source: Source) -> Chart:
     """How many learners each model explains best, by each criterion, with 95% intervals."""
     found = _found(source)
@@ -48,6 +64,7 @@ def shares(source: Source) -> Chart:
     return bars.shares_by_criterion(found.shares, found.names)
 
 
+@_drawable
 def margins(source: Source) -> Chart:
     """How far the selected model is ahead of the next, by each criterion, with the verdicts."""
     found = _found(source)
@@ -56,6 +73,7 @@ def margins(source: Source) -> Chart:
     return drawn.margins(drawn.margin_table(found), found.within)
 
 
+@_drawable
 def path(source: Source) -> Chart:
     """Shares of the models along the price of a parameter, exactly, without a new fit."""
     found = _found(source)
@@ -64,6 +82,7 @@ def path(source: Source) -> Chart:
     return paths.path(*price_path.price_path(found), found.names)
 
 
+@_drawable
 def disagreement(source: Source, first: str | None = None, second: str | None = None) -> Chart:
     """Which models two criteria select for the same learners; by default the first two."""
     found = _found(source)
@@ -72,6 +91,7 @@ def disagreement(source: Source, first: str | None = None, second: str | None = 
     return drawn.disagreement(drawn.disagreement_table(found, first, second), found.names)
 
 
+@_drawable
 def confusion(source: Calibration | Recovery | Path | str, criterion: str | None = None) -> Chart:
     """Which model is selected when each model is true: of a calibration, or of its folder."""
     _check()
@@ -80,6 +100,7 @@ def confusion(source: Calibration | Recovery | Path | str, criterion: str | None
     return known_confusion.confusion_of(source, criterion)
 
 
+@_drawable
 def learning_curves(
     source: Source, task: Task | str | None = None, learners: int = 200, seed: int = 0
 ) -> Chart:
@@ -94,6 +115,7 @@ def learning_curves(
     return curves.learning_curves(behaviour.behaviour(found, learners, seed=seed))
 
 
+@_drawable
 def predicted(source: Source, task: Task | str | None = None, learners: int = 2_000) -> Chart:
     """Predicted probabilities against choices, for the selected models."""
     found = _found(source, task)
@@ -103,6 +125,7 @@ def predicted(source: Source, task: Task | str | None = None, learners: int = 2_
     return reliability.reliability(computed.predicted(found, learners))
 
 
+@_drawable
 def estimates(source: Source) -> Chart:
     """The estimates of each model's parameters, among the learners whose model it is."""
     found = _found(source)
@@ -111,6 +134,7 @@ def estimates(source: Source) -> Chart:
     return rates.rates(rates.rate_table(found))
 
 
+@_drawable
 def learner(source: Source, name: str, task: Task | str | None = None, **conditions: Any) -> Chart:
     """One learner: curve, trajectories of the cells, scores, estimates and partition.
 
@@ -123,6 +147,7 @@ def learner(source: Source, name: str, task: Task | str | None = None, **conditi
     return learner_charts.learner(details.detail(found, place), details.common(found), found)
 
 
+@_drawable
 def trajectories(
     source: Source, name: str, task: Task | str | None = None, **conditions: Any
 ) -> Chart:
@@ -134,6 +159,7 @@ def trajectories(
     return learner_charts.trajectories(details.detail(found, place), details.common(found))
 
 
+@_drawable
 def partition(source: Source | Task, model: str) -> Chart:
     """The contexts of a task or study, drawn by their features, in the cells of a model.
 

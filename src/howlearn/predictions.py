@@ -17,16 +17,14 @@ from howlearn.study import Source, Study, reserved
 
 def predictions(
     selection: Selection,
-    study: Study,
-    first: int,
     model: str | None = None,
     latents: bool = False,
 ) -> pl.DataFrame:
     """Probabilities under each learner's selected model (first criterion, fitted on all trials).
 
-    ``selection`` is of the learners from ``first`` on of ``study``. A ``model`` that is named takes
-    the place of the selected ones. With ``latents`` there are columns for the latent variables of
-    all candidates.
+    The study of the selection knows its rows in the input; of learners who could not be fitted
+    nothing is predicted. A ``model`` that is named takes the place of the selected ones. With
+    ``latents`` there are columns for the latent variables of all candidates.
     """
     fits, part = selection.fits, selection.fits.study
     chosen = selection.choices[0].selected
@@ -34,11 +32,11 @@ def predictions(
         chosen = np.full(len(part), [*fits.of].index(model))
     names = np.array([*fits.of], object)[chosen]
     log_p = np.concatenate(
-        [fits.probabilities(i, name, fits.fullest) for i, name in enumerate(names)]
+        [np.empty((0, len(part.actions)))]
+        + [fits.probabilities(i, name, fits.fullest) for i, name in enumerate(names)]
     )
     learner = np.repeat(np.arange(len(part)), np.diff(part.starts))
-    start = int(study.starts[first])
-    rows = source_of(study).row[start : start + len(learner)]
+    rows = source_of(part).row
     columns = {
         "context": pl.Series(part.contexts, dtype=pl.String).gather(part.context),
         "action": pl.Series(part.actions, dtype=pl.String).gather(part.action),

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from howlearn.errors import HowlearnError
-from howlearn.folder import write_whole
+from howlearn.runs.files import write_whole
 from howlearn.study import Study
 
 

@@ -208,7 +208,7 @@ def test_parameters_that_nobody_has_are_refused(parameters: dict, message: str) 
 def test_parts_do_not_change_who_is_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
     options = {"learners": 7, "trials": 24, "constants": [0.1, 0.3], "splits": [0.5]}
     whole = hl.calibrate(TASK, MODELS, {"eta": hl.Range(0.1, 0.4)}, **options)
-    monkeypatch.setattr(contests, "PART", 3)
+    monkeypatch.setattr(contests, "GROUP", 3)
     parts = hl.calibrate(TASK, MODELS, {"eta": hl.Range(0.1, 0.4)}, **options)
     for table in ("errors", "confusion", "recovery", "settings"):
         assert getattr(whole, table).equals(getattr(parts, table))

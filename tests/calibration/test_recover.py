@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 
 import howlearn as hl
-from howlearn.calibration.contests import Memory
 from howlearn.calibration.design import TaskDesign
 from howlearn.calibration.recover import recover_design
+from howlearn.runs.work import Memory
 
 TASK = hl.Task.load("five-four")
 GIVEN = [TASK.model(f"exp4({name}[eta=0.1])") for name in ("ByShape", "ByPattern")]

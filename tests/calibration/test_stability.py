@@ -92,9 +92,14 @@ def test_a_learner_s_doubles_depend_on_the_learner_alone(noise):
     """However the study is cut into chunks, and on whatever threads."""
     whole = hl.stability(noise, 10, TASK, seed=3, threads=2)
     study = noise.fits.study
-    extra = stability_of(study, TASK, 10, seed=3, threads=1)
+    extra = stability_of(TASK, 10, seed=3)
     parts = [
-        extra.make(hl.select(study.part(a, b), TASK.models, CRITERIA), a, lambda done, of: None)
+        extra.make(
+            hl.select(study.part(a, b), TASK.models, CRITERIA),
+            np.arange(a, b),
+            1,
+            lambda done, of: None,
+        )
         for a, b in ((0, 1), (1, 4), (4, 6))
     ]
     assert pl.concat(parts).equals(whole)

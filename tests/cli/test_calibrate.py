@@ -293,11 +293,12 @@ def test_ctrl_c_leaves_whole_parts_and_no_table(
     finished = parts_of("stopped")
     assert finished.keys() == parts_of("undisturbed").keys()
     assert len(finished) > len(parts)
-    repeated = {name for name, when in parts.items() if finished[name] != when}
+    repeated = {name[:6] for name, when in parts.items() if finished[name] != when}
     # A part is two files. One that was interrupted between them is made again, no other.
-    estimates = {name.replace("contest", "estimates") for name in parts}
-    assert repeated <= {name for name in parts if name.replace("contest", "estimates") not in parts}
-    assert len(estimates - parts.keys()) <= 1
+    numbers = [name[:6] for name in parts]
+    halved = {number for number in numbers if numbers.count(number) == 1}
+    assert repeated <= halved
+    assert len(halved) <= 1
     same_bytes("stopped", "undisturbed", outputs)
 
 
@@ -305,8 +306,8 @@ def test_ctrl_c_leaves_whole_parts_and_no_table(
 def test_a_part_that_cannot_be_read_is_made_again(run: Run) -> None:
     assert run("calibrate", *SMALL, "--out", "c").status == 0
     assert run("calibrate", *SMALL, "--out", "d").status == 0
-    Path("c/parts/000002.contest.parquet").write_bytes(b"PAR1")
-    Path("c/parts/000003.estimates.parquet").unlink()
+    next(Path("c/parts").glob("000002.contest.*")).write_bytes(b"PAR1")
+    next(Path("c/parts").glob("000003.estimates.*")).unlink()
     assert run("calibrate", *SMALL, "--out", "c").status == 0
     same_bytes("c", "d")
 

@@ -32,7 +32,13 @@ def test_ones_own_model_competes(run: Run, trials: str) -> None:
     described = json.loads(Path("r/manifest.json").read_text())["models"][1]
     assert described["code"].startswith("sha256:")
     # The results can be taken up again: doubles of these learners.
-    ran = run("simulate", "--like", "r", "--model", "Habit", "-o", "doubles.csv")
+    again = ("simulate", "--like", "r", "-o", "doubles.csv")
+    ran = run(*again, "--model", "Habit")
+    assert ran.status == 2
+    assert f"type --model {OWN}:Habit in this command" in ran.err  # results are no door for code
+    ran = run(*again, "--model", f"{OWN}:Habit(ByShape)")
+    assert ran.status == 0, ran.err
+    ran = run(*again, "--model", "Habit", "--add-model", f"{OWN}:Habit", "--fresh")
     assert ran.status == 0, ran.err
     assert pl.read_csv("doubles.csv").height == pl.read_csv(trials).height
 

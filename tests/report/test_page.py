@@ -17,7 +17,6 @@ import pytest
 from howlearn.cli import main, show
 from howlearn.cli.app import app
 from howlearn.errors import HowlearnError
-from howlearn.folder import read_table
 from howlearn.report.findings import findings
 from howlearn.report.gather import Gathered, gather
 from howlearn.report.page.answer import answer
@@ -28,6 +27,7 @@ from howlearn.report.page.learners import table_of
 from howlearn.report.page.page import page
 from howlearn.report.page.sample import sampled
 from howlearn.report.page.write import Report, write_report
+from howlearn.runs.folder import read_table
 from howlearn.simulation import simulate
 from howlearn.task import Task
 from report.browser import Visit, started

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +11,10 @@ import polars as pl
 
 from howlearn.criteria import Criterion, criterion_named
 from howlearn.errors import HowlearnError
-from howlearn.folder import read_table
+from howlearn.limits import read_json
 from howlearn.manifest import describe
 from howlearn.model import Model
+from howlearn.runs.folder import read_table
 from howlearn.share_tables import Known
 from howlearn.shares import Confusion
 
@@ -37,7 +37,7 @@ def advised(folder: Path) -> Advice:
     """Read the recommendation that ``howlearn calibrate`` left in a folder."""
     file = folder / RECOMMENDATION if folder.is_dir() else folder
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        found = read_json(file)
         advice = Advice(
             folder,
             tuple(criterion_named(text) for text in found["criteria"]),

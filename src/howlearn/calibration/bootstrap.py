@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from howlearn.calibration.design import APART
 from howlearn.errors import HowlearnError
 from howlearn.fitting import Fits, fit
+from howlearn.fitting.guard import Guard
 from howlearn.fitting.run import Progress
 from howlearn.fitting.truncation import ALL, distinct
 from howlearn.results import Extra
@@ -55,17 +56,14 @@ def stability(
     [1.0]
     """
     check_doubles(doubles)
-    asked = Asked(selection.fits.study, task, doubles, seed, threads)
-    return asked.table(selection, 0, progress)
+    asked = Asked(task, doubles, seed)
+    return asked.table(selection, selection.places, threads, progress)
 
 
-def stability_of(
-    study: Study, task: Task | None, doubles: int, seed: int = 0, threads: int | None = None
-) -> Extra:
-    """The table for ``select_into``, chunk by chunk of the learners of ``study``."""
+def stability_of(task: Task | None, doubles: int, seed: int = 0) -> Extra:
+    """The table for ``select_into``, chunk by chunk of learners."""
     check_doubles(doubles)
-    asked = Asked(study, task, doubles, seed, threads)
-    return Extra("stability", asked.table, max(1, doubles // FILES))
+    return Extra("stability", Asked(task, doubles, seed).table, max(1, doubles // FILES))
 
 
 def check_doubles(doubles: int) -> None:
@@ -76,33 +74,36 @@ def check_doubles(doubles: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """What is asked for, of all learners of a study; random numbers depend on the learner alone."""
+    """What is asked for; random numbers depend on a learner's place in the study alone."""
 
-    study: Study
     task: Task | None
     doubles: int
     seed: int
-    threads: int | None
 
     def table(
-        self, selection: Selection, first: int = 0, progress: Progress | None = None
+        self,
+        selection: Selection,
+        places: Ints,
+        threads: int | None = None,
+        progress: Progress | None = None,
     ) -> pl.DataFrame:
-        """One row per learner and criterion; the selection is of the learners from ``first`` on.
+        """One row per learner and criterion; ``places`` are those of the selection's learners.
 
-        Learners who are excluded have no doubles and no row.
+        Learners who are excluded or could not be fitted have no doubles and no row.
         """
         fits = selection.fits
         n, names = len(fits.study), [*fits.of]
-        estimates = self._estimates(fits)
+        estimates = _estimates(fits, threads)
         again = np.zeros((len(selection.choices), n, len(names)), np.int64)
         chosen = np.stack([choice.selected for choice in selection.choices])
         wanted = np.flatnonzero(fits.study.included)
         pairs = sorted({(int(by[i]), int(i)) for by in chosen for i in wanted})
-        for done, (model, who) in self._batches(pairs):
-            found = self._given(selection, estimates, model, first + who, first)
+        for done, (model, who) in self._batches(fits.study, pairs):
+            theta = estimates[names[model]][who]
+            found, doubled = self._given(selection, theta, model, who, places, threads)
             for c, by in enumerate(found):
                 counts = np.zeros((len(who), len(names)), np.int64)
-                np.add.at(counts, (np.repeat(np.arange(len(who)), self.doubles), by), 1)
+                np.add.at(counts, (doubled, by), 1)
                 mine = chosen[c, who] == model
                 again[c, who[mine]] = counts[mine]
             if progress:
@@ -113,15 +114,11 @@ class Asked:
         labels = fits.study.labels[frame["_learner"]]
         return labels.hstack(frame.drop("_learner").get_columns())
 
-    def _estimates(self, fits: Fits) -> dict[str, Floats]:
-        """From all trials, [learner, parameter], by model."""
-        if not any(isinstance(t, float) and t == ALL for t in fits.truncations):
-            fits = fit(fits.study, fits.models, [ALL], self.threads)
-        return {name: part.theta[:, fits.at(ALL)] for name, part in fits.of.items()}
-
-    def _batches(self, pairs: list[tuple[int, int]]) -> Iterator[tuple[int, tuple[int, Ints]]]:
+    def _batches(
+        self, study: Study, pairs: list[tuple[int, int]]
+    ) -> Iterator[tuple[int, tuple[int, Ints]]]:
         """Learners who are given the same model, some at a time; and how many are done then."""
-        usual = max(1, len(self.study.context) // len(self.study))
+        usual = max(1, len(study.context) // len(study))
         size = max(1, min(TOGETHER, TRIALS // usual) // self.doubles)
         done = 0
         for model in sorted({model for model, _ in pairs}):
@@ -132,33 +129,42 @@ class Asked:
                 yield done, (model, some)
 
     def _given(
-        self, selection: Selection, estimates: dict[str, Floats], model: int, who: Ints, first: int
-    ) -> list[Ints]:
-        """The models that each criterion selects for the doubles of some learners."""
-        models = selection.fits.models
-        each = np.repeat(who, self.doubles)
-        theta = estimates[models[model].name][each - first]
-        numbers = each * MOST + np.tile(np.arange(self.doubles), len(who))
+        self,
+        selection: Selection,
+        theta: Floats,
+        model: int,
+        who: Ints,
+        places: Ints,
+        threads: int | None,
+    ) -> tuple[list[Ints], Ints]:
+        """The models that each criterion selects for the doubles of some learners; and whose
+        doubles they are. A double that cannot be fitted is given no model."""
+        models, study = selection.fits.models, selection.fits.study
+        doubled = np.repeat(np.arange(len(who)), self.doubles)
+        each = who[doubled]
+        numbers = places[each] * MOST + np.tile(np.arange(self.doubles), len(who))
         played = simulate(
             self.task,
             models[model],
-            theta,
+            theta[doubled],
             seed=(self.seed, model, STREAM, APART),
-            like=self.study,
+            like=study,
             who=each,
             numbers=numbers.tolist(),
         )
         # Strategies whose parameters come from other learners know theirs by the name.
-        played = replace(played, learners=tuple(self.study.learners[i] for i in each))
+        played = replace(played, learners=tuple(study.learners[i] for i in each))
         criteria = [choice.criterion for choice in selection.choices]
         truncations = distinct(t for criterion in criteria for t in criterion.truncations)
-        fits = fit(played, models, truncations, self.threads)
+        guard = Guard(shortest=1)
+        fits = fit(played, models, truncations, threads, guard=guard)
+        doubled = doubled if guard.kept is None else doubled[guard.kept]
         found = []
         for criterion in criteria:
             scores = criterion.scores(fits)
             count = fits.n_parameters if scores.n_parameters is None else scores.n_parameters
             found.append(winners(scores.score, count))
-        return found
+        return found, doubled
 
     def _rows(self, selection: Selection, c: int, chosen: Ints, again: Ints) -> pl.DataFrame:
         """One criterion's rows, from how often the doubles [learner] were given each model."""
@@ -174,7 +180,9 @@ class Asked:
         return pl.DataFrame(
             {
                 "_learner": every,
-                "criterion": repr(selection.choices[c].criterion),
+                "criterion": pl.Series([repr(selection.choices[c].criterion)]).new_from_index(
+                    0, len(every)
+                ),
                 "model": names.gather(chosen),
                 "doubles": np.full(len(every), self.doubles),
                 "stability": same,
@@ -185,3 +193,10 @@ class Asked:
                 "instead_share": share,
             }
         )
+
+
+def _estimates(fits: Fits, threads: int | None) -> dict[str, Floats]:
+    """From all trials, [learner, parameter], by model."""
+    if not any(isinstance(t, float) and t == ALL for t in fits.truncations):
+        fits = fit(fits.study, fits.models, [ALL], threads)
+    return {name: part.theta[:, fits.at(ALL)] for name, part in fits.of.items()}

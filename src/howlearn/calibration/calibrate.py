@@ -8,11 +8,8 @@ from howlearn.calibration.contests import (
     CALIBRATION,
     FRESH,
     SPLITS,
-    Memory,
-    Progress,
-    Store,
+    Contests,
     check_splits,
-    contests,
 )
 from howlearn.calibration.design import ENOUGH, Design, TaskDesign, by_model_name
 from howlearn.calibration.doubles import LikeDesign
@@ -23,6 +20,7 @@ from howlearn.criteria import Penalized
 from howlearn.errors import HowlearnError
 from howlearn.model import Model
 from howlearn.models.candidates import candidates
+from howlearn.runs.work import Memory, Progress, Store, Threads
 from howlearn.simulation import Parameters
 from howlearn.study import Study
 from howlearn.task import Task
@@ -86,15 +84,10 @@ def calibrate_design(
 ) -> Calibration:
     """Calibrate on a design; parts that the store has already are not computed again."""
     check_calibration(design, constants, splits, goal)
-    found, estimates = contests(
-        design,
-        models,
-        splits,
-        (CALIBRATION, FRESH),
-        store if store is not None else Memory(),
-        threads,
-        progress,
-    )
+    store = store if store is not None else Memory(Threads(threads))
+    contests = Contests(design, models, splits, (CALIBRATION, FRESH))
+    store.complete(contests.parts, progress)
+    found, estimates = contests.found(store)
     contest = found[CALIBRATION]
     given = constants is not None
     chosen = tuple(sorted({*map(float, constants)})) if given else constants_for(contest.n_scored)

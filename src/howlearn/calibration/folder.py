@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from howlearn.calibration.advice import RECOMMENDATION
 from howlearn.calibration.plan import Plan
 from howlearn.calibration.recover import Recovery
 from howlearn.calibration.result import Calibration
-from howlearn.folder import write_json, write_whole
+from howlearn.runs.files import write_json, write_text, write_whole
+from howlearn.spreadsheet import write_csv
 
 TABLES = ("errors", "settings", "confusion", "recovery", "slope")
 CHARTS = (
@@ -43,7 +45,7 @@ PLAN_OUTPUTS = {
 def write_tables(folder: Path, tables: Mapping[str, pl.DataFrame]) -> None:
     """Each table whole or not at all."""
     for name, frame in tables.items():
-        write_whole(folder / f"{name}.csv", frame.write_csv)
+        write_whole(folder / f"{name}.csv", partial(write_csv, frame))
 
 
 def write_calibration(folder: Path, calibration: Calibration, about: Mapping[str, Any]) -> None:
@@ -61,4 +63,4 @@ def write_plan(folder: Path, plan: Plan) -> None:
     """The tables, and the answers in words."""
     write_tables(folder, {name: getattr(plan, table) for name, table in PLAN_TABLES.items()})
     text = "\n".join(plan.sentences) + "\n"
-    write_whole(folder / "plan.txt", lambda file: file.write_text(text, encoding="utf-8"))
+    write_text(folder / "plan.txt", text)

@@ -12,13 +12,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.calibration.contest import NO_BLOCKS, Contest
-from howlearn.calibration.contests import Memory, Progress, Store, contests
+from howlearn.calibration.contests import Contests, left_out
 from howlearn.calibration.design import ENOUGH, TaskDesign, by_model_name
 from howlearn.calibration.errors import curve, selected_counts, standard_error
 from howlearn.criteria import DEFAULT, Criterion, Prequential
 from howlearn.errors import HowlearnError
 from howlearn.fitting.truncation import ALL
 from howlearn.model import Model
+from howlearn.runs.work import Memory, Progress, Store, Threads
 from howlearn.selection import check_criteria, winners
 from howlearn.simulation import Parameters
 from howlearn.task import Task
@@ -49,6 +50,12 @@ class Plan:
     @property
     def models(self) -> tuple[str, ...]:
         return self.contests[0].models
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What one should know besides."""
+        lost = sum(contest.n_lost for contest in self.contests)
+        return left_out(lost, sum(map(len, self.contests)))
 
     @cached_property
     def recovered(self) -> pl.DataFrame:
@@ -232,19 +239,13 @@ def plan_design(
     chosen = check_plan(design, trials, learners, criteria, target)
     numbers = tuple(sorted({*map(int, trials)}))
     people = tuple(sorted({*map(int, learners)}))
-    store = store if store is not None else Memory()
+    store = store if store is not None else Memory(Threads(threads))
     splits = sorted({t for c in chosen for t in shares_of(c) if t != ALL})
-    total = len(numbers) * len(design.truths) * design.learners
-    found = []
-    for k, n in enumerate(numbers):
-
-        def report(done: int, each: int, k: int = k) -> None:
-            if progress:
-                progress(k * each + done, total)
-
-        at_n = replace(design, trials=n)
-        contest, _ = contests(at_n, models, splits, (0,), store, threads, report, label=str(n))
-        found.append(contest[0])
+    each = [
+        Contests(replace(design, trials=n), models, splits, (0,), label=str(n)) for n in numbers
+    ]
+    store.complete([part for contests in each for part in contests.parts], progress)
+    found = [contests.found(store)[0][0] for contests in each]
     return Plan(numbers, people, chosen, tuple(found), target)
 
 

@@ -4,24 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from howlearn.calibration.contests import Memory, Progress, Store, estimates_of_truth, parts_of
+from howlearn.calibration.contests import (
+    Group,
+    estimates_of_truth,
+    fit_those_who_can,
+    groups_of,
+    left_out,
+)
 from howlearn.calibration.design import ENOUGH, Design, TaskDesign, by_model_name
 from howlearn.calibration.errors import standard_error
 from howlearn.calibration.recovery import recovery
 from howlearn.criteria import DEFAULT, Criterion, Population
-from howlearn.fitting import Fits, fit
-from howlearn.fitting.truncation import ALL, distinct
+from howlearn.fitting import Fits
+from howlearn.fitting.truncation import ALL, Truncation, distinct
 from howlearn.model import Model
+from howlearn.runs.work import Memory, Part, Progress, Store, Threads, Work
 from howlearn.selection import check_criteria, choose
 from howlearn.simulation import Parameters
 from howlearn.study import together
 from howlearn.task import Task
 
+TABLES = ("recovered", "estimates")
 POPULATION = 50  # learners of every true model from whom a population is learned
 
 
@@ -34,6 +43,12 @@ class Recovery:
     criteria: tuple[Criterion, ...]
     learners: pl.DataFrame  # true_model, learner, criterion, selected_model
     estimates: pl.DataFrame
+    n_lost: int = 0  # simulated learners who could not be fitted
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What one should know besides."""
+        return left_out(self.n_lost, len(self.learners) // len(self.criteria))
 
     def __repr__(self) -> str:
         return (
@@ -116,30 +131,47 @@ def recover_design(
     chosen = check_criteria(criteria)
     if any(isinstance(criterion, Population) for criterion in chosen):
         chosen = _knowing(design, models, chosen, threads)
-    store = store if store is not None else Memory()
-    wanted = distinct([ALL, *(t for criterion in chosen for t in criterion.truncations)])
+    store = store if store is not None else Memory(Threads(threads))
+    wanted = tuple(distinct([ALL, *(t for criterion in chosen for t in criterion.truncations)]))
     names = [model.name for model in design.truths]
-    done, total = 0, len(names) * design.learners
-    for part in parts_of(design, (0,)):
-        if not store.has(["recovered", "estimates"], part.number):
-            study, theta = design.simulate(part.truth, part.stream, part.start, part.stop)
-            fits = fit(study, models, wanted, threads)
-            estimates = estimates_of_truth(fits, names[part.truth], theta, part.start)
-            store.write(
-                part.number,
-                {"recovered": _selected(fits, chosen, names[part.truth], part.start),
-                 "estimates": estimates},
-            )  # fmt: skip
-        done += part.stop - part.start
-        if progress:
-            progress(done, total)
+
+    common = _Recovering(design, tuple(models), tuple(chosen), wanted)
+    parts = [
+        Part(group.number, TABLES, len(group), partial(Work, _recover, common, group))
+        for group in groups_of(design, (0,))
+    ]
+    store.complete(parts, progress)
+    learners = store.read("recovered").collect()
     return Recovery(
         tuple(names),
         tuple(model.name for model in models),
         chosen,
-        store.read("recovered").collect(),
+        learners,
         store.read("estimates").collect(),
+        len(names) * design.learners - len(learners) // len(chosen),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Recovering:
+    design: Design
+    models: tuple[Model, ...]
+    criteria: tuple[Criterion, ...]
+    truncations: tuple[Truncation, ...]
+
+
+def _recover(
+    of: _Recovering, group: Group, threads: int | None, progress: Progress
+) -> dict[str, pl.DataFrame]:
+    """Simulate a group of learners, and select among the candidates for each of them."""
+    truth = of.design.truths[group.truth].name
+    study, theta = of.design.simulate(group.truth, group.stream, group.start, group.stop)
+    fits, kept = fit_those_who_can(group, study, of.models, of.truncations, threads, progress)
+    numbers = group.start + kept
+    return {
+        "recovered": _selected(fits, of.criteria, truth, numbers),
+        "estimates": estimates_of_truth(fits, truth, theta[kept], numbers),
+    }
 
 
 def _knowing(
@@ -152,15 +184,17 @@ def _knowing(
     return tuple(criterion.learn(study, models, None, threads) for criterion in criteria)
 
 
-def _selected(fits: Fits, criteria: Sequence[Criterion], truth: str, first: int) -> pl.DataFrame:
+def _selected(
+    fits: Fits, criteria: Sequence[Criterion], truth: str, numbers: NDArray[np.int64]
+) -> pl.DataFrame:
     selection = choose(fits, criteria)
     names = pl.Series([*fits.of], dtype=pl.String)
     return pl.concat(
         pl.DataFrame(
             {
-                "true_model": [truth] * len(choice.selected),
-                "learner": np.arange(len(choice.selected)) + first,
-                "criterion": [repr(choice.criterion)] * len(choice.selected),
+                "true_model": pl.Series([truth] * len(numbers), dtype=pl.String),
+                "learner": numbers,
+                "criterion": pl.Series([repr(choice.criterion)] * len(numbers), dtype=pl.String),
                 "selected_model": names.gather(choice.selected),
             }
         )

@@ -17,6 +17,7 @@ from howlearn.cli.demo import demo
 from howlearn.cli.discover import discover
 from howlearn.cli.freeze import freeze
 from howlearn.cli.inspect import inspect
+from howlearn.cli.merge import merge
 from howlearn.cli.models import models
 from howlearn.cli.path import path
 from howlearn.cli.plan import plan
@@ -52,6 +53,7 @@ COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
         freeze,
         simulate,
         models,
+        merge,
         demo,
     ),
     "The paper": (theory, verify, reproduce),

@@ -12,6 +12,7 @@ from howlearn.cli.options import (
     DESIGN,
     MODELS,
     AddModel,
+    Dask,
     ExpertsFrom,
     Form,
     FormName,
@@ -25,6 +26,7 @@ from howlearn.cli.options import (
     RuleName,
     Seed,
     SettingsByModel,
+    ShardOption,
     TaskOption,
     Threads,
 )
@@ -114,6 +116,8 @@ def calibrate(
     out: OutFolder = Path("calibration"),
     fresh: Fresh = False,
     workers: Threads = None,
+    dask: Dask = None,
+    shard: ShardOption = None,
 ) -> None:
     """Find good constants for your design, and how often each model would be recognised.
 
@@ -128,8 +132,9 @@ def calibrate(
     from howlearn.calibration.folder import OUTPUTS, write_calibration
     from howlearn.cli import show, show_calibration
     from howlearn.cli.parse import parse_numbers
-    from howlearn.folder import RunFolder
+    from howlearn.cli.starting import starting
     from howlearn.manifest import describe, made_by
+    from howlearn.runs.folder import RunFolder
 
     chosen_constants = parse_numbers(constants, "--constants") if constants else None
     chosen_splits = parse_numbers(splits, "--splits") if splits else ()
@@ -155,13 +160,25 @@ def calibrate(
         "models": [describe(m) for m in models],
         "splits": list(chosen_splits),
     }
-    store = RunFolder(out, manifest, fresh, OUTPUTS)
-    with show.progress_bar("simulating and fitting") as progress:
-        result = calibrate_design(
-            design, models, chosen_constants, chosen_splits, goal.value, store, workers, progress
-        )
     about = {"candidates": manifest["models"], "design": manifest["design"]}
-    write_calibration(out, result, about)
+    with (
+        starting(out, fresh, workers, dask, shard) as start,
+        RunFolder(out, manifest, OUTPUTS, start) as store,
+    ):
+        with show.progress_bar("simulating and fitting") as progress:
+            result = calibrate_design(
+                design,
+                models,
+                chosen_constants,
+                chosen_splits,
+                goal.value,
+                store,
+                workers,
+                progress,
+            )
+        for sentence in result.notes:
+            show.note(sentence)
+        write_calibration(out, result, about)
     next_out = "results2" if like else "results"
     command = select_command(*following, "--calibration", str(out), "--out", next_out)
     show_calibration.summary(result, out, command)
@@ -192,13 +209,21 @@ def _of_task(asked: dict[str, Any]) -> Asked:
     return design, models, (["trials.csv"], options)
 
 
+def _uncoded(names: Sequence[str]) -> list[str]:
+    """Without models of one's own, which are typed beside --like to allow their code."""
+    from howlearn.door import own_names
+
+    return [name for name in names if not own_names(name)]
+
+
 def _doubles(like: Path, asked: dict[str, Any], threads: int | None) -> Asked:
     from howlearn.calibration.doubles import LikeDesign
     from howlearn.inputs import recorded
     from howlearn.task import Task
 
     free = ("task", "learners", "seed")  # the task may say what actions earn
-    refuse_beside_like(asked, [name for name in asked if name not in free], like)
+    others = {**asked, **{name: _uncoded(asked[name]) for name in ("model", "add_model")}}
+    refuse_beside_like(others, [name for name in asked if name not in free], like)
     inputs = recorded(like)
     task = Task.load(asked["task"]) if asked["task"] else inputs.task
     design = LikeDesign(

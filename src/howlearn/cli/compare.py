@@ -91,6 +91,7 @@ def compare(
     from howlearn.comparison import compare as compared
     from howlearn.comparison.folder import write_comparison
     from howlearn.manifest import hash_of, made_by
+    from howlearn.runs.folder import Start
 
     with show.progress_bar("comparing"):
         result = compared(
@@ -118,7 +119,7 @@ def compare(
         },
     }
     folder = out or results / "compare"
-    write_comparison(folder, result, manifest, format.value, fresh)
+    write_comparison(folder, result, manifest, format.value, Start(fresh))
     _show(result, folder)
     following("report", results, "-o", "report.html", why="everything to look at, in one file")
 

@@ -12,6 +12,7 @@ from howlearn.cli.following import selecting, show_following
 from howlearn.cli.options import (
     MODELS,
     OUTPUT,
+    Dask,
     Form,
     FormatName,
     FormName,
@@ -20,6 +21,7 @@ from howlearn.cli.options import (
     OutFolder,
     Rule,
     RuleName,
+    ShardOption,
     TaskOption,
     Threads,
 )
@@ -64,6 +66,8 @@ def discover(
     ] = FormatName.csv,
     fresh: Fresh = False,
     workers: Threads = None,
+    dask: Dask = None,
+    shard: ShardOption = None,
 ) -> None:
     """Find, among all partitions of the contexts, those that explain each learner best.
 
@@ -73,6 +77,7 @@ def discover(
     population.csv, and a chart. The partitions of a task, or of --features, are marked.
     """
     from howlearn.cli import show
+    from howlearn.cli.starting import starting
     from howlearn.discovery.criteria import DEFAULT, check_criteria
     from howlearn.discovery.folder import discover_into
     from howlearn.inputs import load
@@ -102,7 +107,10 @@ def discover(
     models = [m for m in inputs.candidates if isinstance(m, PartitionModel)]
     learning = learning_named(rule.value, form.value, max_rate)
     manifest = manifest_of(files, study, models, options, "discover")
-    with show.progress_bar("judging partitions") as progress:
+    with (
+        starting(out, fresh, workers, dask, shard) as start,
+        show.progress_bar("judging partitions") as progress,
+    ):
         found = discover_into(
             out,
             study,
@@ -113,8 +121,7 @@ def discover(
             count,
             data["by"],
             format.value,
-            fresh,
-            workers,
+            start,
             progress,
         )
     show.save_charts(lambda: charts.of_discovery(found, models), out)

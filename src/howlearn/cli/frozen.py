@@ -14,10 +14,10 @@ from howlearn.cli.study import Typed, merge
 if TYPE_CHECKING:
     from howlearn.calibration.advice import Advice
     from howlearn.criteria import Criterion
-    from howlearn.folder import Format
     from howlearn.freezing import Deviation
     from howlearn.inputs import Inputs
     from howlearn.reading.study_file import StudyFile
+    from howlearn.runs.folder import Format
 
 NONE = "none"
 FrozenOption = Annotated[
@@ -104,14 +104,17 @@ def recorded(path: Path, found: Sequence[Deviation]) -> dict[str, Any]:
 
 def tell(path: Path, found: Sequence[Deviation], out: Path, format: Format) -> None:
     """Write the table of deviations, and print it."""
+    from functools import partial
+
     from rich.markup import escape
 
     from howlearn.cli.show import console, listing_of
-    from howlearn.folder import write_whole
     from howlearn.freezing.deviations import table
+    from howlearn.runs.files import write_whole
+    from howlearn.spreadsheet import write_csv
 
     frame = table(found)
-    write = frame.write_csv if format == "csv" else frame.write_parquet
+    write = partial(write_csv, frame) if format == "csv" else frame.write_parquet
     write_whole(out / f"deviations.{format}", write)
     if not found:
         console.print(escape(f"Plan {path}: as planned."), soft_wrap=True)

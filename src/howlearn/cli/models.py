@@ -17,6 +17,8 @@ def models(
     max_rate: MaxRate = 1.0,
 ) -> None:
     """List the models of a task, and the order of their cells (the order of --set)."""
+    from rich.markup import escape
+
     from howlearn.cli.show import console, listing_of
     from howlearn.models.field import FIELD
     from howlearn.models.named import ADJUSTMENTS, IN_CELLS, learning_named
@@ -57,16 +59,16 @@ def models(
         units = model.units
         rules = ", ".join(dict.fromkeys(_learning(unit.rule) for unit in units))
         cells = "  ".join(unit.name for unit in units)
-        listing.add_row(model.name, str(len(model.owned)), rules, cells)
+        listing.add_row(*map(escape, (model.name, str(len(model.owned)), rules, cells)))
     for mixture in chosen.mixtures:
         count = str(mixture.n_parameters(len(chosen.actions)))
         experts = "  ".join(expert.name for expert in mixture.experts)
-        listing.add_row(mixture.name, count, mixture.title, experts)
+        listing.add_row(*map(escape, (mixture.name, count, mixture.title, experts)))
     console.print(listing)
+    shares = escape(", ".join(f"p({a})" for a in chosen.actions[:-1]))
     console.print(
         "Also available: 'NAME (one rate)' for models with several cells, and Coin, which does not "
-        f"learn (its parameters: {', '.join(f'p({a})' for a in chosen.actions[:-1])}); the field's "
-        "models and your own: howlearn models.",
+        f"learn (its parameters: {shares}); the field's models and your own: howlearn models.",
         soft_wrap=True,
     )
     words = with_models({"task": task, "rule": rule.value, "form": form.value})

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _COMMA = re.compile(r""",|in *\[[^]]*\]|`[^`]*`|== *'[^']*'|== *"[^"]*\"""")
 DATA, DESIGN, MODELS, OUTPUT = "The data", "The design", "The models", "The results"
+RUNNING = "Running"
 
 
 class RuleName(StrEnum):
@@ -118,8 +119,9 @@ ModelNames = Annotated[
         "rate for all cells, Coin does not learn; q-learning, alcove … ('field': all that "
         "`howlearn models` lists), 'q-learning(NAME)' in the cells of a model; 'NAME+lapse', "
         "+bias, +stickiness; 'exp4(NAME, NAME)' and 'switch(NAME, NAME)' are mixtures of "
-        "strategies, with 'NAME\\[eta=0.03]' for given parameters. my_module:MyModel is a model of "
-        "your own: its code is run.",
+        "strategies, with 'NAME\\[eta=0.03]' for given parameters. my_module:MyModel or "
+        "my_file.py:MyModel is a model of your own: its code is run. Nothing else brings code, so "
+        "name only files that you trust.",
         rich_help_panel=MODELS,
     ),
 ]
@@ -178,7 +180,9 @@ SettingsByModel = Annotated[
 ]
 Fresh = Annotated[
     bool,
-    typer.Option("--fresh", help="Replace what an earlier run left there.", rich_help_panel=OUTPUT),
+    typer.Option(
+        "--fresh", help="Replace what an earlier run left there.", rich_help_panel=RUNNING
+    ),
 ]
 Threads = Annotated[
     int | None,
@@ -186,7 +190,27 @@ Threads = Annotated[
         "--workers",
         min=1,
         help="Threads to use; all cores by default. It never changes a result.",
-        rich_help_panel=OUTPUT,
+        rich_help_panel=RUNNING,
+    ),
+]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        "--dask",
+        metavar="WHERE",
+        help="Work on a Dask cluster: the address of its scheduler (tcp://host:8786), a scheduler "
+        "file, or local:4 for four processes here.",
+        rich_help_panel=RUNNING,
+    ),
+]
+ShardOption = Annotated[
+    str | None,
+    typer.Option(
+        "--shard",
+        metavar="I/N",
+        help="Do the I-th of N shares of the work, as a task of an array job; howlearn merge then "
+        "makes the tables.",
+        rich_help_panel=RUNNING,
     ),
 ]
 OutFolder = Annotated[

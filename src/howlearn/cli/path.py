@@ -91,6 +91,7 @@ def path(
     from howlearn.inputs import load
     from howlearn.manifest import manifest_of
     from howlearn.report import charts
+    from howlearn.runs.folder import Start
     from howlearn.selection import check_criteria
     from howlearn.sensitivity.bounds import check_bounds
     from howlearn.sensitivity.folder import path_into
@@ -122,7 +123,7 @@ def path(
     show.same_models(candidates)
     manifest = manifest_of(files, study, candidates, options, "path")
     with show.progress_bar("following the path") as progress:
-        found = path_into(out, work, manifest, format.value, fresh, progress)
+        found = path_into(out, work, manifest, format.value, Start(fresh), progress)
     show.save_charts(lambda: charts.of_path(found), out)
     _print(found, out)
     show_following(selecting(files, options), "a model for every learner, in tables")

@@ -13,6 +13,7 @@ from howlearn.cli.options import (
     AddModel,
     CalibrationFolder,
     Criteria,
+    Dask,
     ExpertsFrom,
     Form,
     FormName,
@@ -26,6 +27,7 @@ from howlearn.cli.options import (
     RuleName,
     Seed,
     SettingsByModel,
+    ShardOption,
     TaskOption,
     Threads,
     chosen_criteria,
@@ -86,6 +88,8 @@ def plan(
     out: OutFolder = Path("plan"),
     fresh: Fresh = False,
     workers: Threads = None,
+    dask: Dask = None,
+    shard: ShardOption = None,
 ) -> None:
     """Before the experiment: how many trials and learners are needed?
 
@@ -99,9 +103,10 @@ def plan(
     from howlearn.calibration.plan import check_plan, plan_design
     from howlearn.cli import show
     from howlearn.cli.parse import parse_counts, parse_settings_by_model
-    from howlearn.folder import RunFolder
+    from howlearn.cli.starting import starting
     from howlearn.inputs import chosen_models, task_with
     from howlearn.manifest import describe, made_by
+    from howlearn.runs.folder import RunFolder
 
     criteria, advice = chosen_criteria(criterion, calibration)
     show.default_task(task)
@@ -129,12 +134,17 @@ def plan(
     }
     for sentence in doubts(advice, numbers[-1], models) if advice else ():
         show.note(sentence)
-    store = RunFolder(out, manifest, fresh, PLAN_OUTPUTS)
-    with show.progress_bar("simulating and fitting") as progress:
-        result = plan_design(
-            design, models, numbers, people, criteria, target, store, workers, progress
-        )
-    write_plan(out, result)
+    with (
+        starting(out, fresh, workers, dask, shard) as start,
+        RunFolder(out, manifest, PLAN_OUTPUTS, start) as store,
+    ):
+        with show.progress_bar("simulating and fitting") as progress:
+            result = plan_design(
+                design, models, numbers, people, criteria, target, store, workers, progress
+            )
+        for sentence in result.notes:
+            show.note(sentence)
+        write_plan(out, result)
     _show(result, out)
     words = with_models({"task": task, **asked, **learning})
     following("freeze", *words, why="write the analysis down before the data are seen")

@@ -12,6 +12,7 @@ from howlearn.cli.options import (
     DESIGN,
     AddModel,
     Criteria,
+    Dask,
     ExpertsFrom,
     Form,
     FormName,
@@ -25,6 +26,7 @@ from howlearn.cli.options import (
     RuleName,
     Seed,
     SettingsByModel,
+    ShardOption,
     TaskOption,
     Threads,
     chosen_criteria,
@@ -74,6 +76,8 @@ def recover(
     out: OutFolder = Path("recovery"),
     fresh: Fresh = False,
     workers: Threads = None,
+    dask: Dask = None,
+    shard: ShardOption = None,
 ) -> None:
     """See whether models and parameters are found again, by the criteria as they are.
 
@@ -87,11 +91,12 @@ def recover(
     from howlearn.calibration.recover import recover_design
     from howlearn.cli import show
     from howlearn.cli.parse import parse_settings_by_model
+    from howlearn.cli.starting import starting
     from howlearn.fitting.run import check_models
-    from howlearn.folder import RunFolder
     from howlearn.inputs import chosen_models, task_with
     from howlearn.manifest import describe, made_by
     from howlearn.report import charts
+    from howlearn.runs.folder import RunFolder
     from howlearn.selection import check_criteria
 
     criteria = check_criteria(chosen_criteria(criterion, None)[0])
@@ -116,10 +121,15 @@ def recover(
         "truths": [describe(m) for m in truths],
         "criteria": [repr(c) for c in criteria],
     }
-    store = RunFolder(out, manifest, fresh, RECOVERY_OUTPUTS)
-    with show.progress_bar("simulating and fitting") as progress:
-        result = recover_design(design, models, criteria, store, workers, progress)
-    write_recovery(out, result)
+    with (
+        starting(out, fresh, workers, dask, shard) as start,
+        RunFolder(out, manifest, RECOVERY_OUTPUTS, start) as store,
+    ):
+        with show.progress_bar("simulating and fitting") as progress:
+            result = recover_design(design, models, criteria, store, workers, progress)
+        for sentence in result.notes:
+            show.note(sentence)
+        write_recovery(out, result)
     show.save_charts(lambda: charts.of_recovery(result), out)
     _print(result, out)
     words = with_models({"task": task, **asked, **learning})
@@ -164,4 +174,5 @@ def _print(result: Recovery, out: Path) -> None:
                 "" if error is None else f"{error:.0%}",
             )  # fmt: skip
         console.print(listing)
-    console.print(f"Tables: {out}/confusion.csv, recovery.csv, learners.csv", soft_wrap=True)
+    files = f"{out}/confusion.csv, recovery.csv, learners.csv"
+    console.print(escape(f"Tables: {files}"), soft_wrap=True)

@@ -54,6 +54,17 @@ def report(
             rich_help_panel=SHOWN,
         ),
     ] = 0,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model",
+            metavar="FILE.py:MODEL",
+            help="Run the code of a model of your own that is among the candidates of RESULTS; "
+            "may be repeated. Without this no code is run, and the charts that need the model are "
+            "left out. Name only files that you trust.",
+            rich_help_panel=SHOWN,
+        ),
+    ] = None,
     fresh: Annotated[
         bool,
         typer.Option(
@@ -72,10 +83,12 @@ def report(
     """
     from rich.markup import escape
 
+    from howlearn import door
     from howlearn.cli import show
     from howlearn.report.gather import gather
     from howlearn.report.page.write import check_target, write_report
 
+    door.allow(*(model or ()))
     page = out or results / "report.html"
     if out is not None:  # before any work
         check_target(page, fresh)

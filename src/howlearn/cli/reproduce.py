@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from howlearn.cli.following import following
-from howlearn.cli.options import Fresh, OutFolder, Seed, Threads
+from howlearn.cli.options import Dask, Fresh, OutFolder, Seed, ShardOption, Threads
 
 if TYPE_CHECKING:
     from howlearn.paper.reproduce import Reproduction
@@ -33,6 +33,8 @@ def reproduce(
     seed: Seed = 0,
     fresh: Fresh = False,
     workers: Threads = None,
+    dask: Dask = None,
+    shard: ShardOption = None,
 ) -> None:
     """Reproduce the paper's numerical study, and correct it.
 
@@ -42,13 +44,15 @@ def reproduce(
     """
     from howlearn.calibration.clock import Clock
     from howlearn.cli import show
-    from howlearn.folder import RunFolder, write_whole
+    from howlearn.cli.starting import starting
     from howlearn.manifest import made_by
     from howlearn.paper.archive import read_archive
     from howlearn.paper.folder import OUTPUTS, archive_described, write_reproduction
     from howlearn.paper.reproduce import reproduce as run
     from howlearn.paper.versions import design
     from howlearn.report import save
+    from howlearn.runs.files import write_whole
+    from howlearn.runs.folder import RunFolder
 
     clock, given = Clock(), None
     if archive is not None:
@@ -59,13 +63,16 @@ def reproduce(
         "design": design(learners, seed).described(),
         "archive": archive_described(archive, out),
     }
-    store = RunFolder(out, manifest, fresh, OUTPUTS)
-    with show.progress_bar("simulating and fitting") as progress:
-        result = run(learners, given, seed, store, workers, progress, clock)
-    for sentence in result.archive.notes if result.archive else ():
-        show.note(sentence)
-    with result.clock("tables"):
-        write_reproduction(out, result)
+    with (
+        starting(out, fresh, workers, dask, shard) as start,
+        RunFolder(out, manifest, OUTPUTS, start) as store,
+    ):
+        with show.progress_bar("simulating and fitting") as progress:
+            result = run(learners, given, seed, store, workers, progress, clock)
+        for sentence in result.archive.notes if result.archive else ():
+            show.note(sentence)
+        with result.clock("tables"):
+            write_reproduction(out, result)
     if save.available():
         with show.progress_bar("drawing"):
             from howlearn.paper.page import page

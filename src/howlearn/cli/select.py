@@ -16,6 +16,7 @@ from howlearn.cli.options import (
     AddModel,
     CalibrationFolder,
     Criteria,
+    Dask,
     ExpertsFrom,
     Form,
     FormatName,
@@ -27,6 +28,7 @@ from howlearn.cli.options import (
     OutFolder,
     Rule,
     RuleName,
+    ShardOption,
     TaskOption,
     Threads,
     chosen_criteria,
@@ -130,6 +132,8 @@ def select(
     ] = 0,
     fresh: Fresh = False,
     workers: Threads = None,
+    dask: Dask = None,
+    shard: ShardOption = None,
 ) -> None:
     """Find, for every learner, the model that explains the choices best.
 
@@ -144,11 +148,12 @@ def select(
     from howlearn.calibration.advice import confusions, doubts
     from howlearn.cli import frozen as frozen_plan
     from howlearn.cli import show
+    from howlearn.cli.starting import starting
     from howlearn.criteria import usual
     from howlearn.errors import HowlearnError
     from howlearn.inputs import load
     from howlearn.manifest import manifest_of
-    from howlearn.results import select_into
+    from howlearn.results import Wanted, select_into
     from howlearn.share_tables import doubts as share_doubts
 
     for option, given in (("--latents", latents), ("--predict-with", predict_with is not None)):
@@ -198,32 +203,28 @@ def select(
     if stability is not None:
         from howlearn.calibration.bootstrap import stability_of
 
-        extras.append(stability_of(study, inputs.task, stability, seed, workers))
+        extras.append(stability_of(inputs.task, stability, seed))
     manifest = manifest_of(files, study, candidates, options)
     otherwise = frozen_plan.compared(frozen, options, criteria, inputs, advice)
     if frozen is not None and otherwise is not None:
         manifest |= frozen_plan.recorded(frozen, otherwise)
-    with show.progress_bar("fitting") as progress:
-        summary = select_into(
-            out,
-            study,
-            candidates,
-            criteria,
-            manifest,
-            within,
-            format.value,
-            predictions,
-            fresh,
-            workers,
-            progress,
-            latents,
-            predict_with,
-            weights,
-            epsilon,
-            known,
-            intervals,
-            extras,
-        )
+    wanted = Wanted(
+        candidates,
+        criteria,
+        within,
+        intervals,
+        predictions,
+        latents,
+        predict_with,
+        weights,
+        epsilon,
+        extras,
+    )
+    with (
+        starting(out, fresh, workers, dask, shard) as start,
+        show.progress_bar("fitting") as progress,
+    ):
+        summary = select_into(out, study, wanted, manifest, format.value, start, progress, known)
     if weights:
         from howlearn.report import charts
 
@@ -235,5 +236,5 @@ def select(
     if stability is not None:
         show.stability(out, criteria)
     if weights:
-        show.weights(out, candidates, study)
+        show.weights(out, candidates, study, summary.n_learners)
     following("report", out, "-o", "report.html", why="everything to look at, in one file")

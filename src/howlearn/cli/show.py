@@ -7,12 +7,17 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.errors import MarkupError
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
+
+from howlearn.cli.progress import Lines
+from howlearn.harmless import one_line, visible
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,8 +28,19 @@ if TYPE_CHECKING:
     from howlearn.results import Summary
     from howlearn.study import Study
 
-console = Console(highlight=False, emoji=False)  # names such as 2:-1:0 hold codes of them
-aside = Console(stderr=True, highlight=False, emoji=False)
+
+class _Console(Console):
+    """All text of a command passes here: names in it must not steer the terminal."""
+
+    def render_str(self, text: str, **settings: Any) -> Text:
+        try:
+            return super().render_str(visible(text), **settings)
+        except MarkupError:  # a bracket in a path that was typed
+            return Text(visible(text))
+
+
+console = _Console(highlight=False, emoji=False)  # names such as 2:-1:0 hold codes of them
+aside = _Console(stderr=True, highlight=False, emoji=False)
 MANY_OTHERS = 0.25  # a share of learners from which on candidates are missing
 PATIENCE = 2.0  # seconds before a progress bar appears
 
@@ -39,12 +55,15 @@ def listing_of(title: str, *columns: str) -> Table:
 
 class _Aside(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
-        aside.print(f"[dim]{record.getMessage()}[/]")
+        aside.print(f"[dim]{escape(record.getMessage())}[/]")
 
 
 @contextmanager
 def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on stderr for work that takes more than two seconds; says when code is compiled."""
+    """A bar on stderr for work that takes more than two seconds; says when code is compiled.
+
+    It estimates the time left. Where stderr is no terminal there is a line every minute.
+    """
     log = logging.getLogger("howlearn")
     handler = _Aside()
     log.addHandler(handler)
@@ -57,13 +76,18 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
         console=aside,
         transient=True,
         disable=not aside.is_terminal,
+        speed_estimate_period=300,  # parts may take minutes
     )
+    lines = Lines(what, lambda line: aside.print(f"[dim]{line}[/]", soft_wrap=True))
     task = bar.add_task(what, total=None)
     appear = threading.Timer(PATIENCE, bar.start)
     appear.daemon = True
     appear.start()
     try:
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        if aside.is_terminal:
+            yield lambda done, total: bar.update(task, completed=done, total=total)
+        else:
+            yield lines.update
     finally:
         appear.cancel()
         bar.stop()
@@ -76,6 +100,8 @@ def _many(count: int, what: str) -> str:
 
 def reading(study: Study) -> None:
     """What was found in the files."""
+    from howlearn.stored import StoredStudy
+
     for role, column in study.roles.items():
         aside.print(f"[dim]{role} ← {escape(column)}[/]", soft_wrap=True)
     counts = escape(", ".join(f"{phrase}: {count:,}" for phrase, count in study.counts.items()))
@@ -86,6 +112,8 @@ def reading(study: Study) -> None:
         f"{_many(len(study.contexts), 'context')}, {len(study.actions)} actions. {counts}[/]",
         soft_wrap=True,
     )
+    if isinstance(study, StoredStudy):
+        aside.print(f"[dim]{escape(study.where())}[/]", soft_wrap=True)
     renamed = [column for column in study.about.columns if column not in study.labels.columns]
     for column in renamed:
         note(f"the column {column} is called input_{column} in the results")
@@ -95,7 +123,7 @@ def reading(study: Study) -> None:
 
 def note(sentence: str) -> None:
     """Something that the user should know."""
-    aside.print(f"[yellow]note:[/] {escape(sentence)}", soft_wrap=True)
+    aside.print(f"[yellow]note:[/] {escape(one_line(sentence))}", soft_wrap=True)
 
 
 def default_task(task: str | None) -> None:
@@ -193,7 +221,11 @@ def summary(
                 f"[bold]{word}[/]: {sentence}.",
                 soft_wrap=True,
             )
-    console.print(f"Tables and manifest: {out}/", soft_wrap=True)
+    if len(result.unfitted):
+        from howlearn.unfitted import sentence
+
+        console.print(f"{escape(sentence(result.unfitted))}.", soft_wrap=True)
+    console.print(escape(f"Tables and manifest: {out}/"), soft_wrap=True)
 
 
 def excluded(
@@ -331,7 +363,7 @@ def corrected(out: Path, candidates: Sequence[Model]) -> None:
     """Shares with the confusion of the models taken out, where a calibration knows it."""
     import polars as pl
 
-    from howlearn.folder import read_table
+    from howlearn.runs.folder import read_table
 
     frame = read_table(out, "shares").filter(pl.col("corrected_for") == "confusion")
     if "among" in frame.columns:
@@ -356,7 +388,7 @@ def stability(out: Path, criteria: Sequence[Criterion]) -> None:
     """How often doubles of the learners are given the same model."""
     import polars as pl
 
-    from howlearn.folder import read_table
+    from howlearn.runs.folder import read_table
 
     frame = read_table(out, "stability")
     columns = ("criterion", "mean", "quartiles", "learners under one half")
@@ -376,17 +408,17 @@ def stability(out: Path, criteria: Sequence[Criterion]) -> None:
     )
 
 
-def weights(out: Path, candidates: Sequence[Model], study: Study) -> None:
+def weights(out: Path, candidates: Sequence[Model], study: Study, n_sequences: int) -> None:
     """When the leading strategy changes, of each mixture."""
     import polars as pl
 
-    from howlearn.folder import read_table
+    from howlearn.runs.folder import read_table
     from howlearn.weighing import is_weighted, last_changes
 
     frame = read_table(out, "leaders")
     if "excluded" in frame.columns:
         frame, study = frame.filter(pl.col("excluded").is_null()), study.without_excluded()
-    n_sequences, several = len(study), len(set(study.learners)) < len(study)
+    several = len(set(study.learners)) < len(study)
     for model in filter(is_weighted, candidates):
         last = last_changes(frame.filter(pl.col("model") == model.name))
         text = f"{escape(model.name)}: the leading strategy changes for {len(last):,} of "
@@ -396,7 +428,7 @@ def weights(out: Path, candidates: Sequence[Model], study: Study) -> None:
             text += f", for the last time at trial {middle:.0f} (median; "
             text += f"quartiles {low:.0f} and {high:.0f})"
         console.print(text + ".", soft_wrap=True)
-    console.print(f"Weights by trial, their means, changes of the lead, and charts: {out}/")
+    console.print(escape(f"Weights by trial, their means, changes of the lead, and charts: {out}/"))
 
 
 def save_charts(charts: Callable[[], Mapping[str, Chart]], folder: Path) -> None:
@@ -413,13 +445,15 @@ def save_charts(charts: Callable[[], Mapping[str, Chart]], folder: Path) -> None
 
 def show_recovery(path: Path) -> None:
     """How often simulated learners were given the model they were made with."""
-    import polars as pl
+    from howlearn.spreadsheet import read_csv
 
-    frame = pl.read_csv(path)
+    frame = read_csv(path)
     criteria = frame["criterion"].unique(maintain_order=True).to_list()
     title = "Learners whose true model each criterion selected"
     listing = listing_of(title, "true model", "learners", *criteria)
     for (truth,), rows in frame.group_by("true_model", maintain_order=True):
         by = [rows.filter(criterion=c)["model"] == truth for c in criteria]
-        listing.add_row(str(truth), str(len(by[0])), *(f"{found.mean():.0%}" for found in by))
+        listing.add_row(
+            escape(str(truth)), str(len(by[0])), *(f"{found.mean():.0%}" for found in by)
+        )
     console.print(listing)

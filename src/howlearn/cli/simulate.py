@@ -39,7 +39,8 @@ def simulate(
         typer.Option(
             "--model",
             help="The model they follow: one of the task's, q-learning, 'q-learning(NAME)', "
-            "'NAME+lapse', my_module:MyModel (its code is run) … see `howlearn models`.",
+            "'NAME+lapse', my_module:MyModel (its code is run: name only files that you trust) … "
+            "see `howlearn models`.",
             rich_help_panel=MODELS,
         ),
     ] = "OneForAll",
@@ -75,6 +76,16 @@ def simulate(
             rich_help_panel=DESIGN,
         ),
     ] = None,
+    add_model: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--add-model",
+            metavar="FILE.py:MODEL",
+            help="Beside --like: run the code of a model of your own that is among the candidates "
+            "of RESULTS; may be repeated. Name only files that you trust.",
+            rich_help_panel=DESIGN,
+        ),
+    ] = None,
     as_published: Annotated[
         bool,
         typer.Option(
@@ -102,6 +113,7 @@ def simulate(
     from howlearn.calibration.doubles import doubles
     from howlearn.cli.parse import parse_settings
     from howlearn.cli.show import console, note, progress_bar
+    from howlearn.errors import HowlearnError
     from howlearn.inputs import recorded, task_with
     from howlearn.models.values import defaults
     from howlearn.simulation import simulate as play
@@ -115,6 +127,8 @@ def simulate(
         "max_rate": max_rate,
     }
     values = parse_settings(settings)
+    if add_model and not like:
+        raise HowlearnError("--add-model goes with --like here; --model is the one they follow")
     with progress_bar("simulating") as progress:
         if like:
             refuse_beside_like({**design, "forgone": forgone}, [*design, "forgone"], like)

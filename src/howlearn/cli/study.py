@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import shlex
 from collections.abc import Callable, Container, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -27,6 +28,7 @@ StudyOption = Annotated[
 ]
 # These judge by criteria of their own.
 OTHER_CRITERIA = ("discover", "calibrate", "recover", "plan")
+CODE = ("model", "add_model", "truth")  # options that may name code
 Run: TypeAlias = Callable[["StudyFile | None", Typed, dict[str, Any]], None]
 
 
@@ -52,6 +54,7 @@ def with_study_file(
 
     def command(*, ctx: typer.Context, study: Path | None, **given: Any) -> None:
         typed = {p.name for p in parameters if _is_typed(ctx, p.name)}
+        _open_door({name: given[name] for name in CODE if name in typed})
         file = _study_file(name, study, given.get("files")) if takes_files else _named(study)
         if file is not None:
             if takes_files and _only_study_file(given["files"]):
@@ -67,6 +70,30 @@ def with_study_file(
     return command
 
 
+def _open_door(given: dict[str, Any]) -> None:
+    """Models of one's own that are typed may be loaded; those of files may not."""
+    from howlearn import door
+
+    for names in given.values():
+        door.allow(*([names] if isinstance(names, str) else names or ()))
+
+
+def _refuse_code(file: StudyFile, name: str, models: Sequence[str]) -> None:
+    """Whoever wrote the file must not decide which code is run."""
+    from howlearn import door
+    from howlearn.errors import HowlearnError
+
+    own = [each for model in models for each in door.own_names(model)]
+    refused = [each for each in own if not door.is_allowed(each.rpartition(":")[0])]
+    if refused:
+        option = f"--{name.replace('_', '-')}"
+        words = shlex.join([word for model in models for word in (option, model)])
+        raise HowlearnError(
+            f"{file.path} names code, {', '.join(refused)}, and only what is typed is run; if you "
+            f"trust it, add to this command: {words}"
+        )
+
+
 def _is_typed(ctx: typer.Context, name: str) -> bool:
     source = ctx.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
@@ -79,9 +106,24 @@ def _only_study_file(files: Sequence[Path] | None) -> bool:
 def _named(path: Path | None) -> StudyFile | None:
     if path is None:
         return None
+    from howlearn.cli import show
     from howlearn.reading.study_file import read_study_file
 
-    return read_study_file(path)
+    found = read_study_file(path)
+    outside = [name for name in _paths_of(found) if not _is_beside(path, name)]
+    if outside:  # whoever wrote the file must not have others read unnoticed
+        show.note(f"{path} has these read, from outside its folder: {', '.join(outside)}")
+    return found
+
+
+def _paths_of(file: StudyFile) -> list[str]:
+    """The files and folders that the options of a file name."""
+    named = [str(file.models.get(name, "")) for name in ("task", "calibration", "experts_from")]
+    return [*file.files, *(name for name in named if name and Path(name).exists())]
+
+
+def _is_beside(path: Path, name: str) -> bool:
+    return Path(name).resolve().is_relative_to(path.parent.resolve())
 
 
 def _study_file(command: str, path: Path | None, files: list[Path] | None) -> StudyFile | None:
@@ -117,6 +159,8 @@ def merge(command: str, file: StudyFile, typed: Typed, given: dict[str, Any]) ->
     for name, value in file.models.items():
         if name not in given or name in typed:
             continue
+        if name in CODE:
+            _refuse_code(file, name, value)
         if name == "criterion" and command in OTHER_CRITERIA:
             continue
         usual = given[name]

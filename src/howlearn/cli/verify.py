@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from howlearn.cli.following import following
-from howlearn.cli.options import DESIGN, Fresh, Order, OutFolder, Seed, TaskOption, Threads
+from howlearn.cli.options import (
+    DESIGN,
+    Dask,
+    Fresh,
+    Order,
+    OutFolder,
+    Seed,
+    ShardOption,
+    TaskOption,
+    Threads,
+)
 
 if TYPE_CHECKING:
     from howlearn.verification import Verification
@@ -61,6 +71,8 @@ def verify(
     out: OutFolder = Path("verification"),
     fresh: Fresh = False,
     workers: Threads = None,
+    dask: Dask = None,
+    shard: ShardOption = None,
 ) -> None:
     """Check the paper's theorems on simulated learners, and its propositions on sequences.
 
@@ -71,12 +83,14 @@ def verify(
     propositions, and the sharper bounds of howlearn theory, are tried on random and adversarial
     sequences, and on all short ones. A violation is reported as a result, with exit status 0.
     """
+    from howlearn.calibration.folder import write_tables
     from howlearn.cli import show
     from howlearn.cli.parse import parse_counts
-    from howlearn.folder import RunFolder, write_whole
+    from howlearn.cli.starting import starting
     from howlearn.inputs import task_with
     from howlearn.manifest import describe, made_by
     from howlearn.report import charts
+    from howlearn.runs.folder import RunFolder
     from howlearn.verification import Measure
     from howlearn.verification import verify as verified
     from howlearn.verification.verify import OUTPUTS, TABLES, check, outsider
@@ -97,13 +111,15 @@ def verify(
         "seed": seed,
         "models": [describe(model) for model in (*models, outsider(chosen))],
     }
-    store = RunFolder(out, manifest, fresh, OUTPUTS)
-    with show.progress_bar("verifying") as progress:
-        result = verified(
-            chosen, numbers, learners, rate, measure, seed, store, workers, progress
-        )  # fmt: skip
-    for name in TABLES:
-        write_whole(out / f"{name}.csv", getattr(result, name).write_csv)
+    with (
+        starting(out, fresh, workers, dask, shard) as start,
+        RunFolder(out, manifest, OUTPUTS, start) as store,
+    ):
+        with show.progress_bar("verifying") as progress:
+            result = verified(
+                chosen, numbers, learners, rate, measure, seed, store, workers, progress
+            )
+        write_tables(out, {name: getattr(result, name) for name in TABLES})
     show.save_charts(lambda: charts.of_verification(result), out)
     _print(result, out)
     following("reproduce", why="the paper's numerical study")
@@ -159,7 +175,7 @@ def _print(result: Verification, out: Path) -> None:
     else:
         console.print("No bound was violated.")
     names = "risks.csv, rates.csv, propositions.csv, learners.csv, risks.svg"
-    console.print(f"Tables and chart: {out}/{names}", soft_wrap=True)
+    console.print(escape(f"Tables and chart: {out}/{names}"), soft_wrap=True)
 
 
 def _print_propositions(result: Verification) -> None:

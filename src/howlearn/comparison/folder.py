@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from howlearn.comparison.compare import Comparison
-from howlearn.folder import Format, RunFolder, write_whole
+from howlearn.runs.files import write_text
+from howlearn.runs.folder import START, Format, RunFolder, Start
 
 TABLES = ("shares", "differences", "tests", "rates")
 SUMMARY = "comparison.txt"
@@ -23,12 +24,12 @@ def write_comparison(
     result: Comparison,
     manifest: Mapping[str, Any],
     format: Format = "csv",
-    fresh: bool = False,
+    start: Start = START,
 ) -> None:
     """Each table whole or not at all; a folder of anything else is left alone."""
-    store = RunFolder(folder, manifest, fresh, OUTPUTS)
-    for name in TABLES:
-        store.assemble(name, format, getattr(result, name).lazy())
-    store.parts.rmdir()  # there are none: a comparison takes seconds
-    text = "\n".join([*result.sentences, *result.notes]) + "\n"
-    write_whole(folder / SUMMARY, lambda file: file.write_text(text, encoding="utf-8"))
+    with RunFolder(folder, manifest, OUTPUTS, start) as store:
+        for name in TABLES:
+            store.assemble(name, format, getattr(result, name).lazy())
+        store.parts.path.rmdir()  # there are none: a comparison takes seconds
+        text = "\n".join([*result.sentences, *result.notes]) + "\n"
+        write_text(folder / SUMMARY, text)

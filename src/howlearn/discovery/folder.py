@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+from polars import DataFrame
+
 from howlearn.criteria import Criterion
-from howlearn.discovery.discover import COUNT, check, discover
+from howlearn.discovery.discover import COUNT, attempt, check, nobody
 from howlearn.discovery.result import Discovery
 from howlearn.discovery.tables import conditions_of, contexts_met
 from howlearn.engine.set_partitions import LARGEST
-from howlearn.fitting.run import Progress
-from howlearn.folder import Format, RunFolder
+from howlearn.fitting.guard import SHORTEST
 from howlearn.models import PartitionModel
 from howlearn.rule import Rule
+from howlearn.runs.folder import START, Format, RunFolder, Start
+from howlearn.runs.work import Part, Progress, Work
 from howlearn.study import Study
 
 LEARNERS = ("partitions", "coclassification", "marked")  # tables with rows for every learner
@@ -26,6 +30,23 @@ OUTPUTS = {
 CHUNK = 200  # learners in a part: a few seconds with nine contexts
 
 
+@dataclass(frozen=True, eq=False)
+class _Discovering:
+    rule: Rule
+    criteria: Sequence[Criterion]
+    models: Sequence[PartitionModel]
+    count: int
+    by: Sequence[str]
+
+
+def _discover(
+    of: _Discovering, chunk: Study, threads: int | None, progress: Progress
+) -> dict[str, DataFrame]:
+    """Some learners."""
+    found = attempt(chunk, of.rule, of.criteria, of.models, of.count, of.by, threads, progress)
+    return {name: getattr(found, name) for name in LEARNERS}
+
+
 def discover_into(
     folder: Path,
     study: Study,
@@ -36,34 +57,34 @@ def discover_into(
     count: int = COUNT,
     by: Sequence[str] = (),
     format: Format = "csv",
-    fresh: bool = False,
-    threads: int | None = None,
+    start: Start = START,
     progress: Progress | None = None,
 ) -> Discovery:
     """Discover for every learner and leave tables in a folder; finished chunks are not repeated."""
     study = study.without_excluded()
-    check(study, rule, criteria, models, count, by)
-    run = RunFolder(folder, manifest, fresh, OUTPUTS)
+    criteria = check(study, rule, criteria, models, count, by)
     # A part should not take long, so that little is lost when a run is stopped.
     size = CHUNK if len(study.contexts) <= 10 else 20 if len(study.contexts) <= LARGEST else 2
-    for number, start in enumerate(range(0, len(study), size)):
-        stop = min(start + size, len(study))
-        if not run.has([*LEARNERS], number):
+    common = _Discovering(rule, criteria, models, count, by)
 
-            def report(done: int, _: int, start: int = start) -> None:
-                if progress:
-                    progress(start + done, len(study))
+    def part(number: int) -> Part:
+        first, end = number * size, min((number + 1) * size, len(study))
+        return Part(
+            number,
+            LEARNERS,
+            end - first,
+            lambda: Work(_discover, common, study.part(first, end)),
+        )
 
-            chunk = study.part(start, stop)
-            found = discover(chunk, rule, criteria, models, count, by, threads, report)
-            run.write(number, {name: getattr(found, name) for name in LEARNERS})
-        if progress:
-            progress(stop, len(study))
-    for name in LEARNERS:
-        run.assemble(name, format)
-    whole = joined(run, study, criteria, by)
-    for name in TOGETHER:
-        run.assemble(name, format, getattr(whole, name).lazy())
+    with RunFolder(folder, manifest, OUTPUTS, start) as run:
+        run.complete([part(number) for number in range(-(-len(study) // size))], progress)
+        whole = joined(run, study, criteria, by)
+        if len(whole.unjudged) == len(study):
+            nobody(whole.unjudged["status"])
+        for name in LEARNERS:
+            run.assemble(name, format)
+        for name in TOGETHER:
+            run.assemble(name, format, getattr(whole, name).lazy())
     return whole
 
 
@@ -72,6 +93,8 @@ def joined(
 ) -> Discovery:
     """What all parts hold together."""
     partitions, coclassification, marked = (run.read(name).collect() for name in LEARNERS)
+    pairs = zip(contexts_met(study), study.n_scored >= SHORTEST, strict=True)
+    unmet = sum(len(met) < len(study.contexts) for met, judged in pairs if judged)
     return Discovery(
         partitions,
         coclassification,
@@ -79,5 +102,5 @@ def joined(
         contexts=tuple(study.contexts),
         criteria=tuple(repr(criterion) for criterion in criteria),
         by=conditions_of(study, by),
-        n_unmet=sum(len(met) < len(study.contexts) for met in contexts_met(study)),
+        n_unmet=unmet,
     )

@@ -176,7 +176,7 @@ def _load(name: str, text: str, first_use: str) -> ModuleType:
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     module_name = f"howlearn_{name}_{digest}"
     path = _cache_folder() / f"{module_name}.py"
-    if not path.exists():
+    if not path.exists() or path.read_bytes() != text.encode():
         _write(path, text)
     python = f"py{sys.version_info.major}{sys.version_info.minor}"
     kept = path.parent / "__pycache__"
@@ -194,14 +194,18 @@ def _load(name: str, text: str, first_use: str) -> ModuleType:
 def _write(path: Path, text: str) -> None:
     """Whole or not at all: another process may be reading."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
+    with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
         file.write(text)
     os.replace(temporary, path)
 
 
 @cache
 def _cache_folder() -> Path:
-    """Where compiled kernels are kept; a passing folder where none can be written."""
+    """Where compiled kernels are kept; a passing folder where none can be written safely.
+
+    What lies there is run (numba keeps machine code and a pickled index), so nobody else may be
+    able to write there.
+    """
     if chosen := os.environ.get("HOWLEARN_CACHE"):
         base = Path(chosen)
     elif sys.platform == "win32":
@@ -211,8 +215,34 @@ def _cache_folder() -> Path:
     else:
         base = Path(os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))) / "howlearn"
     try:
-        base.mkdir(parents=True, exist_ok=True)
+        base.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryFile(dir=base):
+            pass
+        if _is_private(base):
             return base
     except OSError:
-        return Path(tempfile.mkdtemp(prefix="howlearn-"))
+        pass
+    return Path(tempfile.mkdtemp(prefix="howlearn-"))  # for this user only
+
+
+def _is_private(base: Path) -> bool:
+    """Whether the folder is the user's and nobody else may write there; it is closed if it can be.
+
+    A folder of results is none: it may come from others.
+    """
+    if (base / "manifest.json").exists():
+        log.warning("%s holds results, so compiled code is not kept there", base)
+        return False
+    if sys.platform == "win32":  # by default other users have no access to one's own folders
+        return True
+    for folder in (base, base / "__pycache__"):
+        if not folder.exists():
+            continue
+        about = folder.stat()
+        if about.st_uid == os.getuid() and about.st_mode & 0o022:
+            folder.chmod(about.st_mode & ~0o022 & 0o7777)
+            about = folder.stat()
+        if about.st_uid not in (os.getuid(), 0) or about.st_mode & 0o022:
+            log.warning("others may write to %s, so compiled code is not kept there", folder)
+            return False
+    return True

@@ -20,10 +20,12 @@ from howlearn.expression import (
     LITERALS,
     TRUE_WORDS,
     Refused,
+    TooLong,
     Translator,
     Value,
     syntax_of,
 )
+from howlearn.harmless import LONGEST, one_line
 
 OPTION = "--exclude"
 WORDS = {
@@ -92,7 +94,7 @@ def parse(
         if not (translator.words or translator.measures):
             raise Refused(f"says nothing about a learner; {_allowed()}")
     except Refused as refused:
-        raise HowlearnError(f"{OPTION} {text!r}: {refused}") from None
+        raise HowlearnError(f"{OPTION} {one_line(text, LONGEST)!r}: {refused}") from None
     except RecursionError:
         raise HowlearnError(f"{OPTION}: the expression is nested too deeply") from None
     measures = tuple(translator.measures.values())
@@ -102,6 +104,8 @@ def parse(
 def _syntax_of(text: str) -> tuple[ast.expr, list[str]]:
     try:
         return syntax_of(text)
+    except TooLong:
+        raise
     except Refused:
         raise Refused(
             "is not a condition such as accuracy < 0.55 or share(rt < 0.2) > 0.1 "
@@ -131,7 +135,10 @@ class _AboutLearner(Translator):
         self.measures: dict[str, Measure] = {}
 
     def value(self, node: ast.expr) -> Value:
-        return self._call(node) if isinstance(node, ast.Call) else super().value(node)
+        if not isinstance(node, ast.Call):
+            return super().value(node)
+        self.count()
+        return self._call(node)
 
     def _known(self, comparison: pl.Expr) -> pl.Expr:
         return comparison

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from importlib.resources import files
@@ -16,6 +15,7 @@ from howlearn._version import __version__
 from howlearn.calibration.advice import Advice, advised
 from howlearn.criteria import AIC, Criterion, criterion_named, usual
 from howlearn.criteria.population import FEWEST
+from howlearn.door import own_names
 from howlearn.errors import HowlearnError
 from howlearn.expression import parse
 from howlearn.inputs import chosen_models
@@ -32,7 +32,6 @@ from howlearn.selection import check_criteria
 from howlearn.task import Task
 
 NAME = "frozen.toml"
-OWN = re.compile(r"[\w./\\-]+:[A-Za-z_]\w*")  # a model of one's own, as it is typed
 CONDITIONS = {"where": "--where", "test_when": "--test-when", "forced_when": "--forced-when"}
 USUAL: Mapping[str, Any] = {"rule": "gradient", "form": "gain", "max_rate": 1.0, "within": 2.0}
 
@@ -202,7 +201,7 @@ def _candidates(
 def own_code(models: Mapping[str, Any]) -> dict[str, str]:
     """Hashes of the code of models of one's own, and of their bounds, by how they are named."""
     names = [*(models.get("model") or ()), *(models.get("add_model") or ())]
-    own = dict.fromkeys(found for name in names for found in OWN.findall(str(name)))
+    own = dict.fromkeys(found for name in names for found in own_names(str(name)))
     return {name: hash_of(describe(own_model(name))) for name in own}
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from howlearn.errors import HowlearnError
-from howlearn.folder import write_whole
 from howlearn.freezing.plan import NAME, FrozenPlan, hash_of
+from howlearn.limits import parsed_toml
 from howlearn.reading.study_file import (
     MODELS,
     StudyFile,
@@ -21,6 +20,7 @@ from howlearn.reading.study_file import (
     quoted,
     relative,
 )
+from howlearn.runs.files import write_whole
 
 PATHS = ("task", "calibration", "experts_from")  # may name a file or folder
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -77,8 +77,8 @@ def plan_text(plan: FrozenPlan, name: str = NAME) -> str:
 def read_plan(path: Path) -> FrozenPlan:
     """The plan of a file; one that was edited says so, one that is none is refused."""
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        found = parsed_toml(path.read_text(encoding="utf-8-sig"))
+    except ValueError as error:
         raise HowlearnError(f"{path}: not a TOML file ({error})") from None
     except OSError as error:
         raise HowlearnError(

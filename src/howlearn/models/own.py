@@ -5,22 +5,41 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
+import shlex
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
+from howlearn import door
 from howlearn.errors import HowlearnError
 from howlearn.model import Model
+
+_LOADED: dict[str, ModuleType] = {}  # what was imported for a model of the user's own
+
+
+def loaded() -> tuple[ModuleType, ...]:
+    """The modules of the users' own models in this process."""
+    return tuple(_LOADED.values())
 
 
 def own_model(text: str) -> Model:
     """The model that ``my_module:MyModel`` or ``folder/my_file.py:MyModel`` names; runs that code.
 
-    Modules are looked for in the current folder, then among what is installed.
+    Only what the user has named in this command is loaded (see ``howlearn.door``). Modules are
+    looked for in the current folder, then among what is installed.
     """
     where, _, name = text.rpartition(":")
+    if not door.is_allowed(where):
+        raise HowlearnError(
+            f"{text} is code, and its name comes from a file, so it is not run; if you trust it, "
+            f"type --model {shlex.quote(text)} in this command (in Python: "
+            f"howlearn.door.allow({text!r}))"
+        )
     module = _module(where.strip())
+    _LOADED[module.__name__] = module
     found = getattr(module, name.strip(), None)
     if isinstance(found, type) and issubclass(found, Model):
         try:
@@ -42,9 +61,8 @@ def _module(where: str) -> ModuleType:
     try:
         if path.suffix == ".py":
             return _from_file(path)
-        if str(Path.cwd()) not in sys.path:
-            sys.path.insert(0, str(Path.cwd()))
-        return importlib.import_module(where)
+        with _here():
+            return importlib.import_module(where)
     except ModuleNotFoundError as error:
         if error.name and where.split(".")[0] == error.name:
             raise HowlearnError(
@@ -56,6 +74,17 @@ def _module(where: str) -> ModuleType:
         raise
     except Exception as error:  # whatever a user's code does
         raise HowlearnError(f"{where} cannot be imported: {_told(error)}") from None
+
+
+@contextmanager
+def _here() -> Iterator[None]:
+    """The current folder is searched for this one import: later ones must not find files there."""
+    before = [*sys.path]
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        yield
+    finally:
+        sys.path[:] = before
 
 
 def _from_file(path: Path) -> ModuleType:

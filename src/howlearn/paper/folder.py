@@ -8,10 +8,10 @@ from pathlib import Path
 import polars as pl
 
 from howlearn.calibration.folder import write_tables
-from howlearn.folder import write_whole
 from howlearn.manifest import hash_of
 from howlearn.paper.reproduce import Reproduction
 from howlearn.paper.why import reasons
+from howlearn.runs.files import write_text
 
 OUTPUTS = {
     "reproduction.csv",
@@ -29,7 +29,7 @@ def write_reproduction(folder: Path, result: Reproduction) -> None:
         tables["differences"] = result.differences
     tables["reproduction"] = result.table
     write_tables(folder, tables)
-    write_whole(folder / "findings.txt", lambda f: f.write_text(findings(result), "utf-8"))
+    write_text(folder / "findings.txt", findings(result))
 
 
 def findings(result: Reproduction) -> str:

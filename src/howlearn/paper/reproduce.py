@@ -10,14 +10,21 @@ import numpy as np
 import polars as pl
 
 from howlearn.calibration.clock import Clock
-from howlearn.calibration.contests import Memory, Progress, Store
 from howlearn.criteria import HoldOut
 from howlearn.paper.archive import Archive, read_archive
 from howlearn.paper.claims import Claim, claims, frame
 from howlearn.paper.differences import differences, wrong_first_rewards
 from howlearn.paper.people import bars
 from howlearn.paper.published import HORIZONS, MODELS, TRIALS, Key, published
-from howlearn.paper.versions import Version, design, from_archive, simulated, values
+from howlearn.paper.versions import (
+    Version,
+    contests,
+    design,
+    from_archive,
+    simulated,
+    values,
+)
+from howlearn.runs.work import Memory, Progress, Store, Threads
 from howlearn.selection import TIE
 
 LEARNERS = 100  # per model, as in the paper
@@ -125,31 +132,21 @@ def reproduce(
     Claims rest on at least 1,000 learners per model, with and without the generator's fault.
     """
     clock = clock or Clock()
-    store = store if store is not None else Memory()
+    store = store if store is not None else Memory(Threads(threads))
     if archive is None or isinstance(archive, Archive):
         found = archive
     else:
         with clock("reading the archive"):
             found = read_archive(archive)
     many = max(learners, CLAIM_LEARNERS)
-    total = len(MODELS) * (2 * many + (learners if many > learners else 0))
-    done = 0
-
-    def run(n: int, as_published: bool, label: str) -> Version:
-        nonlocal done
-        before = done
-
-        def report(of: int, _: int) -> None:
-            if progress:
-                progress(before + of, total)
-
-        version = simulated(design(n, seed, as_published), store, label, clock, threads, report)
-        done = before + n * len(MODELS)
-        return version
-
-    corrected = run(learners, False, "figures")
-    for_claims = corrected if many == learners else run(many, False, "claims")
-    with_fault = run(many, True, "claims with the fault")
+    figures = contests(design(learners, seed), "figures", clock)
+    more = contests(design(many, seed), "claims", clock) if many > learners else figures
+    fault = contests(design(many, seed, True), "claims with the fault", clock)
+    parts = [part for each in dict.fromkeys((figures, more, fault)) for part in each.parts]
+    store.complete(parts, progress)
+    corrected = simulated(figures, store)
+    for_claims = corrected if more is figures else simulated(more, store)
+    with_fault = simulated(fault, store)
     recomputed = from_archive(found, clock, threads) if found else None
     with clock("selections and errors"):
         stated = claims(with_fault, for_claims)

@@ -131,7 +131,7 @@ def disagreement(part: LearnerFits, study: Study, files: tuple[str, ...], task: 
 
 def _table(path: Path) -> pl.DataFrame:
     try:
-        table = pl.read_csv(path, schema_overrides=COLUMNS)
+        table = pl.read_csv(path, schema_overrides=COLUMNS, glob=False)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise HowlearnError(f"{path}: cannot be read as a table of fits: {error}") from None
     missing = [column for column in COLUMNS if column not in table.columns]

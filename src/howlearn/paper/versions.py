@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from howlearn.calibration.clock import Clock
 from howlearn.calibration.contest import Contest, contest_of
-from howlearn.calibration.contests import Progress, Store, contests
+from howlearn.calibration.contests import Contests
 from howlearn.calibration.design import TaskDesign
 from howlearn.calibration.errors import Curve, confusion, curve
 from howlearn.calibration.recovery import estimates_of
@@ -40,6 +40,7 @@ from howlearn.paper.published import (
     WHERE_MEAN,
     Key,
 )
+from howlearn.runs.work import Store
 from howlearn.study import joined
 from howlearn.task import Task
 
@@ -105,20 +106,15 @@ def design(learners: int, seed: int, as_published: bool = False) -> TaskDesign:
     return TaskDesign(task, truths, parameters, learners, TRIALS, seed, as_published)
 
 
-def simulated(
-    of: TaskDesign,
-    store: Store,
-    label: str,
-    clock: Clock,
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> Version:
-    """The study on simulated learners."""
-    models = of.task.models
-    found, estimates = contests(
-        of, models, SPLITS, (0,), store, threads, progress, label=label, clock=clock
-    )
-    with clock("selections and errors"):
+def contests(of: TaskDesign, label: str, clock: Clock) -> Contests:
+    """The study on simulated learners, still to be done."""
+    return Contests(of, of.task.models, SPLITS, (0,), label, clock)
+
+
+def simulated(of: Contests, store: Store) -> Version:
+    """The study on simulated learners, once it is done."""
+    found, estimates = of.found(store)
+    with of.clock("selections and errors"):
         return _version(found[0], estimates)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import polars as pl
 
@@ -17,11 +17,17 @@ from howlearn.reading.values import has_no_text
 ENOUGH_PROBLEMS = 10_000  # after which reading on would only add to a long list
 
 
-def read_tables(tables: Sequence[Table], plan: Plan, problems: Problems) -> TrialReader:
-    """A reader that has read the rows of all tables."""
+def read_tables(
+    tables: Sequence[Table],
+    plan: Plan,
+    problems: Problems,
+    then: Callable[[TrialReader], None] = lambda reader: None,
+) -> TrialReader:
+    """A reader that has read the rows of all tables; ``then`` is called after every batch."""
     reader = TrialReader(plan, problems, learner_names(tables))
     for batch in _batches(tables, plan, problems):
         reader.read(batch)
+        then(reader)
         if len(problems) > ENOUGH_PROBLEMS and not reader.advice.only_words:
             break
     reader.advice.fill_in(problems)

@@ -47,6 +47,15 @@ class Parquet(Described):
         except (pl.exceptions.PolarsError, Panic, OSError) as error:
             raise self._broken(error) from None
 
+    @property
+    def n_rows(self) -> int:
+        """How many rows the file says it has; 0 if it is damaged."""
+        try:
+            rows = pl.scan_parquet(self.path, glob=False, hive_partitioning=False)
+            return rows.select(pl.len()).collect().item()
+        except (pl.exceptions.PolarsError, OSError):  # is told when the rows are read
+            return 0
+
     def _broken(self, error: Exception) -> DataError:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         found = f"a file that is not Parquet or is damaged ({reason})"

@@ -75,9 +75,10 @@ class Ledger:
 class Problems:
     """Problems found so far; the same value in the same column and file is one problem."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, known: Iterable[Problem] = ()) -> None:
         self.ledger = ledger
         self._found: dict[tuple[str, str | None, str, str, str], Problem] = {}
+        self.extend(known)
 
     def __len__(self) -> int:
         return len(self._found)

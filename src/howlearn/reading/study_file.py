@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
@@ -13,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from howlearn.errors import HowlearnError
-from howlearn.folder import write_whole
+from howlearn.limits import parsed_toml
 from howlearn.reading.options import ReadOptions
+from howlearn.runs.files import write_whole
 
 NAME = "howlearn.toml"
 UNCHANGED = "# as it was written: "
@@ -70,10 +70,10 @@ def data_kinds() -> dict[str, str]:
 def read_study_file(path: Path) -> StudyFile:
     """The file's options; whatever is not understood is refused, with what is allowed."""
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        found = parsed_toml(path.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError:
         raise HowlearnError(f"{path}: not a text file in UTF-8") from None
-    except (ValueError, RecursionError) as error:  # a number of 5,000 digits, a list in lists
+    except ValueError as error:
         raise HowlearnError(
             f"{path}: not a TOML file ({error}); write option = value, with text in quotes"
         ) from None

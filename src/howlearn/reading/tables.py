@@ -108,7 +108,7 @@ def _expanded(
     """A folder stands for the data files in it; JSON beside them may be data too."""
     try:
         if not path.is_dir():
-            return [path], []
+            return ([path] if _is_text(path, problems) else []), []
         files, beside, found = files_of(path)
     except DataError as error:
         problems += error.problems
@@ -117,7 +117,18 @@ def _expanded(
         problems.append(_unreadable(path, error))
         return [], []
     notes += found
-    return files, beside
+    return [path for path in files if _is_text(path, problems)], beside
+
+
+def _is_text(path: Path, problems: list[Problem]) -> bool:
+    """Whether the name of a file can be written; on Linux it may be any bytes."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        found, allowed = "a name whose bytes are no text", "names in UTF-8"
+        problems.append(Problem(str(path), None, None, found, allowed, "rename it"))
+        return False
+    return True
 
 
 def _of_folder(

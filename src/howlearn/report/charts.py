@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from howlearn.calibration.errors import confusion
-from howlearn.folder import read_table
 from howlearn.model import Model
 from howlearn.models import PartitionModel, Switch
 from howlearn.models.mixture import Mixture
 from howlearn.report import figures
+from howlearn.runs.folder import read_table
 from howlearn.verification.verify import SHOWN
 
 if TYPE_CHECKING:

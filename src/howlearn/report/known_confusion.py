@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 
 from howlearn.errors import HowlearnError
-from howlearn.folder import read_table
 from howlearn.report.confusions import confusion
 from howlearn.report.style import Chart, in_order
+from howlearn.runs.folder import read_table
 
 COLUMNS = ("criterion", "true_model", "selected_model", "share")
 

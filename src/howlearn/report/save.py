@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from howlearn.errors import HowlearnError
-from howlearn.folder import write_whole
+from howlearn.harmless import everywhere, visible
+from howlearn.runs.files import write_whole
 
 if TYPE_CHECKING:
     from howlearn.report.style import Chart
@@ -28,7 +30,7 @@ def to_svg(chart: Chart) -> str:
 
     # Figures are made of names and numbers only, so checking them against the schema each time
     # would cost as much as drawing them; a test checks one of each kind.
-    spec = chart.to_dict(validate=False)
+    spec = drawable(chart).to_dict(validate=False)
     return vl_convert.vegalite_to_svg(spec, vl_version=vega_lite_version())
 
 
@@ -45,6 +47,30 @@ def save(chart: Chart, path_stem: Path | str) -> list[Path]:
     write_whole(paths[0], lambda file: file.write_text(svg, encoding="utf-8"))
     write_whole(paths[1], lambda file: file.write_bytes(png))
     return paths
+
+
+def drawable(chart: Any) -> Any:
+    """The chart, with control characters in its names written out: no SVG may hold them.
+
+    The converter does not refuse such a chart; it ends the whole process.
+    """
+    spec = chart.to_dict(validate=False)
+    shown = _shown(spec)
+    return chart if shown == spec else type(chart).from_dict(shown, validate=False)
+
+
+def _shown(spec: Any, key: str = "") -> Any:
+    """A spec with harmless texts; its data are text themselves (see style.data)."""
+    if key in ("datasets", "values") and isinstance(spec, str) and spec.startswith("["):
+        rows = json.loads(spec)
+        shown = everywhere(rows)
+        return spec if shown == rows else json.dumps(shown)
+    if isinstance(spec, dict):
+        inner = key if key == "datasets" else ""
+        return {visible(name): _shown(each, inner or name) for name, each in spec.items()}
+    if isinstance(spec, list):
+        return [_shown(each) for each in spec]
+    return visible(spec) if isinstance(spec, str) else spec
 
 
 def _check() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from howlearn.errors import HowlearnError
 from howlearn.model import Model
@@ -25,7 +25,7 @@ def check_task(task: TaskFile) -> list[Problem]:
         problems.append((("reward_range",), found(task.reward_range, "[lo, hi] with lo below hi")))
     problems += _check_features(task)
     problems += _check_aliases("action_aliases", task.action_aliases, task.actions)
-    contexts = [context.name for context in task.contexts]
+    contexts = dict.fromkeys(context.name for context in task.contexts)
     problems += _check_aliases("context_aliases", task.context_aliases, contexts)
     problems += _check_rewards(task)
     problems += _check_reversals(task)
@@ -50,16 +50,18 @@ def build_models(task: TaskFile) -> tuple[tuple[PartitionModel, ...], list[Probl
     return tuple(models), problems
 
 
-def _known(name: str, names: Sequence[str], loc: Loc) -> Iterator[Problem]:
+def _known(name: str, names: Collection[str], loc: Loc) -> Iterator[Problem]:
     if name not in names:
         yield loc, found(name, ", ".join(dict.fromkeys(names)) or "none, since there are none")
 
 
 def _repeated(key: str, names: Sequence[str]) -> Iterator[Problem]:
+    seen: set[str] = set()
     for i, name in enumerate(names):
-        if name in names[:i]:
+        if name in seen:
             loc = (key, i) if key == "actions" else (key, i, "name")
             yield loc, found(name, "a name that is not used above")
+        seen.add(name)
 
 
 def _check_features(task: TaskFile) -> Iterator[Problem]:
@@ -71,7 +73,9 @@ def _check_features(task: TaskFile) -> Iterator[Problem]:
             yield ("contexts", i, "features"), text
 
 
-def _check_aliases(key: str, aliases: Mapping[str, str], names: Sequence[str]) -> Iterator[Problem]:
+def _check_aliases(
+    key: str, aliases: Mapping[str, str], names: Collection[str]
+) -> Iterator[Problem]:
     for alias, name in aliases.items():
         yield from _known(name, names, (key, alias))
         if alias in names and alias != name:
@@ -112,7 +116,7 @@ def _check_range(task: TaskFile, values: Sequence[float], loc: Loc) -> Iterator[
 
 
 def _check_reversals(task: TaskFile) -> Iterator[Problem]:
-    contexts = [context.name for context in task.contexts]
+    contexts = dict.fromkeys(context.name for context in task.contexts)
     rewarded = _is_rewarded(task)
     for i, reversal in enumerate(task.reversals):
         loc: Loc = ("reversals", i)
@@ -137,7 +141,7 @@ def _check_reversals(task: TaskFile) -> Iterator[Problem]:
 
 
 def _check_model(task: TaskFile, table: ModelTable) -> Iterator[Problem]:
-    contexts = [context.name for context in task.contexts]
+    contexts = dict.fromkeys(context.name for context in task.contexts)
     for key in ("experts", "source", "parameters"):
         if getattr(table, key):
             yield (key,), 'stands in a partition model; needed: kind = "exp4" or "switch"'
@@ -152,7 +156,7 @@ def _check_model(task: TaskFile, table: ModelTable) -> Iterator[Problem]:
     ]
     for feature in table.by or []:
         yield from _known(feature, shared, ("by",))
-    members = [name for cell in table.cells or [] for name in cell]
+    members = dict.fromkeys(name for cell in table.cells or [] for name in cell)
     for name in members:
         yield from _known(name, contexts, ("cells",))
     lacking = [name for name in contexts if name not in members]

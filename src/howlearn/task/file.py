@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
@@ -20,10 +19,12 @@ from pydantic_core import ErrorDetails
 
 from howlearn.errors import HowlearnError
 from howlearn.label import canonical
+from howlearn.limits import parsed_toml
 
 Loc = tuple[str | int, ...]  # where in the file: ("models", 1, "by") is `by` in the second model
 Problem = tuple[Loc, str]
 MOST = 10**9  # trials
+MOST_SHOWN = 50  # problems that a message lists
 LONGEST_SHOWN = 60  # characters of a value that a message repeats
 
 
@@ -165,8 +166,8 @@ _INNER: dict[str, type[_Table]] = {
 def parse_task_file(text: str, file: str) -> tuple[TaskFile, dict[str, Any]]:
     """The content of a task file, checked against the form, and as it was written."""
     try:
-        written = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # also a number of 5,000 digits, lists in lists
+        written = parsed_toml(text)
+    except ValueError as error:  # not only TOMLDecodeError: also a number of 5,000 digits
         raise HowlearnError(f"{file} is not a valid TOML file: {error}") from None
     try:
         return TaskFile.model_validate(written), written
@@ -182,8 +183,10 @@ def _loc(details: ErrorDetails) -> Loc:
 
 def task_error(file: str, written: dict[str, Any], problems: Sequence[Problem]) -> HowlearnError:
     """One error that lists every problem with its place."""
-    lines = [f"{file}, {_place(loc, written)}: {text}" for loc, text in problems]
-    count = f"{len(lines)} problem{'s' * (len(lines) > 1)}"
+    lines = [f"{file}, {_place(loc, written)}: {text}" for loc, text in problems[:MOST_SHOWN]]
+    count = f"{len(problems):,} problem{'s' * (len(problems) > 1)}"
+    if len(problems) > MOST_SHOWN:
+        lines.append(f"… and {len(problems) - MOST_SHOWN:,} more")
     return HowlearnError("\n  ".join([f"the task cannot be used as it is: {count}", *lines]))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 
+from howlearn import door
 from howlearn.errors import HowlearnError
 from howlearn.model import Model
 from howlearn.models import PartitionModel
@@ -92,6 +93,8 @@ class Task:
     def model(self, name: str) -> Model:
         """The model of that name: one of the task's, or any that ``--model`` takes.
 
+        ``my_module:MyModel`` is loaded, which runs its code.
+
         >>> Task.load("five-four").model("ByShape (one rate)").n_parameters(n_actions=2)
         1
         >>> Task.load("five-four").model("q-learning(ByShape)+lapse").n_parameters(n_actions=2)
@@ -100,6 +103,7 @@ class Task:
         for mixture in self.mixtures:
             if mixture.name == name:
                 return mixture
+        door.allow(name)
         return model_named(self.models, name, f"task {self.name}", self.n_features)
 
     @property

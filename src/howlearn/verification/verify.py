@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import polars as pl
 
-from howlearn.calibration.contests import Memory, Store
 from howlearn.errors import HowlearnError
 from howlearn.models import PartitionModel
 from howlearn.partition import Partition
 from howlearn.rules import Exp3
+from howlearn.runs.work import Memory, Part, Progress, Store, Threads, Work
 from howlearn.task import Task
 from howlearn.theory.holdout import published, repaired
 from howlearn.verification.learners import Case, Measure, measured
@@ -36,8 +37,6 @@ OUTPUTS = {
 }
 SCALINGS = {"theta": "theta fixed: the rate falls as 1/sqrt(n)", "eta": "rate fixed"}
 RISKS = ("hellinger", "best_kl", "best_kl_split", "kl", "penalised_oracle")
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -144,7 +143,7 @@ def verify(
     task = Task.load(task) if isinstance(task, str) else task
     measure = measure or Measure()
     models = check(task, trials, learners, rate, measure)
-    store = store if store is not None else Memory()
+    store = store if store is not None else Memory(Threads(threads))
     cases = []
     for s, scaling in enumerate(SCALINGS):
         for n in sorted({*map(int, trials)}):
@@ -153,24 +152,37 @@ def verify(
                 count = learners if n <= LONG else max(learners // 2, 2)
                 case = Case(task, truth, eta, n, count, (seed, s, n, m))
                 cases.append((scaling, case))
-    total = sum(case.trials * case.learners for _, case in cases)
-    done = 0
-    for number, (scaling, case) in enumerate(cases):
-        if not store.has(["risks"], number):
-            frame = measured(case, models, measure, threads)
-            about = {"scaling": scaling, "true_model": case.truth.name, "trials": case.trials,
-                     "rate": case.rate}  # fmt: skip
-            named = [pl.lit(value).alias(name) for name, value in about.items()]
-            store.write(number, {"risks": frame.select(*named, pl.all())})
-        done += case.trials * case.learners
-        if progress:
-            progress(done, total)
+    parts = [
+        Part(
+            number,
+            ("risks",),
+            case.trials * case.learners,
+            partial(Work, _risks, (models, measure), (scaling, case)),
+        )
+        for number, (scaling, case) in enumerate(cases)
+    ]
+    store.complete(parts, progress)
     return Verification(
         store.read("risks").collect(),
         check_propositions(seed),
         tuple(model.name for model in models),
         measure,
     )
+
+
+def _risks(
+    common: tuple[list[PartitionModel], Measure],
+    own: tuple[str, Case],
+    threads: int | None,
+    progress: Progress,
+) -> dict[str, pl.DataFrame]:
+    """Of the learners of one case."""
+    (models, measure), (scaling, case) = common, own
+    frame = measured(case, models, measure, threads)
+    about = {"scaling": scaling, "true_model": case.truth.name, "trials": case.trials,
+             "rate": case.rate}  # fmt: skip
+    named = [pl.lit(value).alias(name) for name, value in about.items()]
+    return {"risks": frame.select(*named, pl.all())}
 
 
 def check(

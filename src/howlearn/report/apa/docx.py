@@ -12,9 +12,9 @@ from typing import IO, TYPE_CHECKING, Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from howlearn.errors import HowlearnError
-from howlearn.folder import write_whole
 from howlearn.report.apa.table import ApaTable
 from howlearn.report.methods import Methods
+from howlearn.runs.files import write_whole
 
 if TYPE_CHECKING:
     from docx.document import Document

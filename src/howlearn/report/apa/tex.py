@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
-from howlearn.folder import write_whole
 from howlearn.report.apa.table import ApaTable, Head
 from howlearn.report.methods import Methods
+from howlearn.runs.files import write_whole
 
 SPECIAL = {
     "\\": r"\textbackslash{}",

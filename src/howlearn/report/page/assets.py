@@ -10,9 +10,11 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from howlearn.errors import HowlearnError
+from howlearn.harmless import everywhere, isolated, visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
 HERE = "howlearn.report.page"
 SCRIPTS = ("charts", "figures", "learners", "panel", "page")  # in the order in which they are run
@@ -33,13 +35,28 @@ def environment() -> Environment:
     """Templates whose values are all escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    return Environment(
+    made = Environment(
         loader=PackageLoader(HERE, "templates"),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
+        finalize=_shown,
     )
+    made.filters["in_order"] = _in_order
+    return made
+
+
+def _in_order(sentence: str) -> Markup:
+    """A sentence whose names do not turn the rest of it around."""
+    from markupsafe import Markup, escape
+
+    return Markup(escape(isolated(visible(sentence))))
+
+
+def _shown(value: Any) -> Any:
+    """Whatever a template writes out; what is marked as safe is our own code and data."""
+    return visible(value) if type(value) is str else value
 
 
 def style() -> str:
@@ -71,11 +88,11 @@ def hash_of(text: str) -> str:
 
 def as_json(content: Any) -> str:
     """JSON that may stand inside a script element, whatever the names in it are."""
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    shown = everywhere(content)
+    text = json.dumps(shown, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
-    # A lone half of a character, which files may hold, cannot be written.
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return text
 
 
 def harmless(code: str) -> str:

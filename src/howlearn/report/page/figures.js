@@ -24,9 +24,14 @@ function tableOf(columns, rows) {
   );
 }
 
+// What a spreadsheet would run has an apostrophe before it, as in the tables of a results folder.
+const FORMULA = /^'*[=+@\-\t\r\n＝＋－＠]/;
+const NUMBER = /^'*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$/;
+const guarded = (text) => (FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text);
+
 function csvOf(columns, rows) {
   const quoted = (value) => {
-    const text = value === null || value === undefined ? "" : String(value);
+    const text = value === null || value === undefined ? "" : guarded(String(value));
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   return [columns, ...rows].map((row) => row.map(quoted).join(",")).join("\r\n") + "\r\n";

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from howlearn.errors import HowlearnError
-from howlearn.folder import write_whole
 from howlearn.report.gather import Gathered
 from howlearn.report.page.assets import GENERATOR, check_available
+from howlearn.runs.files import write_whole
 
 Progress = Callable[[int, int], None]
 HEAD = 2_000  # characters in which a page says who made it

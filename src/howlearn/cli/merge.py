@@ -1,0 +1,91 @@
+"""``howlearn merge``: the tables of a run that was done in shards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from howlearn.cli.options import MODELS, OUTPUT
+
+VALUED = ("--shard", "--out", "-o", "--workers", "--dask")  # what merging decides itself
+
+
+def merge(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RESULTS…",
+            help="The folder that the shards worked in, or one folder of each of them.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="The folder for the results; needed where shards had folders of their own.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model",
+            metavar="FILE.py:MODEL",
+            help="Run the code of a model of your own that the shards were started with; may be "
+            "repeated. Without this no code is run. Name only files that you trust.",
+            rich_help_panel=MODELS,
+        ),
+    ] = None,
+) -> None:
+    """Make the tables of a run that was done in shards.
+
+    Every shard was started with the same command and --shard I/N, best in one folder. Nothing is
+    computed again; a shard that has not ended is named. The command of the shards is repeated, so
+    that it must be started in the same place, beside the same data.
+
+    For example: howlearn merge results
+    """
+    import sys
+
+    from howlearn import door
+    from howlearn.cli.app import app
+    from howlearn.errors import HowlearnError
+    from howlearn.runs.merging import collect, command_of
+
+    if out is None and len(folders) > 1:
+        raise HowlearnError(
+            f"{len(folders)} folders are merged into another one: name it with --out"
+        )
+    words = [*without(command_of(folders[0])), "--shard", "merge", "--out", str(out or folders[0])]
+    if out is not None:
+        collect(folders, out)
+    door.allow(*(model or ()))
+    door.seal()  # the words below were written by whoever made the folder
+    before = sys.argv
+    sys.argv = [before[0], *words]
+    try:
+        app(args=words, standalone_mode=False)
+    finally:
+        sys.argv = before
+
+
+def without(words: list[str]) -> list[str]:
+    """The words of a command without the options that merging decides.
+
+    >>> without(["select", "a.csv", "--shard", "1/3", "-oresults", "--out=b", "--fresh"])
+    ['select', 'a.csv']
+    """
+    kept: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if word in VALUED:
+            next(rest, None)
+        elif word == "--fresh" or word.startswith(tuple(f"{o}=" for o in VALUED)):
+            continue
+        elif not (word.startswith("-o") and len(word) > 2 and word[1] != "-"):
+            kept.append(word)
+    return kept

@@ -1,0 +1,59 @@
+"""TOML and JSON from strangers: what would take endless time or memory is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+LARGEST = 2_000_000  # characters of a TOML file, which people write
+LARGEST_NUMBER = 2**63  # as both formats' readers agree on
+DEEPEST = 50  # tables and lists inside one another
+# Python's parser takes quadratic time for a key of many parts.
+_KEY = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
+_LONG_KEY = re.compile(rf"""(?<![\w"'-]){_KEY}(?:[ \t]*+\.[ \t]*+{_KEY}){{{DEEPEST}}}""")
+DEEP = f"it is nested more than {DEEPEST} times"
+
+
+def parsed_toml(text: str) -> dict[str, Any]:
+    """The content of a TOML file; ValueError says what is wrong with it.
+
+    >>> parsed_toml("files = ['a.csv']")
+    {'files': ['a.csv']}
+    >>> parsed_toml("a = " + "[" * 10_000)
+    Traceback (most recent call last):
+    ValueError: it is nested more than 50 times
+    """
+    if len(text) > LARGEST:
+        raise ValueError(f"it has more than {LARGEST:,} characters")
+    if _LONG_KEY.search(text):
+        raise ValueError(DEEP)
+    try:
+        found = tomllib.loads(text)
+    except RecursionError:
+        raise ValueError(DEEP) from None
+    return _shallow(found)
+
+
+def read_json(path: Path) -> Any:
+    """The content of a JSON file that howlearn wrote; ValueError where it did not."""
+    try:
+        return _shallow(json.loads(path.read_text(encoding="utf-8")))
+    except RecursionError:
+        raise ValueError(DEEP) from None
+
+
+def _shallow(found: Any) -> Any:
+    """The same, or an error: what comes after this may follow it inwards."""
+    level = [found] if isinstance(found, dict | list) else []
+    for _ in range(DEEPEST):
+        each = (one.values() if isinstance(one, dict) else one for one in level)
+        inner = [one for several in each for one in several]
+        if any(isinstance(one, int) and abs(one) >= LARGEST_NUMBER for one in inner):
+            raise ValueError("a number in it is too large")
+        level = [one for one in inner if isinstance(one, dict | list)]
+        if not level:
+            return found
+    raise ValueError(DEEP)

@@ -1,0 +1,148 @@
+"""The tables of a chunk of learners."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from howlearn.criteria import Criterion, HoldOut, Prequential
+from howlearn.engine.layout import Statuses
+from howlearn.fitting.fits import STATUS_WORDS
+from howlearn.fitting.truncation import ALL
+from howlearn.future import leave_future_out
+from howlearn.model import Model
+from howlearn.predictions import predictions, source_of
+from howlearn.runs.folder import ALWAYS
+from howlearn.runs.work import Progress
+from howlearn.selection import WITHIN, Selection, attempt, choose
+from howlearn.study import Study, trials_of
+from howlearn.weighing import weights
+
+WITH_EXCLUDED = "scores-all"  # parts: scores by criteria that learned from everybody
+
+
+@dataclass(frozen=True)
+class Extra:
+    """A table that is made of every chunk's selection, by what lies above this module."""
+
+    name: str
+    # The selection, the places of its learners in the study, threads, progress → the table.
+    make: Callable[[Selection, NDArray[np.int64], int | None, Progress], pl.DataFrame]
+    cost: int = 1  # how many times as long as fitting it takes
+
+
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """What is done for every chunk."""
+
+    models: Sequence[Model]
+    criteria: Sequence[Criterion]
+    within: float = WITHIN
+    intervals: float | None = None
+    with_predictions: bool = False
+    latents: bool = False
+    predict_with: str | None = None
+    with_weights: bool = False
+    epsilon: float | None = None
+    extras: Sequence[Extra] = ()
+    again: Sequence[Criterion] = ()  # criteria that learned from everybody, the excluded too
+
+    @property
+    def later(self) -> Criterion | None:
+        """The criterion whose later trials are predicted."""
+        if not self.with_predictions:
+            return None
+        return next((c for c in self.criteria if isinstance(c, HoldOut | Prequential)), None)
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The names of a chunk's tables."""
+        asked = {
+            "predictions": self.with_predictions,
+            "weights": self.with_weights,
+            "lowest": self.epsilon is not None,
+            "future": self.later is not None,
+            **{extra.name: True for extra in self.extras},
+            WITH_EXCLUDED: bool(self.again),
+        }
+        return (*ALWAYS, "statuses", *(name for name, is_asked in asked.items() if is_asked))
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """Some learners, and the place of the first of them in the study."""
+
+    study: Study
+    first: int
+
+    @classmethod
+    def of(cls, study: Study, start: int, stop: int) -> Chunk:
+        """The learners from start to stop, whose trials know their rows in the input."""
+        source, part = source_of(study), study.part(start, stop)
+        rows = source.part(int(study.starts[start]), int(study.starts[stop]))
+        return cls(replace(part, source=rows), start)
+
+
+def chunk_tables(
+    wanted: Wanted, chunk: Chunk, threads: int | None, progress: Progress
+) -> dict[str, pl.DataFrame]:
+    """Select for some learners, and everything that is asked for besides."""
+    within = progress if not wanted.extras else None  # nearly all of the work comes later
+    selection = attempt(
+        chunk.study,
+        wanted.models,
+        wanted.criteria,
+        wanted.within,
+        threads,
+        within,
+        wanted.intervals,
+    )
+    selection = _traced(selection, chunk.study)
+    places = selection.places + chunk.first
+    tables = {name: getattr(selection, name) for name in ALWAYS}
+    tables["statuses"] = _statuses(selection)
+    if wanted.with_predictions:
+        tables["predictions"] = predictions(selection, wanted.predict_with, wanted.latents)
+    if wanted.later is not None:
+        tables["future"] = leave_future_out(selection.fits, wanted.later)
+    if wanted.with_weights:
+        tables["weights"] = weights(selection)
+    if wanted.epsilon is not None:
+        tables["lowest"] = selection.lowest(wanted.epsilon)
+    for extra in wanted.extras:
+        tables[extra.name] = extra.make(selection, places, threads, progress)
+    if wanted.again:
+        again = choose(selection.fits, wanted.again, wanted.within, threads)
+        tables[WITH_EXCLUDED] = again.scores
+    return tables
+
+
+def _traced(selection: Selection, study: Study) -> Selection:
+    """The trials of those who could be fitted know their rows in the input again."""
+    fits, source = selection.fits, source_of(study)
+    rows = source.row[trials_of(study, selection.places)]
+    traced = replace(fits.study, source=replace(source, rows=rows))
+    return replace(selection, fits=replace(fits, study=traced))
+
+
+def _statuses(selection: Selection) -> pl.DataFrame:
+    """How the fits ended that the first criterion selects, counted over their parameters."""
+    fits = selection.fits
+    j = fits.at(fits.fullest)
+    counts: Counter[int] = Counter()
+    for k, part in enumerate(fits.of.values()):
+        mine = (selection.choices[0].selected == k) & fits.study.included
+        counts.update(part.status[mine, j].reshape(-1).tolist())
+    if fits.fullest == ALL:
+        counts[Statuses.UNSEEN] = 0  # never shown to the learner: nothing to attend to
+    return pl.DataFrame(
+        {
+            "status": [STATUS_WORDS[code] for code in STATUS_WORDS],
+            "count": [counts[code] for code in STATUS_WORDS],
+        }
+    )

@@ -1,0 +1,176 @@
+"""``select`` for studies of any size: chunk by chunk of learners, into a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+from howlearn.bids import write_events
+from howlearn.criteria import Criterion
+from howlearn.errors import HowlearnError
+from howlearn.fitting.guard import Guard
+from howlearn.fitting.intervals import nats_within
+from howlearn.fitting.population import with_others
+from howlearn.fitting.run import Plan, check_stops, fit
+from howlearn.fitting.truncation import ALL
+from howlearn.group_tables import group_tables
+from howlearn.predictions import check_named, only_used, source_of, with_every_row
+from howlearn.reading.originals import beside, originals
+from howlearn.results.chunk import WITH_EXCLUDED, Chunk, Wanted, chunk_tables
+from howlearn.results.summary import Summary, summary
+from howlearn.runs.folder import ALWAYS, BIDS, RESULTS, START, Format, RunFolder, Start
+from howlearn.runs.work import Part, Progress, Work
+from howlearn.selection import check_criteria
+from howlearn.share_tables import Known, shares_table
+from howlearn.study import Study
+from howlearn.tables import among, fitted
+from howlearn.theory.quantity import check_epsilon
+from howlearn.unfitted import check_somebody, nobody_left, unfitted_of
+from howlearn.weighing import averages, is_weighted, leaders
+
+LEARNED, LEARNED_ALL = "learned", "learned-all"  # parts: what criteria learned
+CHUNK = 5_000  # learners whose tables are held in memory at once
+WORK = 10**8  # curves × trials in a part, about
+
+
+def select_into(
+    folder: Path,
+    study: Study,
+    wanted: Wanted,
+    manifest: Mapping[str, object],
+    format: Format = "csv",
+    start: Start = START,
+    progress: Progress | None = None,
+    known: Mapping[str, Known] | None = None,
+) -> Summary:
+    """Select for every learner and leave tables in a folder; finished chunks are not repeated.
+
+    ``known`` are confusion matrices by criterion, for shares that are corrected for them.
+    """
+    plan, others = _checked(study, wanted, start.threads)
+    models = with_others(
+        others,
+        wanted.models,
+        lambda experts: fit(others, experts, [ALL], start.threads, guard=Guard()),
+    )
+    # A part should not take long, so that little is lost when a run is stopped.
+    times = 1 + sum(extra.cost for extra in wanted.extras)
+    each = times * plan.n_units * len(study.context) // len(study)
+    size = int(min(CHUNK, max(50 if times == 1 else 1, WORK // max(1, each))))
+    with RunFolder(folder, manifest, RESULTS, start) as run:
+
+        def learned(who: Study, criterion: Criterion, name: str) -> Criterion:
+            known = run.known(f"{name}-{criterion.key}")
+            if known is not None:
+                return criterion.knowing(known, models)
+            found = criterion.learn(who, models, None, start.threads, progress)
+            run.remember(f"{name}-{criterion.key}", found.knowledge())
+            return found
+
+        asked = check_criteria(wanted.criteria)
+        criteria = [learned(others, criterion, LEARNED) for criterion in asked]
+        # What learned from learners judges otherwise if the excluded are among them.
+        again = [c for c, known in zip(asked, criteria, strict=True) if known is not c]
+        again = [] if study.included.all() else again
+        everybody = Guard().long_enough(study) if again else study
+        again = [learned(everybody, criterion, LEARNED_ALL) for criterion in again]
+        wanted = replace(wanted, models=models, criteria=criteria, again=again)
+
+        def part(number: int) -> Part:
+            first, end = number * size, min((number + 1) * size, len(study))
+            return Part(
+                number,
+                wanted.tables,
+                end - first,
+                lambda: Work(chunk_tables, wanted, Chunk.of(study, first, end)),
+            )
+
+        run.complete([part(number) for number in range(-(-len(study) // size))], progress)
+        return _assembled(run, wanted, study, format, known)
+
+
+def _checked(study: Study, wanted: Wanted, threads: int | None) -> tuple[Plan, Study]:
+    """Refuse what cannot be done, before any work; the fits there will be, and the included."""
+    plan = check_somebody(study, wanted.models, threads)
+    criteria = check_criteria(wanted.criteria)
+    check_named(wanted.predict_with, wanted.models)
+    others = Guard().long_enough(study.without_excluded())
+    for criterion in criteria:
+        criterion.check(others)
+    check_stops(study, wanted.models, [t for c in criteria for t in c.truncations])
+    if wanted.epsilon is not None:
+        check_epsilon(wanted.epsilon, len(study.actions))
+    if wanted.intervals is not None:
+        nats_within(wanted.intervals)
+    if wanted.with_weights and not any(is_weighted(model) for model in wanted.models):
+        raise HowlearnError(
+            "--weights: no candidate is a mixture of strategies; add one, such as --add-model "
+            "'exp4(ByShape, ByShapeExc)'"
+        )
+    return plan, others
+
+
+def _assembled(
+    run: RunFolder, wanted: Wanted, study: Study, format: Format, known: Mapping[str, Known] | None
+) -> Summary:
+    """The tables of all learners, and what the end of a run tells."""
+    models, criteria, again = wanted.models, wanted.criteria, wanted.again
+    others = study.included.sum()
+    nobody_left(run.read("selection"))
+    for name in ALWAYS:
+        run.assemble(name, format)
+    texts, candidates = [repr(c) for c in criteria], [model.name for model in models]
+    scores = run.read("scores")
+    shares = shares_table(_included(scores), texts, candidates, known)
+    both = shares
+    if study.excluded is not None:
+        everybody = shares
+        if others < len(study):
+            rest = [scores.filter(~pl.col("criterion").is_in([repr(c) for c in again]))]
+            rest += [run.read(WITH_EXCLUDED)] if again else []
+            everybody = shares_table(pl.concat(rest), texts, candidates, known)
+        both = among(shares, everybody)
+    run.assemble("shares", format, both.lazy())
+    if wanted.with_predictions:
+        frame = with_every_row(run.read("predictions").collect(), study)
+        if wanted.latents:
+            frame = only_used(frame, models, study)
+            by = f"the model that {criteria[0]!r} selects for each learner"
+            which = f"the model {wanted.predict_with}" if wanted.predict_with else by
+            inputs = originals(study)
+            if inputs:
+                write_events(run.path / BIDS, frame, source_of(study).files, inputs, models, which)
+            frame = beside(frame, inputs)
+        run.assemble("predictions", format, frame.lazy())
+    if wanted.later is not None:
+        run.assemble("future", format)
+    if wanted.epsilon is not None:
+        run.assemble("lowest", format)
+    for extra in wanted.extras:
+        run.assemble(extra.name, format)
+    if wanted.with_weights:
+        run.assemble("weights", format)
+        run.assemble("weights-mean", format, averages(_included(run.read("weights"))).lazy())
+        run.assemble("leaders", format, leaders(run.read("weights").collect()).lazy())
+    together = group_tables(criteria)
+    with_all = group_tables(again) if again else together
+    for name, frame in together.items():
+        frame = frame if study.excluded is None else among(frame, with_all[name])
+        run.assemble(name, format, frame.lazy())
+    selected = run.read("selection")
+    found = summary(_included(fitted(selected)), run.read("statuses"), len(criteria))
+    found.unfitted = unfitted_of(selected)
+    found.together = {**together, "shares": shares} if together else {}
+    if study.excluded is not None:
+        found.n_excluded, found.shares = int(len(study) - others), both
+    return found
+
+
+def _included(table: pl.LazyFrame) -> pl.LazyFrame:
+    """The rows of learners who are not excluded."""
+    if "excluded" not in table.collect_schema():
+        return table
+    return table.filter(pl.col("excluded").is_null())

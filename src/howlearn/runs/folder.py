@@ -1,0 +1,233 @@
+"""A run is a folder: a manifest, parts written whole or not at all, tables assembled from them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from howlearn.errors import HowlearnError
+from howlearn.limits import read_json
+from howlearn.runs.differences import differences
+from howlearn.runs.files import TEMPORARY, write_json, write_whole
+from howlearn.runs.lock import Lock, is_lock
+from howlearn.runs.merging import MANIFEST, PARTS, SHARDS
+from howlearn.runs.parts import Encoded, Parts, Tables, encoded
+from howlearn.runs.shard import Shard, ShardEnded
+from howlearn.runs.work import Engine, Part, Progress, Threads, as_content, complete
+from howlearn.spreadsheet import read_csv, write_csv
+
+Format = Literal["csv", "parquet"]
+ALWAYS = ("scores", "estimates", "selection", "learners")  # tables of every selection
+TABLES = (
+    *ALWAYS,
+    "shares",
+    "predictions",
+    "future",
+    "weights",
+    "lowest",
+    "stability",
+    "population",
+    "population-rates",
+    "deviations",
+)
+WEIGHTS = ("weights-mean", "leaders")  # tables made of the weights
+WEIGHT_CHARTS = ("weights", "weights-learners")
+BIDS = "bids"  # the folder for events files
+BIDS_DESCRIPTION = "dataset_description.json"
+RESULTS = {
+    BIDS,
+    *(f"{table}.{ending}" for table in (*TABLES, *WEIGHTS) for ending in ("csv", "parquet")),
+    *(f"{chart}.{ending}" for chart in WEIGHT_CHARTS for ending in ("svg", "png")),
+}
+# Columns of text, though names may look like numbers.
+NAMES = ("learner", "cell", "model", "runner_up", "true_model", "selected_model", "parameter")
+
+
+@dataclass(frozen=True)
+class Start:
+    """How a run is started; nothing of it changes a result."""
+
+    fresh: bool = False  # what an earlier run left is replaced
+    threads: int | None = None  # None: all cores
+    engine: Engine = field(default_factory=Threads)
+    shard: Shard | None = None
+    command: Sequence[str] = ()  # its words, for those who merge shards
+
+
+START = Start()
+
+
+class RunFolder:
+    """The folder of one run; started again with the same manifest, it keeps the finished parts.
+
+    Nobody else works in it until ``close``. With a shard only that share of the parts is done,
+    and the run ends then; others may do other shards in the same folder.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        manifest: Mapping[str, Any],
+        outputs: Collection[str] = RESULTS,
+        start: Start = START,
+    ) -> None:
+        self.path = path
+        self.outputs = outputs  # the files that a run leaves, besides its parts and manifest
+        self.engine, self.shard = start.engine, start.shard
+        self.parts = Parts(path / PARTS)
+        wanted = json.loads(json.dumps(manifest))
+        if path.exists() and not path.is_dir():
+            raise HowlearnError(f"{path} is a file; --out needs the name of a folder")
+        if start.shard is not None and start.fresh:
+            raise HowlearnError(
+                f"--fresh would take away what other shards have done: remove {path} yourself "
+                "before the shards are started"
+            )
+        self._earlier(wanted)  # a folder of anything else is left alone, without a trace
+        path.mkdir(parents=True, exist_ok=True)
+        self._lock = Lock(path, str(wanted.get("command")), start.shard and start.shard.name)
+        try:
+            self._take_over(wanted, start.fresh)
+            self.parts.path.mkdir(exist_ok=True)
+            if start.shard is None:
+                self.parts.clean()
+            write_json(path / MANIFEST, manifest)
+            self._take_over(wanted, False)  # of two shards with other options one gives way
+            if start.shard is not None:
+                about = {"command": [*start.command], "count": start.shard.count}
+                write_json(path / SHARDS, about)
+            self.parts.look()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> RunFolder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let others work in the folder."""
+        self._lock.release()
+
+    def _earlier(self, manifest: dict[str, Any]) -> dict[str, Any] | None:
+        """The manifest that is there, of the same command; None in an empty folder."""
+        if not self.path.exists() or all(map(_is_nothing, self.path.iterdir())):
+            return None
+        try:
+            found = read_json(self.path / MANIFEST)
+            by = found.get("command")
+        except (OSError, ValueError, AttributeError):
+            raise HowlearnError(
+                f"{self.path} holds files that are not results of howlearn; name another folder "
+                "with --out"
+            ) from None
+        if by not in (None, manifest.get("command")):
+            raise HowlearnError(
+                f"{self.path} holds the results of howlearn {by}; name another folder with --out"
+            )
+        return found
+
+    def _take_over(self, manifest: dict[str, Any], fresh: bool) -> None:
+        """Go on with an earlier run, or replace it."""
+        found = self._earlier(manifest)
+        if found is None:
+            return
+        if fresh:
+            self._clear()
+        elif found != manifest:
+            lines = "\n".join(f"  {line}" for line in differences(found, manifest))
+            raise HowlearnError(
+                f"{self.path} holds the results of another run:\n{lines}\n"
+                "name another folder with --out, or replace those results with --fresh"
+            )
+
+    def _clear(self) -> None:
+        """Remove an earlier run's results, and nothing else; the manifest last."""
+        shutil.rmtree(self.parts.path, ignore_errors=True)
+        for file in self.path.iterdir():
+            if file.name == BIDS and BIDS in self.outputs and file.is_dir():
+                _clear_events(file)
+            elif file.name in self.outputs or file.name == SHARDS:
+                file.unlink()
+
+    def complete(self, parts: Sequence[Part], progress: Progress | None = None) -> None:
+        """Have every part done that is not there; those that were altered are done again."""
+        mine = [part for part in parts if self.shard is None or part.number in self.shard]
+        complete(mine, self._has, self.engine, self._keep, progress)
+        if self.shard is not None:
+            raise ShardEnded(self.path, self.shard, len(mine), len(parts))
+
+    def _has(self, part: Part) -> bool:
+        return self.parts.has(part.tables, part.number)
+
+    def _keep(self, part: Part, tables: Tables | Encoded) -> None:
+        self.parts.write(part.number, as_content(tables))
+
+    def known(self, name: str) -> pl.DataFrame | None:
+        """What was found out once for all parts, if it was."""
+        return pl.read_parquet(self.parts.of(name)) if self.parts.has((name,), 0) else None
+
+    def remember(self, name: str, found: pl.DataFrame | None) -> None:
+        """Keep what was found out once for all parts."""
+        if found is not None:
+            self.parts.write(0, encoded({name: found}))
+
+    def read(self, table: str) -> pl.LazyFrame:
+        """A table over all parts."""
+        return pl.scan_parquet(self.parts.of(table), glob=False)
+
+    def assemble(self, table: str, format: Format, frame: pl.LazyFrame | None = None) -> Path:
+        """Write a table from its parts."""
+        frame = self.read(table) if frame is None else frame
+        path = self.path / f"{table}.{format}"
+        as_csv = partial(write_csv, frame)
+        write_whole(path, as_csv if format == "csv" else frame.sink_parquet)
+        return path
+
+
+def _is_nothing(path: Path) -> bool:
+    """Whether a file means nothing to a run that begins: locks, and leftovers of one that died."""
+    if path.name == PARTS and path.is_dir():  # made before the manifest
+        return not any(path.iterdir())
+    return is_lock(path) or (path.match(TEMPORARY) and path.name.startswith(f".{MANIFEST}."))
+
+
+def read_table(folder: Path, table: str) -> pl.DataFrame:
+    """A table of a finished run."""
+    if (folder / f"{table}.csv").is_file():
+        return read_csv(folder / f"{table}.csv", NAMES)
+    if (folder / f"{table}.parquet").is_file():
+        return pl.read_parquet(folder / f"{table}.parquet", glob=False)
+    raise HowlearnError(f"{folder} has no table {table}.csv{_instead(folder)}")
+
+
+def _instead(folder: Path) -> str:
+    """What a folder without a table is, as far as its manifest tells."""
+    try:
+        by = read_json(folder / MANIFEST)["command"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+    if by != "select":
+        return f": it holds the results of howlearn {by}"
+    return (
+        ": its run has not ended, or a table was taken away; the same howlearn select command goes "
+        "on with it"
+    )
+
+
+def _clear_events(folder: Path) -> None:
+    """Remove the events files of an earlier run, and the folders that are empty then."""
+    for file in [*folder.rglob("*_desc-*howlearn_events.*"), folder / BIDS_DESCRIPTION]:
+        file.unlink(missing_ok=True)
+    for inner in sorted([folder, *folder.rglob("*")], reverse=True):
+        if inner.is_dir() and not any(inner.iterdir()):
+            inner.rmdir()

@@ -1,0 +1,56 @@
+"""Names that bite: what a table, a terminal, a page, a file system or a template may obey."""
+
+from __future__ import annotations
+
+FORMULAS = (
+    '=HYPERLINK("http://x.example","click")',
+    "@SUM(1)",
+    "+1+1",
+    "-1+2",
+    "'=x",
+    "''@y",
+    "＝1",
+    "-",
+)
+MARKUP = (
+    "<script>document.title='ran'</script>",
+    "</script><img src=x onerror=\"document.title='ran'\">",
+    "]]><svg onload=document.title='ran'>",
+    "javascript:document.title='ran'",
+    "{{7*7}}",
+    "${{7*7}}",
+    "{% raw %}",
+    "%s%n",
+    "[bold]",
+    "[/]",
+    "[/nope]",
+    "\\input{/etc/passwd}",
+    "a&b_c#d$e^f~g%h",
+)
+STEERING = (
+    "\x1b[31mred\x07",
+    "\x9b31m",
+    "\u202eright to left",
+    "\u2066isolated",
+    "\u2069ended",
+    "\u200fmark",
+    "a\u2028b",
+    "two\nlines",
+    "שלום",
+)
+PATHS = ("../../x", "CON", "C:\\x", "/etc/passwd", "~root", "-rf", "--out", "$(id)", "a|b")
+ODD = (
+    "x" * 10_000,
+    "😀👨‍👩‍👧",
+    "аpple",
+    "apple",
+    "007",
+    "7",
+    "1e5",
+    "true",
+    '"q"',
+    "`b`",
+    "a,b;c",
+    "Coin",
+)
+NAMES = (*FORMULAS, *MARKUP, *STEERING, *PATHS, *ODD)
