@@ -90,7 +90,8 @@ def _class(node: h5py.Dataset) -> str:
     """The class that MATLAB says; words without a stated length may claim any, and are not its."""
     if "MATLAB_class" not in node.attrs or node.attrs.get_id("MATLAB_class").dtype.kind != "S":
         return ""
-    return bytes(node.attrs["MATLAB_class"]).decode("latin-1")
+    said: Any = node.attrs["MATLAB_class"]
+    return bytes(said).decode("latin-1")
 
 
 def _text(values: np.ndarray[Any, Any]) -> Any:
