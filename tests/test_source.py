@@ -9,7 +9,7 @@ from pathlib import Path
 import howlearn
 
 SOURCE = Path(howlearn.__file__).parent
-MODULES = "pickle cloudpickle dill joblib shelve marshal yaml xml lxml subprocess ctypes runpy pty".split()
+MODULES = "pickle cloudpickle dill joblib shelve marshal yaml xml lxml subprocess ctypes".split()
 CALLS = (
     "eval exec compile __import__ import_module exec_module spec_from_file_location system popen "
     "allow_pickle"
@@ -21,7 +21,7 @@ ALLOWED = {
     (
         "engine/compile.py",
         "spec_from_file_location",
-    ): "kernels that we wrote, in the user's private cache",
+    ): "our kernels, in a private cache",
     ("engine/compile.py", "exec_module"): "the same",
     ("models/own.py", "spec_from_file_location"): "the door: what the user has typed",
     ("models/own.py", "import_module"): "the same",
