@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test docs browser bench lint clean
+.PHONY: help setup demo test docs browser bench fuzz lint clean
 
 help:  ## what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/'
@@ -44,6 +44,9 @@ browser:
 
 bench: $(STAMP)  ## time and memory, as ratios within one run
 	$(BIN)/python -m benchmarks
+
+fuzz: $(STAMP)  ## 100,000 mutated input files through the readers; FUZZ="--files 5000 --seed 2" for others
+	$(BIN)/python -m fuzz $(FUZZ)
 
 clean:  ## remove what make has made
 	rm -rf .venv demo dist build

@@ -50,18 +50,18 @@ def paper_csv(path: Path, per_model: int) -> None:
     pl.concat(frames).write_csv(path)
 
 
-def parquet(path: Path, count: int, chunk: int = 1000) -> None:
+def parquet(path: Path, count: int, chunk: int = 1000, trials: int = TRIALS) -> None:
     """One Parquet file of many learners, who never are in memory all at once."""
-    parts = list(_parts(path.parent, count, chunk))
-    pl.scan_parquet(parts).sink_parquet(path, row_group_size=chunk * TRIALS)
+    parts = list(_parts(path.parent, count, chunk, trials))
+    pl.scan_parquet(parts).sink_parquet(path, row_group_size=chunk * trials)
     for part in parts:
         part.unlink()
 
 
-def _parts(folder: Path, count: int, chunk: int) -> Iterator[Path]:
+def _parts(folder: Path, count: int, chunk: int, trials: int) -> Iterator[Path]:
     models = hl.Task.load("five-four").models
     for k, first in enumerate(range(0, count, chunk)):
-        study = learners(models[k % len(models)].name, min(chunk, count - first), seed=k)
+        study = learners(models[k % len(models)].name, min(chunk, count - first), trials, seed=k)
         part = folder / f"part-{k:05}.parquet"
         frame(study, f"{k}-").write_parquet(part)
         yield part

@@ -10,7 +10,7 @@ from pathlib import Path
 from time import perf_counter
 
 import howlearn as hl
-from benchmarks import data
+from benchmarks import data, streamed
 from benchmarks.report import Row, duration, note
 from benchmarks.timing import least
 from howlearn.criteria import DEFAULT
@@ -25,7 +25,7 @@ LENGTHS_LEARNERS = 20
 
 
 def run(quick: bool) -> list[Row]:
-    """Time per learner and per trial, then one large study from its file to its tables."""
+    """Time per learner and per trial, then large studies from their files to their tables."""
     largest = 1_000 if quick else 100_000
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "big.parquet"
@@ -34,7 +34,8 @@ def run(quick: bool) -> list[Row]:
         note(f"scale: {largest:,} learners simulated in {duration(perf_counter() - start)}")
         large = _large(path, largest)
         rows = _learners(path, largest)
-    return rows + _trials(TRIALS[:-1] if quick else TRIALS) + [large]
+    rows += _trials(TRIALS[:-1] if quick else TRIALS)
+    return [*rows, large, *streamed.run(quick)]
 
 
 def _learners(path: Path, largest: int) -> list[Row]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 
 import howlearn as hl
@@ -95,6 +96,15 @@ def test_a_number_that_is_none_late_in_another_learners_record(study: hl.Study) 
     assert sorted(set(first.tolist())) == [0, 1]  # the first learner of the study is innocent
     with pytest.raises(hl.HowlearnError, match="gives no number \\(NaN\\) for learner"):
         hl.fit(ordered, [Late()])
+    # It is a row with a status of a selection, which goes on with the innocent.
+    found = hl.select(ordered, [Late(), hl.Coin()], ["aic"])
+    guilty = [n for n, a in zip(study.learners, first.tolist(), strict=True) if a == 1]
+    assert sorted(found.unfitted["learner"]) == sorted(guilty)
+    assert found.unfitted["why"].str.contains("Late gives no number").all()
+    assert found.selection.filter(pl.col("model").is_null())["learner"].n_unique() == len(guilty)
+    assert found.fits.study.action[found.fits.study.starts[:-1]].sum() == 0
+    with pytest.raises(hl.HowlearnError, match="gives no number"):  # nobody is innocent
+        hl.select(study.take(np.flatnonzero(first == 1)), [Late(), hl.Coin()], ["aic"])
 
 
 @pytest.mark.parametrize(

@@ -40,9 +40,10 @@ def leave_future_out(fits: Fits, criterion: Criterion) -> pl.DataFrame:
         )
     blocks = [block for i in range(len(fits.study)) for block in _blocks(fits, criterion, i)]
     trial = np.concatenate([np.empty(0, np.int64), *(trials for trials, _, _ in blocks)])
-    fitted = np.repeat([size for _, size, _ in blocks], [len(trials) for trials, _, _ in blocks])
+    lengths = np.array([len(trials) for trials, _, _ in blocks], np.int64)
+    fitted = np.repeat(np.array([size for _, size, _ in blocks], np.int64), lengths)
     log_p = np.concatenate([np.empty((0, len(fits.of))), *(values for _, _, values in blocks)])
-    return _frame(fits, trial, fitted.astype(np.int64), log_p)
+    return _frame(fits, trial, fitted, log_p)
 
 
 def _blocks(fits: Fits, criterion: Criterion, learner: int) -> Iterator[Block]:

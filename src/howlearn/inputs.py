@@ -35,6 +35,7 @@ from howlearn.staging.wholes import untold
 from howlearn.study import Study
 from howlearn.task import Task
 from howlearn.task.file import Order
+from howlearn.unfitted import without_unfitted
 
 # What load needs besides the options of reading.
 OPTIONS = {"task", "rule", "form", "max_rate", "model", "add_model", "one_rate"}
@@ -134,17 +135,19 @@ def _each(names: Sequence[str], left_out: Container[str]) -> list[str]:
 def recorded(results: Path, with_excluded: bool = False) -> Inputs:
     """The study and the candidates of the results that ``howlearn select`` left in a folder.
 
-    Learners who are excluded are among them only if that is asked for.
+    Learners who are excluded are among them only if that is asked for; those who could not be
+    fitted never are.
     """
     manifest = _manifest(results)
     files = [_found(name, known, results) for name, known in manifest["input"].items()]
-    inputs = load(files, manifest["options"], with_excluded)
+    inputs = load(files, manifest["options"], with_excluded=True)
     if [describe(model) for model in inputs.candidates] != manifest["models"]:
         raise HowlearnError(
             f"the models of {results} cannot be built again: the task file, or the code of a model "
             "of your own, has changed since; run howlearn select anew"
         )
-    return inputs
+    study = without_unfitted(inputs.study, results)
+    return replace(inputs, study=study if with_excluded else study.without_excluded())
 
 
 def _manifest(results: Path) -> dict[str, Any]:

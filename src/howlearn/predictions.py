@@ -22,9 +22,9 @@ def predictions(
 ) -> pl.DataFrame:
     """Probabilities under each learner's selected model (first criterion, fitted on all trials).
 
-    The study of the selection knows its rows in the input. A ``model`` that is named takes the
-    place of the selected ones. With ``latents`` there are columns for the latent variables of all
-    candidates.
+    The study of the selection knows its rows in the input; of learners who could not be fitted
+    nothing is predicted. A ``model`` that is named takes the place of the selected ones. With
+    ``latents`` there are columns for the latent variables of all candidates.
     """
     fits, part = selection.fits, selection.fits.study
     chosen = selection.choices[0].selected
@@ -32,7 +32,8 @@ def predictions(
         chosen = np.full(len(part), [*fits.of].index(model))
     names = np.array([*fits.of], object)[chosen]
     log_p = np.concatenate(
-        [fits.probabilities(i, name, fits.fullest) for i, name in enumerate(names)]
+        [np.empty((0, len(part.actions)))]
+        + [fits.probabilities(i, name, fits.fullest) for i, name in enumerate(names)]
     )
     learner = np.repeat(np.arange(len(part)), np.diff(part.starts))
     rows = source_of(part).row

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -14,12 +14,14 @@ from howlearn import tables
 from howlearn.criteria import Criterion, Scores, criterion_named, usual
 from howlearn.errors import HowlearnError
 from howlearn.fitting import Fits, ModelFits, fit
+from howlearn.fitting.guard import PASSED_ON, Guard, NoNumbers
 from howlearn.fitting.intervals import LEVEL
 from howlearn.fitting.run import Progress, fit_at
 from howlearn.fitting.truncation import distinct
 from howlearn.model import Model
 from howlearn.models import Coin
 from howlearn.models.candidates import candidates, check_contexts
+from howlearn.staging.interpreted import ModelError
 from howlearn.study import Study
 
 CLOSE = 1e-6  # nats; more than ties can add up to
@@ -69,13 +71,27 @@ class Selection:
     choices: tuple[Choice, ...]
     within: float = WITHIN
     asked: tuple[Criterion, ...] = ()  # before they learned from the learners who are included
+    given: Study | None = None  # with the learners who cannot be fitted, if there are any
+    why: Mapping[int, str] = field(default_factory=dict)  # by their place among those given
 
     def __repr__(self) -> str:
         by = ", ".join(repr(choice.criterion) for choice in self.choices)
         return (
             f"Selection among {', '.join(self.fits.of)} for {len(self.fits.study):,} sequences, "
             f"by {by}: see .shares, .selection, .scores, .estimates, .learners"
+            + (f"; {len(self.why):,} could not be fitted: see .unfitted" if self.why else "")
         )
+
+    @property
+    def places(self) -> NDArray[np.int64]:
+        """Of the sequences that were fitted, among those given."""
+        n = len(self.fits.study) + len(self.why)
+        return np.delete(np.arange(n), [*self.why])
+
+    @cached_property
+    def unfitted(self) -> pl.DataFrame:
+        """One row per learner who could not be fitted, and why; they are in no other count."""
+        return tables.unfitted(self)
 
     @cached_property
     def scores(self) -> pl.DataFrame:
@@ -136,6 +152,9 @@ def select(
     in ``estimates``; without it, it is 0.95 for models that are fitted cell by cell, where they
     cost next to nothing, and others have none.
 
+    A learner who cannot be fitted has a row that says so in ``selection`` and ``learners``, and in
+    ``unfitted``; if nobody can be fitted, that is an error.
+
     >>> import howlearn as hl
     >>> task = hl.Task.load("five-four")
     >>> study = hl.simulate(task, "ByPattern", {"eta": 0.05}, learners=2, trials=400, seed=1)
@@ -150,10 +169,98 @@ def select(
     if criteria is None:
         criteria = usual(len(set(study.without_excluded().learners)))
     criteria = check_criteria(criteria)
+    fits, guard = _fitted(study, models, criteria, threads, progress, intervals)
+    found = _judged(study, fits, guard, criteria, within, threads) if len(fits.study) else None
+    if found is None or not len(found.fits.study):
+        guard.end()
+    return found
+
+
+def attempt(
+    study: Study,
+    models: Sequence[Model],
+    criteria: Sequence[Criterion],
+    within: float = WITHIN,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    intervals: float | None = None,
+) -> Selection:
+    """``select`` for a part of a study, by criteria that know it: perhaps nobody can be fitted."""
+    fits, guard = _fitted(study, models, criteria, threads, progress, intervals)
+    return _judged(study, fits, guard, criteria, within, threads)
+
+
+def _fitted(
+    study: Study,
+    models: Sequence[Model],
+    criteria: Sequence[Criterion],
+    threads: int | None,
+    progress: Progress | None,
+    intervals: float | None,
+) -> tuple[Fits, Guard]:
     truncations = distinct(t for criterion in criteria for t in criterion.truncations)
     level, searched = (LEVEL, False) if intervals is None else (intervals, True)
-    fits = fit(study, models, truncations, threads, progress, level, searched)
-    return choose(fits, criteria, within, threads)
+    guard = Guard()
+    return fit(study, models, truncations, threads, progress, level, searched, guard), guard
+
+
+def _judged(
+    study: Study,
+    fits: Fits,
+    guard: Guard,
+    criteria: Sequence[Criterion],
+    within: float,
+    threads: int | None,
+) -> Selection:
+    """What the criteria choose for those who were fitted; whom they cannot judge is lost too."""
+    check_within(within)
+    known = _learned(fits, criteria, threads)
+    while True:
+        found, lost = _chosen(fits, known, within)
+        if found is not None and not lost:
+            break
+        fits = fits.take(guard.lose(len(fits.study), lost))
+    given = study if guard.why else None
+    return replace(found, asked=tuple(criteria), given=given, why=guard.reasons)
+
+
+def _chosen(
+    fits: Fits, criteria: Sequence[Criterion], within: float
+) -> tuple[Selection | None, dict[int, Exception]]:
+    """What criteria choose that have learned; and whom they cannot judge, found by halving."""
+    try:
+        found = _choices(fits, criteria, within)
+    except PASSED_ON:
+        raise
+    except Exception as error:
+        if isinstance(error, HowlearnError) and not isinstance(error, ModelError):
+            raise  # about the study, or what was asked
+        n = len(fits.study)
+        if n == 1:
+            return None, {0: error}
+        lost = {}
+        for start, stop in ((0, n // 2), (n // 2, n)):
+            _, alone = _chosen(fits.part(start, stop), criteria, within)
+            lost |= {start + i: why for i, why in alone.items()}
+        if not lost:
+            raise  # each can be judged alone, so that the fault is not with a learner
+        return None, lost
+    return found, _no_scores(found)
+
+
+def _no_scores(selection: Selection) -> dict[int, Exception]:
+    """Learners with a score that is no number."""
+    found: dict[int, Exception] = {}
+    for choice in selection.choices:
+        for i, k in np.argwhere(np.isnan(choice.scores.score)).tolist():
+            name = [*selection.fits.of][k]
+            found.setdefault(i, NoNumbers(f"{name}: its {choice.criterion!r} is no number"))
+    return found
+
+
+def _of_nobody(criterion: Criterion, fits: Fits) -> Choice:
+    order = np.empty((0, len(fits.of)), np.int64)
+    return Choice(criterion, criterion.of_nobody(len(fits.of)), order, np.empty(0))
 
 
 def check_criteria(criteria: Sequence[Criterion | str]) -> tuple[Criterion, ...]:
@@ -178,15 +285,32 @@ def choose(
     threads: int | None = None,
 ) -> Selection:
     """Select from fits that are already there; criteria learn from learners not excluded."""
+    check_within(within)
+    found = _choices(fits, _learned(fits, criteria, threads), within)
+    return replace(found, asked=tuple(criteria))
+
+
+def check_within(within: float) -> None:
+    """Refuse what is no number of nats."""
     if not within >= 0:
         raise HowlearnError(f"within is a number of nats from 0 on, not {within}")
-    asked, all_in = tuple(criteria), bool(fits.study.included.all())
+
+
+def _learned(fits: Fits, criteria: Sequence[Criterion], threads: int | None) -> list[Criterion]:
+    """The criteria that know what the learners tell who are not excluded."""
+    if not len(fits.study):
+        return [*criteria]
+    all_in = bool(fits.study.included.all())
     study, known = (fits.study, fits) if all_in else (fits.study.without_excluded(), None)
-    criteria = [criterion.learn(study, fits.models, known, threads) for criterion in criteria]
+    return [criterion.learn(study, fits.models, known, threads) for criterion in criteria]
+
+
+def _choices(fits: Fits, criteria: Sequence[Criterion], within: float) -> Selection:
+    if not len(fits.study):
+        return Selection(fits, tuple(_of_nobody(c, fits) for c in criteria), within)
     coin = fit_at(fits.study, [Coin()], fits.truncations, fits.sizes, threads=1)
     fair = _fair(fits)
-    choices = tuple(_choice(c, fits, (coin, fair)) for c in criteria)
-    return Selection(fits, choices, within, asked)
+    return Selection(fits, tuple(_choice(c, fits, (coin, fair)) for c in criteria), within)
 
 
 def _choice(criterion: Criterion, fits: Fits, baselines: tuple[Fits, Fits]) -> Choice:

@@ -26,6 +26,8 @@ def count_true(flags: NDArray[np.bool_], starts: NDArray[np.int64]) -> NDArray[n
     return counts
 
 
+AT_ONCE = 5_000  # sequences that are looked at together
+
 RESERVED = set(
     "learner file row trial context action reward scored learned model criterion n_trials "
     "n_parameters log_likelihood penalty score rank selected cell parameter estimate trials_fitted "
@@ -103,6 +105,11 @@ class Source:
         array([0, 1, 2])
         """
         return np.arange(sum(self.file_rows)) if self.rows is None else self.rows
+
+    def part(self, start: int, stop: int) -> Source:
+        """Where trials start to stop came from."""
+        rows = np.arange(start, stop) if self.rows is None else self.rows[start:stop]
+        return replace(self, rows=rows)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -205,11 +212,16 @@ class Study:
         about = self.about[start:stop]
         return self._picked(trials, self.learners[start:stop], starts, about, excluded)
 
+    def parts(self, size: int = AT_ONCE) -> Iterator[Study]:
+        """All sequences, some at a time: whatever looks at all trials needs little memory so."""
+        for start in range(0, len(self), size):
+            yield self.part(start, min(start + size, len(self)))
+
     def take(self, sequences: NDArray[np.integer]) -> Study:
         """These sequences, in this order; one may be there more than once."""
         lengths = np.diff(self.starts)[sequences]
         starts = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-        trials = np.arange(starts[-1]) + np.repeat(self.starts[sequences] - starts[:-1], lengths)
+        trials = trials_of(self, sequences)
         about = self.about[sequences] if self.about.width else self.about
         learners = tuple(self.learners[i] for i in sequences)
         known = self.excluded
@@ -227,15 +239,17 @@ class Study:
         """The study of the others, as if nobody had been excluded."""
         if self.excluded is None:
             return self
-        included = self.included
-        if included.all():
-            return replace(self, excluded=None)
-        found = self.take(np.flatnonzero(included))
-        source = self.source
+        return replace(self.only(self.included), excluded=None)
+
+    def only(self, wanted: NDArray[np.bool_]) -> Study:
+        """The sequences that are marked, whose trials know their rows in the input."""
+        if wanted.all():
+            return self
+        found, source = self.take(np.flatnonzero(wanted)), self.source
         if source is not None:
-            rows = source.row[np.repeat(included, np.diff(self.starts))]
+            rows = source.row[np.repeat(wanted, np.diff(self.starts))]
             source = replace(source, rows=rows)
-        return replace(found, source=source, excluded=None)
+        return replace(found, source=source)
 
     def _picked(
         self,
@@ -296,7 +310,7 @@ class Study:
                 columns[name] = flag
         if self.block_column:
             block = np.cumsum(self.reset)
-            columns[self.block_column] = block - block[self.starts[:-1]][sequence] + 1
+            columns[self.block_column] = block - block[self.starts[sequence]] + 1
         if self.episode_end is not None:
             ended = np.cumsum(self.episode_end) - self.episode_end  # before this trial
             columns["episode"] = ended - ended[self.starts[sequence]] + 1
@@ -322,6 +336,13 @@ class Study:
         if self.reset.sum() <= np.count_nonzero(np.diff(self.starts)):
             return None
         return "reset_block" if "block" in self.labels.columns else "block"
+
+
+def trials_of(study: Study, sequences: NDArray[np.integer]) -> NDArray[np.int64]:
+    """The places of these sequences' trials in the study, one sequence after another."""
+    lengths = np.diff(study.starts)[sequences]
+    starts = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    return np.arange(starts[-1]) + np.repeat(study.starts[sequences] - starts[:-1], lengths)
 
 
 def joined(studies: Sequence[tuple[str, Study]], name: str) -> Study:

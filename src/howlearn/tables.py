@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import polars as pl
@@ -17,10 +17,12 @@ from howlearn.fitting.lowest import paper_horizon
 from howlearn.theory.quantity import check_epsilon
 
 OTHER = "Other"  # a partition that is not among the candidates
+NOT_FITTED = "not fitted"  # how the verdict on a learner begins whom no model could be fitted to
 NONE_OF_THESE = 0.9  # probability of that from which on the verdict says so
 
 if TYPE_CHECKING:
     from howlearn.selection import Choice, Selection
+    from howlearn.study import Study
 
 
 def scores(selection: Selection) -> pl.DataFrame:
@@ -52,7 +54,7 @@ def scores(selection: Selection) -> pl.DataFrame:
                 {
                     "_learner": learner,
                     "model": pl.Series(names.categories, dtype=names).gather(order),
-                    "criterion": repr(choice.criterion),
+                    "criterion": _same(repr(choice.criterion), len(order)),
                     "n_trials": own.n_trials[learner],
                     "n_parameters": pl.Series(count[learner, order]).replace({-1: None}),
                     "log_likelihood": value,
@@ -85,7 +87,7 @@ def estimates(fits: Fits) -> pl.DataFrame:
             pl.DataFrame(
                 {
                     "_learner": np.repeat(np.arange(n_learners), n_marks * n_parameters),
-                    "model": name,
+                    "model": _same(name, rows * n_parameters),
                     "cell": _tiled(part.cells, rows),
                     "parameter": _tiled(part.parameters, rows),
                     "estimate": part.theta.reshape(-1),
@@ -130,11 +132,11 @@ def lowest(fits: Fits, epsilon: float) -> pl.DataFrame:
             pl.DataFrame(
                 {
                     "_learner": np.repeat(np.arange(n_learners), n_marks),
-                    "model": name,
+                    "model": _same(name, rows),
                     "trials_fitted": fits.sizes.reshape(-1),
                     "smallest_probability": found.probability.reshape(-1),
                     "smallest_at": found.trial.reshape(-1),
-                    "epsilon": epsilon,
+                    "epsilon": _same(epsilon, rows),
                     "first_under": pl.Series(found.first_under.reshape(-1)).replace({0: None}),
                     "T_epsilon": empty(pl.Int64, rows)
                     if upto is None
@@ -162,7 +164,7 @@ def selection(selection: Selection) -> pl.DataFrame:
             pl.DataFrame(
                 {
                     "_learner": np.arange(len(fits.study)),
-                    "criterion": repr(choice.criterion),
+                    "criterion": _same(repr(choice.criterion), len(fits.study)),
                     "model": _selected(fits, choice),
                     "runner_up": _runner_up(fits, choice),
                     "margin": margins(choice),
@@ -172,7 +174,43 @@ def selection(selection: Selection) -> pl.DataFrame:
                 }
             )
         )
-    return _labelled(fits, pl.concat(frames).sort("_learner", maintain_order=True))
+    return _with_unfitted(selection, pl.concat(frames))
+
+
+def unfitted(selection: Selection) -> pl.DataFrame:
+    """One row per learner who could not be fitted."""
+    places = np.array([*selection.why], np.int64)
+    given = selection.fits.study if selection.given is None else selection.given
+    columns = [
+        pl.Series("n_trials", given.n_scored[places]),
+        pl.Series("why", [*selection.why.values()], dtype=pl.String),
+    ]
+    return given.labels[places].hstack(columns)
+
+
+def _with_unfitted(selection: Selection, frame: pl.DataFrame) -> pl.DataFrame:
+    """Rows of learners in their order, and among them those who could not be fitted.
+
+    These have a verdict that says so, by every criterion, and no model.
+    """
+    if selection.given is None:
+        return _labelled(selection.fits, frame.sort("_learner", maintain_order=True))
+    frame = frame.with_columns(pl.Series("_learner", selection.places[frame["_learner"]]))
+    more = pl.DataFrame({"_learner": pl.Series([*selection.why], dtype=pl.Int64)})
+    verdict = pl.Series([f"{NOT_FITTED}: {why}" for why in selection.why.values()])
+    if "criterion" in frame.columns:
+        more = pl.concat(
+            [
+                more.with_columns(verdict.alias("verdict"), criterion=pl.lit(repr(c.criterion)))
+                for c in selection.choices
+            ]
+        )
+    else:
+        n_trials = selection.given.n_scored[[*selection.why]]
+        columns = [verdict.alias(c) for c in frame.columns if c.startswith("verdict_")]
+        more = more.with_columns(pl.Series("n_trials", n_trials), *columns)
+    frame = pl.concat([frame, more], how="diagonal").sort("_learner", maintain_order=True)
+    return _labelled_by(selection.given, frame)
 
 
 def margins(choice: Choice) -> pl.Series:
@@ -261,7 +299,20 @@ def learners(selection: Selection) -> pl.DataFrame:
             column[known] = part.theta[known, j, p]
     for name, column in wide.items():
         columns[name] = pl.Series(column).fill_nan(None)
-    return _labelled(fits, pl.DataFrame(columns))
+    return _with_unfitted(selection, pl.DataFrame(columns))
+
+
+Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
+
+
+def fitted(table: Frame) -> Frame:
+    """``selection`` or ``learners`` without the learners who could not be fitted."""
+    names = table.lazy().collect_schema()
+    column = next((c for c in names if c == "verdict" or c.startswith("verdict_")), None)
+    if column is None or names[column] != pl.String:
+        return table
+    told = pl.col(column).str.starts_with(f"{NOT_FITTED}: ")
+    return table.filter(told.not_() | told.is_null())
 
 
 def shares(selection: Selection) -> pl.DataFrame:
@@ -304,7 +355,11 @@ def _counted(selection: Selection, who: NDArray[np.bool_]) -> pl.DataFrame:
 
 def _labelled(fits: Fits, frame: pl.DataFrame) -> pl.DataFrame:
     """Put the learner, its conditions and kept columns in front."""
-    labels = fits.study.labels[frame["_learner"]]
+    return _labelled_by(fits.study, frame)
+
+
+def _labelled_by(study: Study, frame: pl.DataFrame) -> pl.DataFrame:
+    labels = study.labels[frame["_learner"]]
     return labels.hstack(frame.drop("_learner").get_columns())
 
 
@@ -349,6 +404,11 @@ def _runner_up(fits: Fits, choice: Choice) -> pl.Series:
 def empty(dtype: type[pl.DataType], length: int) -> pl.Series:
     """A column without values."""
     return pl.Series([None], dtype=dtype).new_from_index(0, length)
+
+
+def _same(value: str | float, length: int) -> pl.Series:
+    """A column of one value; a plain value would leave an empty table without types."""
+    return pl.Series([value]).new_from_index(0, length)
 
 
 def _tiled(values: tuple[str, ...], times: int) -> pl.Series:

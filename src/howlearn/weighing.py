@@ -45,7 +45,9 @@ def weights(fits: Fits | Selection) -> pl.DataFrame:
             "exp4(ByShape, ByShapeExc)"
         )
     j = fits.at(fits.fullest)
-    frames = []
+    schema = dict(zip(COLUMNS, (pl.Int64, pl.String, pl.Float64, pl.Boolean), strict=True))
+    nobody = pl.DataFrame(schema={"model": pl.String, **schema}).get_columns()
+    frames = [fits.study.labels[:0].hstack(nobody)]
     for i in range(len(fits.study)):
         for part in mixtures:
             assert isinstance(part.model, Mixture)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -54,6 +55,27 @@ def selected(three):
 def groups(study, models, per_model=False):
     curves = curves_of(study, plan_of(models, study))
     return groups_of(models, range(len(models)), curves, per_model)
+
+
+def test_what_was_learned_is_known_again(three, monkeypatch):
+    """From a table, to the last bit: folds, rivals and all."""
+    _, models, study, _ = three
+    monkeypatch.setattr(home, "FOLDS", 2)
+    part = study.part(30, 50)
+    found = Population(leave_one_out=True).learn(part, models, thorough=False)
+    again = Population(leave_one_out=True).knowing(found.knowledge(), models)
+    rival = replace(found, learned=replace(found.learned, rival=found.learned.folds[1]))
+    assert again.learned.prints.dtype == np.uint64
+    fits = fit(part, models, found.truncations)
+    for name in ("score", "penalty", "probability"):
+        mine, theirs = (getattr(each.scores(fits), name) for each in (found, again))
+        assert np.array_equal(mine, theirs)
+    for each in (again, Population().knowing(rival.knowledge(), models)):
+        assert each.learned.rates == found.learned.rates
+        assert each.learned.shares.log_likelihood == found.learned.shares.log_likelihood
+    kept = Population().knowing(rival.knowledge(), models)
+    assert kept.learned.rival.rates == found.learned.folds[1].rates
+    assert Penalized().knowledge() is None
 
 
 # EM

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from howlearn.calibration.design import APART
 from howlearn.errors import HowlearnError
 from howlearn.fitting import Fits, fit
+from howlearn.fitting.guard import Guard
 from howlearn.fitting.run import Progress
 from howlearn.fitting.truncation import ALL, distinct
 from howlearn.results import Extra
@@ -55,8 +56,8 @@ def stability(
     [1.0]
     """
     check_doubles(doubles)
-    places = np.arange(len(selection.fits.study))
-    return Asked(task, doubles, seed).table(selection, places, threads, progress)
+    asked = Asked(task, doubles, seed)
+    return asked.table(selection, selection.places, threads, progress)
 
 
 def stability_of(task: Task | None, doubles: int, seed: int = 0) -> Extra:
@@ -88,7 +89,7 @@ class Asked:
     ) -> pl.DataFrame:
         """One row per learner and criterion; ``places`` are those of the selection's learners.
 
-        Learners who are excluded have no doubles and no row.
+        Learners who are excluded or could not be fitted have no doubles and no row.
         """
         fits = selection.fits
         n, names = len(fits.study), [*fits.of]
@@ -98,10 +99,11 @@ class Asked:
         wanted = np.flatnonzero(fits.study.included)
         pairs = sorted({(int(by[i]), int(i)) for by in chosen for i in wanted})
         for done, (model, who) in self._batches(fits.study, pairs):
-            found = self._given(selection, estimates, model, who, places, threads)
+            theta = estimates[names[model]][who]
+            found, doubled = self._given(selection, theta, model, who, places, threads)
             for c, by in enumerate(found):
                 counts = np.zeros((len(who), len(names)), np.int64)
-                np.add.at(counts, (np.repeat(np.arange(len(who)), self.doubles), by), 1)
+                np.add.at(counts, (doubled, by), 1)
                 mine = chosen[c, who] == model
                 again[c, who[mine]] = counts[mine]
             if progress:
@@ -129,21 +131,22 @@ class Asked:
     def _given(
         self,
         selection: Selection,
-        estimates: dict[str, Floats],
+        theta: Floats,
         model: int,
         who: Ints,
         places: Ints,
         threads: int | None,
-    ) -> list[Ints]:
-        """The models that each criterion selects for the doubles of some learners."""
+    ) -> tuple[list[Ints], Ints]:
+        """The models that each criterion selects for the doubles of some learners; and whose
+        doubles they are. A double that cannot be fitted is given no model."""
         models, study = selection.fits.models, selection.fits.study
-        each = np.repeat(who, self.doubles)
-        theta = estimates[models[model].name][each]
+        doubled = np.repeat(np.arange(len(who)), self.doubles)
+        each = who[doubled]
         numbers = places[each] * MOST + np.tile(np.arange(self.doubles), len(who))
         played = simulate(
             self.task,
             models[model],
-            theta,
+            theta[doubled],
             seed=(self.seed, model, STREAM, APART),
             like=study,
             who=each,
@@ -153,13 +156,15 @@ class Asked:
         played = replace(played, learners=tuple(study.learners[i] for i in each))
         criteria = [choice.criterion for choice in selection.choices]
         truncations = distinct(t for criterion in criteria for t in criterion.truncations)
-        fits = fit(played, models, truncations, threads)
+        guard = Guard(shortest=1)
+        fits = fit(played, models, truncations, threads, guard=guard)
+        doubled = doubled if guard.kept is None else doubled[guard.kept]
         found = []
         for criterion in criteria:
             scores = criterion.scores(fits)
             count = fits.n_parameters if scores.n_parameters is None else scores.n_parameters
             found.append(winners(scores.score, count))
-        return found
+        return found, doubled
 
     def _rows(self, selection: Selection, c: int, chosen: Ints, again: Ints) -> pl.DataFrame:
         """One criterion's rows, from how often the doubles [learner] were given each model."""
@@ -175,7 +180,9 @@ class Asked:
         return pl.DataFrame(
             {
                 "_learner": every,
-                "criterion": repr(selection.choices[c].criterion),
+                "criterion": pl.Series([repr(selection.choices[c].criterion)]).new_from_index(
+                    0, len(every)
+                ),
                 "model": names.gather(chosen),
                 "doubles": np.full(len(every), self.doubles),
                 "stability": same,

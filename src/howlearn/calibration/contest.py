@@ -35,6 +35,7 @@ class Contest:
     all_trials: Floats  # log-likelihoods at the estimates from all trials
     later_trials: Floats  # of the trials after each split, at the estimates from those before
     trained: NDArray[np.int64]  # trials before each split: [learner, split]
+    n_lost: int = 0  # learners who could not be fitted, and are not among these
 
     def __len__(self) -> int:
         return len(self.true)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from howlearn.calibration.clock import Clock
 from howlearn.calibration.contest import Contest, contest_from, contest_of
@@ -15,11 +16,13 @@ from howlearn.calibration.design import Design
 from howlearn.calibration.recovery import estimates_of
 from howlearn.errors import HowlearnError
 from howlearn.fitting import Fits, fit
+from howlearn.fitting.guard import Guard
 from howlearn.fitting.population import asks_others
 from howlearn.fitting.run import check, check_stops
 from howlearn.fitting.truncation import ALL, Truncation
 from howlearn.model import Model
 from howlearn.runs.work import Part, Progress, Store, Work
+from howlearn.study import Study
 
 GROUP = 500  # learners in a part: little is lost when a run is stopped
 CALIBRATION, FRESH = 0, 1  # streams of random numbers: who chooses the constants, who tests them
@@ -111,17 +114,14 @@ class Contests:
         contest_table, estimates_table = self.tables
         names = [model.name for model in self.design.truths]
         frame = store.read(contest_table).collect()
-        contests = {
-            stream: contest_from(
-                frame.filter(stream=stream),
-                names,
-                [m.name for m in self.models],
-                self.truncations[:-1],
-            )
-            for stream in self.streams
-        }
+        found, wanted = {}, len(names) * self.design.learners
+        for stream in self.streams:
+            mine = frame.filter(stream=stream)
+            candidates = [model.name for model in self.models]
+            one = contest_from(mine, names, candidates, self.truncations[:-1])
+            found[stream] = replace(one, n_lost=wanted - len(one))
         mine = pl.col("stream") == self.streams[0]
-        return contests, store.read(estimates_table).filter(mine).collect().drop("stream")
+        return found, store.read(estimates_table).filter(mine).collect().drop("stream")
 
 
 def _contest(
@@ -133,17 +133,50 @@ def _contest(
     with of.clock(f"simulation{label}"):
         study, theta = of.design.simulate(group.truth, group.stream, group.start, group.stop)
     with of.clock(f"estimation{label}"):
-        fits = fit(study, of.models, of.truncations, threads, progress)
-    true = np.full(len(study), group.truth, np.int64)
+        fits, kept = fit_those_who_can(group, study, of.models, of.truncations, threads, progress)
+    true = np.full(len(kept), group.truth, np.int64)
     stream = pl.lit(group.stream, pl.Int64).alias("stream")
-    estimates = estimates_of_truth(fits, names[group.truth], theta, group.start)
+    estimates = estimates_of_truth(fits, names[group.truth], theta[kept], group.start + kept)
     frames = (contest_of(fits, names, true).frame(), estimates)
     return {
         table: frame.with_columns(stream) for table, frame in zip(of.tables, frames, strict=True)
     }
 
 
-def estimates_of_truth(fits: Fits, model: str, theta: np.ndarray, first: int) -> pl.DataFrame:
+def fit_those_who_can(
+    group: Group,
+    study: Study,
+    models: Sequence[Model],
+    truncations: Sequence[Truncation],
+    threads: int | None,
+    progress: Progress | None = None,
+) -> tuple[Fits, NDArray[np.int64]]:
+    """The fits of simulated learners without those who cannot be fitted; and who the others are.
+
+    One of them should not end a night of computing: they are left out, and counted at the end.
+    """
+    guard = Guard(shortest=1)
+    fits = fit(study, models, truncations, threads, progress, guard=guard)
+    if not len(fits.study) and group.start == 0:  # nobody yet of this true model
+        guard.end()
+    return fits, np.arange(len(study)) if guard.kept is None else guard.kept
+
+
+def left_out(n_lost: int, n_found: int) -> tuple[str, ...]:
+    """What to say of simulated learners who could not be fitted.
+
+    >>> left_out(0, 600), left_out(2, 598)[0][:40]
+    ((), '2 of 600 simulated learners could not be')
+    """
+    return (
+        f"{n_lost:,} of {n_lost + n_found:,} simulated learners could not be fitted, and are left "
+        "out of all numbers",
+    )[: int(n_lost > 0)]
+
+
+def estimates_of_truth(
+    fits: Fits, model: str, theta: np.ndarray, first: int | NDArray[np.int64]
+) -> pl.DataFrame:
     """Of the true model; empty if it is not a candidate."""
     if model in fits.of:
         return estimates_of(fits, model, theta, first)

@@ -13,6 +13,7 @@ from howlearn.calibration.design import APART, ENOUGH, described
 from howlearn.door import own_names
 from howlearn.errors import HowlearnError
 from howlearn.fitting import fit
+from howlearn.fitting.guard import Guard
 from howlearn.inputs import Inputs
 from howlearn.model import Model
 from howlearn.models import PartitionModel
@@ -38,23 +39,37 @@ class LikeDesign:
         seed: int = 0,
         threads: int | None = None,
     ) -> None:
-        study = study.without_excluded()
         self.truths = tuple(truths)
         self.task, self.seed = task, seed
-        self.recorded = len(study)
+        study = study.without_excluded()
+        self.recorded, guard = len(study), Guard()
+        study = guard.long_enough(study)
+        if not len(study):
+            guard.end()
+        while True:
+            self._imitate(study, learners)
+            guard = Guard()
+            self.fits = fit(self.study, self.truths, threads=threads, guard=guard)
+            if guard.kept is None:
+                break
+            if not len(guard.kept):
+                guard.end()
+            lost = np.unique(self.imitated[[*guard.why]])
+            study = study.take(np.delete(np.arange(len(study)), lost))  # others take their places
+
+    def _imitate(self, study: Study, learners: int | None) -> None:
+        """Who is imitated: cycle through few, pick evenly among many."""
         if learners is None:
             whole = -(-ENOUGH // len(study)) * len(study)
             learners = whole if len(study) <= MANY else MANY
         if learners < 1:
             raise HowlearnError(f"at least one double is needed, not {learners}")
-        self.learners = learners
-        # Cycle through few, pick evenly among many.
+        self.learners, self.usable = learners, len(study)
         who = np.arange(learners) % len(study)
         if learners < len(study):
             who = np.arange(learners) * len(study) // learners
-        imitated, self.place = np.unique(who, return_inverse=True)
-        self.study = study.take(imitated)
-        self.fits = fit(self.study, self.truths, threads=threads)
+        self.imitated, self.place = np.unique(who, return_inverse=True)
+        self.study = study.take(self.imitated)
 
     def simulate(self, truth: int, stream: int, start: int, stop: int) -> tuple[Study, Floats]:
         model = self.truths[truth]
@@ -84,11 +99,19 @@ class LikeDesign:
     @property
     def about_play(self) -> tuple[str, ...]:
         """What a user should know about the doubles themselves."""
+        lost = self.recorded - self.usable
+        found = ()
+        if lost:
+            found = (
+                f"{lost:,} of {self.recorded:,} recorded learners could not be fitted, and have no "
+                "doubles",
+            )
         if self.task is None or not self.task.rewards:
-            return (self._about_rewards(),)
+            return (*found, self._about_rewards())
         if self.task.stop is None:
-            return ()
+            return found
         return (
+            *found,
             "the stopping rule is applied again: a double may stop before the learner it imitates "
             "did, and never goes on for longer",
         )

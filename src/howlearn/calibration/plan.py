@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.calibration.contest import NO_BLOCKS, Contest
-from howlearn.calibration.contests import Contests
+from howlearn.calibration.contests import Contests, left_out
 from howlearn.calibration.design import ENOUGH, TaskDesign, by_model_name
 from howlearn.calibration.errors import curve, selected_counts, standard_error
 from howlearn.criteria import DEFAULT, Criterion, Prequential
@@ -50,6 +50,12 @@ class Plan:
     @property
     def models(self) -> tuple[str, ...]:
         return self.contests[0].models
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What one should know besides."""
+        lost = sum(contest.n_lost for contest in self.contests)
+        return left_out(lost, sum(map(len, self.contests)))
 
     @cached_property
     def recovered(self) -> pl.DataFrame:

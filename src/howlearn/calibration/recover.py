@@ -8,13 +8,20 @@ from functools import cached_property, partial
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from howlearn.calibration.contests import Group, estimates_of_truth, groups_of
+from howlearn.calibration.contests import (
+    Group,
+    estimates_of_truth,
+    fit_those_who_can,
+    groups_of,
+    left_out,
+)
 from howlearn.calibration.design import ENOUGH, Design, TaskDesign, by_model_name
 from howlearn.calibration.errors import standard_error
 from howlearn.calibration.recovery import recovery
 from howlearn.criteria import DEFAULT, Criterion, Population
-from howlearn.fitting import Fits, fit
+from howlearn.fitting import Fits
 from howlearn.fitting.truncation import ALL, Truncation, distinct
 from howlearn.model import Model
 from howlearn.runs.work import Memory, Part, Progress, Store, Threads, Work
@@ -36,6 +43,12 @@ class Recovery:
     criteria: tuple[Criterion, ...]
     learners: pl.DataFrame  # true_model, learner, criterion, selected_model
     estimates: pl.DataFrame
+    n_lost: int = 0  # simulated learners who could not be fitted
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What one should know besides."""
+        return left_out(self.n_lost, len(self.learners) // len(self.criteria))
 
     def __repr__(self) -> str:
         return (
@@ -128,12 +141,14 @@ def recover_design(
         for group in groups_of(design, (0,))
     ]
     store.complete(parts, progress)
+    learners = store.read("recovered").collect()
     return Recovery(
         tuple(names),
         tuple(model.name for model in models),
         chosen,
-        store.read("recovered").collect(),
+        learners,
         store.read("estimates").collect(),
+        len(names) * design.learners - len(learners) // len(chosen),
     )
 
 
@@ -151,10 +166,11 @@ def _recover(
     """Simulate a group of learners, and select among the candidates for each of them."""
     truth = of.design.truths[group.truth].name
     study, theta = of.design.simulate(group.truth, group.stream, group.start, group.stop)
-    fits = fit(study, of.models, of.truncations, threads, progress)
+    fits, kept = fit_those_who_can(group, study, of.models, of.truncations, threads, progress)
+    numbers = group.start + kept
     return {
-        "recovered": _selected(fits, of.criteria, truth, group.start),
-        "estimates": estimates_of_truth(fits, truth, theta, group.start),
+        "recovered": _selected(fits, of.criteria, truth, numbers),
+        "estimates": estimates_of_truth(fits, truth, theta[kept], numbers),
     }
 
 
@@ -168,15 +184,17 @@ def _knowing(
     return tuple(criterion.learn(study, models, None, threads) for criterion in criteria)
 
 
-def _selected(fits: Fits, criteria: Sequence[Criterion], truth: str, first: int) -> pl.DataFrame:
+def _selected(
+    fits: Fits, criteria: Sequence[Criterion], truth: str, numbers: NDArray[np.int64]
+) -> pl.DataFrame:
     selection = choose(fits, criteria)
     names = pl.Series([*fits.of], dtype=pl.String)
     return pl.concat(
         pl.DataFrame(
             {
-                "true_model": [truth] * len(choice.selected),
-                "learner": np.arange(len(choice.selected)) + first,
-                "criterion": [repr(choice.criterion)] * len(choice.selected),
+                "true_model": pl.Series([truth] * len(numbers), dtype=pl.String),
+                "learner": numbers,
+                "criterion": pl.Series([repr(choice.criterion)] * len(numbers), dtype=pl.String),
                 "selected_model": names.gather(choice.selected),
             }
         )

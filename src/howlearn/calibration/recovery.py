@@ -11,17 +11,21 @@ from howlearn.fitting import Fits
 
 
 def estimates_of(
-    fits: Fits, model: str, theta: NDArray[np.float64], first: int = 0
+    fits: Fits,
+    model: str,
+    theta: NDArray[np.float64],
+    first: int | NDArray[np.int64] = 0,
 ) -> pl.DataFrame:
     """The true model's estimates beside the truth, one row per learner, split and parameter.
 
-    Learners are numbered from ``first`` on.
+    Learners are numbered from ``first`` on, or have these numbers.
     """
     part = fits.of[model]
     shares = [j for j, t in enumerate(fits.truncations) if isinstance(t, float)]
     found, status, sizes = part.theta[:, shares], part.status[:, shares], fits.sizes[:, shares]
     n_learners, n_splits, n_parameters = found.shape
     rows = n_learners * n_splits
+    numbers = np.arange(n_learners) + first if isinstance(first, int) else first
 
     def tiled(values: tuple[str, ...]) -> pl.Series:
         return pl.Series(values, dtype=pl.String).gather(np.tile(np.arange(n_parameters), rows))
@@ -30,7 +34,7 @@ def estimates_of(
     return pl.DataFrame(
         {
             "true_model": [model] * (rows * n_parameters),
-            "learner": np.repeat(np.arange(n_learners) + first, n_splits * n_parameters),
+            "learner": np.repeat(numbers, n_splits * n_parameters),
             "cell": tiled(part.cells),
             "parameter": tiled(part.parameters),
             "split": np.repeat(np.tile(splits, n_learners), n_parameters),

@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.calibration.contest import Contest
+from howlearn.calibration.contests import left_out
 from howlearn.calibration.errors import GOALS, Curve, Goal, confusion, curve, kappa_of
 from howlearn.calibration.recovery import recovery
 from howlearn.criteria import AIC, BIC, Criterion, HoldOut, Penalized
@@ -90,6 +91,12 @@ class Calibration:
         """What dimension jump and slope heuristic say of all learners together."""
         return self.slope.filter(pl.col("learner").is_null()).drop("learner")
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What one should know besides."""
+        both = (self.contest, self.fresh)
+        return left_out(sum(each.n_lost for each in both), sum(map(len, both)))
+
     @cached_property
     def marks(self) -> dict[str, float]:
         """AIC and BIC as constants c, at the median number of trials; none with one trial."""
@@ -110,6 +117,7 @@ class Calibration:
             "models": list(self.contest.models),
             "learners_per_model": int(np.bincount(self.contest.true).min()),
             "median_trials": float(np.median(self.contest.n_scored)),
+            **({"not_fitted": self.contest.n_lost} if self.contest.n_lost else {}),
         }
         for tuned in self.tuned:
             found[tuned.name] = {goal: self._chosen(tuned, goal) for goal in GOALS}

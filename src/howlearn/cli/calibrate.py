@@ -176,6 +176,8 @@ def calibrate(
                 workers,
                 progress,
             )
+        for sentence in result.notes:
+            show.note(sentence)
         write_calibration(out, result, about)
     next_out = "results2" if like else "results"
     command = select_command(*following, "--calibration", str(out), "--out", next_out)

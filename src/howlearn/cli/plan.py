@@ -142,6 +142,8 @@ def plan(
             result = plan_design(
                 design, models, numbers, people, criteria, target, store, workers, progress
             )
+        for sentence in result.notes:
+            show.note(sentence)
         write_plan(out, result)
     _show(result, out)
     words = with_models({"task": task, **asked, **learning})

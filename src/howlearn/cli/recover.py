@@ -127,6 +127,8 @@ def recover(
     ):
         with show.progress_bar("simulating and fitting") as progress:
             result = recover_design(design, models, criteria, store, workers, progress)
+        for sentence in result.notes:
+            show.note(sentence)
         write_recovery(out, result)
     show.save_charts(lambda: charts.of_recovery(result), out)
     _print(result, out)

@@ -236,5 +236,5 @@ def select(
     if stability is not None:
         show.stability(out, criteria)
     if weights:
-        show.weights(out, candidates, study)
+        show.weights(out, candidates, study, summary.n_learners)
     following("report", out, "-o", "report.html", why="everything to look at, in one file")

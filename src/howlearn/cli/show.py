@@ -16,6 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from howlearn.cli.progress import Lines
 from howlearn.harmless import one_line, visible
 
 if TYPE_CHECKING:
@@ -59,7 +60,10 @@ class _Aside(logging.Handler):
 
 @contextmanager
 def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on stderr for work that takes more than two seconds; says when code is compiled."""
+    """A bar on stderr for work that takes more than two seconds; says when code is compiled.
+
+    It estimates the time left. Where stderr is no terminal there is a line every minute.
+    """
     log = logging.getLogger("howlearn")
     handler = _Aside()
     log.addHandler(handler)
@@ -72,13 +76,18 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
         console=aside,
         transient=True,
         disable=not aside.is_terminal,
+        speed_estimate_period=300,  # parts may take minutes
     )
+    lines = Lines(what, lambda line: aside.print(f"[dim]{line}[/]", soft_wrap=True))
     task = bar.add_task(what, total=None)
     appear = threading.Timer(PATIENCE, bar.start)
     appear.daemon = True
     appear.start()
     try:
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        if aside.is_terminal:
+            yield lambda done, total: bar.update(task, completed=done, total=total)
+        else:
+            yield lines.update
     finally:
         appear.cancel()
         bar.stop()
@@ -91,6 +100,8 @@ def _many(count: int, what: str) -> str:
 
 def reading(study: Study) -> None:
     """What was found in the files."""
+    from howlearn.stored import StoredStudy
+
     for role, column in study.roles.items():
         aside.print(f"[dim]{role} ← {escape(column)}[/]", soft_wrap=True)
     counts = escape(", ".join(f"{phrase}: {count:,}" for phrase, count in study.counts.items()))
@@ -101,6 +112,8 @@ def reading(study: Study) -> None:
         f"{_many(len(study.contexts), 'context')}, {len(study.actions)} actions. {counts}[/]",
         soft_wrap=True,
     )
+    if isinstance(study, StoredStudy):
+        aside.print(f"[dim]{escape(study.where())}[/]", soft_wrap=True)
     renamed = [column for column in study.about.columns if column not in study.labels.columns]
     for column in renamed:
         note(f"the column {column} is called input_{column} in the results")
@@ -208,6 +221,10 @@ def summary(
                 f"[bold]{word}[/]: {sentence}.",
                 soft_wrap=True,
             )
+    if len(result.unfitted):
+        from howlearn.unfitted import sentence
+
+        console.print(f"{escape(sentence(result.unfitted))}.", soft_wrap=True)
     console.print(escape(f"Tables and manifest: {out}/"), soft_wrap=True)
 
 
@@ -391,7 +408,7 @@ def stability(out: Path, criteria: Sequence[Criterion]) -> None:
     )
 
 
-def weights(out: Path, candidates: Sequence[Model], study: Study) -> None:
+def weights(out: Path, candidates: Sequence[Model], study: Study, n_sequences: int) -> None:
     """When the leading strategy changes, of each mixture."""
     import polars as pl
 
@@ -401,7 +418,7 @@ def weights(out: Path, candidates: Sequence[Model], study: Study) -> None:
     frame = read_table(out, "leaders")
     if "excluded" in frame.columns:
         frame, study = frame.filter(pl.col("excluded").is_null()), study.without_excluded()
-    n_sequences, several = len(study), len(set(study.learners)) < len(study)
+    several = len(set(study.learners)) < len(study)
     for model in filter(is_weighted, candidates):
         last = last_changes(frame.filter(pl.col("model") == model.name))
         text = f"{escape(model.name)}: the leading strategy changes for {len(last):,} of "

@@ -182,6 +182,9 @@ def compare(
     if outcome.n_excluded:
         note = f"{outcome.n_excluded:,} learners are excluded (--exclude), and left out here"
         who = replace(who, notes=(note, *who.notes))
+    if outcome.n_unfitted:
+        many = f"{outcome.n_unfitted:,} learner{'s' * (outcome.n_unfitted != 1)}"
+        who = replace(who, notes=(f"{many} could not be fitted: left out here", *who.notes))
     evidence = outcome.evidence[who.kept]
     pairs = [who.only(pair) for pair in combinations(range(len(who.names)), 2)]
     several = [who, *pairs] if len(pairs) > 1 else [who]

@@ -13,6 +13,7 @@ from howlearn.runs.folder import read_table
 from howlearn.selection import Selection
 from howlearn.share_tables import GRADED
 from howlearn.shares.rows import Floats, certain
+from howlearn.unfitted import unfitted_in
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,17 +27,19 @@ class Outcome:
     graded: bool  # whether it is log-evidence, and not only what was selected
     estimates: pl.DataFrame
     n_excluded: int = 0  # learners who are left out
+    n_unfitted: int = 0  # learners who could not be fitted, and are left out too
 
 
 def outcome_of(results: Selection | Path | str, criterion: str | None = None) -> Outcome:
     """Read a selection, or the folder that ``howlearn select`` left."""
     if isinstance(results, Selection):
-        scores, estimates = results.scores, results.estimates
+        scores, estimates, lost = results.scores, results.estimates, results.unfitted
     else:
         folder = Path(results)
         if not folder.is_dir():
             raise HowlearnError(f"{folder} is not a folder; name one that howlearn select wrote")
         scores, estimates = read_table(folder, "scores"), read_table(folder, "estimates")
+        lost = unfitted_in(folder)
     lacking = {"learner", "model", "criterion", "log_likelihood", "selected"} - {*scores.columns}
     if lacking:
         raise HowlearnError(f"scores of {results} have no column {', '.join(sorted(lacking))}")
@@ -55,7 +58,8 @@ def outcome_of(results: Selection | Path | str, criterion: str | None = None) ->
     else:
         selected = _placed(mine["selected"].cast(pl.Float64), order)
         evidence = certain(selected.argmax(axis=1), len(models))
-    return Outcome(chosen, models, labels, evidence, graded, estimates, n_excluded)
+    n_lost = _included(lost)[0]["learner"].n_unique()
+    return Outcome(chosen, models, labels, evidence, graded, estimates, n_excluded, n_lost)
 
 
 def _included(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:

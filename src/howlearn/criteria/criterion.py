@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.fitting.truncation import ALL, Truncation
@@ -71,6 +72,12 @@ class Criterion(ABC):
     def scores(self, fits: Likelihoods) -> Scores:
         """The score of every model for every learner."""
 
+    def of_nobody(self, n_models: int) -> Scores:
+        """The scores of no learner, with the parts that those of others have."""
+        nothing = np.empty((0, n_models))
+        probability = nothing if self.gives_probabilities else None
+        return Scores(np.empty(0, np.int64), nothing, nothing, probability=probability)
+
     def check(self, study: Study) -> None:  # noqa: B027
         """Refuse a study that the criterion cannot judge, before any work is done."""
 
@@ -83,6 +90,14 @@ class Criterion(ABC):
         progress: Progress | None = None,
     ) -> Criterion:
         """A criterion that knows what all learners of a study tell; most need not know it."""
+        return self
+
+    def knowledge(self) -> pl.DataFrame | None:
+        """What ``learn`` found, to be kept; None for a criterion that learns nothing."""
+        return None
+
+    def knowing(self, knowledge: pl.DataFrame, models: Sequence[Model]) -> Criterion:
+        """The criterion with what one like it has learned before."""
         return self
 
     def chance(self, fits: Likelihoods, scores: Scores) -> NDArray[np.float64] | None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import polars as pl
 
 from howlearn.criteria.criterion import Criterion, Likelihoods, Progress, Scores
 from howlearn.criteria.evidence import chance_evidence, unintegrated, with_trials
 from howlearn.errors import HowlearnError
 from howlearn.evidence.curves import on_grid
 from howlearn.evidence.hierarchy import log_sum
+from howlearn.evidence.keeping import as_table, from_table
 from howlearn.evidence.other import log_evidence_other
 from howlearn.evidence.population import (
     RESAMPLES,
@@ -21,9 +23,11 @@ from howlearn.evidence.population import (
     evidence_of,
     learn,
     learn_from_others,
+    prints_of,
 )
 from howlearn.evidence.rates import Floats, log_rates
 from howlearn.fitting.fits import Fits
+from howlearn.fitting.guard import Guard
 from howlearn.fitting.run import fit
 from howlearn.fitting.truncation import ALL
 from howlearn.model import Model
@@ -107,12 +111,15 @@ class Population(Criterion):
         """
         if self.learned is not None:
             return self
+        fixed = _fixed(models, fits, threads)
+        if fits is None:
+            study, fixed = _beforehand(study, models, threads)
         self.check(study)
         options = {"per_model": self.per_model, "independent": self.independent}
         found = learn(
             study,
             models,
-            _fixed(models, fits, threads),
+            fixed,
             everyone=self.other or len(study) <= WITH_OTHER,
             compare=thorough,
             resamples=RESAMPLES if thorough else 0,
@@ -121,11 +128,16 @@ class Population(Criterion):
             **options,
         )
         if self.leave_one_out:
-            fixed = _fixed(models, fits, threads)
             found = learn_from_others(
                 study, found, progress, fixed=fixed, threads=threads, **options
             )
         return replace(self, learned=found)
+
+    def knowledge(self) -> pl.DataFrame | None:
+        return None if self.learned is None else as_table(self.learned)
+
+    def knowing(self, knowledge: pl.DataFrame, models: Sequence[Model]) -> Population:
+        return replace(self, learned=from_table(knowledge, models))
 
     def scores(self, fits: Likelihoods) -> Scores:
         fits = with_trials(fits, self)
@@ -159,6 +171,14 @@ class Population(Criterion):
         if outside is not None and p_other is not None:
             probability = probability * (1.0 - p_other[:, None])
         return Scores(fits.n_scored, evidence, -shares, None, probability, p_other, outside)
+
+    def of_nobody(self, n_models: int) -> Scores:
+        found, known = super().of_nobody(n_models), self.learned
+        if known is None or known.log_other is None or known.expected_with_other is None:
+            return found
+        column = np.empty((0, 1))
+        other = Scores(found.n_trials, column, column, None, column) if self.other else None
+        return replace(found, p_other=np.empty(0), outside=other)
 
     def chance(self, fits: Likelihoods, scores: Scores) -> Floats:
         """As if not learning were as common as the model selected."""
@@ -224,3 +244,29 @@ def _fixed(models: Sequence[Model], fits: Fits | None, threads: int | None = Non
         return unintegrated(mine, models)
 
     return fixed
+
+
+def _beforehand(
+    study: Study, models: Sequence[Model], threads: int | None
+) -> tuple[Study, Callable[[Study], Floats]]:
+    """The study without learners who cannot be fitted; and what ``_fixed`` gives, known already.
+
+    A learner is known again by name and record, in whatever part of the study it is asked for.
+    """
+    guard = Guard()
+    study = guard.long_enough(study)
+    others = [model for model in models if not on_grid(model)]
+    if not others or not len(study):
+        return study, _fixed(models, None, threads)
+    fits = fit(study, others, [ALL], threads, guard=guard)
+    study, values = fits.study, unintegrated(fits, models)
+    place = {who: i for i, who in enumerate(_who(study))}
+
+    def fixed(some: Study) -> Floats:
+        return values[[place[who] for who in _who(some)]]
+
+    return study, fixed
+
+
+def _who(study: Study) -> Iterator[tuple[str, int]]:
+    return zip(study.learners, prints_of(study).tolist(), strict=True)

@@ -5,18 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import NoReturn
 
 import numpy as np
+import polars as pl
 
 from howlearn.criteria import Criterion
 from howlearn.discovery import tables
 from howlearn.discovery.cells import fit_cells
 from howlearn.discovery.criteria import DEFAULT, check_criteria, needs_of, terms_of
 from howlearn.discovery.judging import Judged, judge
-from howlearn.discovery.result import Discovery
+from howlearn.discovery.result import NOT_JUDGED, Discovery
 from howlearn.discovery.search import Search
 from howlearn.engine.set_partitions import LARGEST, all_sets
 from howlearn.errors import HowlearnError
+from howlearn.fitting.guard import PASSED_ON, NoNumbers, reason, too_short
 from howlearn.fitting.run import Progress
 from howlearn.model import Model
 from howlearn.models import PartitionModel
@@ -54,6 +57,29 @@ def discover(
     """
     study = study.without_excluded()
     criteria = check(study, rule, criteria, models, count, by)
+    found = attempt(study, rule, criteria, models, count, by, threads, progress)
+    if len(found.unjudged) == len(study):
+        nobody(found.unjudged["status"])
+    return found
+
+
+def nobody(statuses: pl.Series) -> NoReturn:
+    """Refuse a study of which no learner can be judged."""
+    why = statuses.value_counts(sort=True)[statuses.name][0]
+    raise HowlearnError(f"no learner can be judged: {why.removeprefix(f'{NOT_JUDGED}: ')}")
+
+
+def attempt(
+    study: Study,
+    rule: Rule,
+    criteria: Sequence[Criterion],
+    models: Sequence[PartitionModel],
+    count: int,
+    by: Sequence[str],
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Discovery:
+    """``discover`` for a part of a study, after its checks: perhaps nobody can be judged."""
     work = _Work(study, rule, criteria, models, count)
     blocks = work.blocks()
     workers = threads or os.cpu_count() or 1
@@ -61,14 +87,14 @@ def discover(
 
     def step(block: list[int]) -> list[tuple[int, list[Judged]]]:
         nonlocal done
-        found = work.judge(block)
+        found = work.tried(block)
         done += len(block)
         if progress:
             progress(done, len(study))
         return found
 
     # What is compiled on first use is compiled before threads would wait for each other.
-    results = step(blocks[0])
+    results = step(blocks[0]) if blocks else []
     if workers > 1 and len(blocks) > 2:
         with ThreadPoolExecutor(min(workers, len(blocks) - 1)) as pool:
             try:
@@ -80,8 +106,9 @@ def discover(
     else:
         for block in blocks[1:]:
             results += step(block)
-    judged = [found for _, found in sorted(results, key=lambda one: one[0])]
-    return tables.discovery(study, criteria, models, by, work.met, work.named, judged)
+    return tables.discovery(
+        study, criteria, models, by, work.met, work.named, dict(results), work.reasons
+    )
 
 
 def check(
@@ -107,9 +134,6 @@ def check(
         raise HowlearnError(f"at least one partition must be listed, not {count}")
     if not len(study):
         raise HowlearnError("there is no learner")
-    if np.any(study.n_scored == 0):
-        nobody = study.learners[int(np.argmin(study.n_scored))]
-        raise HowlearnError(f"learner {nobody} has no scored trial, so that nothing can be judged")
     unknown = [column for column in by if column not in study.about.columns]
     if unknown:
         raise HowlearnError(f"there is no condition {unknown[0]!r} in the study")
@@ -131,6 +155,7 @@ class _Work:
         self.study, self.rule, self.criteria, self.count = study, rule, criteria, count
         self.needs = needs_of(criteria)
         self.met = tables.contexts_met(study)
+        self.why = too_short(study)  # learners who cannot be judged
         code = {context: i for i, context in enumerate(study.contexts)}
         cells = [
             [[code[c] for c in cell if c in code] for cell in m.partition.cells] for m in models
@@ -140,6 +165,8 @@ class _Work:
     def blocks(self) -> list[list[int]]:
         same: dict[tuple[int, ...], list[int]] = {}
         for i, codes in enumerate(self.met):
+            if i in self.why:
+                continue
             same.setdefault(codes, []).append(i)
         found = []
         for codes, learners in same.items():
@@ -147,6 +174,27 @@ class _Work:
             size = min(max(1, fit), 10) if len(codes) <= LARGEST else 1
             found += [learners[k : k + size] for k in range(0, len(learners), size)]
         return found
+
+    @property
+    def reasons(self) -> dict[int, str]:
+        return {i: reason(self.why[i]) for i in sorted(self.why)}
+
+    def tried(self, block: list[int]) -> list[tuple[int, list[Judged]]]:
+        """All who can be judged; the others are found by halving, and noted."""
+        try:
+            found = self.judge(block)
+            for learner, judged in found:
+                if np.isnan([one.total for one in judged]).any():
+                    self.why[learner] = NoNumbers("its score is no number")
+            return [one for one in found if one[0] not in self.why]
+        except PASSED_ON:
+            raise
+        except Exception as error:  # whatever one learner's numbers may do
+            if len(block) == 1:
+                self.why[block[0]] = error
+                return []
+            middle = len(block) // 2
+            return [*self.tried(block[:middle]), *self.tried(block[middle:])]
 
     def judge(self, block: list[int]) -> list[tuple[int, list[Judged]]]:
         codes = self.met[block[0]]

@@ -9,10 +9,11 @@ from pathlib import Path
 from polars import DataFrame
 
 from howlearn.criteria import Criterion
-from howlearn.discovery.discover import COUNT, check, discover
+from howlearn.discovery.discover import COUNT, attempt, check, nobody
 from howlearn.discovery.result import Discovery
 from howlearn.discovery.tables import conditions_of, contexts_met
 from howlearn.engine.set_partitions import LARGEST
+from howlearn.fitting.guard import SHORTEST
 from howlearn.models import PartitionModel
 from howlearn.rule import Rule
 from howlearn.runs.folder import START, Format, RunFolder, Start
@@ -42,7 +43,7 @@ def _discover(
     of: _Discovering, chunk: Study, threads: int | None, progress: Progress
 ) -> dict[str, DataFrame]:
     """Some learners."""
-    found = discover(chunk, of.rule, of.criteria, of.models, of.count, of.by, threads, progress)
+    found = attempt(chunk, of.rule, of.criteria, of.models, of.count, of.by, threads, progress)
     return {name: getattr(found, name) for name in LEARNERS}
 
 
@@ -61,7 +62,7 @@ def discover_into(
 ) -> Discovery:
     """Discover for every learner and leave tables in a folder; finished chunks are not repeated."""
     study = study.without_excluded()
-    check(study, rule, criteria, models, count, by)
+    criteria = check(study, rule, criteria, models, count, by)
     # A part should not take long, so that little is lost when a run is stopped.
     size = CHUNK if len(study.contexts) <= 10 else 20 if len(study.contexts) <= LARGEST else 2
     common = _Discovering(rule, criteria, models, count, by)
@@ -77,9 +78,11 @@ def discover_into(
 
     with RunFolder(folder, manifest, OUTPUTS, start) as run:
         run.complete([part(number) for number in range(-(-len(study) // size))], progress)
+        whole = joined(run, study, criteria, by)
+        if len(whole.unjudged) == len(study):
+            nobody(whole.unjudged["status"])
         for name in LEARNERS:
             run.assemble(name, format)
-        whole = joined(run, study, criteria, by)
         for name in TOGETHER:
             run.assemble(name, format, getattr(whole, name).lazy())
     return whole
@@ -90,6 +93,8 @@ def joined(
 ) -> Discovery:
     """What all parts hold together."""
     partitions, coclassification, marked = (run.read(name).collect() for name in LEARNERS)
+    pairs = zip(contexts_met(study), study.n_scored >= SHORTEST, strict=True)
+    unmet = sum(len(met) < len(study.contexts) for met, judged in pairs if judged)
     return Discovery(
         partitions,
         coclassification,
@@ -97,5 +102,5 @@ def joined(
         contexts=tuple(study.contexts),
         criteria=tuple(repr(criterion) for criterion in criteria),
         by=conditions_of(study, by),
-        n_unmet=sum(len(met) < len(study.contexts) for met in contexts_met(study)),
+        n_unmet=unmet,
     )

@@ -9,6 +9,8 @@ import polars as pl
 
 from howlearn.discovery import population
 
+JUDGED, NOT_JUDGED = "judged", "not judged"  # a status, and how another begins
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Discovery:
@@ -28,6 +30,13 @@ class Discovery:
             f"{', '.join(self.criteria)}: see .partitions, .coclassification, .population, "
             ".consensus, .marked, .models"
         )
+
+    @cached_property
+    def unjudged(self) -> pl.DataFrame:
+        """One row per learner who could not be judged, with a status that says why."""
+        rows = self.partitions.filter(pl.col("status") != JUDGED)
+        first = rows.filter(pl.col("criterion") == self.criteria[0])
+        return first.select(pl.all().exclude("criterion"))
 
     @property
     def exact(self) -> bool:

@@ -11,7 +11,7 @@ import polars as pl
 
 from howlearn.criteria import Criterion
 from howlearn.discovery.judging import Judged
-from howlearn.discovery.result import Discovery
+from howlearn.discovery.result import JUDGED, NOT_JUDGED, Discovery
 from howlearn.engine.set_partitions import TIE, in_first_order
 from howlearn.models import PartitionModel
 from howlearn.partition import cell_name
@@ -27,6 +27,7 @@ PARTITIONS = {
     "probability": pl.Float64,
     "model": pl.String,
     "exact": pl.Boolean,
+    "status": pl.String,
 }
 TOGETHER = {
     "criterion": pl.String,
@@ -60,12 +61,17 @@ def discovery(
     by: Sequence[str],
     met: Sequence[Codes],
     named: Named,
-    judged: Sequence[Sequence[Judged]],
+    judged: Mapping[int, Sequence[Judged]],
+    why: Mapping[int, str],
 ) -> Discovery:
-    """The tables of all learners; judged[learner][criterion]."""
+    """The tables of all learners; judged[learner][criterion], and why others cannot be judged."""
     texts, names = [repr(c) for c in criteria], [m.name for m in models]
     rows: dict[str, list[tuple[Any, ...]]] = {"partitions": [], "together": [], "marked": []}
-    for i, (codes, found) in enumerate(zip(met, judged, strict=True)):
+    for i, codes in enumerate(met):
+        if i in why:
+            rows["partitions"] += [_unjudged(i, text, why[i]) for text in texts]
+            continue
+        found = judged[i]
         contexts = [study.contexts[code] for code in codes]
         parts = [in_first_order(cells) for cells in named[codes]]
         known: dict[tuple[int, ...], str] = {}
@@ -75,7 +81,7 @@ def discovery(
             rows["partitions"] += _ranked(i, text, one, contexts, known)
             rows["together"] += _pairs(i, text, one, codes, study.contexts)
             rows["marked"] += _marked(i, text, one, contexts, names, parts)
-    unmet = sum(len(codes) < len(study.contexts) for codes in met)
+    unmet = sum(len(met[i]) < len(study.contexts) for i in judged)
     return Discovery(
         _labelled(study, rows["partitions"], PARTITIONS),
         _labelled(study, rows["together"], TOGETHER),
@@ -90,8 +96,9 @@ def discovery(
 def contexts_met(study: Study) -> list[Codes]:
     """Of every learner: the codes of the contexts that were shown."""
     return [
-        tuple(np.unique(study.context[a:b]).tolist())
-        for a, b in zip(study.starts[:-1], study.starts[1:], strict=True)
+        tuple(np.unique(part.context[a:b]).tolist())
+        for part in study.parts()
+        for a, b in zip(part.starts[:-1], part.starts[1:], strict=True)
     ]
 
 
@@ -108,9 +115,14 @@ def _ranked(
     return [
         (i, text, rank, written(each.cells, contexts), len(each.cells), each.score,
          max(best - each.score, 0.0), np.exp(each.score - one.total), known.get(each.cells),
-         one.exact)
+         one.exact, JUDGED)
         for rank, each in enumerate(one.ranked, 1)
     ]  # fmt: skip
+
+
+def _unjudged(i: int, text: str, why: str) -> tuple[Any, ...]:
+    nothing = [None] * (len(PARTITIONS) - 2)
+    return i, text, *nothing, f"{NOT_JUDGED}: {why}"
 
 
 def _pairs(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from howlearn.discovery.result import Discovery
+from howlearn.discovery.result import NOT_JUDGED, Discovery
 from howlearn.partition import cell_name
 from howlearn.study import Study
 
@@ -28,10 +28,11 @@ def bell(n: int) -> int:
 
 def how(found: Discovery, study: Study) -> str:
     """What was gone through, and whether all of it."""
-    n = len(found.contexts)
-    whose = f"{len(study):,} learner{'s' * (len(study) != 1)}"
+    n, lost = len(found.contexts), len(found.unjudged)
+    many = len(study) - lost
+    whose = f"{many:,} learner{'s' * (many != 1)}"
     if len(set(study.learners)) < len(study):
-        whose = f"{len(study):,} learner × condition sequences"
+        whose = f"{many:,} learner × condition sequences"
     if found.exact:
         text = f"All {bell(n):,} partitions of {n} contexts were judged for {whose}, exactly."
     elif found.partitions["exact"].any():
@@ -51,12 +52,17 @@ def how(found: Discovery, study: Study) -> str:
             f" {found.n_unmet:,} of them did not meet every context: for these the partitions of "
             "the contexts that they met were judged, and pairs with another one are empty."
         )
+    if lost:
+        why = found.unjudged["status"].value_counts(sort=True)["status"][0]
+        why = why.removeprefix(f"{NOT_JUDGED}: ")
+        text += f" {lost:,} more could not be judged (status in partitions): {why}."
     return text
 
 
 def groups(found: Discovery) -> list[tuple[str, str]]:
     """Every condition, as text, with every criterion."""
-    frame = found.partitions.select(_condition(found), "criterion")
+    judged = found.partitions.filter(pl.col("rank").is_not_null())
+    frame = judged.select(_condition(found), "criterion")
     return [(row[0], row[1]) for row in frame.unique(maintain_order=True).rows()]
 
 

@@ -61,10 +61,13 @@ def log_evidence_other(
     grid = _Grid.around(hyper, nodes, rule, study)
     out = np.empty(len(study))
     kinds: dict[bytes, list[int]] = {}  # by the contexts that were met
-    for i in range(len(study)):
-        met = np.zeros(len(study.contexts), bool)
-        met[study.context[study.starts[i] : study.starts[i + 1]]] = True
-        kinds.setdefault(met.tobytes(), []).append(i)
+    place = 0
+    for part in study.parts():
+        for i in range(len(part)):
+            met = np.zeros(len(study.contexts), bool)
+            met[part.context[part.starts[i] : part.starts[i + 1]]] = True
+            kinds.setdefault(met.tobytes(), []).append(place + i)
+        place += len(part)
     work = []
     for key, mine in kinds.items():
         met = np.flatnonzero(np.frombuffer(key, bool))

@@ -94,6 +94,10 @@ class Learned:
 
 def prints_of(study: Study) -> NDArray[np.uint64]:
     """A hash of every learner's record."""
+    return np.concatenate([np.empty(0, np.uint64), *(_prints(part) for part in study.parts())])
+
+
+def _prints(study: Study) -> NDArray[np.uint64]:
     columns = (study.context, study.action, study.reward, study.scored, study.learned, study.reset)
     same = repr((study.contexts, study.actions, study.reward_range)).encode()
     found = np.empty(len(study), np.uint64)

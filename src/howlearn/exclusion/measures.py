@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from howlearn.exclusion.language import CONDITIONS, FIRST, Condition, Measure
 
 Ints = NDArray[np.int64]
+# Of lists, so that a learner's number does not depend on how many others there are.
 _OF_NUMBERS = {
-    "mean": pl.col("value").mean(),
-    "median": pl.col("value").median(),
-    "min": pl.col("value").min(),
-    "max": pl.col("value").max(),
-    "sd": pl.col("value").std(),
+    "mean": pl.col("value").list.mean(),
+    "median": pl.col("value").list.median(),
+    "min": pl.col("value").list.min(),
+    "max": pl.col("value").list.max(),
+    "sd": pl.col("value").list.std(),
 }
 
 
@@ -44,6 +45,9 @@ class Seen:
         self._first: dict[str, dict[int, str]] = {}
         self._sequences: dict[str, list[NDArray[np.int32]]] = {}  # by what stands in the brackets
         self._numbers: dict[str, list[NDArray[np.float64]]] = {}
+        self._settled: dict[str, list[pl.DataFrame]] = {}  # by measure
+        self._done = np.zeros(0, np.bool_)
+        self.late = False  # a row of a sequence came after it was settled
 
     def see(
         self, labels: pl.DataFrame, sequence: NDArray[np.integer], missed: NDArray[np.bool_]
@@ -52,6 +56,7 @@ class Seen:
         mine = sequence >= 0
         owner = sequence[mine]
         self._rows = _added(self._rows, owner)
+        self.late |= bool(self._done[owner[owner < len(self._done)]].any())
         self._missed = _added(self._missed, owner[missed[mine]])
         numbers: set[str] = set()
         for measure in self.measures:
@@ -84,6 +89,21 @@ class Seen:
         self._sequences.setdefault(of, []).append(owner[there].astype(np.int32))
         self._numbers.setdefault(of, []).append(numbers)
 
+    def settle(self, codes: Sequence[int]) -> None:
+        """No more rows of these sequences will come: their single numbers can be forgotten."""
+        size = max([*codes, len(self._done) - 1]) + 1
+        self._done = np.pad(self._done, (0, size - len(self._done)))
+        self._done[codes] = True
+        for of, parts in self._sequences.items():
+            owner, value = np.concatenate(parts), np.concatenate(self._numbers[of])
+            done = np.append(self._done, np.zeros(1, np.bool_))[np.minimum(owner, size)]
+            mine = _lists(owner[done], value[done])
+            for measure in self.measures:
+                if measure.of == of and measure.function in _OF_NUMBERS:
+                    found = mine.select("owner", _OF_NUMBERS[measure.function])
+                    self._settled.setdefault(measure.name, []).append(found)
+            self._sequences[of], self._numbers[of] = [owner[~done]], [value[~done]]
+
     def table(self, codes: Sequence[int]) -> pl.DataFrame:
         """``missed`` and every measure of these sequences; null where nothing is known."""
         size = len(self._rows)
@@ -106,15 +126,17 @@ class Seen:
         parts = self._sequences.get(measure.of, [])
         if not parts:
             return pl.Series([None] * size, dtype=pl.Float64)
-        frame = pl.DataFrame(
-            {
-                "owner": np.concatenate(parts).astype(np.int64),
-                "value": np.concatenate(self._numbers[measure.of]),
-            }
-        )
-        found = frame.group_by("owner").agg(_OF_NUMBERS[measure.function])
+        rest = _lists(np.concatenate(parts), np.concatenate(self._numbers[measure.of]))
+        settled = self._settled.get(measure.name, [])
+        found = pl.concat([*settled, rest.select("owner", _OF_NUMBERS[measure.function])])
         every = pl.DataFrame({"owner": np.arange(size)})
         return every.join(found, on="owner", how="left", maintain_order="left")["value"]
+
+
+def _lists(owner: NDArray[np.integer], value: NDArray[np.float64]) -> pl.DataFrame:
+    """The numbers of every sequence as a list, in the order of the rows."""
+    frame = pl.DataFrame({"owner": owner.astype(np.int64), "value": value})
+    return frame.group_by("owner", maintain_order=True).agg("value")
 
 
 def _added(counts: Ints, codes: NDArray[np.integer]) -> Ints:

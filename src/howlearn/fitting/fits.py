@@ -122,7 +122,13 @@ class Fits:
 
     def part(self, start: int, stop: int) -> Fits:
         """The fits of sequences start to stop."""
-        mine = slice(start, stop)
+        return self._picked(slice(start, stop), self.study.part(start, stop))
+
+    def take(self, sequences: NDArray[np.integer]) -> Fits:
+        """The fits of these sequences, in this order."""
+        return self._picked(sequences, self.study.take(sequences))
+
+    def _picked(self, mine: slice | NDArray[np.integer], study: Study) -> Fits:
         of = {
             name: replace(
                 part,
@@ -137,7 +143,6 @@ class Fits:
             )
             for name, part in self.of.items()
         }
-        study = self.study.part(start, stop)
         return Fits(study, self.truncations, self.sizes[mine], of, self.reach)
 
     @property
@@ -220,3 +225,28 @@ def joined(study: Study, chunks: Sequence[Fits]) -> Fits:
         )
     sizes = np.concatenate([c.sizes for c in chunks])
     return Fits(study, first.truncations, sizes, of, first.reach)
+
+
+def of_nobody(
+    study: Study,
+    models: Sequence[Model],
+    truncations: Sequence[Truncation],
+    reach: Reach | None = None,
+) -> Fits:
+    """The fits to a study without learners, so that tables of it have their columns."""
+    n_marks = len(truncations)
+    of = {}
+    for model in models:
+        owners = model.owners(study.actions)
+        theta = np.empty((0, n_marks, len(owners)))
+        of[model.name] = ModelFits(
+            model,
+            tuple(cell for cell, _ in owners),
+            tuple(parameter.name for _, parameter in owners),
+            theta,
+            theta.astype(np.int8),
+            np.empty((0, n_marks)),
+            np.empty((0, n_marks)),
+            np.empty(0, np.int64),
+        )
+    return Fits(study, tuple(truncations), np.empty((0, n_marks), np.int64), of, reach)

@@ -36,7 +36,12 @@ class MixturePlan:
     advisors: dict[str, Advisor] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, models: Sequence[Mixture | FixedPolicy], study: Study) -> MixturePlan:
+    def of(
+        cls,
+        models: Sequence[Mixture | FixedPolicy],
+        study: Study,
+        refused: dict[int, Exception] | None = None,
+    ) -> MixturePlan:
         if not models:
             return cls()
         setting = setting_of(study)
@@ -45,7 +50,7 @@ class MixturePlan:
             if isinstance(model, Mixture):
                 model.check_given(study.actions)
                 model.values_of_others(study)  # refuses learners who have no others
-            _check_positive(study, advisors[model.name])
+            _check_positive(study, advisors[model.name], refused)
         return cls(tuple(models), setting, advisors)
 
 
@@ -54,8 +59,13 @@ def records_each(study: Study) -> list[Records]:
     return [records_of(study.part(i, i + 1)) for i in range(len(study))]
 
 
-def _check_positive(study: Study, advisor: Advisor) -> None:
-    """Refuse experts with given parameters that rule an action out, before anything is fitted."""
+def _check_positive(
+    study: Study, advisor: Advisor, refused: dict[int, Exception] | None = None
+) -> None:
+    """Refuse experts with given parameters that rule an action out, before anything is fitted.
+
+    Where that depends on the learner, learners may be ``refused`` instead.
+    """
     model = advisor.model
     if not isinstance(model, Mixture):
         return
@@ -64,11 +74,17 @@ def _check_positive(study: Study, advisor: Advisor) -> None:
     if all(by_cells(expert.model) for expert, _ in known):
         return  # a bandit rules nothing out
     fixed = all(isinstance(expert.model, Coin | FixedPolicy) for expert, _ in known)
-    for i in range(1 if fixed and not _by_context(known) else len(study)):
+    alike = fixed and not _by_context(known)
+    for i in range(1 if alike else len(study)):
         records = records_of(study.part(i, i + 1))
         advice = [a.log_probabilities(records, e.values(study.actions)) for e, a in known]
         names = [model.strategies[model.experts.index(expert)] for expert, _ in known]
-        _refuse_zero(np.stack(advice, axis=1), names, model, study, i)
+        try:
+            _refuse_zero(np.stack(advice, axis=1), names, model, study, i)
+        except HowlearnError as error:
+            if alike or refused is None:
+                raise
+            refused.setdefault(i, error)
 
 
 def _by_context(known: Sequence[tuple[object, Advisor]]) -> bool:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from howlearn.engine.crossings import Reach
 from howlearn.errors import HowlearnError
 from howlearn.fitting.coin import fit_coin
-from howlearn.fitting.fits import Fits, fullest, joined
+from howlearn.fitting.fits import Fits, fullest, joined, of_nobody
+from howlearn.fitting.guard import PASSED_ON, CannotFit, Guard, reason
 from howlearn.fitting.intervals import nats_within
 from howlearn.fitting.lowest import along_path, by_formula
 from howlearn.fitting.mixtures import MixturePlan, fit_mixtures
@@ -48,12 +49,16 @@ def fit(
     progress: Progress | None = None,
     level: float | None = None,
     searched: bool = True,
+    guard: Guard | None = None,
 ) -> Fits:
     """Fit every model to every learner, exactly, at every truncation.
 
     A truncation is a share of the learner's scored trials (0.5, 1.0), their number (20, 50), or a
     ``Stop`` at the end of T_ε. With a ``level`` (0.95) parameters get intervals, from the fits that
     saw most trials; without ``searched`` only those of models that are fitted cell by cell do.
+
+    A learner who cannot be fitted ends it, unless there is a ``guard``: then the fits are of a
+    study without that learner, and the guard knows why.
 
     >>> import howlearn as hl
     >>> task = hl.Task.load("five-four")
@@ -62,17 +67,21 @@ def fit(
     (2, 6)
     """
     others = study.without_excluded()
-    models = with_others(others, models, lambda experts: fit(others, experts, [ALL], threads))
+    models = with_others(others, models, lambda experts: fit(
+        others, experts, [ALL], threads, guard=None if guard is None else Guard()
+    ))  # fmt: skip
     check_models(models)
+    study = study if guard is None else guard.long_enough(study)
     whole = None
     if any(isinstance(t, Stop) and t.by == "path" for t in truncations):
         # Where to stop is known from fits to all trials: half of the work comes first.
         sizes = sizes_of(study.n_scored, [ALL])
-        whole = fit_at(study, models, (ALL,), sizes, threads, _scaled(progress, 0.0, 0.5))
-        progress = _scaled(progress, 0.5, 1.0)
+        half = _scaled(progress, 0.0, 0.5)
+        whole = fit_at(study, models, (ALL,), sizes, threads, half, guard=guard)
+        study, progress = whole.study, _scaled(progress, 0.5, 1.0)
     sizes = _sizes(study, models, truncations, whole)
     reach = None if level is None else Reach(nats_within(level), fullest(truncations, sizes))
-    return fit_at(study, models, truncations, sizes, threads, progress, reach, searched)
+    return fit_at(study, models, truncations, sizes, threads, progress, reach, searched, guard)
 
 
 def _scaled(progress: Progress | None, start: float, end: float) -> Progress | None:
@@ -120,9 +129,18 @@ def fit_at(
     progress: Progress | None = None,
     reach: Reach | None = None,
     searched: bool = True,
+    guard: Guard | None = None,
 ) -> Fits:
     """``fit`` with the numbers of scored trials [learner, truncation] that truncations mean."""
-    plan = check(study, models)
+    if guard is not None and not len(study):
+        return of_nobody(study, models, truncations, reach)
+    refused: dict[int, Exception] | None = None if guard is None else {}
+    plan = check(study, models, refused)
+    if guard is not None and refused:
+        sizes = np.delete(sizes, [*refused], axis=0)
+        study = guard.without(study, refused)
+        if not len(study):
+            return of_nobody(study, models, truncations, reach)
     bytes_each = plan.cells.n_units * sizes.shape[1] * 64 * 8
     workers = threads or os.cpu_count() or 1
     size = int(min(BLOCK, max(1, BLOCK_BYTES // max(bytes_each, 1))))
@@ -130,13 +148,22 @@ def fit_at(
     if slow and workers > 1:  # so much that every worker should have some
         size = min(size, -(-len(study) // (2 * workers)))
     edges = [*range(0, len(study), size), len(study)]
-    done = 0
+    done, lost = 0, {}
 
-    def work(block: int) -> Fits:
+    def some(part: Study, sizes: NDArray[np.int64]) -> Fits:
+        return _fit_block(part, models, plan, tuple(truncations), sizes, reach, searched)
+
+    def work(block: int) -> list[Fits]:
         nonlocal done
         mine = slice(edges[block], edges[block + 1])
         part = study.part(mine.start, mine.stop)
-        result = _fit_block(part, models, plan, tuple(truncations), sizes[mine], reach, searched)
+        if guard is None:
+            result = [some(part, sizes[mine])]
+        else:
+            result, alone = guard.tried(some, part, sizes[mine])
+            for i, error in alone.items():
+                at = sizes[mine][i : i + 1]
+                lost[mine.start + i] = _with_model(error, part.part(i, i + 1), models, at)
         done += edges[block + 1] - edges[block]
         if progress:
             progress(done, len(study))
@@ -150,13 +177,35 @@ def fit_at(
     if workers > 1 and len(blocks) > 1:
         with ThreadPoolExecutor(min(workers, len(blocks))) as pool:
             try:
-                chunks = first + list(pool.map(work, blocks))
+                found = first + list(pool.map(work, blocks))
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)  # do not finish what nobody awaits
                 raise
     else:
-        chunks = first + [work(block) for block in blocks]
-    return joined(study, chunks)
+        found = first + [work(block) for block in blocks]
+    if guard is not None and lost:
+        study = guard.without(study, lost)
+        if not len(study):
+            return of_nobody(study, models, truncations, reach)
+    return joined(study, [part for parts in found for part in parts])
+
+
+def _with_model(
+    error: Exception, one: Study, models: Sequence[Model], sizes: NDArray[np.int64]
+) -> Exception:
+    """The error of one learner; with the model's name where nobody said it."""
+    if isinstance(error, HowlearnError):
+        return error
+    for model in models:
+        try:
+            fit_at(one, [model], [ALL] * sizes.shape[1], sizes, threads=1)
+        except PASSED_ON:
+            raise
+        except HowlearnError as again:
+            return again
+        except Exception as again:
+            return CannotFit(f"{model.name}: {reason(again)}", again)
+    return error
 
 
 def _fit_block(
@@ -221,8 +270,14 @@ def check_models(models: Sequence[Model]) -> None:
         raise HowlearnError(f"two candidates have the same name: {', '.join(twice)}")
 
 
-def check(study: Study, models: Sequence[Model]) -> Plan:
-    """Whether these models can be fitted to this study, before any work is done."""
+def check(
+    study: Study, models: Sequence[Model], refused: dict[int, Exception] | None = None
+) -> Plan:
+    """Whether these models can be fitted to this study, before any work is done.
+
+    A learner to whom one of them cannot be fitted ends it; or is ``refused``, if there is such a
+    list, and the others are looked at.
+    """
     check_models(models)
     if np.any(study.n_scored == 0):
         nobody = study.learners[int(np.argmin(study.n_scored))]
@@ -234,9 +289,9 @@ def check(study: Study, models: Sequence[Model]) -> Plan:
     others = [m for m in every if not by_cells(m) and m not in (*mixtures, *coins)]
     return Plan(
         CellPlan.of(exact, study.contexts),
-        WholePlan.of(others, study),
+        WholePlan.of(others, study, refused),
         coins,
-        MixturePlan.of(mixtures, study),
+        MixturePlan.of(mixtures, study, refused),
     )
 
 

@@ -20,7 +20,7 @@ from howlearn.fitting.partitions import filled
 from howlearn.model import Model
 from howlearn.models.adjustment import Adjusted
 from howlearn.models.partition_model import PartitionModel, Unit
-from howlearn.staging.compiling import compiled_or_error
+from howlearn.staging.compiling import Uncompiled, compiled_or_error
 from howlearn.staging.gradient import wrong_gradient
 from howlearn.staging.interpreted import TOLERANCE, ModelError, interpreted
 from howlearn.staging.setting import records_of, setting_of
@@ -43,7 +43,12 @@ class WholePlan:
     wholes: dict[str, Whole] = field(default_factory=dict)  # by the model's name
 
     @classmethod
-    def of(cls, models: Sequence[Model], study: Study) -> WholePlan:
+    def of(
+        cls,
+        models: Sequence[Model],
+        study: Study,
+        refused: dict[int, Exception] | None = None,
+    ) -> WholePlan:
         if not models:
             return cls(())
         setting = setting_of(study)
@@ -60,12 +65,12 @@ class WholePlan:
                         plan.units[unit] = whole_of_unit(unit, study.contexts, setting)
                 for unit in {unit.rule: unit for unit in model.units}.values():
                     if isinstance(unit.rule, Model):
-                        _try(unit.rule, study, setting, plan.units[unit])
+                        _try(unit.rule, study, setting, plan.units[unit], refused)
             else:
                 check_needs(model, setting)
                 whole = whole_of(model, study.contexts, study.actions, setting)
                 if base is model:
-                    _try(model, study, setting, whole)
+                    _try(model, study, setting, whole, refused)
                 plan.wholes[model.name] = whole
         return plan
 
@@ -75,12 +80,35 @@ def own(model: object) -> bool:
     return not type(model).__module__.startswith("howlearn.")
 
 
-def _try(model: Model, study: Study, setting: Setting, whole: Whole) -> None:
-    """Look at a user's own model on the longest record, before compiled loops trust it."""
+def _try(
+    model: Model,
+    study: Study,
+    setting: Setting,
+    whole: Whole,
+    refused: dict[int, Exception] | None = None,
+) -> None:
+    """Look at a user's own model on the longest record, before compiled loops trust it.
+
+    A learner on whom it fails may be ``refused``: then the next longest record is looked at.
+    """
     if not own(model):
-        return
-    longest = int(np.argmax(np.diff(study.starts)))
-    first = records_of(study.part(longest, longest + 1))
+        return None
+    longest = np.argsort(-np.diff(study.starts), kind="stable").tolist()
+    if refused is None:
+        return _try_on(longest[0], model, study, setting, whole)
+    for learner in longest:
+        if learner not in refused:
+            try:
+                return _try_on(learner, model, study, setting, whole)
+            except Uncompiled:
+                raise
+            except ModelError as error:
+                refused[learner] = error
+    return None
+
+
+def _try_on(learner: int, model: Model, study: Study, setting: Setting, whole: Whole) -> None:
+    first = records_of(study.part(learner, learner + 1))
     default = np.array([[parameter.default for parameter in whole.parameters]])
     d = len(whole.parameters)
     u = np.concatenate([np.zeros((1, d)), np.ones((1, d)), filling(3, d)[: 3 if d else 0]])

@@ -15,6 +15,7 @@ from howlearn.reading.batches import has_rows
 from howlearn.reading.labels import MISSING_TOKENS, Column, code_column
 from howlearn.reading.problems import no_rows
 from howlearn.reading.tables import Table
+from howlearn.reading.values import has_no_text
 
 MOST_CELLS = 20_000_000  # rows × columns to look at; the study itself is read in full
 FEWEST_ROWS = 2_000  # of a file with very many columns
@@ -138,7 +139,7 @@ def _telling(names: list[str]) -> list[str]:
 
 
 def _text(column: pl.Series) -> pl.Series:
-    if column.dtype.is_nested() or column.dtype in (pl.Object, pl.Binary):
+    if has_no_text(column.dtype):
         return pl.Series(column.name, [None], dtype=pl.String).new_from_index(0, len(column))
     return column.cast(pl.String)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from howlearn.errors import HowlearnError
 from howlearn.model import Model
@@ -66,9 +67,7 @@ def too_many_contexts(study: Study) -> str | None:
     """A sentence where typical learners met too many contexts to learn about each; else None."""
     if len(study.contexts) <= MANY_CONTEXTS or not len(study):
         return None
-    sequence = np.repeat(np.arange(len(study)), np.diff(study.starts))
-    pairs = np.unique(sequence * len(study.contexts) + study.context)
-    met = np.bincount(pairs // len(study.contexts), minlength=len(study))
+    met = np.concatenate([_n_met(part) for part in study.parts()])
     scored = study.n_scored
     if np.median(met * TRIALS_PER_CONTEXT - scored) <= 0:
         return None
@@ -79,6 +78,13 @@ def too_many_contexts(study: Study) -> str | None:
         "COL,COL) generalises between contexts by their similarity, and --bin COL:4 makes few "
         "contexts out of numbers, explicitly"
     )
+
+
+def _n_met(study: Study) -> NDArray[np.int64]:
+    """How many contexts each learner met."""
+    sequence = np.repeat(np.arange(len(study)), np.diff(study.starts))
+    pairs = np.unique(sequence * len(study.contexts) + study.context)
+    return np.bincount(pairs // len(study.contexts), minlength=len(study))
 
 
 def _one_by_one(model: object) -> bool:

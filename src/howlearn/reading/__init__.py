@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from howlearn.errors import Problem
 from howlearn.reading.assembly import assemble
 from howlearn.reading.batches import read_tables
 from howlearn.reading.bins import with_bins
 from howlearn.reading.building import build_study
+from howlearn.reading.facts import Facts
 from howlearn.reading.options import ReadOptions, options_named
-from howlearn.reading.plan import make_plan
+from howlearn.reading.plan import Plan, make_plan
 from howlearn.reading.problems import Ledger, Problems
+from howlearn.reading.stores import InMemory
+from howlearn.reading.streaming import NOT_GROUPED, NotGrouped, StartAnew, Stream, is_large
 from howlearn.reading.study_file import read_study_file
+from howlearn.reading.table import Table
 from howlearn.reading.tables import open_tables
 from howlearn.study import Study
 
@@ -81,18 +88,44 @@ def read(source: Any, task: Task | str | PathLike[str] | None = None, **options:
         from howlearn.task import Task
 
         task = Task.load(Path(task))
-    problems = Problems(Ledger())
     tables, unreadable, notes = open_tables(source, chosen)
-    problems.extend(unreadable)
     if not tables:
-        raise problems.error()
+        raise Problems(Ledger(), unreadable).error()
     plan, unknown = make_plan(chosen, tables, task, notes)
-    problems.extend(unknown)
+    wrong = (*unreadable, *unknown)
     if plan is None:
-        raise problems.error()
+        raise Problems(Ledger(), wrong).error()
     plan = with_bins(plan, tables)
+    if is_large(tables):
+        try:
+            return _streamed(tables, plan, wrong)
+        except NotGrouped:
+            plan = replace(plan, notes=(*plan.notes, NOT_GROUPED))
+    problems = Problems(Ledger(), wrong)
     reader = read_tables(tables, plan, problems)
     if not reader.books.sequences:  # nothing further can be checked
         problems.raise_all()
+    facts, store = Facts(plan), InMemory()
     ordered = assemble(reader.pile, reader.books, problems)
-    return build_study(ordered, reader, problems)
+    facts.count(ordered)
+    if not len(problems):
+        facts.see(ordered)
+    store.add(ordered)
+    return build_study(facts, store, reader, problems)
+
+
+def _streamed(tables: Sequence[Table], plan: Plan, wrong: Sequence[Problem]) -> Study:
+    """The study with its trials on disk."""
+    level = 0
+    while True:
+        problems = Problems(Ledger(), wrong)
+        stream = Stream(plan, problems, level)
+        try:
+            reader = read_tables(tables, plan, problems, stream.take)
+            stream.finish(reader)
+        except StartAnew as again:
+            level = again.level
+            continue
+        if not reader.books.sequences:  # nothing further can be checked
+            problems.raise_all()
+        return build_study(stream.facts, stream.store, reader, problems)

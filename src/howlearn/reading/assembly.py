@@ -30,6 +30,7 @@ class Ordered:
     starts: NDArray[np.int64]
     rows: NDArray[np.integer] | None  # None: every row is a trial, in order
     arrays: dict[str, NDArray[Any]]  # PER_TRIAL, reset; IF_ASKED, episode_end where there are
+    level: int = 0  # 1: trial numbers start anew in each segment, 2: in each episode of it
 
     def leave_out(self, short: NDArray[np.bool_]) -> None:
         """Drop the sequences that are marked."""
@@ -61,16 +62,34 @@ def recode_in_place(codes: NDArray[Any], table: NDArray[Any]) -> None:
 
 
 def assemble(pile: Pile, books: Books, problems: Problems) -> Ordered:
-    """The trials of the pile in order; its columns are taken away one by one to save memory."""
-    keys, codes = _sequences(books)
+    """All trials in order; the pile's columns are taken away one by one to save memory."""
+    keys, codes = sequences_of(books)
     rank = pile.take("sequence")
     if codes != sorted(codes):
         # A row without a learner or condition has the code −1, and keeps it.
         recode_in_place(rank, np.append(np.argsort(codes), -1).astype(np.int32))
+    rows = pile.rows_unless(problems.ledger.rows)
+    return in_order(pile, rank, rows, keys, codes, problems, books.plan.roles.trial)
+
+
+def in_order(
+    pile: Pile,
+    rank: NDArray[np.int32],
+    rows: NDArray[np.integer] | None,
+    keys: list[Key],
+    codes: list[int],
+    problems: Problems,
+    numbers: Sequence[str],
+    level: int = 0,
+) -> Ordered:
+    """The trials of a pile in the order of their sequences' ranks, then of their numbers.
+
+    ``numbers`` are the columns with the trial's number, ``level`` is the least one (see Ordered).
+    """
     trial, segment, episode = (pile.take(name) for name in ("trial", "segment", "episode"))
-    rows = pile.rows(problems.ledger.rows)
-    order, doubled = _order(rank, trial, [part for part in (segment, episode) if len(part)])
-    _refuse_doubled(doubled, rank, trial, rows, keys, problems, books.plan.roles.trial)
+    parts = [part for part in (segment, episode) if len(part)]
+    order, doubled, level = _order(rank, trial, parts, level)
+    _refuse_doubled(doubled, rank, trial, rows, keys, problems, numbers)
     if order is not None:
         rank = rank[order]
         rows = order if rows is None else rows[order]
@@ -87,41 +106,50 @@ def assemble(pile: Pile, books: Books, problems: Problems) -> Ordered:
     for name in (*PER_TRIAL, *(name for name in IF_ASKED if name in pile)):
         column = pile.take(name)
         arrays[name] = column if order is None else column[order]
-    return Ordered(keys, codes, starts, rows, arrays)
+    return Ordered(keys, codes, starts, rows, arrays, level)
 
 
-def _sequences(books: Books) -> tuple[list[Key], list[int]]:
+def sequences_of(books: Books) -> tuple[list[Key], list[int]]:
     """Learners as they first appear, conditions in natural order; and their codes."""
+    if not books.plan.options.by:
+        return list(books.sequences), list(books.sequences.values())
     learners = {key[0]: None for key in books.sequences}
     place = {learner: i for i, learner in enumerate(learners)}
 
     def sorting(item: tuple[Key, int]) -> tuple[object, ...]:
-        learner, *conditions = item[0]
-        return place[learner], *(natural_key(str(condition)) for condition in conditions)
+        return place[item[0][0]], *conditions_key(item[0])
 
     ranked = sorted(books.sequences.items(), key=sorting)
     return [key for key, _ in ranked], [code for _, code in ranked]
 
 
+def conditions_key(key: Key) -> tuple[object, ...]:
+    """Sorts the sequences of one learner: the conditions in natural order."""
+    return tuple(natural_key(str(condition)) for condition in key[1:])
+
+
 def _order(
-    rank: NDArray[np.int32], trial: NDArray[Any], parts: Sequence[NDArray[np.int32]]
-) -> tuple[NDArray[np.intp] | None, NDArray[np.intp]]:
-    """The order of the trials, None if they have it already; and trials numbered twice."""
+    rank: NDArray[np.int32], trial: NDArray[Any], parts: Sequence[NDArray[np.int32]], level: int
+) -> tuple[NDArray[np.intp] | None, NDArray[np.intp], int]:
+    """The order of the trials, None if they have it already; trials numbered twice; the level."""
     none = np.empty(0, dtype=np.intp)
     in_order = bool(np.all(rank[1:] >= rank[:-1]))
     if not len(trial):
-        return (None if in_order else np.argsort(rank, kind="stable")), none
+        return (None if in_order else np.argsort(rank, kind="stable")), none, level
     numbers = [trial] if trial.ndim == 1 else [*trial.T]  # block, then trial within it
-    if in_order and np.all((rank[1:] > rank[:-1]) | _later(numbers)):
-        return None, none
-    order, doubled = _sorted((rank, *numbers))
+    if not level and in_order and np.all((rank[1:] > rank[:-1]) | _later(numbers)):
+        return None, none, level
     within: list[NDArray[np.integer]] = [rank]
-    for part in parts if len(doubled) else ():  # numbers start anew in each segment, or episode
+    for part in parts[:level]:
+        within.append(_first_seen(within[-1], part))
+    order, doubled = _sorted((*within, *numbers))
+    for part in parts[level:] if len(doubled) else ():  # numbers start anew in each part
         within.append(_first_seen(within[-1], part))
         order, doubled = _sorted((*within, *numbers))
         if not len(doubled):
             break
-    return (None if np.all(order[1:] > order[:-1]) else order), doubled
+    order = None if np.all(order[1:] > order[:-1]) else order
+    return order, doubled, len(within) - 1
 
 
 def _later(numbers: Sequence[NDArray[Any]]) -> NDArray[np.bool_]:

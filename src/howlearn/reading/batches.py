@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import polars as pl
 
@@ -12,15 +12,22 @@ from howlearn.reading.problems import Problems, no_rows
 from howlearn.reading.rows import BATCH_ROWS, Batch
 from howlearn.reading.tables import Table, learner_names
 from howlearn.reading.trials import TrialReader
+from howlearn.reading.values import has_no_text
 
 ENOUGH_PROBLEMS = 10_000  # after which reading on would only add to a long list
 
 
-def read_tables(tables: Sequence[Table], plan: Plan, problems: Problems) -> TrialReader:
-    """A reader that has read the rows of all tables."""
+def read_tables(
+    tables: Sequence[Table],
+    plan: Plan,
+    problems: Problems,
+    then: Callable[[TrialReader], None] = lambda reader: None,
+) -> TrialReader:
+    """A reader that has read the rows of all tables; ``then`` is called after every batch."""
     reader = TrialReader(plan, problems, learner_names(tables))
     for batch in _batches(tables, plan, problems):
         reader.read(batch)
+        then(reader)
         if len(problems) > ENOUGH_PROBLEMS and not reader.advice.only_words:
             break
     reader.advice.fill_in(problems)
@@ -89,7 +96,7 @@ def has_rows(frame: pl.DataFrame) -> bool:
 def _plain(frame: pl.DataFrame, table: Table, problems: Problems) -> pl.DataFrame:
     """Columns of lists and the like cannot be labels; they are refused and read as missing."""
     for column in frame.get_columns():
-        if column.dtype.is_nested() or column.dtype in (pl.Object, pl.Binary):
+        if has_no_text(column.dtype):
             found, allowed = f"values of the type {column.dtype}", "numbers, text or booleans"
             problems.extend([Problem(table.name, None, column.name, found, allowed)])
             empty = pl.Series(column.name, [None], dtype=pl.String)

@@ -2,70 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import compress
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from howlearn.errors import Problem
 from howlearn.reading.answers import answers_of
-from howlearn.reading.assembly import Ordered, recode_in_place, sequence_name
+from howlearn.reading.assembly import Key, sequence_name, sequences_of
 from howlearn.reading.books import Book
 from howlearn.reading.excluding import exclude
+from howlearn.reading.facts import MAYBE_SILENT, Facts
 from howlearn.reading.forgone import by_action, check_chosen, misfit
 from howlearn.reading.labels import natural_key, typed
 from howlearn.reading.plan import Plan
 from howlearn.reading.problems import Problems, listed
+from howlearn.reading.stores import Store
 from howlearn.reading.trials import NEITHER, TrialReader
-from howlearn.study import Source, Study, count_true, right_and_wrong
+from howlearn.study import Source, Study
 
 TOLD = ("recoded", "learners excluded", "sequences excluded")  # even if there are none
 SHORTEST = 2  # scored trials without which nothing can be said about a learner
+NAMED = 5  # learners that a note names
 
 
-def build_study(ordered: Ordered, reader: TrialReader, problems: Problems) -> Study:
+def build_study(facts: Facts, store: Store, reader: TrialReader, problems: Problems) -> Study:
     """The study, or everything that was found wrong on the way here."""
     plan, books = reader.plan, reader.books
-    _check_lengths(ordered, reader, problems)
+    keys, codes = sequences_of(books)
+    scored = facts.scored(codes)
+    left_out, short = _check_lengths(keys, codes, scored, reader, problems)
     if not len(problems):
-        _check_whole(ordered, reader, problems)
+        _check_whole(bool(left_out.all()), facts, reader, problems)
     problems.raise_all()
-    contexts = _final_labels(books.contexts, ordered, "context")
-    actions = _final_labels(books.actions, ordered, "action")
+    if left_out.any():
+        keys, codes = list(compress(keys, ~left_out)), list(compress(codes, ~left_out))
+        scored = scored[~left_out]
+    contexts = _final_labels(books.contexts, facts, store, "context")
+    actions = _final_labels(books.actions, facts, store, "action")
     if len(actions) < 2:
         _refuse_whole(problems, plan.roles.action, f"one action only ({listed(actions)})")
         problems.raise_all()
-    told = _settle_forgone(ordered, plan, actions, problems)
-    answers = answers_of(plan.task)
-    excluded, unknown = exclude(ordered, reader, answers, problems)
-    ordered.arrays.pop("rewarded", None)
+    told = _settle_forgone(store, plan, actions, problems)
+    known = facts.known() if plan.exclude else pl.DataFrame()
+    excluded, unknown = exclude(codes, reader, known, problems)
     ledger = problems.ledger
-    return Study(
-        learners=tuple(str(key[0]) for key in ordered.keys),
-        starts=ordered.starts,
+    return store.study(
+        scored,
+        learners=tuple(str(key[0]) for key in keys),
         contexts=contexts,
         actions=actions,
-        **ordered.arrays,
         reward_range=plan.reward_range,
         features=_features(reader, contexts),
-        about=_about(ordered, reader),
+        about=_about(keys, codes, reader),
         counts={name: n for name, n in reader.counts.items() if n or name.startswith(TOLD)},
-        notes=(*_notes(reader), *_silent(ordered, plan), *unknown),
+        notes=(*_notes(reader), *short, *_silent(facts, store, plan), *unknown),
         roles={**plan.roles.found, **told},
         source=Source(
-            tuple(ledger.names), ledger.file_rows(), ordered.rows, tuple(ledger.first_rows)
+            tuple(ledger.names), ledger.file_rows(), store.rows, tuple(ledger.first_rows)
         ),
-        right_wrong=right_and_wrong(ordered.arrays["reward"], ordered.arrays["learned"]),
-        answers=answers,
+        right_wrong=facts.right_wrong,
+        answers=answers_of(plan.task),
         excluded=excluded,
     )
 
 
 def _settle_forgone(
-    ordered: Ordered, plan: Plan, actions: tuple[str, ...], problems: Problems
+    store: Store, plan: Plan, actions: tuple[str, ...], problems: Problems
 ) -> dict[str, str]:
     """Lay out by action what was not earned; and in words which column belongs to which."""
-    columns, arrays = plan.roles.forgone, ordered.arrays
+    columns = plan.roles.forgone
     if not columns:
         return {}
     wrong = misfit(columns, actions)
@@ -73,54 +82,77 @@ def _settle_forgone(
         _refuse_whole(problems, ", ".join(columns), *wrong)
         problems.raise_all()
     if len(columns) > 1:
-        check_chosen(arrays["forgone"], columns, arrays, ordered.rows, problems)
+        for arrays, rows in store.blocks(["forgone", "action", "reward", "rewarded"]):
+            check_chosen(arrays["forgone"], columns, arrays, rows, problems)
         problems.raise_all()
-    arrays["forgone"] = by_action(arrays["forgone"], arrays["action"], len(actions))
+
+    def laid_out(arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+        return by_action(arrays["forgone"], arrays["action"], len(actions))
+
+    store.put("forgone", ["forgone", "action"], laid_out)
     if len(columns) == 1:
         return {"forgone": f"{columns[0]} (of the other action)"}
     pairs = zip(columns, actions, strict=True)
     return {"forgone": ", ".join(f"{column} (of {action})" for column, action in pairs)}
 
 
-def _silent(ordered: Ordered, plan: Plan) -> list[str]:
+def _silent(facts: Facts, store: Store, plan: Plan) -> list[str]:
     """Columns that were named and hold nothing."""
     return [
         f"--{role} {','.join(plan.roles.columns_of(role))}: no value in any row"
-        for role in ("forgone", "duration")
-        if role in ordered.arrays and np.isnan(ordered.arrays[role]).all()
+        for role in MAYBE_SILENT
+        if role in store and role in facts.silent
     ]
 
 
-def _check_lengths(ordered: Ordered, reader: TrialReader, problems: Problems) -> None:
-    """Leave short learners out if asked to, and refuse those that are too short for anything."""
+def _check_lengths(
+    keys: Sequence[Key],
+    codes: Sequence[int],
+    scored: NDArray[np.int64],
+    reader: TrialReader,
+    problems: Problems,
+) -> tuple[NDArray[np.bool_], list[str]]:
+    """Short sequences that are left out if asked to; those too short for anything get a note.
+
+    They are refused where they are many, since then an option is wrong more often than a learner.
+    """
     least = reader.plan.options.min_trials or 0
-    scored = count_true(ordered.arrays["scored"], ordered.starts)
     left_out = scored < least
-    allowed, remedy = (
-        f"at least {SHORTEST} trials with a choice",
-        f"--min-trials {SHORTEST} leaves them out",
-    )
-    for i in np.flatnonzero((scored < SHORTEST) & ~left_out):
-        row = reader.books.first_rows[ordered.codes[i]]
-        trials = f"{scored[i]} trial{'s' * int(scored[i] != 1)}"
-        found = f"{sequence_name(ordered.keys[i])} with {trials}"
-        problems.at(row, reader.plan.roles.learner, found, allowed, remedy)
+    short = np.flatnonzero((scored < SHORTEST) & ~left_out).tolist()
+    notes = []
+    if 2 * len(short) >= np.count_nonzero(~left_out):
+        allowed, remedy = (
+            f"at least {SHORTEST} trials with a choice",
+            f"--min-trials {SHORTEST} leaves them out",
+        )
+        for i in short:
+            row = reader.books.first_rows[codes[i]]
+            trials = f"{scored[i]} trial{'s' * int(scored[i] != 1)}"
+            found = f"{sequence_name(keys[i])} with {trials}"
+            problems.at(row, reader.plan.roles.learner, found, allowed, remedy)
+    elif short:
+        names = [sequence_name(keys[i]) for i in short[:NAMED]]
+        more = f" and {len(short) - NAMED:,} more" if len(short) > NAMED else ""
+        notes.append(
+            f"{', '.join(names)}{more}: fewer than {SHORTEST} trials with a choice, so that "
+            f"nothing can be fitted; --min-trials {SHORTEST} leaves such learners out"
+        )
     if left_out.any() and not len(problems):
         what = "sequences" if reader.plan.options.by else "learners"
         reader.counts[f"{what} left out (fewer than {least} trials)"] += int(left_out.sum())
-        ordered.leave_out(left_out)
+    return left_out, notes
 
 
-def _check_whole(ordered: Ordered, reader: TrialReader, problems: Problems) -> None:
+def _check_whole(nobody: bool, facts: Facts, reader: TrialReader, problems: Problems) -> None:
     """What can only be said when all rows are known to be right one by one."""
-    if not ordered.keys:
+    if nobody:
         left_out = [name for name in reader.counts if "left out" in name]
         found = f"no learner left: {', '.join(left_out) or 'every row is blank'}"
         _refuse_whole(problems, None, found, "at least one learner", "--where EXPR, --min-trials N")
     elif not reader.rewards_seen:
         remedy = "--reward COL"
         _refuse_whole(problems, reader.plan.roles.reward, "no reward in any row", "rewards", remedy)
-    elif not ordered.arrays["learned"].any():
+    elif not facts.teaches:
         found = "nothing that is ever learned: every rewarded trial is a test trial"
         remedy = "--test-when EXPR, --learned COL"
         column = reader.plan.roles.learned
@@ -139,18 +171,17 @@ def _refuse_whole(
     problems.extend([Problem(file, None, column, found, allowed, remedy)])
 
 
-def _final_labels(book: Book, ordered: Ordered, name: str) -> tuple[str, ...]:
+def _final_labels(book: Book, facts: Facts, store: Store, name: str) -> tuple[str, ...]:
     """The task's labels, or those of the data in natural order; codes follow."""
     labels = list(book.codes)
     if book.closed:
         return tuple(labels)
-    used = np.zeros(len(labels), dtype=np.bool_)
-    used[ordered.arrays[name]] = True
+    used = facts.used(name, len(labels))
     final = sorted((label for label, u in zip(labels, used, strict=True) if u), key=natural_key)
     place = {label: code for code, label in enumerate(final)}
     if final != labels:
         table = np.array([place.get(label, -1) for label in labels], dtype=np.int32)
-        recode_in_place(ordered.arrays[name], table)
+        store.recode(name, table)
     return tuple(final)
 
 
@@ -162,12 +193,12 @@ def _features(reader: TrialReader, contexts: tuple[str, ...]) -> Mapping[str, Ma
     return {c: dict(zip(names, map(str, known[c]), strict=True)) for c in contexts if c in known}
 
 
-def _about(ordered: Ordered, reader: TrialReader) -> pl.DataFrame:
+def _about(keys: Sequence[Key], codes: Sequence[int], reader: TrialReader) -> pl.DataFrame:
     """The conditions, then the kept columns, of every sequence."""
     by = reader.plan.options.by
-    columns = {name: [key[i] for key in ordered.keys] for i, name in enumerate(by, start=1)}
+    columns = {name: [key[i] for key in keys] for i, name in enumerate(by, start=1)}
     for name, known in reader.books.kept.items():
-        columns[name] = [known.get(code) for code in ordered.codes]
+        columns[name] = [known.get(code) for code in codes]
     return pl.DataFrame([typed(labels).alias(name) for name, labels in columns.items()])
 
 

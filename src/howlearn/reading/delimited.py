@@ -83,10 +83,10 @@ class Delimited(Described):
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """All rows at once; a row with too few or too many values is refused."""
         sources = [self._objects[name][0] if name in self._objects else name for name in columns]
-        frame = self._read([self.columns.index(name) for name in sources])
+        frame = self._read([self._places[name] for name in sources])
         found = []
         for name, source in zip(columns, sources, strict=True):
-            values = frame[str(self.columns.index(source))].alias(name)
+            values = frame[str(self._places[source])].alias(name)
             if name in self._objects:
                 values = _members(values, self._objects[name][1])
             else:
@@ -97,6 +97,11 @@ class Delimited(Described):
     def everything(self) -> pl.DataFrame:
         """All columns as the file has them, called by their numbers."""
         return self._read(range(self._width))
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        """Where each column stands; of several without a name the first."""
+        return {name: i for i, name in reversed([*enumerate(self.columns)])}
 
     @cached_property
     def _width(self) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +13,8 @@ from typing import Any
 import polars as pl
 
 from howlearn.errors import DataError, Problem
+from howlearn.reading.extents import check_extents
+from howlearn.reading.panics import no_panic
 from howlearn.reading.sniffing import refused
 from howlearn.reading.table import INSIDE, Held, distinct_names, one_of, told_twice
 
@@ -24,6 +28,9 @@ def open_excel(path: Path, inside: str | None = None) -> list[Held]:
     with _damaged(path):
         import fastexcel
 
+        _without_remarks()
+        if zipfile.is_zipfile(path):
+            check_extents(path)
         book = fastexcel.read_excel(path.read_bytes())
         sheets, named = one_of(path, inside, book.sheet_names, "sheet")
         tables = [(sheet, _table(book, sheet)) for sheet in sheets]
@@ -78,13 +85,15 @@ def _table(book: Any, sheet: str) -> tuple[pl.DataFrame, int, list[str]] | None:
     header = named[0] if named else [sum(v is not None for v in row) for row in head].index(widest)
     names = distinct_names(head[header])
     rows = cells[header + 1 :]
+    if not rows.height:
+        return None
     kept = [
-        _column(name, values)
-        for name, values in zip(names, rows.get_columns(), strict=True)
+        values.alias(name)
+        for name, values in zip(names, _values(rows), strict=True)
         if name or values.null_count() < rows.height
     ]
     twice = [name for name, times in Counter(head[header]).items() if name and times > 1]
-    return (pl.DataFrame(kept), header + 2, twice) if rows.height else None
+    return pl.DataFrame(kept), header + 2, twice
 
 
 def _names(row: list[str | None]) -> int:
@@ -101,27 +110,33 @@ def _number(text: str) -> bool:
     return True
 
 
-def _column(name: str, values: pl.Series) -> pl.Series:
-    values = values.alias(name).str.replace(_MIDNIGHT, "$1")
-    there = values.drop_nulls()
-    if len(there) and there.is_in(["true", "false"]).all():
-        return values == "true"
-    return values
+def _values(rows: pl.DataFrame) -> list[pl.Series]:
+    """The columns: days without midnight, true and false as such. All at once: there may be many"""
+    days = rows.select(pl.all().str.replace(_MIDNIGHT, "$1"))
+    switches = days.select(pl.all().is_in(["true", "false"]).all() & (pl.all().count() > 0)).row(0)
+    return [
+        values == "true" if switch else values
+        for values, switch in zip(days.get_columns(), switches, strict=True)
+    ]
 
 
 def _there(value: str | None) -> str | None:
     return value if value is not None and value.strip() else None
 
 
+def _without_remarks() -> None:
+    """What the library logs about odd cells would be printed above the user's results."""
+    logging.getLogger("calamine").setLevel(logging.CRITICAL)
+
+
 @contextmanager
 def _damaged(path: Path) -> Iterator[None]:
     """Whatever the library says about a broken file is one sentence."""
     try:
-        yield
-    except (DataError, OSError, KeyboardInterrupt, MemoryError):
+        with no_panic():
+            yield
+    except (DataError, OSError, MemoryError):
         raise
-    except BaseException as error:  # a broken file may even panic
-        if isinstance(error, SystemExit | GeneratorExit):
-            raise
+    except Exception as error:  # a broken file may raise anything
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise refused(path, f"a spreadsheet that cannot be read ({reason})") from None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -17,21 +19,20 @@ Excluded = tuple[str | None, ...]
 
 
 def exclude(
-    ordered: Ordered,
+    codes: Sequence[int],
     reader: TrialReader,
-    answers: NDArray[np.int16] | None,
+    known: pl.DataFrame,
     problems: Problems,
 ) -> tuple[Excluded | None, list[str]]:
     """The conditions that hold of every sequence, and notes on what is not known.
 
-    Counts go to the reader; that nobody is left is refused.
+    ``known`` is what the trials of the sequences with these codes say. Counts go to the reader;
+    that nobody is left is refused.
     """
     conditions, seen = reader.plan.exclude, reader.seen
     if not conditions or seen is None:
         return None, []
-    words = {word for condition in conditions for word in condition.words}
-    table = seen.table(ordered.codes)
-    table = table.with_columns(_known(ordered, words, answers, reader.plan.reward_range))
+    table = seen.table(codes).with_columns(known.get_columns())
     holds = [condition.holds(table) for condition in conditions]
     unit = "sequences" if reader.plan.options.by else "learners"
     for condition, who in zip(conditions, holds, strict=True):
@@ -60,7 +61,7 @@ def exclude(
     return tuple(reason or None for reason in reasons), notes
 
 
-def _known(
+def known_of(
     ordered: Ordered,
     words: set[str],
     answers: NDArray[np.int16] | None,

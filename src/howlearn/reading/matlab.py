@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -64,9 +65,12 @@ def _oldest(path: Path) -> dict[str, Any]:
     from scipy.io import loadmat, whosmat
 
     most = path.stat().st_size
-    if any(math.prod(shape) > most for _, shape, _ in whosmat(path)):
-        raise ValueError("it claims to hold more values than it has room for")
-    loaded = {name: tree(value) for name, value in loadmat(path).items() if name[:2] != "__"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about names and numbers that are odd
+        if any(math.prod(shape) > most for _, shape, _ in whosmat(path)):
+            raise ValueError("it claims to hold more values than it has room for")
+        found = loadmat(path)
+    loaded = {name: tree(value) for name, value in found.items() if name[:2] != "__"}
     return {name: value for name, value in loaded.items() if value is not None}
 
 
@@ -82,9 +86,9 @@ def _new(path: Path) -> tuple[dict[str, Any], list[str]]:
 
     try:
         with h5py.File(path, "r") as file:
-            reader = Reader(file)
+            reader = Reader(file, path)
             variables = reader.variables()
-    except MemoryError:
+    except (DataError, MemoryError):
         raise
     except Exception as error:  # a broken file may raise anything
         raise refused(path, f"a MATLAB file that cannot be read ({_reason(error)})") from None

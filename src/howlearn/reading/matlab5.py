@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from howlearn.reading.matlab import cell, numbers
+from howlearn.reading.unpacking import FREE, TIMES
 
 HEADER = 128
 DEEPEST = 20
-LARGEST = 2**32  # bytes that one variable may have when it is unpacked
 _MATRIX, _DEFLATED, _UTF8, _UTF16, _UTF32 = 14, 15, 16, 17, 18
 _TYPES = {
     1: "i1",
@@ -202,9 +202,9 @@ class File:
 def _inflated(data: bytes) -> bytes:
     try:
         inflater = zlib.decompressobj()
-        found = inflater.decompress(data, LARGEST)
+        found = inflater.decompress(data, FREE + TIMES * len(data))
     except zlib.error as error:
         raise Damaged(str(error)) from None
     if inflater.unconsumed_tail:
-        raise Damaged("a variable that is too large to unpack")
+        raise Damaged(f"a variable that is more than {TIMES} times larger inside than it looks")
     return found

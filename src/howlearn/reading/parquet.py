@@ -9,6 +9,7 @@ from urllib.parse import unquote
 import polars as pl
 
 from howlearn.errors import DataError, Problem
+from howlearn.reading.panics import Panic, no_panic
 from howlearn.reading.rows import BATCH_ROWS
 from howlearn.reading.table import Described, Extended, Table
 from howlearn.reading.values import text_of
@@ -27,8 +28,9 @@ class Parquet(Described):
         self.name, self.stem = str(path), path.stem
         path.open("rb").close()  # a missing file is told apart from a broken one
         try:
-            self._schema = pl.read_parquet_schema(path)
-        except pl.exceptions.PolarsError as error:
+            with no_panic():
+                self._schema = pl.read_parquet_schema(path)
+        except (pl.exceptions.PolarsError, Panic) as error:
             raise self._broken(error) from None
         self.columns = tuple(self._schema)
 
@@ -36,11 +38,23 @@ class Parquet(Described):
         """Slices of the file, so that a large study never is in memory twice."""
         try:
             rows = pl.scan_parquet(self.path, glob=False, hive_partitioning=False)
-            total = rows.select(pl.len()).collect().item()
+            with no_panic():
+                total = rows.select(pl.len()).collect().item()
             for start in range(0, total, BATCH_ROWS):
-                yield _without_lists(rows.select(columns).slice(start, BATCH_ROWS).collect())
-        except (pl.exceptions.PolarsError, OSError) as error:
+                with no_panic():
+                    part = rows.select(columns).slice(start, BATCH_ROWS).collect()
+                yield _without_lists(part)
+        except (pl.exceptions.PolarsError, Panic, OSError) as error:
             raise self._broken(error) from None
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows the file says it has; 0 if it is damaged."""
+        try:
+            rows = pl.scan_parquet(self.path, glob=False, hive_partitioning=False)
+            return rows.select(pl.len()).collect().item()
+        except (pl.exceptions.PolarsError, OSError):  # is told when the rows are read
+            return 0
 
     def _broken(self, error: Exception) -> DataError:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__

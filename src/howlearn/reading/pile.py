@@ -18,7 +18,7 @@ class Pile:
     >>> pile = Pile()
     >>> pile.add(range(2), {"action": np.array([0, 1])})
     >>> pile.add(range(2, 3), {"action": np.array([1])})
-    >>> pile.take("action"), pile.rows(total=3)
+    >>> pile.take("action"), pile.rows_unless(3)
     (array([0, 1, 1]), None)
     """
 
@@ -46,12 +46,37 @@ class Pile:
                 below.resize((height + len(values), *below.shape[1:]), refcheck=False)
                 below[height:] = values
 
+    def until(self, count: int) -> Pile:
+        """The first trials as a pile of their own; the others stay here."""
+        below, rows = Pile(), self.rows()
+        below._rows, self._rows = [rows[:count]], [rows[count:]]
+        for name, values in self._columns.items():
+            below._columns[name] = values[:count]
+            self._columns[name] = values[count:].copy()  # what grows must own its memory
+        return below
+
+    def keep(self, kept: NDArray[np.bool_]) -> None:
+        """Drop the other trials."""
+        self._rows = [self.rows()[kept]]
+        self._columns = {name: values[kept] for name, values in self._columns.items()}
+
+    def look(self, name: str) -> NDArray[Any]:
+        """A column, which stays here."""
+        return self._columns[name]
+
+    def put(self, name: str, values: NDArray[Any]) -> None:
+        """Replace a column."""
+        self._columns[name] = values
+
     def take(self, name: str) -> NDArray[Any]:
         """A column, which then is no longer here; empty if there is none."""
         return self._columns.pop(name, np.empty(0))
 
-    def rows(self, total: int) -> NDArray[np.int64] | None:
-        """The rows counted over all files; None if every one of the total is a trial."""
-        if len(self) == total:
-            return None
-        return np.concatenate([np.asarray(rows, dtype=np.int64) for rows in self._rows])
+    def rows(self) -> NDArray[np.int64]:
+        """The rows of the trials, counted over all files."""
+        parts = [np.arange(r.start, r.stop) if isinstance(r, range) else r for r in self._rows]
+        return np.concatenate([np.empty(0, np.int64), *parts])
+
+    def rows_unless(self, total: int) -> NDArray[np.int64] | None:
+        """The rows; None if every one of the total is a trial."""
+        return None if len(self) == total else self.rows()

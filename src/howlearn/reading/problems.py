@@ -14,6 +14,7 @@ from howlearn.errors import DataError, Problem
 
 VALUES_LISTED = 100  # different values of one kind in one batch that are named one by one
 NAMES_SHOWN = 12  # names in a list of what is allowed
+LONGEST_SHOWN = 200  # letters of a name
 
 
 def listed(names: Sequence[str]) -> str:
@@ -22,8 +23,13 @@ def listed(names: Sequence[str]) -> str:
     >>> listed([str(i) for i in range(1, 31)])
     '1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, … (30 in all)'
     """
-    shown = ", ".join(names[:NAMES_SHOWN])
+    shown = ", ".join(map(shortened, names[:NAMES_SHOWN]))
     return shown if len(names) <= NAMES_SHOWN else f"{shown}, … ({len(names)} in all)"
+
+
+def shortened(name: str) -> str:
+    """A name as it stands in a message: its beginning where it is very long."""
+    return name if len(name) <= LONGEST_SHOWN else f"{name[:LONGEST_SHOWN]}…"
 
 
 def quoted(value: str | None) -> str:
@@ -69,9 +75,10 @@ class Ledger:
 class Problems:
     """Problems found so far; the same value in the same column and file is one problem."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, known: Iterable[Problem] = ()) -> None:
         self.ledger = ledger
         self._found: dict[tuple[str, str | None, str, str, str], Problem] = {}
+        self.extend(known)
 
     def __len__(self) -> int:
         return len(self._found)

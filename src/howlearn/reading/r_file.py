@@ -19,7 +19,7 @@ from howlearn.reading.variables import tables_of
 EXTRA = "R files need the package rdata: pip install 'howlearn[r]', or save it in R with write.csv"
 
 
-def open_r(path: Path, inside: str | None = None) -> list[Held]:
+def open_r(path: Path, inside: str | None = None, content: bytes | None = None) -> list[Held]:
     """The tables in a file of R; their rows are counted as trials, from 1."""
     try:
         import rdata
@@ -28,7 +28,7 @@ def open_r(path: Path, inside: str | None = None) -> list[Held]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about classes of R that are not needed
-            parsed = rdata.parser.parse_file(path)
+            parsed = rdata.parser.parse_data(path.read_bytes() if content is None else content)
             several = _is_rdata(parsed)
             variables = _saved(parsed) if several else {path.stem: _converted(parsed)}
             trees = {str(name): _tree(value) for name, value in variables.items()}

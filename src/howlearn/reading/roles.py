@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from howlearn.errors import Problem
 from howlearn.reading.options import NONE, ReadOptions
@@ -89,6 +90,7 @@ class Roles:
         return columns if isinstance(columns, tuple) else () if columns is None else (columns,)
 
 
+@lru_cache(2**14)
 def plain(name: str) -> str:
     """A name without case and punctuation.
 

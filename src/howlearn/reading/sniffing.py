@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import lzma
 import zipfile
-import zlib
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import Literal
 
 from howlearn.errors import DataError, Problem
+from howlearn.reading.unpacking import FAILURES, is_compressed, opened, rest_of
 
 Kind = Literal["text", "json", "parquet", "excel", "matlab", "r", "eprime"]
 
@@ -18,8 +15,6 @@ ALLOWED = (
     "CSV, TSV or other text with columns, Excel, OpenDocument, JSON, Parquet, MATLAB or R files"
 )
 HEAD = 4096
-LARGEST = 2**32  # bytes that a compressed text may have
-COMPRESSED = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
 SUFFIXES: dict[str, Kind] = {
     **dict.fromkeys((".csv", ".tsv", ".txt", ".dat"), "text"),
     **dict.fromkeys((".parquet", ".pq"), "parquet"),
@@ -90,30 +85,24 @@ def suffix_of(path: Path) -> str:
 
 
 def kind_of(path: Path) -> tuple[Kind, bytes | None]:
-    """What a file is, and its text where that had to be unpacked."""
-    with path.open("rb") as file:
-        head = file.read(HEAD)
-    opened = next((o for mark, o in COMPRESSED.items() if head.startswith(mark)), None)
-    if opened is None:
-        return _kind(path, head), None
-    try:
-        with opened(path, "rb") as file:
-            inner: bytes = file.read(HEAD)
-            kind = _kind(path, inner)
-            if kind in ("text", "json", "eprime"):
-                return kind, inner + _rest(path, file)
-    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
-        raise refused(path, f"a damaged compressed file ({_reason(error)})") from None
-    if kind == "r":
-        return kind, None
+    """What a file is, and its content where that had to be unpacked."""
+    if path.exists() and not path.is_file():  # a pipe would be waited for, a device never ends
+        what = "a folder" if path.is_dir() else "a pipe or a device"
+        raise refused(path, what, "save what it gives as a file, and name that")
+    with path.open("rb") as raw:
+        head = raw.read(HEAD)
+        if not is_compressed(head):
+            return _kind(path, head), None
+        raw.seek(0)
+        try:
+            with opened(raw, head) as file:
+                inner = file.read(HEAD)
+                kind = _kind(path, inner)
+                if kind in ("text", "json", "eprime", "r"):
+                    return kind, rest_of(path, raw, file, inner)
+        except FAILURES as error:
+            raise refused(path, f"a damaged compressed file ({_reason(error)})") from None
     raise refused(path, "a compressed file", "unpack it, and name the file inside")
-
-
-def _rest(path: Path, file: BinaryIO) -> bytes:
-    rest = file.read(LARGEST)
-    if len(rest) == LARGEST:
-        raise refused(path, "a compressed text that is too large to unpack", "unpack it yourself")
-    return rest
 
 
 def _kind(path: Path, head: bytes) -> Kind:

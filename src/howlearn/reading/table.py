@@ -175,13 +175,13 @@ def distinct_names(names: Sequence[str | None]) -> list[str]:
     ['a', 'b', 'a (2)', '', ' (2)']
     """
     taken: set[str] = set()
+    times: dict[str, int] = {}  # so that thousands of one name are not tried one by one
     found = []
     for name in names:
-        plain = "" if name is None else name.strip()
-        new, times = plain, 1
+        plain = new = "" if name is None else name.strip()
         while new in taken:
-            times += 1
-            new = f"{plain} ({times})"
+            times[plain] = times.get(plain, 1) + 1
+            new = f"{plain} ({times[plain]})"
         taken.add(new)
         found.append(new)
     return found

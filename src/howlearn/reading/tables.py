@@ -207,7 +207,7 @@ def _open(given: Path, seen: set[str]) -> Sequence[Table]:
             case "r":
                 from howlearn.reading.r_file import open_r
 
-                return open_r(path, inside)
+                return open_r(path, inside, content)
             case "eprime":
                 from howlearn.reading.eprime import open_eprime
 

@@ -52,6 +52,11 @@ def _number(value: float) -> str | None:
     return str(int(value)) if whole else repr(value)
 
 
+def has_no_text(kind: pl.DataType) -> bool:
+    """Whether values of a type cannot be shown as a label."""
+    return kind.is_nested() or kind in (pl.Object, pl.Binary, pl.Duration)
+
+
 def column_of(name: str, values: Iterable[Any]) -> pl.Series:
     """A column of text, or of booleans where there is nothing else."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "iuf":

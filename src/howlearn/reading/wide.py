@@ -7,24 +7,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from howlearn.errors import DataError
 from howlearn.reading.options import ReadOptions
 from howlearn.reading.roles import guess, plain
 from howlearn.reading.table import Described, Table
-from howlearn.reading.values import together
 
 FEWEST = 3  # numbers of a family
 ENOUGH = 8  # numbers that are a learner's trials whatever the columns are called
 TRIAL, LEARNER = "trial", "learner"
 RESPONSE = "responseid"  # whose row it is where surveys have one row per learner
-LONGEST = 200  # characters of a name
-_AFTER = re.compile(r"(?P<name>.*?[^\W\d_].*?)[\s_.\-]*(?:\[|\()?(?P<number>[0-9]+)(?:\]|\))?")
 _BEFORE = re.compile(
     r"(?:t|tr|trial)?[\s_.\-]?(?P<number>[0-9]+)[\s_.\-]+(?P<name>[^\W\d_].*)", re.IGNORECASE
 )
-_TRIAL_END = re.compile(r"[\s_.\-]+(?:t|tr|trial)$", re.IGNORECASE)  # choice_t1
+_LETTER = re.compile(r"[^\W\d_]")
+_BETWEEN = "_.-" + "".join(filter(str.isspace, map(chr, range(0x3001))))
+_DIGITS = "0123456789"
+_TRIAL_ENDS = ("trial", "tr", "t")  # choice_t1
+_LONGEST = 7  # digits of a number
 
 
 @dataclass(frozen=True)
@@ -49,18 +51,44 @@ def families_in(columns: Sequence[str]) -> Families | None:
     """
     families: dict[str, dict[int, str]] = {}
     for column in columns:
-        if len(column) > LONGEST:  # no number of a trial, and slow to look for one
-            continue
-        match = _BEFORE.fullmatch(column) or _AFTER.fullmatch(column)
-        if match is not None and len(match["number"]) < 8:
-            name = _TRIAL_END.sub("", match["name"].strip())
-            families.setdefault(name, {}).setdefault(int(match["number"]), column)
+        name, number = _numbered(column)
+        if 0 < len(number) <= _LONGEST:
+            families.setdefault(_without_trial(name), {}).setdefault(int(number), column)
     alike: dict[tuple[int, ...], dict[str, dict[int, str]]] = {}
     for name, family in families.items():
         if len(family) >= FEWEST:
             alike.setdefault(tuple(sorted(family)), {})[name] = family
     best = max(alike.items(), key=lambda item: len(item[0]) * (len(item[1]) > 1), default=None)
     return None if best is None or len(best[1]) < 2 else Families(best[1], best[0])
+
+
+def _numbered(column: str) -> tuple[str, str]:
+    """What a column is called beside its number, and the number; nothing where it has none.
+
+    Letter by letter from the end: a pattern would take minutes for a name of thousands of letters.
+
+    >>> [_numbered(column) for column in ("choice_12", "r [3]", "t4 key", "x", "7")]
+    [('choice', '12'), ('r', '3'), ('key', '4'), ('', ''), ('', '')]
+    """
+    match = _BEFORE.fullmatch(column)
+    if match is not None:
+        return match["name"].strip(), match["number"]
+    closed = column[:-1] if column[-1:] in ("]", ")") else column
+    before = closed.rstrip(_DIGITS)
+    name = (before[:-1] if before[-1:] in ("[", "(") else before).rstrip(_BETWEEN)
+    if before == closed or "\n" in name or not _LETTER.search(name):
+        return "", ""
+    return name.strip(), closed[len(before) :]
+
+
+def _without_trial(name: str) -> str:
+    """A name without the word for trial at its end."""
+    for end in _TRIAL_ENDS:
+        if name[-len(end) :].lower() == end:
+            bare = name[: -len(end)].rstrip(_BETWEEN)
+            if len(bare) + len(end) < len(name):
+                return bare
+    return name
 
 
 def long(table: Table, options: ReadOptions | None) -> Table:
@@ -73,9 +101,10 @@ def long(table: Table, options: ReadOptions | None) -> Table:
 
 def _is_wide(table: Table, families: Families, options: ReadOptions | None) -> bool:
     """Whether a table can only be meant as wide: no choices and rewards beside the families."""
-    rest = [column for column in table.columns if column not in families.columns]
+    numbered = families.columns
+    rest = [column for column in table.columns if column not in numbered]
     given = [] if options is None else list(texts(vars(options).values()))
-    if any(_named(column, given) for column in families.columns):
+    if any(_named(column, given) for column in numbered):
         return False
     if _known("action", rest, options) and _known("reward", rest, options):
         return False
@@ -119,7 +148,8 @@ def texts(values: Iterable[Any]) -> Iterator[str]:
 def _named(column: str, given: Sequence[str]) -> bool:
     """Whether an option names a column, alone or in a condition."""
     return any(
-        column == text or re.search(rf"(?<![\w.]){re.escape(column)}(?![\w.])", text)
+        column in text
+        and (column == text or re.search(rf"(?<![\w.]){re.escape(column)}(?![\w.])", text))
         for text in given
     )
 
@@ -132,7 +162,8 @@ class Long(Described):
     def __init__(self, table: Table, families: Families) -> None:
         self.table, self.families = table, families
         self.name, self.stem = table.name, table.stem
-        self._rest = [c for c in table.columns if c and c not in families.columns]
+        numbered = families.columns
+        self._rest = [c for c in table.columns if c and c not in numbered]
         self._names = {
             name if name not in self._rest else f"{name} (each trial)": family
             for name, family in families.members.items()
@@ -162,17 +193,17 @@ class Long(Described):
             before += frame.height
 
     def _long(self, frame: pl.DataFrame, used: Sequence[str], before: int) -> pl.DataFrame:
-        order = pl.int_range(before + 1, before + frame.height + 1, eager=True)
+        # column by column: a selection for each number would look at all columns each time
+        own = dict(zip(frame.columns, frame.get_columns(), strict=True))
+        numbers, height = self.families.numbers, frame.height
+        order = np.arange(before + 1, before + height + 1)
         parts = [
-            frame.select(
-                order.alias("\0row"),
-                pl.lit(number).cast(pl.Int64).alias("\0number"),
-                *(pl.col(name) for name in used),
-                *(pl.col(family[number]).alias(name) for name, family in self._names.items()),
-            )
-            for number in self.families.numbers
+            pl.Series("\0row", np.tile(order, len(numbers))),
+            pl.Series("\0number", np.repeat(np.array(numbers, dtype=np.int64), height)),
+            *(_below([own[name]] * len(numbers), name) for name in used),
+            *(_below([own[f[n]] for n in numbers], name) for name, f in self._names.items()),
         ]
-        rows = together(parts).sort("\0row", "\0number")
+        rows = pl.DataFrame(parts).sort("\0row", "\0number")
         kept = rows.filter(~pl.all_horizontal(self._blank(name, rows) for name in self._names))
         who = self._response[0] if {*self._response} & {*used} else "\0row"
         return kept.with_columns(
@@ -188,3 +219,10 @@ class Long(Described):
         if rows.schema[name] != pl.String:
             return column.is_null()
         return column.is_null() | (column.str.strip_chars() == "")
+
+
+def _below(columns: Sequence[pl.Series], name: str) -> pl.Series:
+    """Columns below one another as one; text where their types differ."""
+    if len({column.dtype for column in columns}) > 1:
+        columns = [column.cast(pl.String) for column in columns]
+    return pl.concat([column.alias(name) for column in columns])

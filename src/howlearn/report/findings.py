@@ -19,7 +19,7 @@ from howlearn.runs.folder import MANIFEST, read_table
 from howlearn.selection import WITHIN, Selection
 from howlearn.share_tables import shares_table
 from howlearn.study import Study
-from howlearn.tables import OTHER
+from howlearn.tables import OTHER, fitted
 from howlearn.task import Task
 
 Floats = NDArray[np.float64]
@@ -56,6 +56,7 @@ class Findings:
     """The tables of a selection, its study, task and models; read or made when first asked for.
 
     Learners who are excluded are in none of them, nor in the study; ``whole`` tables have them.
+    Those who could not be fitted are nowhere.
     Sequence i of the study has row i of ``chosen``, of every theta, and of each criterion's part
     of ``selection``.
     """
@@ -208,7 +209,7 @@ class OfSelection(Findings):
     def whole(self, name: str) -> pl.DataFrame:
         if name == "shares":  # with intervals, which those of a selection do not have
             return shares_table(self.scores, self.criteria, self.names)
-        return getattr(self.given, name)
+        return fitted(getattr(self.given, name))
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,4 +251,4 @@ class OfFolder(Findings):
             raise HowlearnError(f"{self.folder} has no {MANIFEST} that can be read") from None
 
     def whole(self, name: str) -> pl.DataFrame:
-        return read_table(self.folder, name)
+        return fitted(read_table(self.folder, name))

@@ -14,7 +14,8 @@ from howlearn._version import __version__
 from howlearn.errors import HowlearnError
 from howlearn.limits import read_json
 from howlearn.runs.folder import MANIFEST, read_table
-from howlearn.tables import OTHER
+from howlearn.tables import OTHER, fitted
+from howlearn.unfitted import unfitted_of
 
 if TYPE_CHECKING:
     from howlearn.inputs import Inputs
@@ -31,6 +32,7 @@ NUMBERS = (
     "probability p_other lower upper stability"
 ).split()
 OFTEN = ("population", "population-rates", "stability")  # shown where they are there
+UNFITTED = "unfitted"  # who could not be fitted, and why: in no other table, nor in the study
 INCLUDED, ALL = "included", "all"  # shares with and without the excluded
 
 
@@ -99,7 +101,12 @@ def gather(results: Path, calibration: Path | None = None) -> Gathered:
     for name in OFTEN:
         if any((results / f"{name}.{ending}").is_file() for ending in ("csv", "parquet")):
             tables[name] = _table(results, name, {"criterion"})
-    _check_complete(results, manifest, tables)
+    unfitted = unfitted_of(tables["selection"])
+    for name in ("selection", "learners"):
+        tables[name] = fitted(tables[name])
+    _check_complete(results, manifest["sequences"] - len(unfitted), manifest, tables)
+    if len(unfitted):
+        tables[UNFITTED] = unfitted
     inputs, why_not = _study(results)
     named = manifest["options"].get("calibration")
     frame, confusions, doubts = _calibrated(calibration, Path(named) if named else None, manifest)
@@ -183,10 +190,10 @@ def _broken(results: Path, name: str) -> HowlearnError:
 
 
 def _check_complete(
-    results: Path, manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]
+    results: Path, n: int, manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]
 ) -> None:
     """Every sequence must be in every table, by every criterion, and in the same order."""
-    n, criteria = manifest["sequences"], manifest["options"]["criteria"]
+    criteria = manifest["options"]["criteria"]
     n_models = len(manifest["models"])
     rows = {"learners": n, "selection": n * len(criteria), "scores": n * len(criteria) * n_models}
     for name, wanted in rows.items():

@@ -19,8 +19,8 @@ from howlearn.model import Model
 from howlearn.predictions import predictions, source_of
 from howlearn.runs.folder import ALWAYS
 from howlearn.runs.work import Progress
-from howlearn.selection import WITHIN, Selection, choose, select
-from howlearn.study import Study
+from howlearn.selection import WITHIN, Selection, attempt, choose
+from howlearn.study import Study, trials_of
 from howlearn.weighing import weights
 
 WITH_EXCLUDED = "scores-all"  # parts: scores by criteria that learned from everybody
@@ -84,9 +84,8 @@ class Chunk:
     def of(cls, study: Study, start: int, stop: int) -> Chunk:
         """The learners from start to stop, whose trials know their rows in the input."""
         source, part = source_of(study), study.part(start, stop)
-        first = int(study.starts[start])
-        rows = np.asarray(source.row[first : first + len(part.context)])
-        return cls(replace(part, source=replace(source, rows=rows)), start)
+        rows = source.part(int(study.starts[start]), int(study.starts[stop]))
+        return cls(replace(part, source=rows), start)
 
 
 def chunk_tables(
@@ -94,7 +93,7 @@ def chunk_tables(
 ) -> dict[str, pl.DataFrame]:
     """Select for some learners, and everything that is asked for besides."""
     within = progress if not wanted.extras else None  # nearly all of the work comes later
-    selection = select(
+    selection = attempt(
         chunk.study,
         wanted.models,
         wanted.criteria,
@@ -103,7 +102,8 @@ def chunk_tables(
         within,
         wanted.intervals,
     )
-    places = np.arange(len(chunk.study)) + chunk.first
+    selection = _traced(selection, chunk.study)
+    places = selection.places + chunk.first
     tables = {name: getattr(selection, name) for name in ALWAYS}
     tables["statuses"] = _statuses(selection)
     if wanted.with_predictions:
@@ -120,6 +120,14 @@ def chunk_tables(
         again = choose(selection.fits, wanted.again, wanted.within, threads)
         tables[WITH_EXCLUDED] = again.scores
     return tables
+
+
+def _traced(selection: Selection, study: Study) -> Selection:
+    """The trials of those who could be fitted know their rows in the input again."""
+    fits, source = selection.fits, source_of(study)
+    rows = source.row[trials_of(study, selection.places)]
+    traced = replace(fits.study, source=replace(source, rows=rows))
+    return replace(selection, fits=replace(fits, study=traced))
 
 
 def _statuses(selection: Selection) -> pl.DataFrame:

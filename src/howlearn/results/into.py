@@ -11,9 +11,10 @@ import polars as pl
 from howlearn.bids import write_events
 from howlearn.criteria import Criterion
 from howlearn.errors import HowlearnError
+from howlearn.fitting.guard import Guard
 from howlearn.fitting.intervals import nats_within
 from howlearn.fitting.population import with_others
-from howlearn.fitting.run import Plan, check, check_stops, fit
+from howlearn.fitting.run import Plan, check_stops, fit
 from howlearn.fitting.truncation import ALL
 from howlearn.group_tables import group_tables
 from howlearn.predictions import check_named, only_used, source_of, with_every_row
@@ -25,10 +26,12 @@ from howlearn.runs.work import Part, Progress, Work
 from howlearn.selection import check_criteria
 from howlearn.share_tables import Known, shares_table
 from howlearn.study import Study
-from howlearn.tables import among
+from howlearn.tables import among, fitted
 from howlearn.theory.quantity import check_epsilon
+from howlearn.unfitted import check_somebody, nobody_left, unfitted_of
 from howlearn.weighing import averages, is_weighted, leaders
 
+LEARNED, LEARNED_ALL = "learned", "learned-all"  # parts: what criteria learned
 CHUNK = 5_000  # learners whose tables are held in memory at once
 WORK = 10**8  # curves × trials in a part, about
 
@@ -47,9 +50,11 @@ def select_into(
 
     ``known`` are confusion matrices by criterion, for shares that are corrected for them.
     """
-    plan, others = _checked(study, wanted)
+    plan, others = _checked(study, wanted, start.threads)
     models = with_others(
-        others, wanted.models, lambda experts: fit(others, experts, [ALL], start.threads)
+        others,
+        wanted.models,
+        lambda experts: fit(others, experts, [ALL], start.threads, guard=Guard()),
     )
     # A part should not take long, so that little is lost when a run is stopped.
     times = 1 + sum(extra.cost for extra in wanted.extras)
@@ -57,14 +62,21 @@ def select_into(
     size = int(min(CHUNK, max(50 if times == 1 else 1, WORK // max(1, each))))
     with RunFolder(folder, manifest, RESULTS, start) as run:
 
-        def learned(who: Study, criterion: Criterion) -> Criterion:
-            return criterion.learn(who, models, None, start.threads, progress)
+        def learned(who: Study, criterion: Criterion, name: str) -> Criterion:
+            known = run.known(f"{name}-{criterion.key}")
+            if known is not None:
+                return criterion.knowing(known, models)
+            found = criterion.learn(who, models, None, start.threads, progress)
+            run.remember(f"{name}-{criterion.key}", found.knowledge())
+            return found
 
         asked = check_criteria(wanted.criteria)
-        criteria = [learned(others, criterion) for criterion in asked]
+        criteria = [learned(others, criterion, LEARNED) for criterion in asked]
         # What learned from learners judges otherwise if the excluded are among them.
         again = [c for c, known in zip(asked, criteria, strict=True) if known is not c]
-        again = [] if len(others) == len(study) else [learned(study, c) for c in again]
+        again = [] if study.included.all() else again
+        everybody = Guard().long_enough(study) if again else study
+        again = [learned(everybody, criterion, LEARNED_ALL) for criterion in again]
         wanted = replace(wanted, models=models, criteria=criteria, again=again)
 
         def part(number: int) -> Part:
@@ -80,12 +92,12 @@ def select_into(
         return _assembled(run, wanted, study, format, known)
 
 
-def _checked(study: Study, wanted: Wanted) -> tuple[Plan, Study]:
+def _checked(study: Study, wanted: Wanted, threads: int | None) -> tuple[Plan, Study]:
     """Refuse what cannot be done, before any work; the fits there will be, and the included."""
-    plan = check(study, wanted.models)
+    plan = check_somebody(study, wanted.models, threads)
     criteria = check_criteria(wanted.criteria)
     check_named(wanted.predict_with, wanted.models)
-    others = study.without_excluded()
+    others = Guard().long_enough(study.without_excluded())
     for criterion in criteria:
         criterion.check(others)
     check_stops(study, wanted.models, [t for c in criteria for t in c.truncations])
@@ -107,6 +119,7 @@ def _assembled(
     """The tables of all learners, and what the end of a run tells."""
     models, criteria, again = wanted.models, wanted.criteria, wanted.again
     others = study.included.sum()
+    nobody_left(run.read("selection"))
     for name in ALWAYS:
         run.assemble(name, format)
     texts, candidates = [repr(c) for c in criteria], [model.name for model in models]
@@ -147,7 +160,9 @@ def _assembled(
     for name, frame in together.items():
         frame = frame if study.excluded is None else among(frame, with_all[name])
         run.assemble(name, format, frame.lazy())
-    found = summary(_included(run.read("selection")), run.read("statuses"), len(criteria))
+    selected = run.read("selection")
+    found = summary(_included(fitted(selected)), run.read("statuses"), len(criteria))
+    found.unfitted = unfitted_of(selected)
     found.together = {**together, "shares": shares} if together else {}
     if study.excluded is not None:
         found.n_excluded, found.shares = int(len(study) - others), both

@@ -21,6 +21,7 @@ class Summary:
     together: dict[str, pl.DataFrame] = field(default_factory=dict)  # what all learners tell
     n_excluded: int | None = None  # None: nobody was asked about
     shares: pl.DataFrame = field(default_factory=pl.DataFrame)  # of the included, and of all
+    unfitted: pl.DataFrame = field(default_factory=pl.DataFrame)  # who, and why
 
 
 def summary(selection: pl.LazyFrame, statuses: pl.LazyFrame, n_criteria: int) -> Summary:

@@ -18,7 +18,7 @@ from howlearn.runs.differences import differences
 from howlearn.runs.files import TEMPORARY, write_json, write_whole
 from howlearn.runs.lock import Lock, is_lock
 from howlearn.runs.merging import MANIFEST, PARTS, SHARDS
-from howlearn.runs.parts import Encoded, Parts, Tables
+from howlearn.runs.parts import Encoded, Parts, Tables, encoded
 from howlearn.runs.shard import Shard, ShardEnded
 from howlearn.runs.work import Engine, Part, Progress, Threads, as_content, complete
 from howlearn.spreadsheet import read_csv, write_csv
@@ -171,6 +171,15 @@ class RunFolder:
 
     def _keep(self, part: Part, tables: Tables | Encoded) -> None:
         self.parts.write(part.number, as_content(tables))
+
+    def known(self, name: str) -> pl.DataFrame | None:
+        """What was found out once for all parts, if it was."""
+        return pl.read_parquet(self.parts.of(name)) if self.parts.has((name,), 0) else None
+
+    def remember(self, name: str, found: pl.DataFrame | None) -> None:
+        """Keep what was found out once for all parts."""
+        if found is not None:
+            self.parts.write(0, encoded({name: found}))
 
     def read(self, table: str) -> pl.LazyFrame:
         """A table over all parts."""

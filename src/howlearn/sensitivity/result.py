@@ -21,6 +21,7 @@ class Path:
     max_kappa: float
     prices: pl.DataFrame  # what criteria charge for a parameter
     conditions: bool = False  # whether learners have several sequences
+    n_unfitted: int = 0  # who could not be fitted, and are left out
 
     def __repr__(self) -> str:
         return (

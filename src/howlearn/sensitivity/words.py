@@ -18,8 +18,15 @@ MOST = 5  # stretches that a sentence names
 
 def sentences(found: Path) -> list[str]:
     """One paragraph per axis."""
-    parts = [price(found), prices_meaning(found), max_rate(found), prior(found)]
+    parts = [price(found), prices_meaning(found), max_rate(found), prior(found), lost(found)]
     return [part for part in parts if part]
+
+
+def lost(found: Path) -> str:
+    """How many could not be fitted."""
+    n, unit = found.n_unfitted, "sequence" if found.conditions else "learner"
+    who = f"{n:,} {unit}" + ("s are" if n > 1 else " is")
+    return f"{who} left out: not every model could be fitted." if n else ""
 
 
 def price(found: Path) -> str:

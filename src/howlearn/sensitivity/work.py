@@ -15,10 +15,12 @@ from howlearn.criteria.population import FEWEST
 from howlearn.errors import HowlearnError
 from howlearn.evidence.curves import on_grid
 from howlearn.fitting.fits import Fits
+from howlearn.fitting.guard import Guard
 from howlearn.fitting.run import Progress, check_stops, fit
 from howlearn.fitting.run import check as check_study
 from howlearn.fitting.truncation import ALL, Stop, distinct
 from howlearn.model import Model
+from howlearn.models import Coin
 from howlearn.models.candidates import candidates, check_contexts
 from howlearn.selection import check_criteria, winners
 from howlearn.sensitivity import tables
@@ -26,6 +28,7 @@ from howlearn.sensitivity.bounds import MAX_RATES, check_bounds, has_bound, with
 from howlearn.sensitivity.prices import intervals
 from howlearn.sensitivity.priors import AVERAGED, under_priors
 from howlearn.sensitivity.result import Path
+from howlearn.staging.wholes import by_cells
 from howlearn.study import Study
 from howlearn.tables import OTHER
 
@@ -90,7 +93,10 @@ class Work:
         max_kappa: float,
         threads: int | None,
     ) -> None:
-        study = study.without_excluded()
+        self.guard = Guard()
+        study = self.guard.long_enough(study.without_excluded())
+        if self.guard.why and not len(study):
+            self.guard.end()
         self.bounds = check_bounds(max_rates)
         check_price(max_kappa)
         if models is None:
@@ -102,6 +108,8 @@ class Work:
         self.truncations = distinct([ALL, *(t for c in self.criteria for t in c.truncations)])
         self._known: dict[tuple[float | None, str], list[str]] = {}
         self._check()
+        if not all(by_cells(model) or isinstance(model, Coin) for model in self.models):
+            self._leave_out()
 
     def _check(self) -> None:
         """Refuse what cannot be done, before any work is done."""
@@ -112,18 +120,20 @@ class Work:
             self.models,
             *([with_bound(m, b) for m in self.models] for b in self.bounds),
         ):
-            check_study(study, models)
+            check_study(study, models, {})
             check_stops(study, models, self.truncations)
-        if np.any(study.n_scored == 0):
-            nobody = study.learners[int(np.argmin(study.n_scored))]
-            raise HowlearnError(
-                f"learner {nobody} has no scored trial, so that nothing can be judged"
-            )
         if len(study) < 2 and any(isinstance(c, Population) for c in self.criteria):
             raise HowlearnError(
                 "a population needs at least two learners; the criterion for one learner alone is "
                 "evidence"
             )
+
+    def _leave_out(self) -> None:
+        """Go on without learners to whom some model cannot be fitted: each stage has the same."""
+        fits = fit(self.study, self.models, self.truncations, self.threads, guard=self.guard)
+        if not len(fits.study):
+            self.guard.end()
+        self.study, self._base = fits.study, fits
 
     @cached_property
     def stages(self) -> list[Stage]:
@@ -145,6 +155,7 @@ class Work:
             max_kappa=self.max_kappa,
             prices=tables.prices(self._marked, self.study.n_scored),
             conditions=len(set(self.study.learners)) < len(self.study),
+            n_unfitted=len(self.guard.why),
         )
 
     @property

@@ -12,6 +12,10 @@ from howlearn.staging.interpreted import ModelError
 Result = TypeVar("Result")
 
 
+class Uncompiled(ModelError):
+    """A model's text is at fault, whoever the learner is."""
+
+
 def compiled_or_error(model: Model, work: Callable[[], Result]) -> Result:
     """Do work that may have to compile a model first."""
     try:
@@ -20,7 +24,7 @@ def compiled_or_error(model: Model, work: Callable[[], Result]) -> Result:
         # The compiler's errors have no common class.
         if not type(error).__module__.startswith("numba."):
             raise
-        raise ModelError(_sentence(model, str(error))) from None
+        raise Uncompiled(_sentence(model, str(error))) from None
 
 
 def _sentence(model: Model, text: str) -> str:

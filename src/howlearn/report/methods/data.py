@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from howlearn.report.methods.words import clean, count, listed, number, quoted
+from howlearn.unfitted import reasons
 
 READ = "rows read"
 # What a counted row became; the rest of the sentence follows the number.
@@ -50,6 +51,11 @@ def data_sentences(
 ) -> Iterator[str]:
     """How many learners and trials, and every row that was left out or recoded."""
     yield _size(manifest, tables)
+    lost = tables.get("unfitted")
+    if lost is not None and lost.height:
+        n = lost["learner"].n_unique()
+        why = listed(clean(text) for text in reasons(lost))
+        yield f"{count(n, 'learner').capitalize()} could not be fitted ({why})."
     options = manifest.get("options") or {}
     if options.get("reset_by"):
         columns = listed(quoted(column) for column in options["reset_by"])
@@ -80,7 +86,8 @@ def _size(manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> st
     n, trials = manifest.get("learners"), manifest.get("trials")
     if n is None or trials is None:
         return "The choices of the learners were analysed."
-    each = _lengths(tables.get("learners"), n)
+    lost = tables.get("unfitted")
+    each = _lengths(tables.get("learners"), n - (0 if lost is None else lost.height))
     sequences = manifest.get("sequences", n)
     by = [clean(column) for column in (manifest.get("options") or {}).get("by") or []]
     runs = ""

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from howlearn.reading.labels import natural_key
-from howlearn.report.gather import ALL, Gathered
+from howlearn.report.gather import ALL, UNFITTED, Gathered
 from howlearn.report.page.words import counted, listed, many
+from howlearn.unfitted import sentence
 
 COIN, NONE, UNDECIDED = "no better than a coin", "probably none of these", "undecided"
 MOST_CONDITIONS = 40
@@ -64,6 +65,8 @@ def answer(gathered: Gathered) -> Answer:
         out = many(n_all - n, gathered.unit)
         sentences.append(f"{out} {'is' if n_all - n == 1 else 'are'} excluded from these numbers.")
         sentences.append(_with_everyone(of_all, criteria[0], n_all, gathered.unit))
+    if UNFITTED in gathered.tables:
+        sentences.append(f"{sentence(gathered.tables[UNFITTED])}.")
     kept = included if n else selection
     return Answer(
         sentences,

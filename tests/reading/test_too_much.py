@@ -1,0 +1,224 @@
+"""Files that claim or unpack to far more than they are, and names of very many letters."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import signal
+import struct
+import sys
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from howlearn.errors import DataError, HowlearnError, Problem
+from howlearn.inspection import inspect
+from howlearn.reading import extents, matlab5, read, unpacking
+from howlearn.reading.panics import Panic, no_panic
+from howlearn.reading.table import distinct_names
+from howlearn.reading.wide import families_in
+from howlearn.task import Task
+from workbooks import write_ods, write_xlsx
+
+HEAD = "participant,trial,item,choice,reward\n"
+ROWS = "".join(f"1,{trial},{trial % 3},{'AB'[trial % 2]},1\n" for trial in range(1, 9))
+TABLE = [HEAD.strip().split(","), *(row.split(",") for row in ROWS.splitlines())]
+MANY = 200_000  # of what should take no time
+
+
+@pytest.fixture(autouse=True)
+def _inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def little(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if files that unpack to 100 kB were large."""
+    for module in (unpacking, matlab5):
+        monkeypatch.setattr(module, "FREE", 100_000)
+    monkeypatch.setattr(extents, "FREE_CELLS", 1000)
+    monkeypatch.setattr(extents, "FREE_REPEATED", 1000)
+
+
+@pytest.fixture
+def promptly() -> Iterator[None]:
+    """What would take minutes is a failure."""
+
+    def late(number: int, frame: object) -> None:
+        raise TimeoutError("it takes too long")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(30)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def refusal(source: str) -> Problem:
+    with pytest.raises(DataError) as caught:
+        read(source)
+    [problem] = caught.value.problems
+    return problem
+
+
+@pytest.mark.usefixtures("little")
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+@pytest.mark.parametrize("name", ["a.csv", "a.json", "a.rds"])
+def test_compressed_files(pack: Callable[[bytes], bytes], name: str) -> None:
+    start = {"a.csv": HEAD + ROWS, "a.json": "[", "a.rds": "X\n\0\0\0\3"}[name].encode()
+    Path(name).write_bytes(pack(start + b"\n" * 2_000_000))
+    problem = refusal(name)
+    assert problem.found == "a file that is more than 100 times larger inside than it looks"
+    assert problem.remedy.endswith("save the table as CSV or Parquet")
+    if name == "a.csv":
+        Path(name).write_bytes(pack(start + b"\n" * 90_000))  # however well it packs
+        assert len(read(name).context) == 8
+
+
+@pytest.mark.usefixtures("little")
+def test_matlab_files() -> None:
+    import h5py
+
+    packed = zlib.compress(bytes(2_000_000))
+    head = b"MATLAB 5.0 MAT-file".ljust(124) + b"\0\1IM"
+    Path("a.mat").write_bytes(head + struct.pack("<II", 15, len(packed)) + packed)
+    assert "a variable that is more than 100 times larger inside" in refusal("a.mat").found
+    with h5py.File("b.mat", "w") as file:
+        file.create_dataset("d/reward", (1, 10**12), "f8", chunks=(1, 100))
+    assert "more than 100 times larger inside than it looks" in refusal("b.mat").found
+    with h5py.File("c.mat", "w") as file:
+        refs = np.array([[file.create_group("d").ref] * 20], dtype=h5py.ref_dtype)
+        file["d/x"], file["d/y"] = refs, refs
+        file["d/x"].attrs["MATLAB_class"] = file["d/y"].attrs["MATLAB_class"] = np.bytes_("cell")
+    assert "in circles" in refusal("c.mat").found
+
+
+def test_letters_of_matlab_beyond_the_first_plane() -> None:
+    import h5py
+
+    with h5py.File("a.mat", "w") as file:
+        for name, letters in (("choice", "A\N{GRINNING FACE}"), ("reward", "10")):
+            codes = np.frombuffer(letters.encode("utf-16-le"), dtype="<u2")
+            kept = [codes[:1], codes[1:]]
+            nodes = [file.create_dataset(f"#refs#/{name}{i}", data=c) for i, c in enumerate(kept)]
+            for node in nodes:
+                node.attrs["MATLAB_class"] = np.bytes_("char")
+            file[f"d/{name}"] = np.array([[node.ref for node in nodes]], dtype=h5py.ref_dtype)
+            file[f"d/{name}"].attrs["MATLAB_class"] = np.bytes_("cell")
+    assert read("a.mat", context="none").actions == ("A", "\N{GRINNING FACE}")
+
+
+@pytest.mark.usefixtures("little")
+def test_cells_far_away() -> None:
+    write_xlsx(Path("a.xlsx"), {"A": TABLE})
+    assert len(read("a.xlsx").context) == 8
+    with zipfile.ZipFile("a.xlsx") as book:
+        parts = {name: book.read(name) for name in book.namelist()}
+    sheet = "xl/worksheets/sheet1.xml"
+    parts[sheet] = parts[sheet].replace(b'r="E9"', b'r="XFD1048576"')
+    with zipfile.ZipFile("b.xlsx", "w") as book:
+        for name, content in parts.items():
+            book.writestr(name, content)
+    assert "room for 17,179,869,184 cells" in refusal("b.xlsx").found
+
+
+@pytest.mark.usefixtures("little")
+def test_cells_that_come_often() -> None:
+    write_ods(Path("a.ods"), {"A": TABLE})
+    assert len(read("a.ods").context) == 8
+    with zipfile.ZipFile("a.ods") as book:
+        parts = {name: book.read(name) for name in book.namelist()}
+    row, cell = b"<table:table-row", b"<table:table-cell/>"
+    empty = row + b' table:number-rows-repeated="1048000">' + cell + b"</table:table-row>"
+    often = parts["content.xml"].replace(row, row + b' table:number-rows-repeated="100000"', 1)
+    below = parts["content.xml"].replace(b"</table:table>", empty + b"</table:table>")
+    for name, content in (("b.ods", often), ("c.ods", below)):
+        with zipfile.ZipFile(name, "w") as book:
+            for part, inside in {**parts, "content.xml": content}.items():
+                book.writestr(part, inside)
+    assert "room for 500,040 cells" in refusal("b.ods").found
+    assert len(read("c.ods").context) == 8  # empty rows below are what everybody has
+
+
+@pytest.mark.usefixtures("little")
+def test_parts_of_a_workbook_that_lie_about_their_size() -> None:
+    write_xlsx(Path("a.xlsx"), {"A": TABLE})
+    with zipfile.ZipFile("a.xlsx", "a", zipfile.ZIP_DEFLATED) as book:
+        book.writestr("xl/sharedStrings.xml", b" " * 3_000_000)
+    size = (3_000_000).to_bytes(4, "little")
+    content = Path("a.xlsx").read_bytes()
+    assert content.count(size) == 2
+    Path("b.xlsx").write_bytes(content.replace(size, (9).to_bytes(4, "little")))
+    for name in ("a.xlsx", "b.xlsx"):
+        assert "more than 100 times larger inside" in refusal(name).found
+
+
+@pytest.mark.usefixtures("promptly")
+def test_names_of_very_many_letters() -> None:
+    for name in ("_" * MANY, "a1" * MANY, "1_" * MANY, "a" + " " * MANY, "1" * MANY, "a_t" * MANY):
+        assert families_in([name, "choice_1"]) is None
+        Path("a.csv").write_text(f"{name},x\n1,2\n")
+        with pytest.raises(DataError) as caught:
+            read("a.csv")
+        assert len(str(caught.value)) < 20_000
+
+
+@pytest.mark.usefixtures("promptly")
+def test_very_many_columns() -> None:
+    assert distinct_names(["a"] * MANY)[-1] == f"a ({MANY})"
+    assert distinct_names(["a", "a (2)", "a", "a"]) == ["a", "a (2)", "a (3)", "a (4)"]
+    numbers = range(8_000)
+    names = [*(f"choice_{i}" for i in numbers), *(f"reward_{i}" for i in numbers)]
+    values = [*("AB"[i % 2] for i in numbers), *("1" for _ in numbers)]
+    Path("a.csv").write_text("\n".join([",".join(names), ",".join(values)]))
+    assert len(read("a.csv", context="none").context) == len(numbers)
+
+
+@pytest.mark.usefixtures("promptly")
+def test_what_is_no_file() -> None:
+    os.mkfifo("a.csv")
+    Path("b.csv").symlink_to("/dev/zero")
+    for name in ("a.csv", "b.csv"):
+        assert refusal(name).found == "a pipe or a device"
+
+
+def test_times_that_pass_are_no_labels() -> None:
+    frame = pl.DataFrame({"choice": [timedelta(1), timedelta(2)], "reward": [1, 0], "item": [1, 2]})
+    with pytest.raises(DataError, match=r"column choice: found values of the type Duration"):
+        read(frame)
+    assert inspect(frame, action="choice").study is None
+
+
+def panic() -> None:
+    with no_panic():
+        os.write(2, b"thread panicked\n")
+        raise pl.exceptions.PanicException("it was unwrapped\nat some place")
+
+
+def test_panics_are_told_and_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
+    with no_panic():
+        print("before", file=sys.stderr, flush=True)
+    assert capfd.readouterr().err == "before\n"
+    with pytest.raises(Panic, match="it was unwrapped"):
+        panic()
+    assert capfd.readouterr().err == ""
+    with pytest.raises(KeyError), no_panic():
+        raise KeyError("x")
+
+
+@pytest.mark.parametrize("value", ["9" * 5000, "[" * 5000 + "]" * 5000])
+def test_values_of_options_that_python_cannot_hold(value: str) -> None:
+    Path("howlearn.toml").write_text(f"files = {value}\n")
+    Path("task.toml").write_text(f"name = {value}\n")
+    with pytest.raises(HowlearnError, match=r"howlearn\.toml: not a TOML file"):
+        read("howlearn.toml")
+    with pytest.raises(HowlearnError, match=r"task\.toml is not a valid TOML file"):
+        Task.load("task.toml")
