@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from hostile_names import FORMULAS, MARKUP, NAMES, STEERING
+from hostile_names import (
+    ACTIONS,
+    BY,
+    CONTEXTS,
+    FEATURE,
+    FORMULAS,
+    KEEP,
+    MARKUP,
+    MODELS,
+    NAMES,
+    STEERING,
+    hostile_task,
+)
 from howlearn.runs.folder import read_table
 from running import Ran, Run
 
 STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 RUNS = re.compile(r"[=+\-@\t\r\n＝]")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-KEEP, BY, FEATURE = "=keep", "by<b>[/]", "feature\u202e"
-CONTEXTS = ("../../x", "\u202ertl", "[/nope]", "-1+2")
-ACTIONS = (MARKUP[0], FORMULAS[0], "\x1b[31m")
 
 
 @pytest.fixture(autouse=True)
@@ -80,25 +88,14 @@ def test_every_command_that_takes_data(run: Run) -> None:
 
 
 def test_tasks_and_their_models(run: Run) -> None:
-    quoted = json.dumps
-    lines = [
-        f"name = {quoted('=task[/]' + STEERING[2])}",
-        f"actions = [{', '.join(map(quoted, ACTIONS))}]",
-    ]
-    for i, name in enumerate(CONTEXTS):
-        features = f"{{ {quoted(FEATURE)} = {quoted(MARKUP[i % 2])} }}"
-        lines += ["[[contexts]]", f"name = {quoted(name)}", f"features = {features}"]
-        lines.append(f"correct = {quoted(ACTIONS[i % 3])}")
-    for name in (MARKUP[1], "[/]", "=1+1", STEERING[0], "007"):
-        lines += ["[[models]]", f"name = {quoted(name)}", f"by = [{quoted(FEATURE)}]"]
-    Path("t.toml").write_text("\n".join(lines), encoding="utf-8")
+    Path("t.toml").write_text(hostile_task(), encoding="utf-8")
     task = ("--task", "t.toml")
     shown = _harmless(run("models", *task))
     assert "[/]" in shown.out
     few = ("--learners", 3, "--trials", 16)
     _harmless(run("simulate", *task, "--model", "=1+1", *few, "-o", "s.csv"))
     _harmless(run("select", "s.csv", *task, "--criterion", "aic", "--out", "r"))
-    assert {*read_table(Path("r"), "scores")["model"]} >= {"=1+1", "007", STEERING[0]}
+    assert {*read_table(Path("r"), "scores")["model"]} == {*MODELS}
     _harmless(run("simulate", "--like", "r", "--model", "007", "-o", "again.csv"))
     _harmless(run("recover", *task, *few, "--criterion", "aic", "--out", "v"))
     _check_tables(Path("r"))
