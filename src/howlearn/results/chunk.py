@@ -81,9 +81,11 @@ class Chunk:
     first: int
 
     @classmethod
-    def of(cls, study: Study, start: int, stop: int) -> Chunk:
-        """The learners from start to stop, whose trials know their rows in the input."""
+    def of(cls, study: Study, start: int, stop: int, with_rows: bool) -> Chunk:
+        """The learners from start to stop; their trials know their rows in the input if asked."""
         source, part = source_of(study), study.part(start, stop)
+        if not with_rows:  # as much to send to a worker as all else about a trial
+            return cls(part, start)
         first = int(study.starts[start])
         rows = np.asarray(source.row[first : first + len(part.context)])
         return cls(replace(part, source=replace(source, rows=rows)), start)

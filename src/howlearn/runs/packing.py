@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 SMALL = 4096  # bytes of an array that are not worth packing
-FEW = 256  # values of which one byte tells which
+FEW = 256  # values of which one byte tells which; of two, one bit
 LOOKED_AT = 1000  # entries whose values are taken for all there are, until the others are seen
 
 
@@ -93,9 +93,10 @@ def _packed_array(values: NDArray[Any]) -> tuple[Any, ...]:
         few = np.unique(bits[:: max(1, len(bits) // LOOKED_AT)])
         if len(few) == 1 and bool((bits == few[0]).all()):
             return _array, (few, None, str(values.dtype), values.shape)
-        if len(few) <= FEW and flat.itemsize > 1:
+        if len(few) == 2 or (len(few) <= FEW and flat.itemsize > 1):
             which = np.searchsorted(few, bits).clip(0, len(few) - 1).astype(np.uint8)
             if bool((few[which] == bits).all()):
+                which = np.packbits(which) if len(few) == 2 else which
                 return _array, (few, which.tobytes(), str(values.dtype), values.shape)
     return _array, (None, flat.tobytes(), str(values.dtype), values.shape)
 
@@ -108,4 +109,5 @@ def _array(
         return np.frombuffer(content, dtype).reshape(shape).copy()
     size = int(np.prod(shape))
     which = np.zeros(size, np.uint8) if content is None else np.frombuffer(content, np.uint8)
+    which = np.unpackbits(which, count=size) if len(few) == 2 else which
     return few[which].view(dtype).reshape(shape)
