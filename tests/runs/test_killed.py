@@ -32,24 +32,24 @@ def test_killed_at_random_moments(server: Server, here: Path, trials: Path, comm
     again = server.events(*words)
     shutil.rmtree("results")
     draw, kills, before = random.Random(command), 0, {}
-    while kills < times or not Path("results").exists():
+    ended = False
+    while not (ended and kills == times):
         fresh = ["--fresh"] if before and draw.random() < 0.15 else []
         moment = draw.randint(1, again if before and draw.random() < 0.5 else count)
-        if kills == times:
+        if kills == times:  # enough: it may end
             moment = -1
         ran = server.run(*words, *fresh, fault=["kill", moment, FILES, "results"])
-        now = stamps() if Path("results").exists() else {}
+        now = stamps()
         assert {f"parts/{name}" for name in now} <= {*calm}  # none is half there
         assert fresh or before.items() <= now.items()  # none is done again
-        before, kills = now, kills + (ran.status == -9)
-        if ran.status != -9:
+        before, ended = now, ran.status != -9
+        kills += not ended
+        if ended:
             assert ran.status == 0, ran.err
             assert content() == calm
             assert leftovers() == []
             shutil.rmtree("results")
             before = {}
-            if kills == times:
-                break
 
 
 def test_killed_by_the_clock(server: Server, here: Path, trials: Path) -> None:
