@@ -21,6 +21,7 @@ NAMES = (
     "reproduce",
     "scale",
     "streamed",
+    "cluster",
 )
 
 

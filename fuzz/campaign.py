@@ -18,7 +18,7 @@ from typing import Any
 
 JUDGE = "fuzz.judge:judged"
 LONGEST = 5.0  # seconds of processor time that reading a file may take
-WAITED = 20.0  # seconds by the clock: a file that is only waited for hangs too
+WAITED = 60.0  # seconds by the clock: a file that is only waited for hangs too
 RESIDENT = 450.0  # MiB after which a worker is replaced: libraries keep what they had
 MAKING = 60.0  # seconds that making a case may take
 LOOK = 0.25  # seconds

@@ -21,10 +21,12 @@ warnings.filterwarnings("ignore", message=".*fork.*")
 
 def prepare() -> None:
     """Import what commands import, and make parts tiny."""
+    from typer.main import get_command
+
     import howlearn.calibration.calibrate
     import howlearn.cli.app
     import howlearn.cli.show_calibration
-    import howlearn.report.charts  # noqa: F401
+    import howlearn.report.charts
     from howlearn.calibration import contests
     from howlearn.discovery import folder
     from howlearn.paper import reproduce
@@ -36,6 +38,7 @@ def prepare() -> None:
     contests.GROUP, reproduce.CLAIM_LEARNERS = 2, 2
     lock.PATIENCE = 0.2
     save.NEEDED = ("nothing",)  # drawing takes longer than all the rest
+    howlearn.cli.app.app = get_command(howlearn.cli.app.app)
     compile_kernels()
 
 
@@ -43,12 +46,15 @@ def compile_kernels() -> None:
     """Load them once for all children; without a thread, and without work for polars."""
     from howlearn.fitting import fit
     from howlearn.fitting.truncation import ALL
+    from howlearn.models.candidates import candidates
     from howlearn.task import Task
     from studies import random_trials, study_of
 
     task = Task.load("five-four")
     study = study_of(random_trials(1, 30, task.contexts), contexts=task.contexts)
     fit(study, task.models, [0.5, ALL], 1)
+    study = study_of(random_trials(1, 30, "wxyz", n_actions=3), n_actions=3)
+    fit(study, candidates(study.contexts), [ALL], 1).log_probability(0, "OneForAll")
 
 
 class Fault:
@@ -83,8 +89,6 @@ def child(request: dict[str, Any]) -> None:
     os.chdir(request["cwd"])
     for number, name in ((1, "out"), (2, "err")):
         os.dup2(os.open(f".{name}-{os.getpid()}", os.O_WRONLY | os.O_CREAT, 0o644), number)
-    if "code" in request:
-        exec(request["code"], {})
     if "size" in request:
         resource.setrlimit(resource.RLIMIT_FSIZE, (request["size"], resource.RLIM_INFINITY))
     fault = None
@@ -94,9 +98,12 @@ def child(request: dict[str, Any]) -> None:
     sys.argv = ["howlearn", *request["words"]]
     status = 0
     try:
-        from howlearn.cli import main
+        if "code" in request:
+            exec(request["code"], {})
+        else:
+            from howlearn.cli import main
 
-        main()
+            main()
     except SystemExit as stop:
         status = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     except BaseException:

@@ -126,7 +126,7 @@ def ragged(lines: list[str], rng: Random) -> list[str]:
 def many_columns(lines: list[str], rng: Random) -> list[str]:
     """Further columns, of one kind or of many."""
     separator = _separator(lines)
-    count = min(size(rng), 8_000)
+    count = min(size(rng), rng.choice([300] * 15 + [3_000] * 4 + [20_000]))
     stem = rng.choice(["x", "choice_", "reward_", "1_", "", "x y", "response.Q", "_"])
     names = [f"{stem}{i}" if rng.random() < 0.99 else stem for i in range(count)]
     if rng.random() < 0.2:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from howlearn.errors import DataError, HowlearnError
+from howlearn.harmless import one_line
 from howlearn.reading import read
 from howlearn.task import Task
 
@@ -126,7 +127,7 @@ def test_files_that_cannot_be_opened(name: str, content: bytes | None, line: str
         Path(name).write_bytes(content)
     with pytest.raises(DataError) as caught:
         read(name)
-    assert str(caught.value.problems[0]) == f"{name}: {line}"
+    assert str(caught.value.problems[0]) == f"{one_line(name)}: {line}"
 
 
 def test_damaged_parquet() -> None:

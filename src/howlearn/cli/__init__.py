@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import atexit
 import os
 import signal
@@ -16,6 +17,9 @@ GOING_ON = {
     "select", "calibrate", "discover", "reproduce", "path", "recover", "plan", "verify", "merge",
     "demo",
 }  # fmt: skip
+
+
+_MAIN = threading.main_thread().ident or 0
 
 
 class Interrupted(BaseException):
@@ -45,7 +49,9 @@ class _Interrupts:
         if not isinstance(what.exc_value, Interrupted):
             self._before(what)
             return
-        again = threading.Timer(0.02, signal.raise_signal, [signal.SIGINT])
+        again = threading.Timer(0.02, _thread.interrupt_main, [signal.SIGINT])
+        if hasattr(signal, "pthread_kill"):  # which also ends waiting
+            again = threading.Timer(0.02, signal.pthread_kill, [_MAIN, signal.SIGINT])
         again.daemon = True
         again.start()
 

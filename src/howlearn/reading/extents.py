@@ -23,7 +23,8 @@ _LOCAL = 30  # bytes of the header before a part
 _READ = (".xml", ".rels", ".bin", "mimetype")  # parts that are looked at
 _SHEET = re.compile(r"xl/worksheets/[^/]*\.xml", re.IGNORECASE)
 _ODS = "content.xml"
-_REFERENCE = re.compile(rb'\br="([A-Za-z]*)([0-9]*)"')
+_COLUMN = re.compile(rb'r="(?<=\sr=")([A-Za-z]+)')  # letters first: such are sought quickly
+_ROW = re.compile(rb'r="(?<=\sr=")[A-Za-z]*([0-9]{1,12})')
 _CUT = 64  # bytes that may belong to a reference at the edge of a chunk
 _ROWS = re.compile(
     rb"<table:table(?=[\s>])|<table:(table-row|table-cell|covered-table-cell)\b([^>]*)>"
@@ -63,9 +64,10 @@ class _Counted:
         """Some more of the part."""
         self.bytes += len(chunk)
         if self._sheet:
-            for letters, number in _REFERENCE.findall(bytes(self._before) + chunk):
-                self._columns = max(self._columns, _column(letters))
-                self._rows = max(self._rows, int(number[:12] or 0))
+            text = bytes(self._before) + chunk
+            columns = map(_column, {*_COLUMN.findall(text)})
+            self._columns = max(self._columns, *columns, 0)
+            self._rows = max(self._rows, max(map(int, _ROW.findall(text)), default=0))
             self._before[:] = chunk[-_CUT:]
         elif self._ods:
             self._before += chunk

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from howlearn.label import DECIMAL
 
+FEW = 2_000  # values that are coded one by one
 MISSING_TOKENS = frozenset({"", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL"})
 
 _TRAILING = r"\.?0*$"
@@ -116,6 +117,9 @@ def code_column(
 
 def distinct(values: pl.Series) -> tuple[pl.Series, NDArray[np.int32], NDArray[np.int64]]:
     """The different values in order of first appearance, each row's code, the first rows."""
+    kind = values.dtype
+    if len(values) <= FEW and (kind.is_integer() or kind in (pl.String, pl.Boolean)):
+        return _distinct_few(values)
     values = values.alias("values")  # polars would read a name such as ^a$ as a pattern
     first = values.arg_unique()
     uniques = values.gather(first)
@@ -123,6 +127,15 @@ def distinct(values: pl.Series) -> tuple[pl.Series, NDArray[np.int32], NDArray[n
         uniques, pl.Series(np.arange(len(uniques), dtype=np.int32)), return_dtype=pl.Int32
     )
     return uniques, codes.to_numpy().astype(np.int32), first.to_numpy().astype(np.int64)
+
+
+def _distinct_few(values: pl.Series) -> tuple[pl.Series, NDArray[np.int32], NDArray[np.int64]]:
+    """The same without polars, which takes a millisecond for each step however few there are."""
+    known: dict[object, int] = {}
+    codes = [known.setdefault(value, len(known)) for value in values.to_list()]
+    coded = np.array(codes, dtype=np.int32)
+    first = np.unique(coded, return_index=True)[1].astype(np.int64)
+    return pl.Series("values", [*known], dtype=values.dtype), coded, first
 
 
 @dataclass(frozen=True)

@@ -52,8 +52,9 @@ class Parquet(Described):
         """How many rows the file says it has; 0 if it is damaged."""
         try:
             rows = pl.scan_parquet(self.path, glob=False, hive_partitioning=False)
-            return rows.select(pl.len()).collect().item()
-        except (pl.exceptions.PolarsError, OSError):  # is told when the rows are read
+            with no_panic():
+                return rows.select(pl.len()).collect().item()
+        except (pl.exceptions.PolarsError, Panic, OSError):  # is told when the rows are read
             return 0
 
     def _broken(self, error: Exception) -> DataError:

@@ -90,7 +90,7 @@ class Roles:
         return columns if isinstance(columns, tuple) else () if columns is None else (columns,)
 
 
-@lru_cache(2**14)
+@lru_cache(2**16)
 def plain(name: str) -> str:
     """A name without case and punctuation.
 

@@ -153,10 +153,13 @@ class Cluster:
                 "workers died on it, perhaps for want of memory; give each worker more of it, or "
                 "fewer threads"
             ) from None
-        except (ModuleNotFoundError, AttributeError) as error:
+        except (ModuleNotFoundError, RuntimeError) as error:
+            if isinstance(error, RuntimeError) and "deserialization" not in str(error):
+                raise  # of the work itself
+            reason = str(error.__cause__ or error).splitlines()[0]
             raise HowlearnError(
-                f"a worker, or the scheduler, cannot do the work ({error}): they need the same "
-                f"installation of howlearn {__version__} as this machine"
+                f"the scheduler or a worker does not know the work ({reason}): all of them need "
+                f"the same installation of howlearn {__version__} as this machine"
             ) from None
         except (CancelledError, TimeoutError, OSError):
             raise _Lost from None

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import signal
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from howlearn.errors import HowlearnError
 from howlearn.runs.cluster import Cluster
@@ -44,18 +46,14 @@ def _be_quiet() -> None:
 def _connected(where: str) -> Iterator[Client]:
     import distributed
 
-    file = Path(where)
-    options: dict[str, Any] = {"scheduler_file": where} if file.is_file() else {"address": where}
-    if not file.is_file() and "://" not in where and not where.rpartition(":")[2].isdigit():
-        raise HowlearnError(
-            f"--dask {where}: neither an address, such as tcp://host:8786, nor a scheduler file "
-            "that is there, nor local:4 for four processes on this machine"
-        )
+    address = where
+    if "://" not in where and not where.rpartition(":")[2].isdigit():
+        address = _in_file(where)
     with warnings.catch_warnings():
         # Other versions are refused where results could differ, and only there.
         warnings.filterwarnings("ignore", message="(?s).*Mismatched versions")
         try:
-            client = distributed.Client(**options, timeout=CONNECTING, set_as_default=False)
+            client = distributed.Client(address, timeout=CONNECTING, set_as_default=False)
         except (OSError, TimeoutError, ValueError, KeyError, TypeError, AttributeError) as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise HowlearnError(
@@ -67,6 +65,26 @@ def _connected(where: str) -> Iterator[Client]:
     finally:
         with suppress(Exception):
             client.close(timeout=5)
+
+
+def _in_file(where: str) -> str:
+    """The address that a scheduler wrote into its file, which may be about to."""
+    file, end = Path(where), time.monotonic() + CONNECTING
+    while not file.is_file() and file.suffix == ".json" and time.monotonic() < end:
+        time.sleep(0.2)
+    if not file.is_file():
+        raise HowlearnError(
+            f"--dask {where}: neither an address, such as tcp://host:8786, nor a scheduler file "
+            "that is there, nor local:4 for four processes on this machine"
+        )
+    for _ in range(20):  # it may be half written
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            return str(json.loads(file.read_text(encoding="utf-8"))["address"])
+        time.sleep(0.05)
+    raise HowlearnError(
+        f"--dask {where}: that is no file that a Dask scheduler wrote; start one with: dask "
+        f"scheduler --scheduler-file {where}"
+    )
 
 
 @contextmanager
@@ -81,7 +99,7 @@ def _local(where: str) -> Iterator[Client]:
             n_workers=int(count),
             threads_per_worker=1,
             memory_limit=0,  # parts are small; pausing would only stop a run
-            dashboard_address=None,  # type: ignore[arg-type]  (none is wanted)
+            scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
             silence_logs=logging.CRITICAL,
         )
     client = distributed.Client(cluster, set_as_default=False)

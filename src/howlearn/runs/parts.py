@@ -95,6 +95,8 @@ class Parts:
             digest.update(text)
             file = self.path / f"{name}.{digest.hexdigest()[:DIGITS]}.parquet"
             known = self._files.get((table, number))
+            if known == file and self.is_right(file):  # its part was not finished, but this was
+                continue
             write_whole(file, lambda path, text=text: path.write_bytes(text))
             self._files[table, number] = file
             self._checked.add(file)
