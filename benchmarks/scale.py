@@ -10,7 +10,7 @@ from pathlib import Path
 from time import perf_counter
 
 import howlearn as hl
-from benchmarks import data, streamed
+from benchmarks import data
 from benchmarks.report import Row, duration, note
 from benchmarks.timing import least
 from howlearn.criteria import DEFAULT
@@ -35,7 +35,7 @@ def run(quick: bool) -> list[Row]:
         large = _large(path, largest)
         rows = _learners(path, largest)
     rows += _trials(TRIALS[:-1] if quick else TRIALS)
-    return [*rows, large, *streamed.run(quick)]
+    return [*rows, large]
 
 
 def _learners(path: Path, largest: int) -> list[Row]:

@@ -26,7 +26,7 @@ ALLOWED = {
     ("models/own.py", "spec_from_file_location"): "the door: what the user has typed",
     ("models/own.py", "import_module"): "the same",
     ("models/own.py", "exec_module"): "the same",
-    ("runs/cluster.py", "cloudpickle"): "work that this process sends to its own Dask workers",
+    ("runs/packing.py", "cloudpickle"): "work that this process sends to its own Dask workers",
 }
 
 

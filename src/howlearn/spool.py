@@ -26,12 +26,12 @@ class _Column:
         self.dtype, self.width = dtype, width
         self.each = dtype.itemsize * int(np.prod(width, dtype=np.int64))  # bytes of a trial
         self.length = 0
-        with _room(0):
+        with _room():
             self.file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
         weakref.finalize(self, _closed, self.file)
 
     def append(self, values: NDArray[Any]) -> None:
-        with _room(self.length * self.each):
+        with _room():
             self.file.seek(0, 2)
             self.file.write(np.asarray(values, self.dtype).tobytes())
             self.file.flush()
@@ -135,15 +135,14 @@ class Spool:
 
 
 @contextmanager
-def _room(written: int) -> Iterator[None]:
+def _room() -> Iterator[None]:
     """Say what helps where a file cannot be written."""
     try:
         yield
     except OSError as error:
         raise HowlearnError(
-            f"{folder()} cannot hold the trials ({error.strerror or error}, after "
-            f"{written / 1e9:.1f} GB of a column); name a folder on a disk with more room in the "
-            "environment variable TMPDIR"
+            f"{folder()} cannot hold the trials ({error.strerror or error}); name a folder on a "
+            "disk with more room, some 20 bytes per trial, in the environment variable TMPDIR"
         ) from None
 
 

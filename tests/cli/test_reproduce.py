@@ -18,16 +18,16 @@ from running import Run
 # The command with few learners; it says when the third part is written, then waits.
 SLOW = """
 import sys, time
-from howlearn import folder
+from howlearn.runs.parts import Parts
 from howlearn.paper import reproduce
 reproduce.CLAIM_LEARNERS = 3
-write = folder.RunFolder.write
+write = Parts.write
 def slowly(*words):
     write(*words)
     if words[1] == 2:
         print("working", file=sys.stderr, flush=True)
         time.sleep(30)
-folder.RunFolder.write = slowly
+Parts.write = slowly
 from howlearn.cli import main
 main()
 """

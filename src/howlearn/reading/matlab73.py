@@ -93,8 +93,7 @@ def _class(node: h5py.Dataset) -> str:
     """The class that MATLAB says; words without a stated length may claim any, and are not its."""
     if "MATLAB_class" not in node.attrs or node.attrs.get_id("MATLAB_class").dtype.kind != "S":
         return ""
-    said: Any = node.attrs["MATLAB_class"]
-    return bytes(said).decode("latin-1")
+    return np.asarray(node.attrs["MATLAB_class"]).tobytes().decode("latin-1")
 
 
 def _inside(group: h5py.Group) -> Iterator[tuple[str, Any]]:
