@@ -99,7 +99,7 @@ def _local(where: str) -> Iterator[Client]:
             n_workers=int(count),
             threads_per_worker=1,
             memory_limit=0,  # parts are small; pausing would only stop a run
-            dashboard_address=None,  # type: ignore[arg-type]  (none is wanted)
+            scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
             silence_logs=logging.CRITICAL,
         )
     client = distributed.Client(cluster, set_as_default=False)

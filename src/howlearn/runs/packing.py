@@ -90,24 +90,35 @@ def _packed_array(values: NDArray[Any]) -> tuple[Any, ...]:
     flat = np.ascontiguousarray(values).reshape(-1)
     bits = flat.view(f"u{flat.itemsize}") if flat.itemsize in (1, 2, 4, 8) else None
     if bits is not None:
-        few = np.unique(bits[:: max(1, len(bits) // LOOKED_AT)])
-        if len(few) == 1 and bool((bits == few[0]).all()):
-            return _array, (few, None, str(values.dtype), values.shape)
-        if len(few) == 2 or (len(few) <= FEW and flat.itemsize > 1):
-            which = np.searchsorted(few, bits).clip(0, len(few) - 1).astype(np.uint8)
-            if bool((few[which] == bits).all()):
-                which = np.packbits(which) if len(few) == 2 else which
-                return _array, (few, which.tobytes(), str(values.dtype), values.shape)
+        # Not only with a stride, which might meet the same trial of every learner.
+        few = np.unique(np.concatenate([bits[:LOOKED_AT], bits[:: len(bits) // LOOKED_AT | 1]]))
+        content = _content(bits, few)
+        if content is not None:
+            return _array, (few, content, str(values.dtype), values.shape)
     return _array, (None, flat.tobytes(), str(values.dtype), values.shape)
 
 
+def _content(bits: NDArray[Any], few: NDArray[Any]) -> bytes | None:
+    """Which of a few values every entry is; None if it would not be right, or not shorter."""
+    if len(few) == 1:
+        return b"" if bool((bits == few[0]).all()) else None
+    if len(few) == 2:
+        second = bits == few[1]
+        return np.packbits(second).tobytes() if bool((second | (bits == few[0])).all()) else None
+    if len(few) > FEW or bits.itemsize == 1:
+        return None
+    which = np.searchsorted(few, bits).astype(np.uint8)  # one that is too large is not right
+    return which.tobytes() if bool((few[which.clip(0, len(few) - 1)] == bits).all()) else None
+
+
 def _array(
-    few: NDArray[Any] | None, content: bytes | None, dtype: str, shape: tuple[int, ...]
+    few: NDArray[Any] | None, content: bytes, dtype: str, shape: tuple[int, ...]
 ) -> NDArray[Any]:
     if few is None:
-        assert content is not None
         return np.frombuffer(content, dtype).reshape(shape).copy()
-    size = int(np.prod(shape))
-    which = np.zeros(size, np.uint8) if content is None else np.frombuffer(content, np.uint8)
-    which = np.unpackbits(which, count=size) if len(few) == 2 else which
+    if len(few) == 1:
+        return np.full(shape, few[0]).view(dtype)
+    which = np.frombuffer(content, np.uint8)
+    if len(few) == 2:
+        which = np.unpackbits(which, count=int(np.prod(shape)))
     return few[which].view(dtype).reshape(shape)
