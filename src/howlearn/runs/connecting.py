@@ -77,7 +77,8 @@ def _in_file(where: str) -> str:
             f"--dask {where}: neither an address, such as tcp://host:8786, nor a scheduler file "
             "that is there, nor local:4 for four processes on this machine"
         )
-    for _ in range(20):  # it may be half written
+    end = time.monotonic() + min(1.0, CONNECTING)
+    while time.monotonic() < end:  # it may be half written
         with suppress(OSError, ValueError, KeyError, TypeError):
             return str(json.loads(file.read_text(encoding="utf-8"))["address"])
         time.sleep(0.05)
