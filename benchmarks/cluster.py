@@ -24,7 +24,7 @@ from howlearn.runs.work import Keep, Memory, Part, Progress, Work
 SPEED_UP = 1.8
 SCHEDULING = 0.05
 TRIALS = 200
-EMPTY = 1_000  # parts without work
+EMPTY = 500  # parts without work
 
 
 @dataclass

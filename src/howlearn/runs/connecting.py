@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 MISSING = "--dask needs Dask: pip install 'howlearn[cluster]'"
 CONNECTING = 30.0  # seconds until a scheduler that never answered is given up
 LOCAL = "local:"
+# Nobody looks at how a cluster of our own feels, which by default is asked fifty times a second.
+CALM = {
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.tick.limit": "1h",
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.worker.profile.enabled": False,
+    "distributed.worker.memory.monitor-interval": "5s",
+}
 
 
 @contextmanager
@@ -91,11 +99,12 @@ def _in_file(where: str) -> str:
 @contextmanager
 def _local(where: str) -> Iterator[Client]:
     import distributed
+    from dask import config
 
     count = where.removeprefix(LOCAL)
     if not (count.isascii() and count.isdigit()) or not 1 <= int(count) <= 1024:
         raise HowlearnError(f"--dask {where}: write local:4 for four processes on this machine")
-    with _shielded():
+    with _shielded(), config.set(CALM):
         cluster = distributed.LocalCluster(
             n_workers=int(count),
             threads_per_worker=1,
