@@ -88,7 +88,7 @@ def run(quick: bool) -> list[Row]:
             None if quick else ratio >= SPEED_UP,
         ),
         Row(
-            "the same with learners read and tables written",
+            "the same with the tables written",
             f"{duration(one.whole)} → {duration(two.whole)}",
             "",
             f"{whole:.2f}",
