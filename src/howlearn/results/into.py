@@ -33,7 +33,9 @@ from howlearn.weighing import averages, is_weighted, leaders
 
 LEARNED, LEARNED_ALL = "learned", "learned-all"  # parts: what criteria learned
 CHUNK = 5_000  # learners whose tables are held in memory at once
-WORK = 10**8  # curves × trials in a part, about
+# About two seconds of one core: little is lost when a run is stopped, and on a cluster a part costs
+# little beside it.
+WORK = 3 * 10**8  # curves × trials in a part, about
 
 
 def select_into(

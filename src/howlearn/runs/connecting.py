@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 MISSING = "--dask needs Dask: pip install 'howlearn[cluster]'"
 CONNECTING = 30.0  # seconds until a scheduler that never answered is given up
 LOCAL = "local:"
+# Nobody looks at how a cluster of our own feels, which by default is asked fifty times a second.
+CALM = {
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.tick.limit": "1h",
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.worker.profile.enabled": False,
+    "distributed.worker.memory.monitor-interval": "5s",
+}
 
 
 @contextmanager
@@ -77,7 +85,8 @@ def _in_file(where: str) -> str:
             f"--dask {where}: neither an address, such as tcp://host:8786, nor a scheduler file "
             "that is there, nor local:4 for four processes on this machine"
         )
-    for _ in range(20):  # it may be half written
+    end = time.monotonic() + min(1.0, CONNECTING)
+    while time.monotonic() < end:  # it may be half written
         with suppress(OSError, ValueError, KeyError, TypeError):
             return str(json.loads(file.read_text(encoding="utf-8"))["address"])
         time.sleep(0.05)
@@ -90,11 +99,12 @@ def _in_file(where: str) -> str:
 @contextmanager
 def _local(where: str) -> Iterator[Client]:
     import distributed
+    from dask import config
 
     count = where.removeprefix(LOCAL)
     if not (count.isascii() and count.isdigit()) or not 1 <= int(count) <= 1024:
         raise HowlearnError(f"--dask {where}: write local:4 for four processes on this machine")
-    with _shielded():
+    with _shielded(), config.set(CALM):
         cluster = distributed.LocalCluster(
             n_workers=int(count),
             threads_per_worker=1,

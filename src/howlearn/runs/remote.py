@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import cache
 from typing import Any
 
 from howlearn._version import __version__
@@ -11,6 +12,7 @@ Installed = tuple[str, dict[str, str]]
 _known: dict[str, Any] = {}  # what the parts of a run have in common, unpacked
 
 
+@cache  # looking takes longer than handing over a part
 def installed() -> Installed:
     """What results depend on, here."""
     from howlearn.runs.versions import versions
