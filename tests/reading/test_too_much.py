@@ -191,6 +191,22 @@ def test_what_is_no_file() -> None:
         assert refusal(name).found == "a pipe or a device"
 
 
+@pytest.mark.usefixtures("promptly")
+def test_what_stands_beside_data_is_no_file() -> None:
+    os.mkfifo("howlearn.toml")
+    os.mkfifo("task.toml")
+    with pytest.raises(HowlearnError, match=r"howlearn\.toml: a pipe or a device"):
+        read("howlearn.toml")
+    with pytest.raises(HowlearnError, match=r"task\.toml cannot be read: a pipe or a device"):
+        Task.load("task.toml")
+    rows = "trial\tchoice\treward\n1\tA\t1\n2\tB\t0\n"
+    Path("set/sub-1").mkdir(parents=True)
+    Path("set/sub-1/sub-1_task-x_events.tsv").write_text(rows)
+    os.mkfifo("set/task-x_events.json")
+    Path("set/participants.tsv").symlink_to("/dev/zero")
+    assert read("set", context="none").learners == ("1",)
+
+
 def test_times_that_pass_are_no_labels() -> None:
     frame = pl.DataFrame({"choice": [timedelta(1), timedelta(2)], "reward": [1, 0], "item": [1, 2]})
     with pytest.raises(DataError, match=r"column choice: found values of the type Duration"):
