@@ -207,6 +207,24 @@ def test_what_stands_beside_data_is_no_file() -> None:
     assert read("set", context="none").learners == ("1",)
 
 
+def test_names_that_polars_would_take_for_patterns() -> None:
+    Path("set/sub-1").mkdir(parents=True)
+    rows = "trial\tchoice\treward\n1\tA\t1\n2\tB\t0\n"
+    Path("set/sub-1/sub-1_task-x_events.tsv").write_text(rows)
+    Path("set/participants.tsv").write_text("participant_id\t*\t^.*$\nsub-1\t30\tx\n")
+    assert inspect("set", context="none").study is not None
+    Path("a.csv").write_text(
+        "^.*$1,^.*$2,^.*$3,choice1,choice2,choice3,r1,r2,r3\n1,2,3,A,B,A,1,0,1\n"
+    )
+    assert len(read("a.csv", context="^.*$", reward="r").context) == 3
+
+
+def test_rows_without_a_learner_beside_short_learners() -> None:
+    Path("a.csv").write_text(HEAD + ROWS + ",1,1,A,1\n2,1,1,A,1\n")
+    with pytest.raises(DataError, match="column participant: found nothing"):
+        read("a.csv", min_trials=2)
+
+
 def test_times_that_pass_are_no_labels() -> None:
     frame = pl.DataFrame({"choice": [timedelta(1), timedelta(2)], "reward": [1, 0], "item": [1, 2]})
     with pytest.raises(DataError, match=r"column choice: found values of the type Duration"):

@@ -32,7 +32,7 @@ def open_r(path: Path, inside: str | None = None, content: bytes | None = None) 
             several = _is_rdata(parsed)
             variables = _saved(parsed) if several else {path.stem: _converted(parsed)}
             trees = {str(name): _tree(value) for name, value in variables.items()}
-    except (OSError, MemoryError):
+    except OSError:
         raise
     except Exception as error:  # rdata has no error of its own: a broken file may raise anything
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
