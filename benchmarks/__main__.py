@@ -20,6 +20,7 @@ NAMES = (
     "pages",
     "reproduce",
     "scale",
+    "cluster",
 )
 
 

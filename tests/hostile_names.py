@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 FORMULAS = (
     '=HYPERLINK("http://x.example","click")',
     "@SUM(1)",
@@ -54,3 +56,25 @@ ODD = (
     "Coin",
 )
 NAMES = (*FORMULAS, *MARKUP, *STEERING, *PATHS, *ODD)
+
+KEEP, BY, FEATURE = "=keep", "by<b>[/]", "feature\u202e"
+CONTEXTS = ("../../x", "\u202ertl", "[/nope]", "-1+2")
+ACTIONS = (MARKUP[0], FORMULAS[0], "\x1b[31m")
+MODELS = (MARKUP[1], "[/]", "=1+1", "\x1b[31m\u202eשלום", "007")
+
+
+def hostile_task() -> str:
+    """A task file whose every name bites."""
+    quoted = json.dumps
+    lines = [
+        f"name = {quoted('=task[/]' + STEERING[2])}",
+        f"actions = [{', '.join(map(quoted, ACTIONS))}]",
+    ]
+    for i, name in enumerate(CONTEXTS):
+        features = f"{{ {quoted(FEATURE)} = {quoted(MARKUP[i % 2])} }}"
+        lines += ["[[contexts]]", f"name = {quoted(name)}", f"features = {features}"]
+        lines.append(f"correct = {quoted(ACTIONS[i % 3])}")
+    for i, name in enumerate(MODELS):
+        cells = f"by = [{quoted(FEATURE)}]" if i % 2 else 'partition = "each"'
+        lines += ["[[models]]", f"name = {quoted(name)}", cells]
+    return "\n".join(lines)

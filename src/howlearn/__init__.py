@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from howlearn.reading import read
     from howlearn.rule import Parameter
     from howlearn.rules import Exp3, Exp3IX, GradientBandit
+    from howlearn.selecting import Results, select_into
     from howlearn.selection import Selection, select
     from howlearn.sensitivity import Path, path
     from howlearn.simulation import Range, simulate
@@ -125,6 +126,7 @@ _HOMES = {
     "howlearn.partition": ("Partition",),
     "howlearn.reading": ("read",),
     "howlearn.rules": ("Exp3", "Exp3IX", "GradientBandit"),
+    "howlearn.selecting": ("Results", "select_into"),
     "howlearn.selection": ("Selection", "select"),
     "howlearn.sensitivity": ("Path", "path"),
     "howlearn.simulation": ("Range", "simulate"),
@@ -178,6 +180,7 @@ __all__ = [
     "QLearningTwoRates",
     "Range",
     "Recovery",
+    "Results",
     "Selection",
     "Stickiness",
     "Study",
@@ -201,6 +204,7 @@ __all__ = [
     "read",
     "recover",
     "select",
+    "select_into",
     "simulate",
     "stability",
     "weights",

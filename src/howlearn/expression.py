@@ -23,7 +23,7 @@ from howlearn.harmless import one_line
 
 TRUE_WORDS = ("true", "1", "yes")
 LONGEST = 100_000  # characters of an expression
-MOST_PARTS = 20_000  # names, numbers and signs; what stands in the middle of a chain counts twice
+MOST_PARTS = 10_000  # names, numbers and signs; what stands in the middle of a chain counts twice
 FALSE_WORDS = ("false", "0", "no")
 LITERALS = {"true": True, "TRUE": True, "false": False, "FALSE": False}
 _COMPARE: dict[type, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {

@@ -25,12 +25,13 @@ def manifest_of(
     models: Sequence[Model],
     options: Mapping[str, Any],
     command: str = "select",
+    hashed: bool = True,
 ) -> dict[str, Any]:
-    """Everything that decides the results of a run."""
+    """Everything that decides the results of a run; without hashes if there are no files."""
     names = study.source.files if study.source else tuple(str(file) for file in files)
     return {
         **made_by(command),
-        "input": {name: hash_of(file_of(name)) for name in names},
+        "input": {name: hash_of(file_of(name)) for name in names} if hashed else {},
         "options": dict(options),
         "columns": dict(study.roles),
         "rows": dict(study.counts),

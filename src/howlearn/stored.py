@@ -80,6 +80,8 @@ class StoredStudy(Study):
             return self
         others, known = np.flatnonzero(wanted), self.excluded
         lengths = np.diff(self.starts)[others]
+        if not lengths.any():  # nothing to be kept anywhere
+            return self.take(others)
         spool = self.spool.derived(wanted.tobytes(), lambda: self._copied(others))
         return replace(
             self,

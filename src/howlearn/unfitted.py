@@ -10,9 +10,13 @@ import polars as pl
 
 from howlearn.errors import HowlearnError
 from howlearn.fitting.guard import SHORTEST, Guard
+from howlearn.fitting.population import asks_others
 from howlearn.fitting.run import Plan, check, check_models, fit
 from howlearn.fitting.whole import own
 from howlearn.model import Model
+from howlearn.models import PartitionModel
+from howlearn.models.adjustment import Adjusted
+from howlearn.models.mixture import Mixture
 from howlearn.runs.folder import read_table
 from howlearn.study import Study
 from howlearn.tables import NOT_FITTED
@@ -39,9 +43,17 @@ def check_somebody(study: Study, models: Sequence[Model], threads: int | None = 
     if len(refused) == len(some):
         raise refused[min(refused)]
     for model in models:
-        if own(model) or any(own(unit.rule) for unit in getattr(model, "units", ())):
+        if _brings_code(model) and not asks_others(model):  # which one learner has none of
             _try(model, some, threads)
     return plan
+
+
+def _brings_code(model: Model) -> bool:
+    """Whether a model is, adjusts or mixes one of the user's own, or has it learn in its cells."""
+    rules = [unit.rule for unit in model.units] if isinstance(model, PartitionModel) else []
+    inside = [model.base] if isinstance(model, Adjusted) else []
+    inside += [expert.model for expert in model.experts] if isinstance(model, Mixture) else []
+    return own(model) or any(map(own, rules)) or any(map(_brings_code, inside))
 
 
 def _try(model: Model, some: Study, threads: int | None) -> None:
@@ -91,7 +103,7 @@ def without_unfitted(study: Study, results: Path) -> Study:
 
 def _verdicts(results: Path) -> list[str]:
     """The first verdict on every sequence."""
-    for ending, scan in (("parquet", pl.scan_parquet), ("csv", _scan_csv)):
+    for ending, scan in (("csv", _scan_csv), ("parquet", pl.scan_parquet)):
         file = results / f"learners.{ending}"
         if file.is_file():
             try:
@@ -110,7 +122,9 @@ def _scan_csv(file: Path) -> pl.LazyFrame:
 
 
 def nobody_left(selection: pl.LazyFrame) -> None:
-    """Refuse to sum up a run in which nobody could be fitted."""
+    """Refuse to sum up a run in which nobody could be fitted, of those who are not excluded."""
+    if "excluded" in selection.collect_schema():
+        selection = selection.filter(pl.col("excluded").is_null())
     if selection.select(pl.col("model").is_not_null().any()).collect().item():
         return
     found = unfitted_of(selection)

@@ -8,8 +8,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from howlearn import results
 from howlearn.fitting import run as running
+from howlearn.results import into
 from howlearn.runs.folder import read_table
 from running import Run
 
@@ -44,7 +44,7 @@ def rows(folder: str, table: str) -> Sequence[str]:
 def test_from_the_file_to_the_report(
     run: Run, files: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    more = ("--criterion", "holdout", "--predictions", "--epsilon", 0.05)
+    more = ("--criterion", "holdout", "--predictions", "--epsilon", 0.05, "--stability", 2)
     ran = run("select", files[0], *WORDS, *more, "--out", "some")
     assert ran.status == 0, ran.err
     assert "fewer than 2 trials with a choice, so that nothing can be fitted" in ran.err
@@ -59,9 +59,9 @@ def test_from_the_file_to_the_report(
     beside = read_table(Path("some"), "predictions")
     assert beside.height == 10 * 40 + 1 + 40
     assert beside["log_probability"].null_count() == 1 + 40
-    monkeypatch.setattr(results, "CHUNK", 1)  # parts in which there is nobody else
+    monkeypatch.setattr(into, "CHUNK", 1)  # parts in which there is nobody else
     assert run("select", files[0], *WORDS, *more, "--out", "single").status == 0
-    for table in (*ALL_TABLES, "predictions"):
+    for table in (*ALL_TABLES, "predictions", "stability"):
         each = [Path(folder, f"{table}.csv").read_bytes() for folder in ("some", "single")]
         assert each[0] == each[1], table
     ran = run("report", "some", "-o", "r.html")

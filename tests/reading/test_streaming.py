@@ -142,6 +142,12 @@ CASES = {
         ),
         {"min_trials": 2},
     ),
+    "one who never chooses": (
+        WHOLE.with_columns(
+            action=pl.when(pl.col("learner") == "<b>9</b>").then(None).otherwise("action")
+        ),
+        {"exclude": ["trials < 10", "same > 0.9"], "keep": ["group"]},
+    ),
     "blocks": (WHOLE, {"reset_by": ["block"]}),
     "blocks that each learner has alone": (
         WHOLE.with_columns(block=pl.concat_str("learner", "block")),

@@ -17,6 +17,7 @@ import pytest
 from howlearn.cli import main, show
 from howlearn.cli.app import app
 from howlearn.errors import HowlearnError
+from howlearn.harmless import visible
 from howlearn.report.findings import findings
 from howlearn.report.gather import Gathered, gather
 from howlearn.report.page.answer import answer
@@ -121,7 +122,7 @@ def test_what_is_inside_is_what_the_tables_say(written: Report, gathered: Gather
     people = content["learners"]
     rows = people["rows"]
     assert [row[0] for row in rows] == [
-        name[:1000] for name in gathered.tables["learners"]["learner"]
+        visible(name[:1000]) for name in gathered.tables["learners"]["learner"]
     ]
     assert [row[1] for row in rows] == ["<b>&"] * 10 + ["out"]
     assert [row[3] for row in rows] == [0] * 10 + [1]
@@ -207,7 +208,7 @@ def test_data_as_columns_hold_what_is_drawn_and_nothing_else() -> None:
         "data": {"name": "d"},
         "encoding": {"x": {"field": "x"}, "fill": {"field": "label"}},
     }
-    assert as_json({"a": "</script>\u2028&"}) == '{"a":"\\u003c/script\\u003e\\u2028\\u0026"}'
+    assert as_json({"a": "</script>\u2028&"}) == '{"a":"\\u003c/script\\u003e\\\\u2028\\u0026"}'
 
 
 def test_a_sample_has_every_model_and_depends_on_the_seed_only() -> None:

@@ -56,8 +56,7 @@ def stability(
     [1.0]
     """
     check_doubles(doubles)
-    asked = Asked(task, doubles, seed)
-    return asked.table(selection, selection.places, threads, progress)
+    return Asked(task, doubles, seed).table(selection, selection.places, threads, progress)
 
 
 def stability_of(task: Task | None, doubles: int, seed: int = 0) -> Extra:
@@ -118,7 +117,7 @@ class Asked:
         self, study: Study, pairs: list[tuple[int, int]]
     ) -> Iterator[tuple[int, tuple[int, Ints]]]:
         """Learners who are given the same model, some at a time; and how many are done then."""
-        usual = max(1, len(study.context) // len(study))
+        usual = max(1, len(study.context) // max(1, len(study)))
         size = max(1, min(TOGETHER, TRIALS // usual) // self.doubles)
         done = 0
         for model in sorted({model for model, _ in pairs}):

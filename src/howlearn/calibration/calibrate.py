@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from howlearn.calibration.contests import (
     CALIBRATION,
@@ -20,10 +21,14 @@ from howlearn.criteria import Penalized
 from howlearn.errors import HowlearnError
 from howlearn.model import Model
 from howlearn.models.candidates import candidates
+from howlearn.runs.engines import engine_of
 from howlearn.runs.work import Memory, Progress, Store, Threads
 from howlearn.simulation import Parameters
 from howlearn.study import Study
 from howlearn.task import Task
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 
 def calibrate(
@@ -40,6 +45,7 @@ def calibrate(
     goal: Goal = "maximum",
     threads: int | None = None,
     progress: Progress | None = None,
+    client: Client | None = None,
 ) -> Calibration:
     """Simulate learners of every model, fit every candidate to each, and find good constants.
 
@@ -47,7 +53,7 @@ def calibrate(
     ``Range`` lets every learner and cell draw its own. With ``like`` the learners are doubles of
     recorded ones: the same contexts and number of trials, every model at the estimates for that
     learner. ``goal`` says what a good constant makes small: the largest error over the models, as
-    the paper chose, or the average one.
+    the paper chose, or the average one. With a Dask ``client`` its workers simulate and fit.
 
     >>> import howlearn as hl
     >>> result = hl.calibrate("shepard-1", parameters={"eta": 0.1}, learners=20, trials=60)
@@ -68,7 +74,7 @@ def calibrate(
     else:
         raise HowlearnError("a calibration needs a task, or a recorded study to imitate")
     return calibrate_design(
-        design, own, constants, splits, goal, threads=threads, progress=progress
+        design, own, constants, splits, goal, Memory(engine_of(client, threads)), threads, progress
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -19,10 +20,14 @@ from howlearn.criteria import DEFAULT, Criterion, Prequential
 from howlearn.errors import HowlearnError
 from howlearn.fitting.truncation import ALL
 from howlearn.model import Model
+from howlearn.runs.engines import engine_of
 from howlearn.runs.work import Memory, Progress, Store, Threads
 from howlearn.selection import check_criteria, winners
 from howlearn.simulation import Parameters
 from howlearn.task import Task
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 Floats = NDArray[np.float64]
 TARGET = 0.8  # of the learners of every model should be given that model
@@ -202,11 +207,12 @@ def plan(
     *,
     threads: int | None = None,
     progress: Progress | None = None,
+    client: Client | None = None,
 ) -> Plan:
     """Before the experiment: how often would each model be recovered, with how many trials?
 
     ``simulated`` learners per model are simulated for each number of ``trials``; ``learners`` are
-    those of the planned experiment. Parameters are given as in ``calibrate``.
+    those of the planned experiment. Parameters and ``client`` are given as in ``calibrate``.
 
     >>> import howlearn as hl
     >>> found = hl.plan("shepard-1", parameters={"eta": 0.2}, trials=[40, 80], simulated=20)
@@ -216,9 +222,8 @@ def plan(
     task = Task.load(task) if isinstance(task, str) else task
     chosen = tuple(models or task.models)
     design = TaskDesign(task, chosen, by_model_name(parameters or {}), simulated, None, seed)
-    return plan_design(
-        design, chosen, trials, learners, criteria, target, threads=threads, progress=progress
-    )
+    store = Memory(engine_of(client, threads))
+    return plan_design(design, chosen, trials, learners, criteria, target, store, threads, progress)
 
 
 def plan_design(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -24,11 +25,15 @@ from howlearn.criteria import DEFAULT, Criterion, Population
 from howlearn.fitting import Fits
 from howlearn.fitting.truncation import ALL, Truncation, distinct
 from howlearn.model import Model
+from howlearn.runs.engines import engine_of
 from howlearn.runs.work import Memory, Part, Progress, Store, Threads, Work
 from howlearn.selection import check_criteria, choose
 from howlearn.simulation import Parameters
 from howlearn.study import together
 from howlearn.task import Task
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 TABLES = ("recovered", "estimates")
 POPULATION = 50  # learners of every true model from whom a population is learned
@@ -97,11 +102,12 @@ def recover(
     criteria: Sequence[Criterion | str] = DEFAULT,
     threads: int | None = None,
     progress: Progress | None = None,
+    client: Client | None = None,
 ) -> Recovery:
     """Simulate learners of every true model, select among the candidates, compare.
 
     Models may be given by their names. Without ``truths`` every candidate is simulated.
-    ``parameters`` are given as in ``calibrate``.
+    ``parameters`` and ``client`` are given as in ``calibrate``.
 
     >>> import howlearn as hl
     >>> result = hl.recover("shepard-1", parameters={"eta": 0.1}, learners=5, trials=60)
@@ -112,7 +118,8 @@ def recover(
     own = [_found(task, model) for model in models or task.candidates]
     made = tuple(_found(task, model) for model in truths or own)
     design = TaskDesign(task, made, by_model_name(parameters or {}), learners, trials, seed)
-    return recover_design(design, own, criteria, None, threads, progress)
+    store = Memory(engine_of(client, threads))
+    return recover_design(design, own, criteria, store, threads, progress)
 
 
 def _found(task: Task, model: Model | str) -> Model:

@@ -2,55 +2,127 @@
 
 from __future__ import annotations
 
+import _thread
+import atexit
 import os
 import signal
 import sys
+import threading
 from io import TextIOWrapper
 from types import FrameType
+from typing import Any
+
+# Commands that keep what is finished: started again, they need not do it twice.
+GOING_ON = {
+    "select", "calibrate", "discover", "reproduce", "path", "recover", "plan", "verify", "merge",
+    "demo",
+}  # fmt: skip
+
+
+_MAIN = threading.main_thread().ident or 0
 
 
 class Interrupted(BaseException):
     """Ctrl-C, under a name that the libraries in between do not swallow."""
 
 
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise Interrupted
+class _Interrupts:
+    """Ctrl-C as an exception, also where it comes in code that drops exceptions."""
+
+    def __init__(self) -> None:
+        self.came = self.over = False
+        signal.signal(signal.SIGINT, self._raise)
+        self._before, sys.unraisablehook = sys.unraisablehook, self._dropped
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)  # all is done by then
+
+    def end(self) -> None:
+        """From here on there are only last words, which another one would disturb."""
+        self.over = True
+        sys.unraisablehook = self._before
+
+    def _raise(self, number: int, frame: FrameType | None) -> None:
+        if not self.over:
+            self.came = True
+            raise Interrupted
+
+    def _dropped(self, what: Any) -> None:
+        if not isinstance(what.exc_value, Interrupted):
+            self._before(what)
+            return
+        again = threading.Timer(0.02, _thread.interrupt_main, [signal.SIGINT])
+        if hasattr(signal, "pthread_kill"):  # which also ends waiting
+            again = threading.Timer(0.02, signal.pthread_kill, [_MAIN, signal.SIGINT])
+        again.daemon = True
+        again.start()
 
 
 def main() -> None:
     """Run a command; what the user can mend is printed without a traceback, exit status 2."""
+    interrupts = _Interrupts()
+    try:
+        try:
+            status, message = _run()
+        finally:
+            interrupts.end()
+    except SystemExit as stop:  # as commands end
+        if not (interrupts.came and stop.code):
+            raise
+        status, message = 130, ""
+    except BaseException:
+        if not interrupts.came:
+            raise
+        status, message = 130, ""
+    if interrupts.came:  # and a library may have made another error of it
+        status, message = 130, f"interrupted; {_kept()}"
+    if message:
+        from howlearn.harmless import visible
+
+        print(visible(f"howlearn: {message}"), file=sys.stderr if status else sys.stdout)
+    if status:
+        sys.exit(status)
+
+
+def _run() -> tuple[int, str]:
+    """The exit status, and what to say at the end."""
     from howlearn import door
     from howlearn.cli.app import app
     from howlearn.errors import HowlearnError
-    from howlearn.harmless import visible
     from howlearn.runs.shard import ShardEnded
 
     for stream in (sys.stdout, sys.stderr):  # a name that the terminal's encoding lacks
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     door.close()
-    signal.signal(signal.SIGINT, _interrupt)
     try:
         for word in sys.argv:
             if word.encode(errors="replace").decode() != word:
                 raise HowlearnError(f"{word}: a name whose bytes are no text; rename it")
         app()
     except ShardEnded as ended:
-        print(f"howlearn: {ended}")
+        return 0, str(ended)
     except HowlearnError as error:
-        print(visible(f"howlearn: {error}"), file=sys.stderr)
-        sys.exit(2)
-    except Interrupted:
-        print(
-            "howlearn: interrupted; what is finished is kept, and the same command started again "
-            "goes on from there",
-            file=sys.stderr,
-        )
-        sys.exit(130)
+        from howlearn.runs.files import NoRoom
+
+        return 2, f"{error}; {_kept()}" if isinstance(error, NoRoom) else str(error)
     except BrokenPipeError:  # the reader, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+        return 1, ""
     except OSError as error:
+        from howlearn.runs.files import is_full, no_room
+
         where = f"{error.filename}: " if error.filename else ""
-        print(visible(f"howlearn: {where}{error.strerror or error}"), file=sys.stderr)
-        sys.exit(2)
+        if is_full(error):
+            return 2, f"{no_room(error, error.filename)}; {_kept()}"
+        return 2, f"{where}{error.strerror or error}"
+    return 0, ""
+
+
+def _kept() -> str:
+    """What a command that did not end has left, and how to go on."""
+    command = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
+    if command not in GOING_ON:
+        return "no file is half written"
+    again = "the same command started again"
+    if "--fresh" in sys.argv:
+        again = "the same command without --fresh"
+    return f"what is finished is kept, and {again} goes on from there"

@@ -30,10 +30,9 @@ def starting(
     if dask is None:
         yield Start(fresh, workers, Threads(workers), share, sys.argv[1:])
         return
-    from howlearn.models.own import loaded
-    from howlearn.runs.cluster import cluster_at
+    from howlearn.runs.connecting import cluster_at
 
     if share is not None:
         raise HowlearnError("--shard and --dask both spread the work: give one of them")
-    with cluster_at(dask, loaded()) as cluster:
+    with cluster_at(dask) as cluster:
         yield Start(fresh, workers, cluster, None)

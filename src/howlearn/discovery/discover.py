@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 import polars as pl
@@ -28,6 +28,9 @@ from howlearn.rule import Rule
 from howlearn.rules import RULES, GradientBandit
 from howlearn.study import Study
 
+if TYPE_CHECKING:
+    from distributed import Client
+
 COUNT = 5  # partitions listed per learner and criterion
 BLOCK_BYTES = 8e6  # of likelihoods on the grid, for the learners of a block
 
@@ -41,12 +44,15 @@ def discover(
     by: Sequence[str] = (),
     threads: int | None = None,
     progress: Progress | None = None,
+    *,
+    client: Client | None = None,
 ) -> Discovery:
     """Judge all partitions of the contexts that each learner met.
 
     Exact for up to 14 contexts, by recursion over fitted cells; beyond that a search, which the
     column ``exact`` says. The partitions of ``models`` are marked. ``by`` names conditions of which
-    each has a population of its own; ``count`` is how many of the best partitions are listed.
+    each has a population of its own; ``count`` is how many of the best partitions are listed. With
+    a Dask ``client`` its workers judge.
 
     >>> import howlearn as hl
     >>> task = hl.Task.load("shepard-1")
@@ -57,6 +63,10 @@ def discover(
     """
     study = study.without_excluded()
     criteria = check(study, rule, criteria, models, count, by)
+    if client is not None:
+        from howlearn.discovery.folder import discover_with
+
+        return discover_with(client, study, rule, criteria, models, count, by, progress)
     found = attempt(study, rule, criteria, models, count, by, threads, progress)
     if len(found.unjudged) == len(study):
         nobody(found.unjudged["status"])

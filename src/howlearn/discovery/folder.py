@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from polars import DataFrame
 
@@ -16,9 +17,13 @@ from howlearn.engine.set_partitions import LARGEST
 from howlearn.fitting.guard import SHORTEST
 from howlearn.models import PartitionModel
 from howlearn.rule import Rule
+from howlearn.runs.engines import engine_of
 from howlearn.runs.folder import START, Format, RunFolder, Start
-from howlearn.runs.work import Part, Progress, Work
+from howlearn.runs.work import Memory, Part, Progress, Store, Work
 from howlearn.study import Study
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 LEARNERS = ("partitions", "coclassification", "marked")  # tables with rows for every learner
 TOGETHER = ("population", "consensus", "models")  # tables of all learners together
@@ -63,9 +68,37 @@ def discover_into(
     """Discover for every learner and leave tables in a folder; finished chunks are not repeated."""
     study = study.without_excluded()
     criteria = check(study, rule, criteria, models, count, by)
+    parts = _parts(study, _Discovering(rule, criteria, models, count, by))
+    with RunFolder(folder, manifest, OUTPUTS, start) as run:
+        run.complete(parts, progress)
+        whole = joined(run, study, criteria, by)
+        for name in LEARNERS:
+            run.assemble(name, format)
+        for name in TOGETHER:
+            run.assemble(name, format, getattr(whole, name).lazy())
+    return whole
+
+
+def discover_with(
+    client: Client,
+    study: Study,
+    rule: Rule,
+    criteria: Sequence[Criterion],
+    models: Sequence[PartitionModel],
+    count: int,
+    by: Sequence[str],
+    progress: Progress | None = None,
+) -> Discovery:
+    """Discover on a cluster, for learners and criteria that were checked."""
+    store = Memory(engine_of(client, None))
+    store.complete(_parts(study, _Discovering(rule, criteria, models, count, by)), progress)
+    return joined(store, study, criteria, by)
+
+
+def _parts(study: Study, common: _Discovering) -> list[Part]:
+    """The work, always divided in the same way."""
     # A part should not take long, so that little is lost when a run is stopped.
     size = CHUNK if len(study.contexts) <= 10 else 20 if len(study.contexts) <= LARGEST else 2
-    common = _Discovering(rule, criteria, models, count, by)
 
     def part(number: int) -> Part:
         first, end = number * size, min((number + 1) * size, len(study))
@@ -76,26 +109,15 @@ def discover_into(
             lambda: Work(_discover, common, study.part(first, end)),
         )
 
-    with RunFolder(folder, manifest, OUTPUTS, start) as run:
-        run.complete([part(number) for number in range(-(-len(study) // size))], progress)
-        whole = joined(run, study, criteria, by)
-        if len(whole.unjudged) == len(study):
-            nobody(whole.unjudged["status"])
-        for name in LEARNERS:
-            run.assemble(name, format)
-        for name in TOGETHER:
-            run.assemble(name, format, getattr(whole, name).lazy())
-    return whole
+    return [part(number) for number in range(-(-len(study) // size))]
 
 
-def joined(
-    run: RunFolder, study: Study, criteria: Sequence[Criterion], by: Sequence[str]
-) -> Discovery:
+def joined(run: Store, study: Study, criteria: Sequence[Criterion], by: Sequence[str]) -> Discovery:
     """What all parts hold together."""
     partitions, coclassification, marked = (run.read(name).collect() for name in LEARNERS)
     pairs = zip(contexts_met(study), study.n_scored >= SHORTEST, strict=True)
     unmet = sum(len(met) < len(study.contexts) for met, judged in pairs if judged)
-    return Discovery(
+    whole = Discovery(
         partitions,
         coclassification,
         marked,
@@ -104,3 +126,6 @@ def joined(
         by=conditions_of(study, by),
         n_unmet=unmet,
     )
+    if len(whole.unjudged) == len(study):
+        nobody(whole.unjudged["status"])
+    return whole

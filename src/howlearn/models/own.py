@@ -17,13 +17,6 @@ from howlearn import door
 from howlearn.errors import HowlearnError
 from howlearn.model import Model
 
-_LOADED: dict[str, ModuleType] = {}  # what was imported for a model of the user's own
-
-
-def loaded() -> tuple[ModuleType, ...]:
-    """The modules of the users' own models in this process."""
-    return tuple(_LOADED.values())
-
 
 def own_model(text: str) -> Model:
     """The model that ``my_module:MyModel`` or ``folder/my_file.py:MyModel`` names; runs that code.
@@ -39,7 +32,6 @@ def own_model(text: str) -> Model:
             f"howlearn.door.allow({text!r}))"
         )
     module = _module(where.strip())
-    _LOADED[module.__name__] = module
     found = getattr(module, name.strip(), None)
     if isinstance(found, type) and issubclass(found, Model):
         try:

@@ -47,10 +47,10 @@ def build_study(facts: Facts, store: Store, reader: TrialReader, problems: Probl
         _refuse_whole(problems, plan.roles.action, f"one action only ({listed(actions)})")
         problems.raise_all()
     told = _settle_forgone(store, plan, actions, problems)
-    known = facts.known() if plan.exclude else pl.DataFrame()
-    excluded, unknown = exclude(codes, reader, known, problems)
+    excluded, unknown = exclude(codes, reader, facts.known(codes), problems)
     ledger = problems.ledger
     return store.study(
+        codes,
         scored,
         learners=tuple(str(key[0]) for key in keys),
         contexts=contexts,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,23 @@ from howlearn.reading.plan import Plan
 from howlearn.study import count_true
 
 MAYBE_SILENT = ("forgone", "duration")
+
+
+def by_code(
+    parts: Sequence[tuple[Sequence[int], NDArray[np.int64]]], codes: Sequence[int]
+) -> NDArray[np.int64]:
+    """The numbers of the sequences with these codes; 0 where there is none.
+
+    >>> by_code([([2, 0], np.array([7, 5]))], [0, 1, 2])
+    array([5, 0, 7])
+    """
+    size = 1 + max(
+        (max(some) for some in (codes, *(mine for mine, _ in parts)) if some), default=-1
+    )
+    every = np.zeros(size, np.int64)
+    for mine, numbers in parts:
+        every[np.asarray(mine, np.int64)] = numbers
+    return every[np.asarray(codes, np.int64)]
 
 
 class Facts:
@@ -53,22 +71,24 @@ class Facts:
         self._see_rewards(arrays["reward"], arrays["learned"])
         if self._plan.exclude:
             found = known_of(block, self._words, self._answers, self._plan.reward_range)
-            self._known.append(pl.DataFrame(found))
+            codes = pl.Series("code", block.codes, dtype=pl.Int64)
+            self._known.append(pl.DataFrame([codes, *found]))
 
-    def scored(self, codes: list[int]) -> NDArray[np.int64]:
+    def scored(self, codes: Sequence[int]) -> NDArray[np.int64]:
         """The choices that count of the sequences with these codes, short ones too."""
-        every = np.zeros(max(codes, default=-1) + 1, np.int64)
-        for mine, counts in self._scored:
-            every[mine] = counts
-        return every[codes]
+        return by_code(self._scored, codes)
 
     def used(self, name: str, size: int) -> NDArray[np.bool_]:
         """Which codes of a column there are."""
         return np.pad(self._used[name], (0, max(0, size - len(self._used[name]))))[:size]
 
-    def known(self) -> pl.DataFrame:
-        """What --exclude may ask about every sequence that is left."""
-        return pl.concat(self._known)
+    def known(self, codes: Sequence[int]) -> pl.DataFrame:
+        """What --exclude may ask about these sequences, if it asks anything."""
+        if not self._known:
+            return pl.DataFrame()
+        every = pl.DataFrame({"code": pl.Series(codes, dtype=pl.Int64)})
+        found = every.join(pl.concat(self._known), on="code", how="left", maintain_order="left")
+        return found.drop("code").with_columns(pl.col("trials").fill_null(0.0))
 
     @property
     def right_wrong(self) -> tuple[float, float] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ class Reader:
     def variables(self) -> dict[str, Any]:
         """The variables as dicts, lists, arrays and single values."""
         found = {}
-        for name, node in self.file.items():
+        for name, node in _inside(self.file):
             if name.startswith(_OWN):
                 continue
             if "MATLAB_object_decode" in node.attrs:
@@ -47,6 +48,8 @@ class Reader:
             raise ValueError("its values refer to each other in circles")
         if isinstance(node, h5py.Group):
             return self._struct(node, depth)
+        if node.is_virtual or node.external:
+            raise ValueError("its values lie in other files, which are not read")
         kind = _class(node)
         if "MATLAB_empty" in node.attrs:
             return "" if kind == "char" else []
@@ -69,13 +72,13 @@ class Reader:
 
     def _struct(self, group: h5py.Group, depth: int) -> Any:
         """A structure; an array of them has references in place of values."""
+        fields = dict(_inside(group))
         arrays = [
             isinstance(node, h5py.Dataset)
             and h5py.check_ref_dtype(node.dtype) is not None
             and "MATLAB_class" not in node.attrs
-            for node in group.values()
+            for node in fields.values()
         ]
-        fields = {str(name): node for name, node in group.items()}
         if not arrays or not all(arrays):
             return {name: self._tree(node, depth + 1) for name, node in fields.items()}
         columns = {
@@ -92,6 +95,14 @@ def _class(node: h5py.Dataset) -> str:
         return ""
     said: Any = node.attrs["MATLAB_class"]
     return bytes(said).decode("latin-1")
+
+
+def _inside(group: h5py.Group) -> Iterator[tuple[str, Any]]:
+    """The members of a group; a link, perhaps to another file, MATLAB never writes."""
+    for name in group:
+        if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+            raise ValueError(f"{name} is a link, perhaps to another file, which is not read")
+        yield str(name), group[name]
 
 
 def _text(values: np.ndarray[Any, Any]) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.reading.assembly import Ordered, recode_in_place
+from howlearn.reading.facts import by_code
 from howlearn.spool import Spool
 from howlearn.stored import ROWS, StoredStudy, columns_of, source_of
 from howlearn.study import Study
@@ -24,11 +25,6 @@ class Store(Protocol):
         ...
 
     def __contains__(self, name: str) -> bool: ...
-
-    @property
-    def starts(self) -> NDArray[np.int64]:
-        """Where each sequence begins, and where the last one ends."""
-        ...
 
     @property
     def rows(self) -> NDArray[np.integer] | None:
@@ -49,8 +45,8 @@ class Store(Protocol):
         """Replace a column by what is made of some columns."""
         ...
 
-    def study(self, scored: NDArray[np.int64], **told: Any) -> Study:
-        """The study of these trials."""
+    def study(self, codes: Sequence[int], scored: NDArray[np.int64], **told: Any) -> Study:
+        """The study of these trials, given the codes of its sequences and their scored trials."""
         ...
 
 
@@ -72,10 +68,6 @@ class InMemory:
         return name in self.block.arrays
 
     @property
-    def starts(self) -> NDArray[np.int64]:
-        return self.block.starts
-
-    @property
     def rows(self) -> NDArray[np.integer] | None:
         return self.block.rows
 
@@ -90,9 +82,9 @@ class InMemory:
     def put(self, name: str, names: Sequence[str], make: Callable[[Arrays], NDArray[Any]]) -> None:
         self.block.arrays[name] = make({each: self.block.arrays[each] for each in names})
 
-    def study(self, scored: NDArray[np.int64], **told: Any) -> Study:
+    def study(self, codes: Sequence[int], scored: NDArray[np.int64], **told: Any) -> Study:
         arrays = {name: values for name, values in self.block.arrays.items() if name != "rewarded"}
-        return Study(starts=self.starts, **arrays, **told)
+        return Study(starts=self.block.starts, **arrays, **told)
 
 
 class OnDisk:
@@ -100,7 +92,7 @@ class OnDisk:
 
     def __init__(self) -> None:
         self.spool = Spool()
-        self._lengths: list[NDArray[np.int64]] = []
+        self._lengths: list[tuple[list[int], NDArray[np.int64]]] = []  # by code
 
     def add(self, block: Ordered) -> None:
         rows = block.rows
@@ -113,14 +105,10 @@ class OnDisk:
                     self.spool.append({ROWS: np.arange(start, stop)})
             self.spool.append({ROWS: rows})
         self.spool.append(block.arrays)
-        self._lengths.append(np.diff(block.starts))
+        self._lengths.append((block.codes, np.diff(block.starts)))
 
     def __contains__(self, name: str) -> bool:
         return name in self.spool
-
-    @property
-    def starts(self) -> NDArray[np.int64]:
-        return np.cumsum(np.concatenate([[0], *self._lengths]), dtype=np.int64)
 
     @property
     def rows(self) -> NDArray[np.integer] | None:
@@ -143,8 +131,10 @@ class OnDisk:
     def put(self, name: str, names: Sequence[str], make: Callable[[Arrays], NDArray[Any]]) -> None:
         self.spool.put(name, names, make)
 
-    def study(self, scored: NDArray[np.int64], **told: Any) -> Study:
+    def study(self, codes: Sequence[int], scored: NDArray[np.int64], **told: Any) -> Study:
+        lengths = by_code(self._lengths, codes)  # 0 where a learner never chose
+        starts = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
         self.spool.drop("rewarded")
         arrays = columns_of(self.spool)
         told["source"] = source_of(told["source"], self.spool)
-        return StoredStudy(starts=self.starts, **arrays, **told, spool=self.spool, counted=scored)
+        return StoredStudy(starts=starts, **arrays, **told, spool=self.spool, counted=scored)

@@ -81,9 +81,11 @@ class Chunk:
     first: int
 
     @classmethod
-    def of(cls, study: Study, start: int, stop: int) -> Chunk:
-        """The learners from start to stop, whose trials know their rows in the input."""
+    def of(cls, study: Study, start: int, stop: int, with_rows: bool) -> Chunk:
+        """The learners from start to stop; their trials know their rows in the input if asked."""
         source, part = source_of(study), study.part(start, stop)
+        if not with_rows:  # as much to send to a worker as all else about a trial
+            return cls(part, start)
         rows = source.part(int(study.starts[start]), int(study.starts[stop]))
         return cls(replace(part, source=rows), start)
 
@@ -102,7 +104,8 @@ def chunk_tables(
         within,
         wanted.intervals,
     )
-    selection = _traced(selection, chunk.study)
+    if wanted.with_predictions:
+        selection = _traced(selection, chunk.study)
     places = selection.places + chunk.first
     tables = {name: getattr(selection, name) for name in ALWAYS}
     tables["statuses"] = _statuses(selection)

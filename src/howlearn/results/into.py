@@ -85,7 +85,9 @@ def select_into(
                 number,
                 wanted.tables,
                 end - first,
-                lambda: Work(chunk_tables, wanted, Chunk.of(study, first, end)),
+                lambda: Work(
+                    chunk_tables, wanted, Chunk.of(study, first, end, wanted.with_predictions)
+                ),
             )
 
         run.complete([part(number) for number in range(-(-len(study) // size))], progress)

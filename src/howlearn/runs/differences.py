@@ -8,21 +8,23 @@ from typing import Any
 LONGEST = 100  # characters of a value that a message shows
 
 
-def differences(found: Any, wanted: Any, place: str = "") -> list[str]:
+def differences(
+    found: Any, wanted: Any, place: str = "", sides: tuple[str, str] = ("there", "now")
+) -> list[str]:
     """One line for everything that two manifests say differently."""
     if isinstance(found, dict) and isinstance(wanted, dict):
         lines = []
         for key in [*wanted, *(k for k in found if k not in wanted)]:
             deeper = f"{place}.{key}" if place else str(key)
-            lines += differences(found.get(key), wanted.get(key), deeper)
+            lines += differences(found.get(key), wanted.get(key), deeper, sides)
         return lines
     if found == wanted:
         return []
     if _named(found) and _named(wanted):  # such as models: what differs is said of each
         there, here = ({each["name"]: each for each in side} for side in (found, wanted))
         if list(there) == list(here):
-            return differences(there, here, place)
-    return [f"{place}: {_short(found)} there, {_short(wanted)} now"]
+            return differences(there, here, place, sides)
+    return [f"{place}: {_short(found)} {sides[0]}, {_short(wanted)} {sides[1]}"]
 
 
 def _named(value: Any) -> bool:
@@ -30,5 +32,8 @@ def _named(value: Any) -> bool:
 
 
 def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except RecursionError:  # of a damaged manifest
+        text = "something nested without end"
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

@@ -6,7 +6,7 @@ import errno
 import json
 import os
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,33 +15,56 @@ import polars as pl
 
 from howlearn.errors import HowlearnError
 from howlearn.harmless import visible
+from howlearn.limits import read_json
 
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 FULL_WORDS = ("no space left", "disk quota", "file too large")  # where a library lost the number
 TEMPORARY = ".*.tmp"  # what a process that was killed leaves behind
+LONGEST = 180  # bytes of a name that its temporary file repeats: systems allow 255
 
 
-def write_whole(path: Path, write: Callable[[Path], Any]) -> None:
-    """Write a file under another name, then move it into place; it survives a power cut."""
+class NoRoom(HowlearnError):
+    """A file could not be written for want of space; nothing of it is there."""
+
+
+def write_whole(path: Path, write: Callable[[Path], Any], new: bool = False) -> None:
+    """Write a file under another name, then move it into place; it survives a power cut.
+
+    With ``new`` a file that is there already stays, even if another process is just as quick.
+    """
     # Hosts too: processes of several machines may write into one folder.
-    owner = f"{socket.gethostname()[:20]}-{os.getpid()}"
-    temporary = path.with_name(f".{path.name[:180]}.{owner}.tmp")
+    temporary = path.with_name(f"{_stem(path.name)}{_host()}-{os.getpid()}.tmp")
     try:
         write(temporary)
         _flush(temporary)
-        os.replace(temporary, path)
+        if not (new and _linked(temporary, path)):
+            os.replace(temporary, path)
         _flush(path.parent)
     except (OSError, pl.exceptions.PolarsError) as error:
         if is_full(error):
-            raise HowlearnError(
-                f"{path} cannot be written: the disk is full, or a limit on files is reached "
-                f"({_reason(error)}). What is finished is kept; make room, and the same command "
-                "goes on from there"
-            ) from None
+            raise NoRoom(no_room(error, path)) from None
+        if isinstance(error, OSError) and error.filename == str(temporary):  # nobody knows it
+            raise OSError(error.errno, error.strerror, str(path)) from None
         raise
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def clean(folder: Path, names: Collection[str] | None = None, alone: bool = True) -> None:
+    """Remove what processes left that were killed while they wrote these files, or any.
+
+    ``alone``: nobody else can be writing, but for one who tells no lock: a drawer of charts.
+    """
+    stems = None if names is None else tuple(map(_stem, names))
+    for file in folder.glob(TEMPORARY):
+        if stems is not None and not file.name.startswith(stems):
+            continue
+        before, _, process = file.name.removesuffix(".tmp").rpartition("-")
+        here = before.endswith(f".{_host()}") and process.isascii() and process.isdigit()
+        if (here and not _is_running(int(process))) or (alone and (not here or names is None)):
+            with suppress(OSError):
+                file.unlink(missing_ok=True)
 
 
 def is_full(error: BaseException) -> bool:
@@ -51,10 +74,13 @@ def is_full(error: BaseException) -> bool:
     return any(words in str(error).lower() for words in FULL_WORDS)
 
 
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a JSON file, whole or not at all."""
-    text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-    write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
+def no_room(error: BaseException, path: object = None) -> str:
+    """That there was none, in words."""
+    reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+    return (
+        f"{path or 'a file'} cannot be written: the disk is full, or a limit on files is reached "
+        f"({reason})"
+    )
 
 
 def write_text(path: Path, text: str) -> None:
@@ -62,8 +88,54 @@ def write_text(path: Path, text: str) -> None:
     write_whole(path, lambda file: file.write_text(visible(text), encoding="utf-8"))
 
 
-def _reason(error: BaseException) -> str:
-    return getattr(error, "strerror", None) or str(error).splitlines()[0]
+def write_json(path: Path, content: Mapping[str, Any], new: bool = False) -> None:
+    """Write a JSON file, whole or not at all; the same content is not written again."""
+    text = (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
+    with suppress(OSError):
+        if path.read_bytes() == text:
+            return
+    write_whole(path, lambda file: file.write_bytes(text), new)
+
+
+def read_record(path: Path) -> dict[str, Any] | None:
+    """What a JSON file of ours holds; None where it is missing or damaged."""
+    try:
+        found = read_json(path)
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _host() -> str:
+    return socket.gethostname()[:20]
+
+
+def _stem(name: str) -> str:
+    """How the name of its temporary file begins."""
+    return f".{name.encode(errors='surrogateescape')[:LONGEST].decode(errors='ignore')}."
+
+
+def _is_running(process: int) -> bool:
+    if os.name != "posix":  # elsewhere asking would end it
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # another user's
+        return True
+    return process != os.getpid()
+
+
+def _linked(temporary: Path, path: Path) -> bool:
+    """Give a file its name unless the name is taken; False where a system has no links."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        return True
+    except OSError:
+        return False
+    return True
 
 
 def _flush(path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,12 +12,11 @@ from typing import Any, Literal
 import polars as pl
 
 from howlearn.errors import HowlearnError
-from howlearn.limits import read_json
 from howlearn.runs.differences import differences
-from howlearn.runs.files import TEMPORARY, write_json, write_whole
-from howlearn.runs.lock import Lock, is_lock
-from howlearn.runs.merging import MANIFEST, PARTS, SHARDS
-from howlearn.runs.parts import Encoded, Parts, Tables, encoded
+from howlearn.runs.files import clean, read_record, write_json, write_whole
+from howlearn.runs.lock import Lock
+from howlearn.runs.merging import MANIFEST, PARTS, SHARDS, is_nothing
+from howlearn.runs.parts import Encoded, Parts, Tables, encoded, identity
 from howlearn.runs.shard import Shard, ShardEnded
 from howlearn.runs.work import Engine, Part, Progress, Threads, as_content, complete
 from howlearn.spreadsheet import read_csv, write_csv
@@ -81,8 +79,8 @@ class RunFolder:
         self.path = path
         self.outputs = outputs  # the files that a run leaves, besides its parts and manifest
         self.engine, self.shard = start.engine, start.shard
-        self.parts = Parts(path / PARTS)
         wanted = json.loads(json.dumps(manifest))
+        self.parts = Parts(path / PARTS, identity(wanted))
         if path.exists() and not path.is_dir():
             raise HowlearnError(f"{path} is a file; --out needs the name of a folder")
         if start.shard is not None and start.fresh:
@@ -97,13 +95,12 @@ class RunFolder:
             self._take_over(wanted, start.fresh)
             self.parts.path.mkdir(exist_ok=True)
             if start.shard is None:
-                self.parts.clean()
-            write_json(path / MANIFEST, manifest)
-            self._take_over(wanted, False)  # of two shards with other options one gives way
+                self._clean(self._lock.is_sure)
+            self._write_manifest(manifest, wanted, start)
             if start.shard is not None:
                 about = {"command": [*start.command], "count": start.shard.count}
                 write_json(path / SHARDS, about)
-            self.parts.look()
+            self.parts.look(tidy=True)
         except BaseException:
             self.close()
             raise
@@ -120,16 +117,15 @@ class RunFolder:
 
     def _earlier(self, manifest: dict[str, Any]) -> dict[str, Any] | None:
         """The manifest that is there, of the same command; None in an empty folder."""
-        if not self.path.exists() or all(map(_is_nothing, self.path.iterdir())):
+        if not self.path.exists() or all(map(is_nothing, self.path.iterdir())):
             return None
-        try:
-            found = read_json(self.path / MANIFEST)
-            by = found.get("command")
-        except (OSError, ValueError, AttributeError):
+        found = read_record(self.path / MANIFEST)
+        if found is None or "howlearn" not in found:
             raise HowlearnError(
-                f"{self.path} holds files that are not results of howlearn; name another folder "
-                "with --out"
-            ) from None
+                f"{self.path} holds files that are not results of howlearn ({MANIFEST} is missing, "
+                "damaged, or of something else); name another folder with --out"
+            )
+        by = found.get("command")
         if by not in (None, manifest.get("command")):
             raise HowlearnError(
                 f"{self.path} holds the results of howlearn {by}; name another folder with --out"
@@ -150,9 +146,27 @@ class RunFolder:
                 "name another folder with --out, or replace those results with --fresh"
             )
 
+    def _clean(self, alone: bool) -> None:
+        """Remove half files of processes that were killed."""
+        self.parts.clean(alone)
+        clean(self.path, {*self.outputs, MANIFEST, SHARDS}, alone)
+        if BIDS in self.outputs:
+            for inner in [self.path / BIDS, *(self.path / BIDS).rglob("*/")]:
+                clean(inner, alone=alone)
+
+    def _write_manifest(
+        self, manifest: Mapping[str, Any], wanted: dict[str, Any], start: Start
+    ) -> None:
+        """Shards may begin at the same instant: of two with other options one gives way."""
+        if start.shard is None:
+            write_json(self.path / MANIFEST, manifest)
+        else:
+            write_json(self.path / MANIFEST, manifest, new=True)
+            self._take_over(wanted, False)
+
     def _clear(self) -> None:
-        """Remove an earlier run's results, and nothing else; the manifest last."""
-        shutil.rmtree(self.parts.path, ignore_errors=True)
+        """Remove an earlier run's results, and nothing else; the manifest is replaced last."""
+        self.parts.clear()
         for file in self.path.iterdir():
             if file.name == BIDS and BIDS in self.outputs and file.is_dir():
                 _clear_events(file)
@@ -194,13 +208,6 @@ class RunFolder:
         return path
 
 
-def _is_nothing(path: Path) -> bool:
-    """Whether a file means nothing to a run that begins: locks, and leftovers of one that died."""
-    if path.name == PARTS and path.is_dir():  # made before the manifest
-        return not any(path.iterdir())
-    return is_lock(path) or (path.match(TEMPORARY) and path.name.startswith(f".{MANIFEST}."))
-
-
 def read_table(folder: Path, table: str) -> pl.DataFrame:
     """A table of a finished run."""
     if (folder / f"{table}.csv").is_file():
@@ -212,9 +219,8 @@ def read_table(folder: Path, table: str) -> pl.DataFrame:
 
 def _instead(folder: Path) -> str:
     """What a folder without a table is, as far as its manifest tells."""
-    try:
-        by = read_json(folder / MANIFEST)["command"]
-    except (OSError, ValueError, KeyError, TypeError):
+    by = (read_record(folder / MANIFEST) or {}).get("command")
+    if by is None:
         return ""
     if by != "select":
         return f": it holds the results of howlearn {by}"

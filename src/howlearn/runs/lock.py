@@ -7,19 +7,24 @@ from __future__ import annotations
 
 import getpass
 import json
+import logging
 import os
 import socket
 import sys
+import time
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from howlearn.errors import HowlearnError
-from howlearn.limits import read_json
+from howlearn.runs.files import NoRoom, is_full, no_room, read_record
 
 LOCK = ".lock"
+PATIENCE = 1.0  # seconds: others hold a lock for an instant when they end, or look who holds it
 _SHARED, _EXCLUSIVE = "shared", "exclusive"
+
+log = logging.getLogger("howlearn")
 
 
 class Lock:
@@ -27,49 +32,75 @@ class Lock:
 
     def __init__(self, folder: Path, command: str, shard: str | None = None) -> None:
         self.folder = folder
+        self.is_sure = True  # not where a file system has no locks
         self._held: list[tuple[Path, int]] = []
         try:
             if shard is None:
                 self._hold(folder / LOCK, _EXCLUSIVE, command)
+                self._forget_shards()
             else:
                 self._hold(folder / LOCK, _SHARED, None)
                 self._hold(folder / f"{LOCK}-{shard}", _EXCLUSIVE, f"{command}, shard {shard}")
         except BaseException:
             self.release()
             raise
+        if not self.is_sure:
+            log.warning("%s is on a file system without locks: let nobody else use it", folder)
 
     def release(self) -> None:
         """Let others in."""
         for path, descriptor in reversed(self._held):
             # Shards share a file: the last one, who may have it alone, takes it away.
-            if _lock(descriptor, _EXCLUSIVE):
+            if _lock(descriptor, _EXCLUSIVE) is not False and _is_still(path, descriptor):
                 with suppress(OSError):
                     path.unlink(missing_ok=True)
             os.close(descriptor)
         self._held.clear()
 
     def _hold(self, path: Path, how: str, command: str | None) -> None:
+        until = time.monotonic() + PATIENCE
         while True:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-            if not _lock(descriptor, how):
-                os.close(descriptor)
+            descriptor = self._open(path)
+            got = _lock(descriptor, how)
+            if got is not False and _is_still(path, descriptor):
+                break
+            os.close(descriptor)  # taken, or the holder before took the file away
+            if got is False and time.monotonic() > until:
                 raise HowlearnError(
                     f"{self.folder} is in use by {self._holders(path)}; wait until that ends, or "
                     "name another folder with --out"
                 )
-            if _is_still(path, descriptor):
-                break
-            os.close(descriptor)  # the holder before took the file away
+            time.sleep(0.02)
         self._held.append((path, descriptor))
-        if command is not None:
-            os.ftruncate(descriptor, 0)
-            os.write(descriptor, json.dumps(_me(command)).encode())
+        self.is_sure &= got is True
+        with suppress(OSError):  # it is held, even if there is no room to say by whom
+            os.ftruncate(descriptor, 0)  # what is there was said by one who died
+            if command is not None:
+                os.write(descriptor, json.dumps(_me(command)).encode())
+
+    def _open(self, path: Path) -> int:
+        try:
+            # A link in its place would have another file overwritten.
+            return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)
+        except OSError as error:
+            if is_full(error):
+                raise NoRoom(no_room(error, path)) from None
+            raise HowlearnError(
+                f"{self.folder} cannot be used ({path.name}: {error.strerror}); name another "
+                "folder with --out"
+            ) from None
+
+    def _forget_shards(self) -> None:
+        """Remove the files of shards that were killed: whoever is alone knows that none runs."""
+        if self.is_sure:
+            for left_behind in self.folder.glob(f"{LOCK}-*"):
+                with suppress(OSError):
+                    left_behind.unlink()
 
     def _holders(self, path: Path) -> str:
         """Who has it, in words; for a folder that shards share, these."""
-        found = [
-            text for each in (path, *sorted(self.folder.glob(f"{LOCK}-*"))) if (text := _told(each))
-        ]
+        files = (path, *sorted({*self.folder.glob(f"{LOCK}-*")} - {path}))
+        found = [text for each in files if _is_held(each) and (text := _told(each))]
         return ", ".join(found[:3]) + (f" and {len(found) - 3} more" if len(found) > 3 else "") or (
             "another process"
         )
@@ -98,15 +129,27 @@ def _process(command: str) -> dict[str, Any]:
 
 
 def _told(path: Path) -> str | None:
-    try:
-        told = read_json(path)
-        of = f" of {told['user']}" if "user" in told else ""
-        return (
-            f"process {told['process']}{of} on {told['host']} (howlearn {told['command']}, since "
-            f"{told['since']})"
-        )
-    except (OSError, ValueError, KeyError, TypeError):
+    told = read_record(path) or {}
+    if not {"process", "host", "command", "since"} <= {*told}:
         return None
+    of = f" of {told['user']}" if "user" in told else ""
+    text = (
+        f"process {told['process']}{of} on {told['host']} (howlearn {told['command']}, since "
+        f"{told['since']})"
+    )
+    return "".join(filter(str.isprintable, text))[:300]
+
+
+def _is_held(path: Path) -> bool:
+    """Whether its holder lives: the system has taken the lock of any other."""
+    try:
+        descriptor = os.open(path, os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        return _lock(descriptor, _SHARED) is not True or sys.platform == "win32"
+    finally:
+        os.close(descriptor)
 
 
 def _is_still(path: Path, descriptor: int) -> bool:
@@ -121,7 +164,7 @@ def _is_still(path: Path, descriptor: int) -> bool:
 if sys.platform == "win32":
     import msvcrt
 
-    def _lock(descriptor: int, how: str) -> bool:
+    def _lock(descriptor: int, how: str) -> bool | None:
         if how == _SHARED:  # there is none; every shard has a file of its own
             return True
         os.lseek(descriptor, 2**30, os.SEEK_SET)  # what is locked cannot be read
@@ -136,12 +179,13 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _lock(descriptor: int, how: str) -> bool:
+    def _lock(descriptor: int, how: str) -> bool | None:
+        """Whether it was free; None where there are no locks."""
         flag = fcntl.LOCK_SH if how == _SHARED else fcntl.LOCK_EX
         try:
             fcntl.flock(descriptor, flag | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
         except OSError:  # a file system without locks: parts are whole all the same
-            return True
+            return None
         return True

@@ -6,11 +6,13 @@ import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from howlearn.errors import HowlearnError
-from howlearn.limits import read_json
 from howlearn.runs.differences import differences
-from howlearn.runs.files import write_whole
+from howlearn.runs.files import TEMPORARY, read_record, write_whole
+from howlearn.runs.lock import Lock, is_lock
+from howlearn.runs.parts import Parts, identity
 from howlearn.runs.work import Keep, Part, Progress
 
 MANIFEST, PARTS = "manifest.json", "parts"
@@ -36,9 +38,10 @@ class Nobody:
             more = f" and {len(shards) - 10} more" if len(shards) > 10 else ""
             one = len(shards) == 1
             where = f": shard{'s' * (not one)} {names}{more} ha{'s' if one else 've'} not ended"
-        what = f"{len(missing):,} part{'s' * (len(missing) > 1)}"
+        several = len(missing) > 1
+        what = f"{len(missing):,} part{'s' * several} of {self.folder} {'are' if several else 'is'}"
         raise HowlearnError(
-            f"{what} of {self.folder} missing or damaged{where}; start what is missing again, or "
+            f"{what} missing or damaged{where}; start what is missing again, or "
             "the command without --shard, which does it all"
         )
 
@@ -55,44 +58,61 @@ def command_of(folder: Path) -> list[str]:
     return words
 
 
-def _read(folder: Path) -> dict[str, object]:
-    try:
-        found = read_json(folder / SHARDS)
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
+def _read(folder: Path) -> dict[str, Any]:
+    return read_record(folder / SHARDS) or {}
 
 
 def collect(folders: Sequence[Path], out: Path) -> None:
     """Copy the parts of several folders of one run into another."""
     first = _manifest(folders[0])
     for folder in folders[1:]:
-        lines = differences(first, _manifest(folder))
+        sides = (f"in {folders[0]}", f"in {folder}")
+        lines = differences(first, _manifest(folder), sides=sides)
         if lines:
             listed = "\n".join(f"  {line}" for line in lines)
-            raise HowlearnError(
-                f"{folders[0]} and {folder} are of different runs:\n{listed}".replace(
-                    " there, ", f" in {folders[0]}, "
-                ).replace(" now", f" in {folder}")
-            )
-    if out.exists() and any(out.iterdir()) and differences(first, _manifest(out)):
-        raise HowlearnError(f"{out} holds something else; name another folder with --out")
-    (out / PARTS).mkdir(parents=True, exist_ok=True)
-    for name in (MANIFEST, SHARDS):
-        _copy(folders[0] / name, out / name)
-    for folder in folders:
-        for file in sorted((folder / PARTS).glob("[0-9]*")):
-            if folder.resolve() != out.resolve():
-                _copy(file, out / PARTS / file.name)
+            raise HowlearnError(f"{folders[0]} and {folder} are of different runs:\n{listed}")
 
+    def check() -> None:
+        if not all(map(is_nothing, out.iterdir())) and first != _manifest(out):
+            raise HowlearnError(f"{out} holds something else; name another folder with --out")
 
-def _manifest(folder: Path) -> object:
+    if out.exists() and not out.is_dir():
+        raise HowlearnError(f"{out} is a file; --out needs the name of a folder")
+    if out.exists():  # what is somebody else's is left without a trace
+        check()
+    out.mkdir(parents=True, exist_ok=True)
+    lock = Lock(out, "merge")
     try:
-        return read_json(folder / MANIFEST)
-    except (OSError, ValueError):
+        check()
+        (out / PARTS).mkdir(exist_ok=True)
+        for name in (MANIFEST, SHARDS):
+            _copy(folders[0] / name, out / name)
+        there = Parts(out / PARTS, identity(first))
+        there.look()
+        for folder in folders:
+            parts = Parts(folder / PARTS, there.of_run)
+            parts.look()
+            for file in parts.right():
+                if not there.is_right(out / PARTS / file.name):
+                    _copy(file, out / PARTS / file.name)
+    finally:
+        lock.release()
+
+
+def is_nothing(path: Path) -> bool:
+    """Whether a file means nothing to a run that begins: locks, and leftovers of one that died."""
+    if path.name == PARTS and path.is_dir():  # made before the manifest
+        return not any(path.iterdir())
+    return is_lock(path) or (path.match(TEMPORARY) and path.name.startswith(f".{MANIFEST}."))
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    found = read_record(folder / MANIFEST)
+    if found is None:
         raise HowlearnError(
             f"{folder} holds no results of howlearn (its {MANIFEST} is missing or damaged)"
-        ) from None
+        )
+    return found
 
 
 def _copy(file: Path, to: Path) -> None:

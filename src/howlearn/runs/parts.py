@@ -1,21 +1,28 @@
 """Parts: tables of some learners in files whose names say what they hold.
 
-The name of a file ends in a hash of its content, so that one that was cut off or altered is not
-taken for what it was.
+The name of a file ends in a hash of the run, the rest of the name and the content, so that one
+that was cut off, altered, renamed or brought from elsewhere is not taken for what it was.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
+import re
+import stat
 from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from howlearn.runs.files import TEMPORARY, write_whole
+from howlearn.errors import HowlearnError
+from howlearn.runs.files import clean, write_whole
 
 DIGITS = 16  # of the hash in a name: chance alone will not make two
+NAME = re.compile(rf"([0-9]{{6,18}})\.(.+)\.([0-9a-f]{{{DIGITS}}})\.parquet", re.ASCII)
+LIKE = re.compile(r"[0-9]{6,}\..+\.parquet", re.ASCII)  # of any version of this package
 
 Tables = Mapping[str, pl.DataFrame]
 Encoded = Mapping[str, bytes]  # the content of the files of a part
@@ -32,46 +39,64 @@ def _content(frame: pl.DataFrame) -> bytes:
     return buffer.getvalue()
 
 
-def _hash(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:DIGITS]
+def identity(manifest: Mapping[str, Any]) -> str:
+    """What tells the parts of a run from those of others."""
+    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
 
 
 class Parts:
-    """The finished parts in a folder, by number and table."""
+    """The finished parts of a run in a folder, by number and table."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, of: str = "") -> None:
+        """``of`` is the identity of the run."""
+        self.path, self.of_run = path, of
         self._files: dict[tuple[str, int], Path] = {}
         self._checked: set[Path] = set()
 
-    def look(self) -> None:
-        """See which there are."""
+    def look(self, tidy: bool = False) -> None:
+        """See which there are; with ``tidy`` one that stands beside the right one is removed."""
         self._files = {}
         for file in sorted(self.path.glob("*.parquet")):
-            number, _, rest = file.name.partition(".")
-            table, _, _ = rest.removesuffix(".parquet").rpartition(".")
-            if number.isdigit() and table:
-                # Of two files for one part at most one is what its name says.
-                key = (table, int(number))
-                if key in self._files and not self._is_right(file):
-                    continue
-                self._files[key] = file
+            match = NAME.fullmatch(file.name)
+            if match is None:
+                continue
+            if file.is_dir():
+                raise HowlearnError(f"{file} is a folder where a part of results belongs: move it")
+            key = (match[2], int(match[1]))
+            other = self._files.setdefault(key, file)
+            if other != file:  # at most one of them is what its name says
+                wrong, right = (file, other) if self.is_right(other) else (other, file)
+                self._files[key] = right
+                if tidy:
+                    wrong.unlink(missing_ok=True)
 
-    def clean(self) -> None:
+    def clean(self, alone: bool = True) -> None:
         """Remove what processes left that were killed."""
-        for left_behind in self.path.glob(TEMPORARY):
-            left_behind.unlink(missing_ok=True)
+        clean(self.path, alone=alone)
+
+    def clear(self) -> None:
+        """Remove all parts, of any run, and nothing else."""
+        if self.path.is_dir():
+            for file in self.path.iterdir():
+                if LIKE.fullmatch(file.name):
+                    file.unlink(missing_ok=True)
+        self._files, self._checked = {}, set()
 
     def has(self, tables: tuple[str, ...], number: int) -> bool:
         """Whether all tables of a part are there, and are what they were."""
         files = [self._files.get((table, number)) for table in tables]
-        return all(file is not None and self._is_right(file) for file in files)
+        return all(file is not None and self.is_right(file) for file in files)
 
     def write(self, number: int, content: Encoded) -> None:
         """Keep the tables of a part, each whole or not at all."""
         for table, text in content.items():
-            file = self.path / f"{number:06d}.{table}.{_hash(text)}.parquet"
+            name = f"{number:06d}.{table}"
+            digest = self._begun(name)
+            digest.update(text)
+            file = self.path / f"{name}.{digest.hexdigest()[:DIGITS]}.parquet"
             known = self._files.get((table, number))
+            if known == file and self.is_right(file):  # its part was not finished, but this was
+                continue
             write_whole(file, lambda path, text=text: path.write_bytes(text))
             self._files[table, number] = file
             self._checked.add(file)
@@ -79,18 +104,34 @@ class Parts:
                 known.unlink(missing_ok=True)
 
     def of(self, table: str) -> list[Path]:
-        """The files of a table in the order of the parts."""
+        """The files of a table in the order of the parts; none that is damaged."""
         mine = {number: file for (name, number), file in self._files.items() if name == table}
-        return [mine[number] for number in sorted(mine)]
+        return [mine[number] for number in sorted(mine) if self.is_right(mine[number])]
 
-    def _is_right(self, file: Path) -> bool:
+    def right(self) -> list[Path]:
+        """All files that are what their names say."""
+        return [file for file in self._files.values() if self.is_right(file)]
+
+    def is_right(self, file: Path) -> bool:
+        """Whether a file is what its name says."""
         if file in self._checked:
             return True
+        match = NAME.fullmatch(file.name)
+        if match is None:
+            return False
+        digest = self._begun(f"{match[1]}.{match[2]}")
         try:
-            content = file.read_bytes()
+            if not stat.S_ISREG(file.lstat().st_mode):  # reading a pipe might never end
+                return False
+            with file.open("rb") as content:
+                while block := content.read(1 << 20):
+                    digest.update(block)
         except OSError:
             return False
-        right = file.name.split(".")[-2] == _hash(content)
-        if right:
-            self._checked.add(file)
-        return right
+        if digest.hexdigest()[:DIGITS] != match[3]:
+            return False
+        self._checked.add(file)
+        return True
+
+    def _begun(self, name: str) -> Any:
+        return hashlib.sha256(f"{self.of_run} {name}\n".encode())

@@ -1,0 +1,124 @@
+"""Work as bytes for another machine: small, and with the code that only this machine has."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import types
+from contextlib import suppress
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+SMALL = 4096  # bytes of an array that are not worth packing
+FEW = 256  # values of which one byte tells which; of two, one bit
+LOOKED_AT = 1000  # entries whose values are taken for all there are, until the others are seen
+
+
+def packed(thing: Any) -> bytes:
+    """Anything, as bytes; functions and classes that are not installed go with it."""
+    import cloudpickle
+
+    class Packer(cloudpickle.Pickler):
+        def __init__(self, file: BytesIO) -> None:
+            super().__init__(file, protocol=5)
+            self.own: dict[str, types.ModuleType] = {}
+
+        def reducer_override(self, obj: Any) -> Any:
+            if type(obj) is np.ndarray and obj.nbytes > SMALL and obj.dtype.hasobject is False:
+                return _packed_array(obj)
+            module = _own_module(obj)
+            if module is not None and module.__name__ not in self.own:
+                self.own[module.__name__] = module
+                cloudpickle.register_pickle_by_value(module)
+            return super().reducer_override(obj)
+
+    file = BytesIO()
+    packer = Packer(file)
+    try:
+        packer.dump(thing)
+    finally:
+        for module in packer.own.values():
+            with suppress(ValueError):
+                cloudpickle.unregister_pickle_by_value(module)
+    names = "\n".join(packer.own).encode()
+    return len(names).to_bytes(4, "little") + names + file.getvalue()
+
+
+def unpacked(content: bytes) -> Any:
+    """What was packed."""
+    import cloudpickle
+
+    end = 4 + int.from_bytes(content[:4], "little")
+    for name in bytes(content[4:end]).decode().split():
+        # Compiled code that is kept on disk asks for the module of its functions, by name only.
+        if name not in sys.modules and not _can_be_found(name):
+            sys.modules[name] = types.ModuleType(name)
+    return cloudpickle.loads(memoryview(content)[end:])
+
+
+def _can_be_found(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _own_module(thing: Any) -> types.ModuleType | None:
+    """The module of a function or class, or the module itself, if nobody else has it."""
+    if isinstance(thing, types.ModuleType):
+        module = thing
+    elif isinstance(thing, types.FunctionType | type):
+        module = sys.modules.get(thing.__module__ or "")
+    else:
+        return None
+    if module is None or module.__name__ == "__main__":  # which is never looked for elsewhere
+        return None
+    root = module.__name__.partition(".")[0]
+    file = getattr(module, "__file__", None)
+    if root == "howlearn" or root in sys.stdlib_module_names or not file:
+        return None
+    installed = any(folder in file for folder in ("site-packages", "dist-packages"))
+    # Kernels that were compiled here are compiled there.
+    return None if installed or root.startswith("howlearn_") else module
+
+
+def _packed_array(values: NDArray[Any]) -> tuple[Any, ...]:
+    """Flags, codes and rewards have few values: one byte for each entry tells which."""
+    flat = np.ascontiguousarray(values).reshape(-1)
+    bits = flat.view(f"u{flat.itemsize}") if flat.itemsize in (1, 2, 4, 8) else None
+    if bits is not None:
+        # Not only with a stride, which might meet the same trial of every learner.
+        few = np.unique(np.concatenate([bits[:LOOKED_AT], bits[:: len(bits) // LOOKED_AT | 1]]))
+        content = _content(bits, few)
+        if content is not None:
+            return _array, (few, content, str(values.dtype), values.shape)
+    return _array, (None, flat.tobytes(), str(values.dtype), values.shape)
+
+
+def _content(bits: NDArray[Any], few: NDArray[Any]) -> bytes | None:
+    """Which of a few values every entry is; None if it would not be right, or not shorter."""
+    if len(few) == 1:
+        return b"" if bool((bits == few[0]).all()) else None
+    if len(few) == 2:
+        second = bits == few[1]
+        return np.packbits(second).tobytes() if bool((second | (bits == few[0])).all()) else None
+    if len(few) > FEW or bits.itemsize == 1:
+        return None
+    which = np.searchsorted(few, bits).astype(np.uint8)  # one that is too large is not right
+    return which.tobytes() if bool((few[which.clip(0, len(few) - 1)] == bits).all()) else None
+
+
+def _array(
+    few: NDArray[Any] | None, content: bytes, dtype: str, shape: tuple[int, ...]
+) -> NDArray[Any]:
+    if few is None:
+        return np.frombuffer(content, dtype).reshape(shape).copy()
+    if len(few) == 1:
+        return np.full(shape, few[0]).view(dtype)
+    which = np.frombuffer(content, np.uint8)
+    if len(few) == 2:
+        which = np.unpackbits(which, count=int(np.prod(shape)))
+    return few[which].view(dtype).reshape(shape)
