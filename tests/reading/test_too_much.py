@@ -101,6 +101,13 @@ def test_matlab_files() -> None:
     assert "in circles" in refusal("c.mat").found
 
 
+def test_compiled_code_in_r_files(tmp_path: Path) -> None:
+    head = b"X\n" + struct.pack(">iii", 2, 0x40000, 0x20300)
+    code = struct.pack(">iiiii", 21, 2**31 - 1, 13, 1, 5)  # code that repeats so many pieces
+    Path("a.rds").write_bytes(head + code + struct.pack(">i", 0))
+    assert "claims to hold more values than it has room for" in refusal("a.rds").found
+
+
 def test_letters_of_matlab_beyond_the_first_plane() -> None:
     import h5py
 
@@ -213,10 +220,8 @@ def test_names_that_polars_would_take_for_patterns() -> None:
     Path("set/sub-1/sub-1_task-x_events.tsv").write_text(rows)
     Path("set/participants.tsv").write_text("participant_id\t*\t^.*$\nsub-1\t30\tx\n")
     assert inspect("set", context="none").study is not None
-    Path("a.csv").write_text(
-        "^.*$1,^.*$2,^.*$3,choice1,choice2,choice3,r1,r2,r3\n1,2,3,A,B,A,1,0,1\n"
-    )
-    assert len(read("a.csv", context="^.*$", reward="r").context) == 3
+    Path("a.csv").write_text("^a$1,^a$2,^a$3,choice1,choice2,choice3,r1,r2,r3\n1,2,3,A,B,A,1,0,1\n")
+    assert len(read("a.csv", context="^a$", reward="r").context) == 3
 
 
 def test_rows_without_a_learner_beside_short_learners() -> None:

@@ -216,6 +216,7 @@ class Long(Described):
 
 def _blank(column: pl.Series) -> pl.Series:
     """Where nothing was recorded."""
+    column = column.alias("values")  # polars would read a name such as ^a$ as a pattern
     if column.dtype.is_float():
         return column.is_null() | column.is_nan().fill_null(True)
     if column.dtype != pl.String:
