@@ -56,7 +56,8 @@ def _sound(study: Any) -> None:
     assert np.isfinite(study.reward).all()
     assert ((study.context >= 0) & (study.context < len(study.contexts))).all()
     assert ((study.action >= 0) & (study.action < len(study.actions))).all()
-    assert study.reset[study.starts[:-1]].all()
+    filled = np.diff(study.starts) > 0  # those without trials are told, and not fitted
+    assert study.reset[study.starts[:-1][filled]].all()
     assert study.source is not None
     assert len(study.source.row) == len(study.context)
     for name in (*study.learners, *study.contexts, *study.actions, *study.notes):

@@ -76,6 +76,8 @@ def _inside() -> tuple[Callable[[bytes, Random], bytes], ...]:
 def members_of(content: bytes) -> dict[str, bytes] | None:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            if any(part.file_size > BLOCK for part in archive.infolist()):
+                return None
             return {name: archive.read(name) for name in archive.namelist()}
     except Exception:  # an earlier mutation may have left anything
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 import tomllib
@@ -15,6 +16,13 @@ DEEPEST = 50  # tables and lists inside one another
 _KEY = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
 _LONG_KEY = re.compile(rf"""(?<![\w"'-]){_KEY}(?:[ \t]*+\.[ \t]*+{_KEY}){{{DEEPEST}}}""")
 DEEP = f"it is nested more than {DEEPEST} times"
+
+
+def text_in(path: Path) -> str:
+    """The text of a file in UTF-8; OSError also for a pipe or a device, which may never end."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise OSError(errno.EINVAL, "a pipe or a device, and no file")
+    return path.read_text(encoding="utf-8-sig")  # editors on Windows may write a mark first
 
 
 def parsed_toml(text: str) -> dict[str, Any]:

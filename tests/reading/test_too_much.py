@@ -101,6 +101,13 @@ def test_matlab_files() -> None:
     assert "in circles" in refusal("c.mat").found
 
 
+def test_compiled_code_in_r_files(tmp_path: Path) -> None:
+    head = b"X\n" + struct.pack(">iii", 2, 0x40000, 0x20300)
+    code = struct.pack(">iiiii", 21, 2**31 - 1, 13, 1, 5)  # code that repeats so many pieces
+    Path("a.rds").write_bytes(head + code + struct.pack(">i", 0))
+    assert "claims to hold more values than it has room for" in refusal("a.rds").found
+
+
 def test_letters_of_matlab_beyond_the_first_plane() -> None:
     import h5py
 
@@ -123,11 +130,12 @@ def test_cells_far_away() -> None:
     with zipfile.ZipFile("a.xlsx") as book:
         parts = {name: book.read(name) for name in book.namelist()}
     sheet = "xl/worksheets/sheet1.xml"
-    parts[sheet] = parts[sheet].replace(b'r="E9"', b'r="XFD1048576"')
-    with zipfile.ZipFile("b.xlsx", "w") as book:
-        for name, content in parts.items():
-            book.writestr(name, content)
-    assert "room for 17,179,869,184 cells" in refusal("b.xlsx").found
+    for far in (b'r="XFD1048576"', b"r='XFD1048576'", b'r = "XFD1048576"'):
+        with zipfile.ZipFile("b.xlsx", "w") as book:
+            for name, content in parts.items():
+                found = content.replace(b'r="E9"', far) if name == sheet else content
+                book.writestr(name, found)
+        assert "room for 17,179,869,184 cells" in refusal("b.xlsx").found
 
 
 @pytest.mark.usefixtures("little")
@@ -188,6 +196,38 @@ def test_what_is_no_file() -> None:
     Path("b.csv").symlink_to("/dev/zero")
     for name in ("a.csv", "b.csv"):
         assert refusal(name).found == "a pipe or a device"
+
+
+@pytest.mark.usefixtures("promptly")
+def test_what_stands_beside_data_is_no_file() -> None:
+    os.mkfifo("howlearn.toml")
+    os.mkfifo("task.toml")
+    with pytest.raises(HowlearnError, match=r"howlearn\.toml: a pipe or a device"):
+        read("howlearn.toml")
+    with pytest.raises(HowlearnError, match=r"task\.toml cannot be read: a pipe or a device"):
+        Task.load("task.toml")
+    rows = "trial\tchoice\treward\n1\tA\t1\n2\tB\t0\n"
+    Path("set/sub-1").mkdir(parents=True)
+    Path("set/sub-1/sub-1_task-x_events.tsv").write_text(rows)
+    os.mkfifo("set/task-x_events.json")
+    Path("set/participants.tsv").symlink_to("/dev/zero")
+    assert read("set", context="none").learners == ("1",)
+
+
+def test_names_that_polars_would_take_for_patterns() -> None:
+    Path("set/sub-1").mkdir(parents=True)
+    rows = "trial\tchoice\treward\n1\tA\t1\n2\tB\t0\n"
+    Path("set/sub-1/sub-1_task-x_events.tsv").write_text(rows)
+    Path("set/participants.tsv").write_text("participant_id\t*\t^.*$\nsub-1\t30\tx\n")
+    assert inspect("set", context="none").study is not None
+    Path("a.csv").write_text("^a$1,^a$2,^a$3,choice1,choice2,choice3,r1,r2,r3\n1,2,3,A,B,A,1,0,1\n")
+    assert len(read("a.csv", context="^a$", reward="r").context) == 3
+
+
+def test_rows_without_a_learner_beside_short_learners() -> None:
+    Path("a.csv").write_text(HEAD + ROWS + ",1,1,A,1\n2,1,1,A,1\n")
+    with pytest.raises(DataError, match="column participant: found nothing"):
+        read("a.csv", min_trials=2)
 
 
 def test_times_that_pass_are_no_labels() -> None:

@@ -35,7 +35,8 @@ class Ordered:
     def leave_out(self, short: NDArray[np.bool_]) -> None:
         """Drop the sequences that are marked."""
         lengths = np.diff(self.starts)
-        kept = np.repeat(~short, lengths)
+        lost = np.zeros(int(self.starts[0]), dtype=np.bool_)  # rows without a learner come first
+        kept = np.concatenate([lost, np.repeat(~short, lengths)])
         self.rows = np.flatnonzero(kept) if self.rows is None else self.rows[kept]
         self.arrays = {name: values[kept] for name, values in self.arrays.items()}
         self.starts = np.concatenate(([0], np.cumsum(lengths[~short]))).astype(np.int64)

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from howlearn.limits import text_in
 from howlearn.reading.labels import natural_key
 from howlearn.reading.roles import COMMON_NAMES, guess
 from howlearn.reading.table import Extended, Table
@@ -125,7 +126,7 @@ def _root(path: Path) -> Path:
 def _participants(root: Path) -> dict[str, dict[str, str | None]]:
     """What participants.tsv says about each learner, unless a role would be guessed from it."""
     try:
-        text = (root / "participants.tsv").read_text(encoding="utf-8-sig")
+        text = text_in(root / "participants.tsv")
         rows = list(csv.DictReader(text.splitlines(), delimiter="\t"))
     except (OSError, ValueError, csv.Error):
         return {}
@@ -168,7 +169,7 @@ def _about(
 
 def _read(sidecar: Path) -> dict[str, Mapping[str, Any]]:
     try:
-        found = json.loads(sidecar.read_text(encoding="utf-8-sig"))
+        found = json.loads(text_in(sidecar))
     except (OSError, ValueError, RecursionError):
         return {}
     if not isinstance(found, dict):

@@ -111,7 +111,7 @@ def _number(text: str) -> bool:
 
 
 def _values(rows: pl.DataFrame) -> list[pl.Series]:
-    """The columns: days without midnight, true and false as such. All at once: there may be many"""
+    """The columns, all at once since there may be many: days without midnight, true and false."""
     days = rows.select(pl.all().str.replace(_MIDNIGHT, "$1"))
     switches = days.select(pl.all().is_in(["true", "false"]).all() & (pl.all().count() > 0)).row(0)
     return [

@@ -20,23 +20,23 @@ FREE_CELLS = 2**23  # that any workbook may have room for
 FREE_REPEATED = 2**21  # the same where a cell may say how often it comes
 SMALLEST = 8  # bytes that a cell takes in the file, at the very least
 _LOCAL = 30  # bytes of the header before a part
-_READ = (".xml", ".rels", ".bin", "mimetype")  # parts that are looked at
-_SHEET = re.compile(r"xl/worksheets/[^/]*\.xml", re.IGNORECASE)
-_ODS = "content.xml"
+_ODS = "content.xml"  # in others a sheet may have any name
 _COLUMN = re.compile(rb'r="(?<=\sr=")([A-Za-z]+)')  # letters first: such are sought quickly
 _ROW = re.compile(rb'r="(?<=\sr=")[A-Za-z]*([0-9]{1,12})')
+_ODDLY = re.compile(rb"r(?:\s+=|=\s|=')")  # as XML may be written, and hardly ever is
+_EQUALS = re.compile(rb"\s*=\s*[\"']")
 _CUT = 64  # bytes that may belong to a reference at the edge of a chunk
 _ROWS = re.compile(
     rb"<table:table(?=[\s>])|<table:(table-row|table-cell|covered-table-cell)\b([^>]*)>"
 )
-_REPEATED = re.compile(rb'number-(?:rows|columns)-repeated="([0-9]+)"')
+_REPEATED = re.compile(rb"number-(?:rows|columns)-repeated\s*=\s*[\"']([0-9]+)")
 _WIDEST, _LONGEST = 2**14, 2**20  # columns and rows of a sheet
 
 
 def check_extents(path: Path) -> None:
     """Refuse a workbook whose parts or sheets are far larger than the file."""
     with zipfile.ZipFile(path) as archive:
-        parts = [p for p in archive.infolist() if p.filename.lower().endswith(_READ)]
+        parts = archive.infolist()
     size, total = path.stat().st_size, 0
     for part in parts:
         count = _Counted(part.filename)
@@ -55,7 +55,7 @@ class _Counted:
 
     def __init__(self, name: str) -> None:
         self.bytes = 0
-        self._sheet, self._ods = _SHEET.fullmatch(name) is not None, name == _ODS
+        self._ods = name == _ODS
         self.free = FREE_REPEATED if self._ods else FREE_CELLS
         self._rows = self._columns = 0
         self._before = bytearray()  # what belongs to the next chunk
@@ -63,14 +63,16 @@ class _Counted:
     def add(self, chunk: bytes) -> None:
         """Some more of the part."""
         self.bytes += len(chunk)
-        if self._sheet:
-            text = bytes(self._before) + chunk
-            columns = map(_column, {*_COLUMN.findall(text)})
-            self._columns = max(self._columns, *columns, 0)
-            self._rows = max(self._rows, max(map(int, _ROW.findall(text)), default=0))
-            self._before[:] = chunk[-_CUT:]
-        elif self._ods:
+        if self._ods:
             self._before += chunk
+            return
+        text = bytes(self._before) + chunk
+        self._before[:] = chunk[-_CUT:]
+        if _ODDLY.search(text):
+            text = _EQUALS.sub(b'="', text)
+        columns = map(_column, {*_COLUMN.findall(text)})
+        self._columns = max(self._columns, *columns, 0)
+        self._rows = max(self._rows, max(map(int, _ROW.findall(text)), default=0))
 
     def cells(self) -> int:
         """All cells from the first to the last."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,16 +29,40 @@ def open_r(path: Path, inside: str | None = None, content: bytes | None = None) 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about classes of R that are not needed
+            _refuse_claims()
             parsed = rdata.parser.parse_data(path.read_bytes() if content is None else content)
             several = _is_rdata(parsed)
             variables = _saved(parsed) if several else {path.stem: _converted(parsed)}
             trees = {str(name): _tree(value) for name, value in variables.items()}
-    except (OSError, MemoryError):
+    except OSError:
         raise
     except Exception as error:  # rdata has no error of its own: a broken file may raise anything
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise refused(path, f"an R file that cannot be read ({reason})") from None
     return tables_of(path, trees, inside, "RData" if several else "RDS", frames=True)
+
+
+def _refuse_claims() -> None:
+    """rdata makes room for as many pieces of compiled code as a file claims, before it looks."""
+    from rdata.parser import _parser  # there is no other door; without it nothing is refused
+
+    parser = getattr(_parser, "Parser", None)
+    plain = getattr(parser, "_parse_bytecode", None)
+    if parser is None or plain is None or hasattr(plain, "refuses_claims"):
+        return
+
+    def parse_bytecode(self: Any, references: Any, repeated: Any = None) -> Any:
+        file = getattr(self, "file", None)
+        if repeated is None and isinstance(file, io.BytesIO):
+            place = file.tell()
+            claimed = int.from_bytes(file.read(4), "big")
+            file.seek(place)
+            if claimed > len(file.getbuffer()):
+                raise ValueError("it claims to hold more values than it has room for")
+        return plain(self, references, repeated)
+
+    parse_bytecode.refuses_claims = True  # type: ignore[attr-defined]
+    parser._parse_bytecode = parse_bytecode  # type: ignore[attr-defined]
 
 
 def _saved(parsed: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from howlearn.errors import HowlearnError
-from howlearn.limits import parsed_toml
+from howlearn.limits import parsed_toml, text_in
 from howlearn.reading.options import ReadOptions
 from howlearn.runs.files import write_whole
 
@@ -70,7 +70,7 @@ def data_kinds() -> dict[str, str]:
 def read_study_file(path: Path) -> StudyFile:
     """The file's options; whatever is not understood is refused, with what is allowed."""
     try:
-        found = parsed_toml(path.read_text(encoding="utf-8-sig"))
+        found = parsed_toml(text_in(path))
     except UnicodeDecodeError:
         raise HowlearnError(f"{path}: not a text file in UTF-8") from None
     except ValueError as error:

@@ -122,13 +122,12 @@ class Extended(Described):
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """The table's frames, with the further columns among those that are asked for."""
         own = [name for name in columns if name not in self.more]
-        more = [
-            pl.lit(self.more[name], dtype=pl.String).alias(name)
-            for name in columns
-            if name in self.more
-        ]
         for frame in self.table.frames(own or self.table.columns[:1]):
-            yield frame.with_columns(more).select(columns)
+            found = {column.name: column for column in frame.get_columns()}
+            for name, value in self.more.items():
+                found[name] = pl.Series(name, [value], pl.String).new_from_index(0, frame.height)
+            # by name: select would take * or ^a$ for patterns
+            yield pl.DataFrame([found[name] for name in columns])
 
 
 def file_of(name: str | Path) -> Path:

@@ -73,8 +73,9 @@ def column_of(name: str, values: Iterable[Any]) -> pl.Series:
 def _numbers(name: str, values: np.ndarray[Any, Any]) -> pl.Series:
     if values.dtype.kind != "f":
         return pl.Series(name, values).cast(pl.String)
-    numbers = values.astype(np.float64)
-    whole = np.isnan(numbers) | ((np.floor(numbers) == numbers) & (np.abs(numbers) < _WHOLE))
+    with np.errstate(invalid="ignore"):  # bytes that are no number may be in any file
+        numbers = values.astype(np.float64)
+        whole = np.isnan(numbers) | ((np.floor(numbers) == numbers) & (np.abs(numbers) < _WHOLE))
     series = pl.Series(name, numbers).fill_nan(None)
     return series.cast(pl.Int64).cast(pl.String) if whole.all() else series.cast(pl.String)
 

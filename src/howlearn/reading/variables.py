@@ -81,6 +81,6 @@ def _what(value: Any) -> str:
     if isinstance(value, dict):
         return f"a structure of {listed(list(value))}"
     shape = getattr(value, "shape", None)
-    if shape is not None:
+    if shape:
         return " × ".join(map(str, shape)) if len(shape) > 1 else f"{shape[0]} values"
     return f"a list of {len(value)}" if isinstance(value, list) else "one value"

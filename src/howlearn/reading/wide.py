@@ -189,7 +189,8 @@ class Long(Described):
         used = [name for name in self._rest if name in needed]
         inner = [*used, *(c for family in self._names.values() for c in family.values())]
         for frame in self.table.frames(inner):
-            yield self._long(frame, used, before).select(columns)
+            rows = self._long(frame, used, before)
+            yield pl.DataFrame([rows.get_column(name) for name in columns])
             before += frame.height
 
     def _long(self, frame: pl.DataFrame, used: Sequence[str], before: int) -> pl.DataFrame:
@@ -204,21 +205,23 @@ class Long(Described):
             *(_below([own[f[n]] for n in numbers], name) for name, f in self._names.items()),
         ]
         rows = pl.DataFrame(parts).sort("\0row", "\0number")
-        kept = rows.filter(~pl.all_horizontal(self._blank(name, rows) for name in self._names))
+        blank = [_blank(rows.get_column(name)).to_numpy() for name in self._names]
+        kept = rows.filter(~np.logical_and.reduce(blank))
         who = self._response[0] if {*self._response} & {*used} else "\0row"
         return kept.with_columns(
             pl.col("\0number").cast(pl.String).alias(self._trial),
             *(pl.col(who).cast(pl.String).alias(name) for name in self._learner),
         )
 
-    @staticmethod
-    def _blank(name: str, rows: pl.DataFrame) -> pl.Expr:
-        column = pl.col(name)
-        if rows.schema[name].is_float():
-            return column.is_null() | column.is_nan()
-        if rows.schema[name] != pl.String:
-            return column.is_null()
-        return column.is_null() | (column.str.strip_chars() == "")
+
+def _blank(column: pl.Series) -> pl.Series:
+    """Where nothing was recorded."""
+    column = column.alias("values")  # polars would read a name such as ^a$ as a pattern
+    if column.dtype.is_float():
+        return column.is_null() | column.is_nan().fill_null(True)
+    if column.dtype != pl.String:
+        return column.is_null()
+    return column.is_null() | (column.str.strip_chars() == "").fill_null(True)
 
 
 def _below(columns: Sequence[pl.Series], name: str) -> pl.Series:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from howlearn import door
 from howlearn.errors import HowlearnError
+from howlearn.limits import text_in
 from howlearn.model import Model
 from howlearn.models import PartitionModel
 from howlearn.models.candidates import candidates
@@ -139,7 +140,7 @@ class Task:
 
 def _text_of(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8-sig")  # editors on Windows may write a mark first
+        return text_in(path)
     except FileNotFoundError:
         raise HowlearnError(f"there is no file {path}") from None
     except UnicodeDecodeError:
