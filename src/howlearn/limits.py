@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 LARGEST = 2_000_000  # characters of a TOML file, which people write
+LARGEST_JSON = 100_000_000  # bytes of a JSON file that howlearn wrote
 LARGEST_NUMBER = 2**63  # as both formats' readers agree on
 DEEPEST = 50  # tables and lists inside one another
 # Python's parser takes quadratic time for a key of many parts.
@@ -48,7 +49,9 @@ def parsed_toml(text: str) -> dict[str, Any]:
 def read_json(path: Path) -> Any:
     """The content of a JSON file that howlearn wrote; ValueError where it did not."""
     try:
-        return _shallow(json.loads(path.read_text(encoding="utf-8")))
+        if path.is_file() and path.stat().st_size > LARGEST_JSON:
+            raise ValueError(f"it has more than {LARGEST_JSON:,} bytes")
+        return _shallow(json.loads(text_in(path)))
     except RecursionError:
         raise ValueError(DEEP) from None
 

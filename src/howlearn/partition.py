@@ -18,8 +18,15 @@ def cell_name(cell: Iterable[str]) -> str:
 
     >>> cell_name(["1", "2", "7"]), cell_name(["p", "p+q"])
     ('1+2+7', 'p+"p+q"')
+    >>> cell_name(["+a", "b+"]) == cell_name(['+a"+"b+'])
+    False
     """
-    return "+".join(f'"{name}"' if set(name) & set('+|"') else name for name in cell)
+    return "+".join(_quoted(name) if set(name) & set('+|"') else name for name in cell)
+
+
+def _quoted(name: str) -> str:
+    """As CSV does it, so that no two cells are written alike."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 @dataclass(frozen=True)

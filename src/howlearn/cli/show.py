@@ -103,7 +103,7 @@ def reading(study: Study) -> None:
     from howlearn.stored import StoredStudy
 
     for role, column in study.roles.items():
-        aside.print(f"[dim]{role} ← {escape(column)}[/]", soft_wrap=True)
+        aside.print(f"[dim]{role} ← {escape(one_line(column))}[/]", soft_wrap=True)
     counts = escape(", ".join(f"{phrase}: {count:,}" for phrase, count in study.counts.items()))
     learners = len(set(study.learners))
     sequences = "" if learners == len(study) else f" in {len(study):,} sequences"

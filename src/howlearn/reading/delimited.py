@@ -28,7 +28,14 @@ from howlearn.reading.cells import (
 from howlearn.reading.encodings import WINDOWS, Encoding, decoded, encoding_of
 from howlearn.reading.layout import is_wrapped, layout_of, split
 from howlearn.reading.nested import flat, object_in
-from howlearn.reading.table import Described, distinct_names, named_twice, told_twice
+from howlearn.reading.table import (
+    MOST_COLUMNS,
+    Described,
+    distinct_names,
+    named_twice,
+    told_twice,
+    too_many_columns,
+)
 
 HEAD_LINES = 100  # that the layout is found out from
 HEAD_BYTES = 2**20
@@ -46,13 +53,20 @@ class Delimited(Described):
         if encoding is None:
             raise DataError([self._not_text()])
         self._content = self._plain(content, encoding)
-        layout = layout_of(self._head())
+        head = self._head()
+        # Quoted text may hold many separators, but not in every line; counting comes first, since
+        # making names of them would take a machine's memory.
+        if min((sum(map(line.count, ",;\t|")) for line in head if line), default=0) > MOST_COLUMNS:
+            raise DataError([too_many_columns(self.name)])
+        layout = layout_of(head)
         self._wrapped = layout is not None and is_wrapped(layout)
         if self._wrapped:
             self._content = self._unwrapped()
             layout = layout_of(self._head())
         if layout is None:
             raise DataError([self._problem(None, None, "an empty file", EMPTY_ALLOWED)])
+        if len(layout.names) > MOST_COLUMNS:
+            raise DataError([too_many_columns(self.name)])
         self.layout = layout
         self.first_row = layout.header + 2
         self._about_names = 0

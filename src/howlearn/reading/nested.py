@@ -16,6 +16,7 @@ import polars as pl
 
 from howlearn.reading.matrices import from_matrices, with_header
 from howlearn.reading.roles import guess
+from howlearn.reading.table import MOST_COLUMNS
 from howlearn.reading.values import column_of, together
 
 DEEPEST = 8  # levels that are looked into
@@ -92,6 +93,8 @@ def from_records(records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
             column += [None] * (row - len(column))
             if len(column) == row:
                 column.append(value)
+        if len(columns) > MOST_COLUMNS:
+            raise ValueError(f"more than {MOST_COLUMNS:,} different names in its records")
     for column in columns.values():
         column += [None] * (len(records) - len(column))
     return pl.DataFrame([column_of(name, values) for name, values in columns.items()])

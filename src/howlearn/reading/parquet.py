@@ -29,7 +29,8 @@ class Parquet(Described):
         path.open("rb").close()  # a missing file is told apart from a broken one
         try:
             with no_panic():
-                self._schema = pl.read_parquet_schema(path)
+                rows = pl.scan_parquet(path, glob=False, hive_partitioning=False)
+                self._schema = rows.collect_schema()
         except (pl.exceptions.PolarsError, Panic) as error:
             raise self._broken(error) from None
         self.columns = tuple(self._schema)

@@ -10,6 +10,7 @@ import polars as pl
 
 from howlearn.errors import DataError, Problem
 
+MOST_COLUMNS = 8_192  # wide tables have some thousand; more is no table of trials
 INSIDE = "#"  # FILE#NAME: a sheet or a variable of a file
 
 
@@ -92,6 +93,18 @@ class Held(Described):
 def named_twice(name: str, row: int, column: str, remedy: str) -> Problem:
     """What is wrong where nobody says which of two columns is meant."""
     return Problem(name, row, column, "the same name for two columns", "different names", remedy)
+
+
+def too_many_columns(name: str) -> Problem:
+    """What is wrong where columns are without end."""
+    return Problem(
+        name,
+        None,
+        None,
+        f"more than {MOST_COLUMNS:,} columns",
+        "a table with one row per trial, or one column per trial and learner's answer",
+        "write it with one row per trial",
+    )
 
 
 def told_twice(names: Sequence[str]) -> str:
