@@ -31,7 +31,9 @@ class _Interrupts:
 
     def __init__(self) -> None:
         self.came = self.over = False
+        self.status = 130
         signal.signal(signal.SIGINT, self._raise)
+        signal.signal(signal.SIGTERM, self._raise)  # as schedulers of clusters send it
         self._before, sys.unraisablehook = sys.unraisablehook, self._dropped
         atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)  # all is done by then
 
@@ -43,6 +45,7 @@ class _Interrupts:
     def _raise(self, number: int, frame: FrameType | None) -> None:
         if not self.over:
             self.came = True
+            self.status = 128 + number
             raise Interrupted
 
     def _dropped(self, what: Any) -> None:
@@ -73,7 +76,7 @@ def main() -> None:
             raise
         status, message = 130, ""
     if interrupts.came:  # and a library may have made another error of it
-        status, message = 130, f"interrupted; {_kept()}"
+        status, message = interrupts.status, f"interrupted; {_kept()}"
     if message:
         from howlearn.harmless import visible
 

@@ -53,7 +53,7 @@ def merge(
 
     from howlearn import door
     from howlearn.cli.app import app
-    from howlearn.errors import HowlearnError
+    from howlearn.errors import DataError, HowlearnError
     from howlearn.runs.merging import collect, command_of
 
     if out is None and len(folders) > 1:
@@ -69,6 +69,10 @@ def merge(
     sys.argv = [before[0], *words]
     try:
         app(args=words, standalone_mode=False)
+    except DataError as error:
+        raise HowlearnError(
+            f"{error}\n(merge repeats the command of the shards: start it where they were started)"
+        ) from None
     finally:
         sys.argv = before
 

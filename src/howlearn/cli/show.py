@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from howlearn.cli.progress import Lines
+from howlearn.cli.progress import in_lines
 from howlearn.harmless import one_line, visible
 
 if TYPE_CHECKING:
@@ -78,7 +78,6 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
         disable=not aside.is_terminal,
         speed_estimate_period=300,  # parts may take minutes
     )
-    lines = Lines(what, lambda line: aside.print(f"[dim]{line}[/]", soft_wrap=True))
     task = bar.add_task(what, total=None)
     appear = threading.Timer(PATIENCE, bar.start)
     appear.daemon = True
@@ -87,7 +86,8 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
         if aside.is_terminal:
             yield lambda done, total: bar.update(task, completed=done, total=total)
         else:
-            yield lines.update
+            with in_lines(what, lambda line: aside.print(f"[dim]{line}[/]", soft_wrap=True)) as say:
+                yield say
     finally:
         appear.cancel()
         bar.stop()

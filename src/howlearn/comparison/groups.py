@@ -165,7 +165,10 @@ def _check_groups(
 ) -> None:
     if len(names) < 2:
         what = f"only the value {names[0]}" if names else "no value"
-        raise HowlearnError(f"{column} has {what}: there is nothing to compare")
+        raise HowlearnError(
+            f"{column} has {what} among the learners who were fitted and are not excluded: there "
+            "is nothing to compare"
+        )
     n_learners = learners[kept].n_unique()
     if design == "group":
         per = pl.DataFrame({"learner": learners[kept], "value": values[kept]}).unique()

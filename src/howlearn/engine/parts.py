@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import sys
 import types
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -244,7 +246,10 @@ def _collect(function: Any, found: dict[int, str], with_modules: bool) -> None:
     found[id(function)] = ""  # functions may call each other
     closed = inspect.getclosurevars(function)
     parts = [_code(code), function.__module__ if with_modules else ""]
-    for name, value in sorted({**closed.globals, **closed.nonlocals}.items()):
+    known = {**closed.globals, **closed.nonlocals}
+    for name, module in [each for each in known.items() if isinstance(each[1], types.ModuleType)]:
+        known |= _used(name, module, code)
+    for name, value in sorted(known.items()):
         value = getattr(value, "py_func", value)
         if isinstance(value, types.FunctionType):
             parts.append(name)
@@ -260,6 +265,30 @@ def _collect(function: Any, found: dict[int, str], with_modules: bool) -> None:
         else:
             parts.append(f"{name}={value!r}")
     found[id(function)] = "\n".join(parts)
+
+
+def _used(name: str, module: types.ModuleType, code: types.CodeType) -> dict[str, Any]:
+    """What code may take from a module of the user's own, which can change: ``helper.K``."""
+    if not _is_own(module):
+        return {}
+    found: dict[str, Any] = {}
+    for attribute in code.co_names:
+        value = getattr(module, attribute, None)
+        if value is None or value is module:
+            continue
+        found[f"{name}.{attribute}"] = value
+        if isinstance(value, types.ModuleType) and f"{module.__name__}." in value.__name__:
+            found |= _used(f"{name}.{attribute}", value, code)
+    return found
+
+
+def _is_own(module: types.ModuleType) -> bool:
+    """Whether a module is neither of Python, nor installed, nor of this package."""
+    top = module.__name__.partition(".")[0]
+    file = getattr(module, "__file__", None)
+    if file is None or top in sys.stdlib_module_names or top == "howlearn":
+        return False
+    return not {"site-packages", "dist-packages"} & {*Path(file).parts}
 
 
 def _code(code: types.CodeType) -> str:

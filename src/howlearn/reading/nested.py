@@ -21,6 +21,7 @@ from howlearn.reading.values import column_of, together
 
 DEEPEST = 8  # levels that are looked into
 LEARNER = "learner"
+MANY_NAMES, MOST_CELLS = 1_000, 5_000_000  # of records that hardly share a name
 
 
 def table_in(value: Any, depth: int = 0, notes: list[str] | None = None) -> pl.DataFrame | None:
@@ -93,8 +94,10 @@ def from_records(records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
             column += [None] * (row - len(column))
             if len(column) == row:
                 column.append(value)
-        if len(columns) > MOST_COLUMNS:
-            raise ValueError(f"more than {MOST_COLUMNS:,} different names in its records")
+        if len(columns) > MOST_COLUMNS or (
+            len(columns) > MANY_NAMES and len(columns) * len(records) > MOST_CELLS
+        ):
+            raise ValueError("too many different names in its records for a table of trials")
     for column in columns.values():
         column += [None] * (len(records) - len(column))
     return pl.DataFrame([column_of(name, values) for name, values in columns.items()])

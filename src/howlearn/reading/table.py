@@ -10,7 +10,7 @@ import polars as pl
 
 from howlearn.errors import DataError, Problem
 
-MOST_COLUMNS = 8_192  # wide tables have some thousand; more is no table of trials
+MOST_COLUMNS = 16_384  # as spreadsheets have; more is no table of trials
 INSIDE = "#"  # FILE#NAME: a sheet or a variable of a file
 
 

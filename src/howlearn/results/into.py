@@ -32,6 +32,7 @@ from howlearn.unfitted import check_somebody, nobody_left, unfitted_of
 from howlearn.weighing import averages, is_weighted, leaders
 
 LEARNED, LEARNED_ALL = "learned", "learned-all"  # parts: what criteria learned
+SEVERAL, FEWEST = 8, 200  # parts of a run that is not small; learners in one of these
 CHUNK = 5_000  # learners whose tables are held in memory at once
 # About two seconds of one core: little is lost when a run is stopped, and on a cluster a part costs
 # little beside it.
@@ -61,7 +62,9 @@ def select_into(
     # A part should not take long, so that little is lost when a run is stopped.
     times = 1 + sum(extra.cost for extra in wanted.extras)
     each = times * plan.n_units * len(study.context) // len(study)
-    size = int(min(CHUNK, max(50 if times == 1 else 1, WORK // max(1, each))))
+    # And there should be several, so that workers and shards have something to do.
+    several = max(FEWEST, -(-len(study) // SEVERAL))
+    size = int(min(CHUNK, several, max(50 if times == 1 else 1, WORK // max(1, each))))
     with RunFolder(folder, manifest, RESULTS, start) as run:
 
         def learned(who: Study, criterion: Criterion, name: str) -> Criterion:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,6 +21,8 @@ from howlearn.runs.parts import Encoded, Parts, Tables, encoded, identity
 from howlearn.runs.shard import Shard, ShardEnded
 from howlearn.runs.work import Engine, Part, Progress, Threads, as_content, complete
 from howlearn.spreadsheet import read_csv, write_csv
+
+log = logging.getLogger("howlearn")
 
 Format = Literal["csv", "parquet"]
 ALWAYS = ("scores", "estimates", "selection", "learners")  # tables of every selection
@@ -123,7 +126,8 @@ class RunFolder:
         if found is None or "howlearn" not in found:
             raise HowlearnError(
                 f"{self.path} holds files that are not results of howlearn ({MANIFEST} is missing, "
-                "damaged, or of something else); name another folder with --out"
+                "damaged, or of something else); name another folder with --out, or remove this "
+                "one yourself"
             )
         by = found.get("command")
         if by not in (None, manifest.get("command")):
@@ -176,6 +180,11 @@ class RunFolder:
     def complete(self, parts: Sequence[Part], progress: Progress | None = None) -> None:
         """Have every part done that is not there; those that were altered are done again."""
         mine = [part for part in parts if self.shard is None or part.number in self.shard]
+        for file in self.parts.damaged():
+            log.info(f"{file} was altered or cut off since it was written, and is made again")
+        there = sum(map(self._has, mine))
+        if there:
+            log.info(f"{there:,} of {len(mine):,} parts are there from an earlier run")
         complete(mine, self._has, self.engine, self._keep, progress)
         if self.shard is not None:
             raise ShardEnded(self.path, self.shard, len(mine), len(parts))

@@ -113,6 +113,10 @@ class Parts:
         """All files that are what their names say."""
         return [file for file in self._files.values() if self.is_right(file)]
 
+    def damaged(self) -> list[Path]:
+        """Files that are not what their names say."""
+        return [file for file in self._files.values() if not self.is_right(file)]
+
     def is_right(self, file: Path) -> bool:
         """Whether a file is what its name says."""
         if file in self._checked:
