@@ -124,12 +124,12 @@ def test_the_columns_are_the_union_in_the_order_of_the_candidates(study: Study) 
     columns = ["preference(A)", "preference(B)", "value(A)", "value(B)", "prediction_error"]
     assert list(latent_columns(models, study)) == columns
     selection = hl.select(study, models, ["aic"])
-    frame = predictions(selection, study, 0, "q-learning", latents=True)
+    frame = predictions(selection, "q-learning", latents=True)
     assert frame.columns[-5:] == columns
     assert frame["preference(A)"].null_count() == frame.height
     assert frame["value(A)"].null_count() == 0
     assert only_used(frame, models, study).columns[-3:] == columns[2:]
-    coin = predictions(selection, study, 0, "Coin", latents=True)
+    coin = predictions(selection, "Coin", latents=True)
     assert only_used(coin, models, study).columns[-1] == "log_probability"
 
 
@@ -158,7 +158,7 @@ class Strange(Model):
 def test_latents_never_clash_with_results_or_kept_columns(study: Study) -> None:
     kept = hl.read(study.frame().with_columns(mood=pl.lit("good")), task=TASK, keep=("mood",))
     selection = hl.select(kept, [Strange()], ["aic"])
-    frame = predictions(selection, kept, 0, latents=True)
+    frame = predictions(selection, latents=True)
     assert frame.columns[:3] == ["_row", "learner", "input_mood"]
     assert frame.columns[-2:] == ["latent_score", "mood"]
     assert frame["mood"].to_list() == [*range(60)] * 2

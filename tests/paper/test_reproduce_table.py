@@ -9,13 +9,13 @@ import polars as pl
 import pytest
 import rdata
 
-from howlearn.calibration.contests import Memory
 from howlearn.criteria import HoldOut, Penalized
 from howlearn.paper import reproduce as module
 from howlearn.paper.claims import Claim, Measured
 from howlearn.paper.published import BAR, MODELS, RELATIVE, published
 from howlearn.paper.reproduce import CLAIM_LEARNERS, reproduce
 from howlearn.paper.why import reasons
+from howlearn.runs.work import Memory
 
 COLUMNS = ["figure", "quantity", "setting", "true_model", "selected_model"]
 NUMBERS = ["published", "archive", "corrected"]
