@@ -13,7 +13,14 @@ import pytest
 from howlearn.engine.parts import code_of
 
 HELPER = "K = {k}\n\n\ndef g(x):\n    return x {sign} 1\n"
-MODEL = "import author_helper\n\n\nclass M:\n    @staticmethod\n    def update(state):\n        {body}\n"
+MODEL = """
+import author_helper
+
+class M:
+    @staticmethod
+    def update(state):
+        {body}
+"""
 
 
 @pytest.mark.parametrize(
@@ -35,7 +42,6 @@ def test_what_a_helper_says_counts(
             (tmp_path / f"{name}.py").write_text(text)
             sys.modules.pop(name, None)
         importlib.invalidate_caches()
-        sys.dont_write_bytecode = True
         return code_of(importlib.import_module("author_model").M)
 
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
