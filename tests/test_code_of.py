@@ -12,7 +12,18 @@ import pytest
 
 from howlearn.engine.parts import code_of
 
-HELPER = "K = {k}\n\n\ndef g(x):\n    return x {sign} 1\n"
+HELPER = """
+import numba
+
+K = {k}
+
+def g(x):
+    return x {sign} 1
+
+@numba.njit
+def compiled(x):
+    return K * g(x)
+"""
 MODEL = """
 import author_helper
 
@@ -29,6 +40,7 @@ class M:
         ("state[0] += author_helper.K", {"k"}),
         ("state[0] = author_helper.g(state[0])", {"sign"}),
         ("state[0] = author_helper.g(author_helper.K)", {"k", "sign"}),
+        ("state[0] = author_helper.compiled(state[0])", {"k", "sign"}),
     ],
 )
 def test_what_a_helper_says_counts(

@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import polars as pl
@@ -234,82 +229,6 @@ def test_odd_names_are_printed_as_they_are(run: Run) -> None:
     assert "no learner at all is given each=x:y [/]." in ran.out
     recovery = pl.read_csv("c/recovery.csv").filter(true_model="each=x:y [/]")
     assert recovery["true_value"].to_list() == pytest.approx([0.3] * len(recovery))
-
-
-# --- Ctrl-C ---------------------------------------------------------------------------------------
-
-
-def interrupted(words: list[str], folder: Path) -> tuple[int, str]:
-    """Start a command, press Ctrl-C once two parts are finished; its status and messages."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "howlearn", *words, "--out", str(folder)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
-    )
-    try:
-        deadline = time.monotonic() + PATIENCE
-        while len(list((folder / "parts").glob("[0-9]*.parquet"))) < 3:
-            assert process.poll() is None, process.communicate()
-            assert time.monotonic() < deadline
-            time.sleep(0.001)
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=PATIENCE)
-    finally:
-        process.kill()
-        process.wait()
-    return process.returncode, err
-
-
-def parts_of(folder: str) -> dict[str, int]:
-    """The finished parts, and when each was written."""
-    parts = Path(folder, "parts").glob("[0-9]*.parquet")
-    return {path.name: path.stat().st_mtime_ns for path in parts}
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent in another way there")
-@pytest.mark.usefixtures("no_charts")
-@pytest.mark.parametrize(
-    ("words", "outputs"),
-    [
-        ("calibrate --learners 200 --trials 120 --splits 0.5", (*TABLES, "recommendation.json")),
-    ],
-    ids=["calibrate"],
-)
-def test_ctrl_c_leaves_whole_parts_and_no_table(
-    run: Run, words: str, outputs: tuple[str, ...]
-) -> None:
-    command = [*words.split(), "--task", "shepard-1", "--set", "eta=0.2", "--workers", "1"]
-    status, err = interrupted(command, Path("stopped"))
-    assert status == 130
-    assert "interrupted; what is finished is kept, and the same command started again" in err
-    assert "Traceback" not in err
-    assert files_of("stopped") == {"manifest.json", "parts"}
-    parts = parts_of("stopped")
-
-    assert run(*command, "--out", "stopped").status == 0
-    assert run(*command, "--out", "undisturbed").status == 0
-    finished = parts_of("stopped")
-    assert finished.keys() == parts_of("undisturbed").keys()
-    assert len(finished) > len(parts)
-    repeated = {name[:6] for name, when in parts.items() if finished[name] != when}
-    # A part is two files. One that was interrupted between them is made again, no other.
-    numbers = [name[:6] for name in parts]
-    halved = {number for number in numbers if numbers.count(number) == 1}
-    assert repeated <= halved
-    assert len(halved) <= 1
-    same_bytes("stopped", "undisturbed", outputs)
-
-
-@pytest.mark.usefixtures("no_charts")
-def test_a_part_that_cannot_be_read_is_made_again(run: Run) -> None:
-    assert run("calibrate", *SMALL, "--out", "c").status == 0
-    assert run("calibrate", *SMALL, "--out", "d").status == 0
-    next(Path("c/parts").glob("000002.contest.*")).write_bytes(b"PAR1")
-    next(Path("c/parts").glob("000003.estimates.*")).unlink()
-    assert run("calibrate", *SMALL, "--out", "c").status == 0
-    same_bytes("c", "d")
 
 
 # --- howlearn select --calibration ----------------------------------------------------------------

@@ -43,29 +43,6 @@ def test_ones_own_model_competes(run: Run, trials: str) -> None:
     assert pl.read_csv("doubles.csv").height == pl.read_csv(trials).height
 
 
-def test_results_know_the_code_that_a_model_calls(run: Run, trials: str) -> None:
-    Path("helping.py").write_text("import numba\nK = 2.0\n@numba.njit\ndef k():\n    return K\n")
-    Path("helped.py").write_text(
-        "import sys\nsys.path.insert(0, '.')\nimport helping\n"
-        f"sys.path.insert(0, {str(OWN.parent)!r})\n"
-        "import howlearn as hl\nfrom helping import k\nfrom own_models import Habit\n"
-        "class Helped(Habit):\n    @staticmethod\n    def update(state, trial, theta):\n"
-        "        state[trial.cell, trial.action] += k() * theta.alpha\n"
-    )
-    words = ("select", trials, "--model", "helped.py:Helped", *QUICK, "--out", "r")
-    assert run(*words).status == 0
-    code = json.loads(Path("r/manifest.json").read_text())["models"][0]["code"]
-    import sys
-
-    for name in [n for n in sys.modules if n.startswith(("helping", "helped"))]:
-        del sys.modules[name]
-    text = Path("helping.py").read_text()
-    Path("helping.py").write_text(text.replace("K = 2.0", "K = 1.25  # other"))
-    ran = run(*words)
-    assert ran.status == 2  # as the results of another run, which the code makes it
-    assert code in ran.err
-
-
 def test_learners_of_ones_own_model_are_recognised(run: Run) -> None:
     own = f"{OWN}:Habit"
     ran = run(

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import polars as pl
@@ -16,21 +13,6 @@ from howlearn.report import save
 from running import Run
 
 # The command with few learners; it says when the third part is written, then waits.
-SLOW = """
-import sys, time
-from howlearn.runs.parts import Parts
-from howlearn.paper import reproduce
-reproduce.CLAIM_LEARNERS = 3
-write = Parts.write
-def slowly(*words):
-    write(*words)
-    if words[1] == 2:
-        print("working", file=sys.stderr, flush=True)
-        time.sleep(30)
-Parts.write = slowly
-from howlearn.cli import main
-main()
-"""
 TABLES = ("reproduction.csv", "claims.csv")
 FOLDERS = "OnePerItem OneForAll byShape byPattern byShape_Exceptions_Sep byPattern_Exceptions_Sep"
 
@@ -107,30 +89,6 @@ def test_started_again_it_repeats_nothing(run: Run) -> None:
     assert ran.status == 2
     assert "design.learners_per_model: 2 there, 3 now" in ran.err
     assert "--fresh" in ran.err
-
-
-def test_interrupted_and_started_again(run: Run) -> None:
-    words = ["reproduce", "--out", "out", "--learners", "2"]
-    command = [sys.executable, "-c", SLOW, *words]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        for line in process.stderr:
-            if "working" in line:
-                break
-        process.send_signal(signal.SIGINT)
-        said = process.stderr.read()
-    assert process.returncode == 130
-    assert "the same command started again goes on from there" in said
-    assert sorted(path.name for path in Path("out").iterdir()) == ["manifest.json", "parts"]
-    kept = {path: path.stat().st_mtime_ns for path in Path("out/parts").iterdir()}
-    assert len(kept) == 3 * 2
-    assert not any(path.name.endswith(".tmp") for path in kept)
-    assert run(*words).status == 0
-    after = {path: path.stat().st_mtime_ns for path in Path("out/parts").iterdir()}
-    assert len(after) == 3 * 6 * 2
-    assert {path: after[path] for path in kept} == kept
-    assert run(*words[:2], "whole", *words[3:]).status == 0
-    assert tables_of("out") == tables_of("whole")
 
 
 def make_archive(folder: Path, text: str = "Action,Reward,Item\n1,0,1\n") -> Path:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,21 +11,6 @@ import pytest
 
 from running import Run
 
-# The command with parts of one learner each; it says when the first one is written, then waits.
-SLOW = """
-import sys, time
-from howlearn.results import into
-from howlearn.runs.parts import Parts
-into.CHUNK = 1
-write = Parts.write
-def slowly(*words):
-    write(*words)
-    print("working", file=sys.stderr, flush=True)
-    time.sleep(30)
-Parts.write = slowly
-from howlearn.cli import main
-main()
-"""
 FILES = [
     "estimates.csv", "learners.csv", "manifest.json", "parts", "scores.csv", "selection.csv",
     "shares.csv",
@@ -121,18 +103,6 @@ def test_a_folder_with_other_files_is_left_alone(run: Run, trials: Path) -> None
         assert ran.status == 2
         assert "precious holds files that are not results of howlearn" in ran.err
     assert files_of("precious") == ["notes.csv"]
-
-
-def test_an_unfinished_run_goes_on(run: Run, trials: Path) -> None:
-    words = ("select", trials, "--task", "five-four", *BOTH, "--out", "results")
-    run(*words)
-    before = Path("results/selection.csv").read_bytes()
-    Path("results/selection.csv").unlink()
-    (part,) = Path("results/parts").glob("000000.scores.*.parquet")
-    stamp = part.stat().st_mtime_ns
-    assert run(*words).status == 0
-    assert Path("results/selection.csv").read_bytes() == before
-    assert part.stat().st_mtime_ns == stamp  # the finished part was not computed again
 
 
 @pytest.mark.parametrize(
@@ -281,19 +251,6 @@ def test_what_the_system_refuses_is_a_sentence(run: Run, trials: Path) -> None:
     assert ran.err.splitlines()[-1].startswith("howlearn: afile")
 
 
-def test_interrupted_and_started_again(trials: Path) -> None:
-    """Ctrl-C says how to go on, and the finished parts are kept."""
-    words = [sys.executable, "-c", SLOW, "select", str(trials), "--task", "five-four"]
-    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        next(line for line in process.stderr if "working" in line)
-        process.send_signal(signal.SIGINT)
-        message = process.stderr.read()
-    assert process.returncode == 130
-    assert "the same command started again goes on from there" in message
-    assert sorted(path.name for path in Path("results").iterdir()) == ["manifest.json", "parts"]
-
-
 def test_fresh_replaces_results_and_keeps_everything_else(run: Run, trials: Path) -> None:
     words = ("select", trials, "--task", "five-four", "--out", "results")
     run(*words, *BOTH)
@@ -303,17 +260,6 @@ def test_fresh_replaces_results_and_keeps_everything_else(run: Run, trials: Path
     assert run(*words, "--criterion", "bic", "--fresh").status == 0
     assert files_of("results") == sorted([*FILES, "notes.txt", "mine.csv"])
     assert pl.read_csv("results/scores.csv")["criterion"].unique().to_list() == ["bic"]
-
-
-@pytest.mark.parametrize("size", [0, 100])
-def test_a_damaged_part_is_computed_again(run: Run, trials: Path, size: int) -> None:
-    words = ("select", trials, "--task", "five-four", *BOTH, "--out", "results")
-    run(*words)
-    before = Path("results/scores.csv").read_bytes()
-    (part,) = Path("results/parts").glob("000000.scores.*.parquet")
-    part.write_bytes(part.read_bytes()[:size])
-    assert run(*words).status == 0
-    assert Path("results/scores.csv").read_bytes() == before
 
 
 def test_identical_candidates_are_named(run: Run) -> None:

@@ -282,8 +282,8 @@ def test_names_with_odd_characters():
     study = study_of(trials, contexts=names)
     found = hl.discover(study, criteria=["aic"], models=[model_of([names], GradientBandit())])
     texts = found.partitions["partition"].to_list()
-    assert 'p+"p+q"+"x|"y""' in texts
-    assert found.marked["partition"].to_list() == ['p+"p+q"+"x|"y""']
+    assert 'p+"p+q"+"x|""y"""' in texts
+    assert found.marked["partition"].to_list() == ['p+"p+q"+"x|""y"""']
     assert set(found.population["context_a"]) | set(found.population["context_b"]) == set(names)
 
 
