@@ -30,7 +30,7 @@ def guarded(frame: Frame) -> Frame:
     schema = frame.collect_schema()
     changed = []
     for name in [name for name, kind in schema.items() if _is_text(kind)]:
-        column = _column(name).cast(pl.String)
+        column = column_named(name).cast(pl.String)
         runs = column.str.contains(_FORMULA) & ~column.str.contains(_NUMBER)
         changed.append(pl.when(runs).then("'" + column).otherwise(column).alias(name))
     return _renamed(frame.with_columns(changed), {name: guard(name) for name in schema})
@@ -44,7 +44,7 @@ def unguarded(frame: pl.DataFrame) -> pl.DataFrame:
     """
     changed = []
     for name in [name for name, kind in frame.schema.items() if kind == pl.String]:
-        column = _column(name)
+        column = column_named(name)
         runs = column.str.contains(_FORMULA) & ~column.str.contains(_NUMBER)
         ours = column.str.starts_with("'") & runs
         changed.append(pl.when(ours).then(column.str.slice(1)).otherwise(column).alias(name))
@@ -93,7 +93,7 @@ def _is_text(kind: pl.DataType) -> bool:
     return kind == pl.String or kind in (pl.Categorical, pl.Enum)
 
 
-def _column(name: str) -> pl.Expr:
+def column_named(name: str) -> pl.Expr:
     """The column of that name, even where polars would take it for a pattern of names."""
     pattern = name == "*" or (name.startswith("^") and name.endswith("$"))
     return pl.col(f"^{re.escape(name)}$" if pattern else name)

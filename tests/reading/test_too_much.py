@@ -262,3 +262,20 @@ def test_values_of_options_that_python_cannot_hold(value: str) -> None:
         read("howlearn.toml")
     with pytest.raises(HowlearnError, match=r"task\.toml is not a valid TOML file"):
         Task.load("task.toml")
+
+
+def test_columns_that_are_called_like_patterns() -> None:
+    frame = pl.DataFrame(
+        {
+            "learner": ["1"] * 8,
+            "^a$": ["x", "y"] * 4,
+            "*": ["L", "R", "R", "L"] * 2,
+            "^r$": ["0,5", "1"] * 4,
+        }
+    )
+    frame.write_csv("a.tsv", separator="\t")
+    frame.with_columns(pl.Series("^r$", [0.5, 1.0] * 4)).write_parquet("a.parquet")
+    for file in ("a.tsv", "a.parquet"):
+        study = read(file, context="^a$", action="*", reward="^r$", trial="none")
+        assert (study.contexts, study.actions) == (("x", "y"), ("L", "R"))
+        assert study.reward.tolist() == [0.5, 1.0] * 4

@@ -238,7 +238,7 @@ class Delimited(Described):
 
     def _cleaned(self, values: pl.Series) -> pl.Series:
         if self.separator != ",":
-            values = with_points(values)
+            values = with_points(values.alias("")).alias(values.name)  # ^a$ would be a pattern
         return without_quotes(values) if self._psychopy else values
 
     def _expanded(self) -> dict[str, tuple[str, str]]:

@@ -13,6 +13,7 @@ from howlearn.reading.panics import Panic, no_panic
 from howlearn.reading.rows import BATCH_ROWS
 from howlearn.reading.table import Described, Extended, Table
 from howlearn.reading.values import text_of
+from howlearn.spreadsheet import column_named
 
 _NOTHING = "__HIVE_DEFAULT_PARTITION__"
 
@@ -43,7 +44,9 @@ class Parquet(Described):
                 total = rows.select(pl.len()).collect().item()
             for start in range(0, total, BATCH_ROWS):
                 with no_panic():
-                    part = rows.select(columns).slice(start, BATCH_ROWS).collect()
+                    part = (
+                        rows.select(map(column_named, columns)).slice(start, BATCH_ROWS).collect()
+                    )
                 yield _without_lists(part)
         except (pl.exceptions.PolarsError, Panic, OSError) as error:
             raise self._broken(error) from None
