@@ -26,6 +26,7 @@ def count_true(flags: NDArray[np.bool_], starts: NDArray[np.int64]) -> NDArray[n
     return counts
 
 
+SHORTEST = 2  # scored trials without which nothing can be said about a learner
 AT_ONCE = 5_000  # sequences that are looked at together
 
 RESERVED = set(

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from howlearn.errors import HowlearnError
-from howlearn.fitting.guard import SHORTEST, Guard
+from howlearn.fitting.guard import Guard
 from howlearn.fitting.population import asks_others
 from howlearn.fitting.run import Plan, check, check_models, fit
 from howlearn.fitting.whole import own
@@ -18,7 +18,7 @@ from howlearn.models import PartitionModel
 from howlearn.models.adjustment import Adjusted
 from howlearn.models.mixture import Mixture
 from howlearn.runs.folder import read_table
-from howlearn.study import Study
+from howlearn.study import SHORTEST, Study
 from howlearn.tables import NOT_FITTED
 
 PROBED = 20  # learners on whom a model of one's own must fail to be taken for broken

@@ -14,13 +14,12 @@ from howlearn.discovery.discover import COUNT, attempt, check, nobody
 from howlearn.discovery.result import Discovery
 from howlearn.discovery.tables import conditions_of, contexts_met
 from howlearn.engine.set_partitions import LARGEST
-from howlearn.fitting.guard import SHORTEST
 from howlearn.models import PartitionModel
 from howlearn.rule import Rule
 from howlearn.runs.engines import engine_of
 from howlearn.runs.folder import START, Format, RunFolder, Start
 from howlearn.runs.work import Memory, Part, Progress, Store, Work
-from howlearn.study import Study
+from howlearn.study import SHORTEST, Study
 
 if TYPE_CHECKING:
     from distributed import Client

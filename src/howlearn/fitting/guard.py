@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from howlearn.errors import HowlearnError
 from howlearn.fitting.fits import Fits
 from howlearn.staging.compiling import Uncompiled
-from howlearn.study import Study
+from howlearn.study import SHORTEST, Study
 
-SHORTEST = 2  # scored trials without which nothing can be said about a learner
 LONGEST = 200  # characters of a reason
 # Of the machine, or of a model's text: whoever the learner is.
 PASSED_ON = (MemoryError, OSError, ImportError, Uncompiled)

@@ -8,8 +8,7 @@ from howlearn.inspection.draft import BY_CONTENT, BY_NAME, Draft
 from howlearn.inspection.looking import sparse
 from howlearn.inspection.names import is_answer, is_feature, is_practice, is_rt, is_time
 from howlearn.inspection.values import constant_within
-
-SHORTEST = 2  # choices, without which nothing can be said about a learner
+from howlearn.study import SHORTEST
 
 
 def find_features(draft: Draft) -> None:

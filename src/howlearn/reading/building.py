@@ -22,10 +22,9 @@ from howlearn.reading.plan import Plan
 from howlearn.reading.problems import Problems, listed
 from howlearn.reading.stores import Store
 from howlearn.reading.trials import NEITHER, TrialReader
-from howlearn.study import Source, Study
+from howlearn.study import SHORTEST, Source, Study
 
 TOLD = ("recoded", "learners excluded", "sequences excluded")  # even if there are none
-SHORTEST = 2  # scored trials without which nothing can be said about a learner
 NAMED = 5  # learners that a note names
 
 
