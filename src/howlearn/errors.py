@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from howlearn.core.text import many
 from howlearn.harmless import LONGEST, one_line
 
 SHOWN_PER_KIND = 5  # rows of one kind that are listed before "and N more"
@@ -53,8 +54,7 @@ def _listing(problems: Sequence[Problem]) -> str:
     for problem in problems:
         key = (problem.column, problem.allowed, problem.remedy)
         kinds.setdefault(key, []).append(problem)
-    count = len(problems)
-    lines = [f"the data cannot be used as they are: {count:,} problem{'s' * (count > 1)}"]
+    lines = [f"the data cannot be used as they are: {many(len(problems), 'problem')}"]
     for members in kinds.values():
         lines += [f"  {problem}" for problem in members[:SHOWN_PER_KIND]]
         if len(members) > SHOWN_PER_KIND:

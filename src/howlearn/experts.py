@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats
 from howlearn.errors import HowlearnError
 from howlearn.fitting.population import without_own
 from howlearn.limits import read_json
@@ -20,7 +20,6 @@ from howlearn.models.expert import Expert
 from howlearn.models.mixture import SOURCES, Mixture
 from howlearn.runs.folder import MANIFEST, read_table
 
-Floats = NDArray[np.float64]
 UNINFORMED = ("flat", "unseen", "no fit")
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from howlearn.core.arrays import Floats
 from howlearn.engine import compile as compiled
 from howlearn.engine.layout import POINTS
 from howlearn.engine.starts import filling
@@ -23,7 +24,6 @@ from howlearn.staging.setting import records_of, setting_of
 from howlearn.staging.wholes import by_cells
 from howlearn.study import Study
 
-Floats = NDArray[np.float64]
 NODES = 128  # rates at which the oracle looks first, where it has no guess
 NEAR = 0.22  # in u, around a guess
 ZOOMS = 6  # at most: each lays 32 points over the bracket of the one before

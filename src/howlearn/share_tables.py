@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats
 from howlearn.shares.corrected import Confusion, corrected_shares
 from howlearn.shares.mixture import Shares, mixture_shares
 from howlearn.shares.random_effects import random_effects
-from howlearn.shares.rows import Floats
 
 GRADED = ("population", "evidence")  # criteria whose log_likelihood is the log-evidence of a model
 EVIDENCE = {  # what stands for the log-evidence of a model, by the name of the criterion

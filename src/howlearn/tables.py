@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from howlearn.core.text import listed
 from howlearn.engine.layout import Statuses
 from howlearn.fitting.fits import STATUS_WORDS, Fits, ModelFits
 from howlearn.fitting.intervals import WORDS as INTERVALS
@@ -258,7 +259,7 @@ def verdicts(selection: Selection, choice: Choice) -> pl.Series:
         if ahead[i] == 0.0:
             words.append("no better than a coin")
         elif len(between) > 1:
-            words.append(f"undecided between {', '.join(between[:-1])} and {between[-1]}")
+            words.append(f"undecided between {listed(between)}")
         else:
             words.append("the only candidate" if len(names) == 1 else "clear")
     return pl.Series(words, dtype=pl.String)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from howlearn.core.text import few, many, shortened
 from howlearn.errors import HowlearnError
 from howlearn.fitting.guard import Guard
 from howlearn.fitting.population import asks_others
@@ -138,11 +139,10 @@ def sentence(found: pl.DataFrame, where: str = "verdict in selection.csv") -> st
     '1 learner could not be fitted (see verdict in selection.csv): 7 (1 trial with a choice)'
     """
     names = list(dict.fromkeys(found["learner"].to_list()))
-    shown = ", ".join(_short(name) for name in names[:NAMED])
-    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    shown = few([*map(_short, names)], NAMED, " and {left:,} more")
     return (
-        f"{len(names):,} learner{'s' * (len(names) != 1)} could not be fitted (see {where}): "
-        f"{shown}{more} ({'; '.join(reasons(found))})"
+        f"{many(len(names), 'learner')} could not be fitted (see {where}): "
+        f"{shown} ({'; '.join(reasons(found))})"
     )
 
 
@@ -155,5 +155,4 @@ def reasons(found: pl.DataFrame, shown: int = 3) -> list[str]:
 
 
 def _short(name: str) -> str:
-    name = " ".join(name.split())
-    return name if len(name) <= 40 else f"{name[:39]}…"
+    return shortened(" ".join(name.split()), 40)

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from howlearn.calibration.design import APART
+from howlearn.core.arrays import Floats, Ints
 from howlearn.errors import HowlearnError
 from howlearn.fitting import Fits, fit
 from howlearn.fitting.guard import Guard
@@ -25,8 +25,6 @@ from howlearn.simulation import simulate
 from howlearn.study import Study
 from howlearn.task import Task
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 STREAM = 2  # of random numbers: neither who chooses constants nor who tests them (contests.py)
 MOST = 1_000_000  # doubles of a learner
 TOGETHER, TRIALS = 2_000, 2_000_000  # doubles that are fitted at a time, and their trials

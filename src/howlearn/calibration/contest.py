@@ -9,13 +9,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats
 from howlearn.criteria import Criterion
 from howlearn.errors import HowlearnError
 from howlearn.fitting import Fits
 from howlearn.fitting.truncation import ALL, Truncation
 from howlearn.selection import winners
 
-Floats = NDArray[np.float64]
 NO_BLOCKS = (
     "simulated learners are not fitted block by block, so that prequential cannot be judged before "
     "the experiment; holdout, or prequential with blocks=1, can"

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from howlearn.core.arrays import Floats
 from howlearn.errors import HowlearnError
 from howlearn.fitting import Fits
 from howlearn.model import Model
@@ -18,7 +16,6 @@ from howlearn.study import Study
 from howlearn.task import Task
 from howlearn.task.schedule import Reward
 
-Floats = NDArray[np.float64]
 ENOUGH = 200  # learners per model, unless another number is asked for
 APART = 1  # ends the seed of a design, so that no learner is one of `howlearn simulate`
 

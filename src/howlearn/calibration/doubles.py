@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from howlearn.calibration.design import APART, ENOUGH, described
+from howlearn.core.arrays import Floats
 from howlearn.door import own_names
 from howlearn.errors import HowlearnError
 from howlearn.fitting import fit
@@ -23,7 +23,6 @@ from howlearn.simulation.rewards import RecordedRewards
 from howlearn.study import Study
 from howlearn.task import Task
 
-Floats = NDArray[np.float64]
 MANY = 2_000  # recorded learners who get a double each; of more, so many are picked evenly
 
 

@@ -16,9 +16,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.calibration.contest import Contest
+from howlearn.core.arrays import Floats
 from howlearn.criteria import Criterion
 
-Floats = NDArray[np.float64]
 Goal = Literal["maximum", "average"]
 GOALS: tuple[Goal, ...] = ("maximum", "average")
 RESAMPLES = 500

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from howlearn.calibration.contest import NO_BLOCKS, Contest
 from howlearn.calibration.contests import Contests, left_out
 from howlearn.calibration.design import ENOUGH, TaskDesign, by_model_name
 from howlearn.calibration.errors import curve, selected_counts, standard_error
+from howlearn.core.arrays import Floats
 from howlearn.criteria import DEFAULT, Criterion, Prequential
 from howlearn.errors import HowlearnError
 from howlearn.fitting.truncation import ALL
@@ -29,7 +29,6 @@ from howlearn.task import Task
 if TYPE_CHECKING:
     from distributed import Client
 
-Floats = NDArray[np.float64]
 TARGET = 0.8  # of the learners of every model should be given that model
 CONFUSED = 0.25  # two models with a larger error in a contest of their own are not told apart
 USELESS = 0.5  # an interval of ±½ says nothing about a share

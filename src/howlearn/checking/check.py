@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from howlearn.checking.example import example
+from howlearn.core.arrays import Floats
 from howlearn.engine.starts import filling
 from howlearn.engine.whole import Likelihood, Records, Setting, Whole, replay
 from howlearn.errors import HowlearnError
@@ -26,7 +26,6 @@ from howlearn.staging.setting import records_of, setting_of
 from howlearn.staging.wholes import whole_of
 from howlearn.study import Study
 
-Floats = NDArray[np.float64]
 EQUAL = 1e-9  # nats
 POINTS = 6  # sets of parameters inside the bounds, besides the defaults and the bounds themselves
 

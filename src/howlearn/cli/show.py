@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from howlearn.cli.progress import in_lines
+from howlearn.core.text import many
 from howlearn.harmless import one_line, visible
 
 if TYPE_CHECKING:
@@ -94,10 +95,6 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
         log.removeHandler(handler)
 
 
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}{'s' * (count != 1)}"
-
-
 def reading(study: Study) -> None:
     """What was found in the files."""
     from howlearn.stored import StoredStudy
@@ -108,8 +105,8 @@ def reading(study: Study) -> None:
     learners = len(set(study.learners))
     sequences = "" if learners == len(study) else f" in {len(study):,} sequences"
     aside.print(
-        f"[dim]{_many(learners, 'learner')}{sequences}, {_many(len(study.context), 'trial')}, "
-        f"{_many(len(study.contexts), 'context')}, {len(study.actions)} actions. {counts}[/]",
+        f"[dim]{many(learners, 'learner')}{sequences}, {many(len(study.context), 'trial')}, "
+        f"{many(len(study.contexts), 'context')}, {len(study.actions)} actions. {counts}[/]",
         soft_wrap=True,
     )
     if isinstance(study, StoredStudy):
@@ -172,7 +169,7 @@ def summary(
     from howlearn.fitting import STATUSES
 
     whole = len(set(study.learners)) == len(study)
-    unit = _many(result.n_learners, "learner" if whole else "learner × condition sequence")
+    unit = many(result.n_learners, "learner" if whole else "learner × condition sequence")
     title = f"Models selected for {unit}"
     if result.n_excluded:
         title += (
@@ -422,7 +419,7 @@ def weights(out: Path, candidates: Sequence[Model], study: Study, n_sequences: i
     for model in filter(is_weighted, candidates):
         last = last_changes(frame.filter(pl.col("model") == model.name))
         text = f"{escape(model.name)}: the leading strategy changes for {len(last):,} of "
-        text += _many(n_sequences, "sequence" if several else "learner")
+        text += many(n_sequences, "sequence" if several else "learner")
         if len(last):
             low, middle, high = (last.quantile(q, "linear") for q in (0.25, 0.5, 0.75))
             text += f", for the last time at trial {middle:.0f} (median; "

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.comparison.groups import Groups
+from howlearn.core.arrays import Floats
 from howlearn.shares.mixture import HELD, drawn_times
-from howlearn.shares.rows import Floats
 
 
 def resampled(groups: Groups, times: int, random: np.random.Generator) -> Iterator[Floats]:

@@ -24,6 +24,7 @@ from howlearn.comparison.strategies import (
     shares_test,
 )
 from howlearn.comparison.words import sentences
+from howlearn.core.text import many
 from howlearn.errors import HowlearnError
 from howlearn.selection import Selection
 
@@ -183,8 +184,8 @@ def compare(
         note = f"{outcome.n_excluded:,} learners are excluded (--exclude), and left out here"
         who = replace(who, notes=(note, *who.notes))
     if outcome.n_unfitted:
-        many = f"{outcome.n_unfitted:,} learner{'s' * (outcome.n_unfitted != 1)}"
-        who = replace(who, notes=(f"{many} could not be fitted: left out here", *who.notes))
+        note = f"{many(outcome.n_unfitted, 'learner')} could not be fitted: left out here"
+        who = replace(who, notes=(note, *who.notes))
     evidence = outcome.evidence[who.kept]
     pairs = [who.only(pair) for pair in combinations(range(len(who.names)), 2)]
     several = [who, *pairs] if len(pairs) > 1 else [who]

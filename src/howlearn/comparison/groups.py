@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from howlearn.core.text import few
 from howlearn.errors import DataError, HowlearnError
 from howlearn.reading.labels import MISSING_TOKENS, canonical_series, natural_key
 from howlearn.reading.roles import guess
@@ -145,7 +146,7 @@ def _complete(
     whole = {name for name, found in seen.items() if len(found) == len(names)}
     if not whole and len(names) > 1:
         raise HowlearnError(
-            f"no learner occurs under every value of {column} ({_few(names)}); --within compares "
+            f"no learner occurs under every value of {column} ({few(names, 5)}); --within compares "
             "conditions of the same learners (howlearn select --by), --group different learners"
         )
     kept = np.array([i for i in kept if learners[int(i)] in whole], np.int64)
@@ -177,7 +178,7 @@ def _check_groups(
             first = twice["learner"][0]
             both = twice.filter(pl.col("learner") == first)["value"].to_list()
             raise HowlearnError(
-                f"learner {first} has several values of {column} ({_few(both)}): a group is a "
+                f"learner {first} has several values of {column} ({few(both, 5)}): a group is a "
                 "property of the learner; conditions of the same learners are compared by --within"
             )
         if len(names) >= n_learners:
@@ -187,10 +188,6 @@ def _check_groups(
             )
     if len(names) > MOST:
         raise HowlearnError(
-            f"{column} has {len(names):,} values ({_few(names)}): name a column with at most "
+            f"{column} has {len(names):,} values ({few(names, 5)}): name a column with at most "
             f"{MOST} groups; numbers such as an age must be put into classes first"
         )
-
-
-def _few(names: Sequence[str], most: int = 5) -> str:
-    return ", ".join(names[:most]) + (", …" if len(names) > most else "")

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from howlearn.core.arrays import Floats
 from howlearn.errors import HowlearnError
 from howlearn.runs.folder import read_table
 from howlearn.selection import Selection
 from howlearn.share_tables import GRADED
-from howlearn.shares.rows import Floats, certain
+from howlearn.shares.rows import certain
 from howlearn.unfitted import unfitted_in
 
 

@@ -9,6 +9,7 @@ import polars as pl
 
 from howlearn.comparison.groups import Groups
 from howlearn.comparison.strategies import SharesTest
+from howlearn.core.text import listed
 
 # Bayes factors that are worth a word (Jeffreys 1961)
 SOME, STRONG, DECISIVE = math.log(3), math.log(10), math.log(100)
@@ -36,7 +37,7 @@ def verdict(groups: Groups, test: SharesTest) -> str:
     With many models and few learners a flat prior favours the same shares, so that a Bayes factor
     alone would call small differences none.
     """
-    names = _and(test.groups)
+    names = listed(test.groups)
     who = f"Learners of {groups.column} {names}"
     if groups.design == "within":
         who = f"Under {groups.column} {names} learners"
@@ -114,7 +115,3 @@ def _rates(rates: pl.DataFrame) -> list[str]:
             "those of the same model."
         )
     return found
-
-
-def _and(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:-1])} and {names[-1]}"

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from howlearn.core.arrays import Floats
 from howlearn.criteria.criterion import Criterion, Likelihoods, Scores
 from howlearn.errors import HowlearnError
 from howlearn.evidence.alone import log_evidence_alone
 from howlearn.evidence.curves import curves_of, on_grid, plan_of
 from howlearn.evidence.hierarchy import groups_of, log_sum
 from howlearn.evidence.laplace import log_evidence_by_laplace, log_evidence_of_coin
-from howlearn.evidence.rates import Floats
 from howlearn.fitting.fits import Fits
 from howlearn.model import Model
 from howlearn.models import PartitionModel

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import polars as pl
 
+from howlearn.core.arrays import Floats
 from howlearn.criteria.criterion import Criterion, Likelihoods, Progress, Scores
 from howlearn.criteria.evidence import chance_evidence, unintegrated, with_trials
 from howlearn.errors import HowlearnError
@@ -25,7 +26,7 @@ from howlearn.evidence.population import (
     learn_from_others,
     prints_of,
 )
-from howlearn.evidence.rates import Floats, log_rates
+from howlearn.evidence.rates import log_rates
 from howlearn.fitting.fits import Fits
 from howlearn.fitting.guard import Guard
 from howlearn.fitting.run import fit

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats
 from howlearn.discovery.rates import NOTHING, through_nodes
-from howlearn.engine.layout import Block, Floats, Statuses, Units, lay_out
+from howlearn.engine.layout import Block, Statuses, Units, lay_out
 from howlearn.engine.product import product
 from howlearn.engine.units import Passes, evaluate, fit_units, profile_units, smooth_curves
 from howlearn.evidence.curves import averaged_curves

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats
 from howlearn.criteria import AIC, BIC, Criterion, HoldOut, Penalized
 from howlearn.criteria.criterion import Likelihoods, PerParameter, Scores
 from howlearn.criteria.named import criterion_among
 from howlearn.discovery.cells import Cells, Needs
 from howlearn.discovery.rates import spread_kernels
-from howlearn.engine.layout import Floats
 from howlearn.errors import HowlearnError
 from howlearn.evidence.ewens import log_cells, log_rising
 from howlearn.evidence.rates import log_rates

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats
 from howlearn.discovery.cells import Cells
 from howlearn.discovery.criteria import Terms
 from howlearn.engine import set_partitions
-from howlearn.engine.layout import Floats
 from howlearn.engine.product import product
 from howlearn.engine.set_partitions import TIE, Plain, Ranked, in_first_order, in_order
 from howlearn.evidence.hierarchy import log_sum

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from howlearn.engine.layout import Floats
+from howlearn.core.arrays import Floats
 
 CUT = 0.5  # contexts that go together more often than not, on average, are one cell
 UNKNOWN = 0.5  # of a pair that no learner met

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from howlearn.engine.layout import Floats
+from howlearn.core.arrays import Floats
 from howlearn.engine.smooth import through
 from howlearn.engine.units import DEGREE, smooth_nodes
 from howlearn.evidence.rates import SPREADS, log_rates

@@ -11,11 +11,11 @@ from itertools import combinations
 
 import numpy as np
 
+from howlearn.core.arrays import Floats
 from howlearn.criteria import Criterion
 from howlearn.discovery.cells import Needs, fit_cells
 from howlearn.discovery.criteria import Terms, terms_of
 from howlearn.discovery.judging import NEGLIGIBLE, Judged
-from howlearn.engine.layout import Floats
 from howlearn.engine.set_partitions import TIE, Ranked, in_first_order, in_order
 from howlearn.rule import Rule
 from howlearn.study import Study

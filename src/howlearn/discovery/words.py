@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from howlearn.core.text import many
 from howlearn.discovery.result import NOT_JUDGED, Discovery
 from howlearn.partition import cell_name
 from howlearn.study import Study
@@ -29,10 +30,10 @@ def bell(n: int) -> int:
 def how(found: Discovery, study: Study) -> str:
     """What was gone through, and whether all of it."""
     n, lost = len(found.contexts), len(found.unjudged)
-    many = len(study) - lost
-    whose = f"{many:,} learner{'s' * (many != 1)}"
+    judged = len(study) - lost
+    whose = many(judged, "learner")
     if len(set(study.learners)) < len(study):
-        whose = f"{many:,} learner × condition sequences"
+        whose = f"{judged:,} learner × condition sequences"
     if found.exact:
         text = f"All {bell(n):,} partitions of {n} contexts were judged for {whose}, exactly."
     elif found.partitions["exact"].any():

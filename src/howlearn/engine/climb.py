@@ -11,7 +11,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from howlearn.core.arrays import Floats
+
 Cuts = tuple[tuple[int, int], ...]
 
 ROUNDS = 200

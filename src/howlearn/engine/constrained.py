@@ -7,14 +7,12 @@ search: it may miss a better place for the others, and an end may then lie too f
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats, Ints
 from howlearn.engine.climb import climb
 from howlearn.engine.crossings import crossings, depth_of, march
-from howlearn.engine.layout import Floats
 from howlearn.engine.tops import Likelihood
 
-Ints = NDArray[np.int64]
 STEP = 0.03  # of the range: how far the first look goes
 ENOUGH = 1e-2  # nats: a step of the others that promises less is not taken
 TOLERANCE = 2e-3  # in u: searches are slow

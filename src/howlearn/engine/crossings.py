@@ -13,9 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from howlearn.engine.layout import Floats
+from howlearn.core.arrays import Floats, Ints
 
-Ints = NDArray[np.int64]
 Look = Callable[[Ints, Floats], Floats]  # sides, points u[side, lane] → depths [side, lane]
 
 TOLERANCE = 5e-4  # in u, which is about log η

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats
+
 # As in the kernels, which cannot import them: bits of a trial's flags, lanes of the passes.
 SCORED, LEARNED, RESET = 1, 2, 4
 RATES, LANES, POINTS = 64, 8, 32
-
-Floats = NDArray[np.float64]
 
 # A unit as codes: for each of its cells the codes of its contexts.
 CodedUnit = Sequence[Sequence[int]]

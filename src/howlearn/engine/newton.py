@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from howlearn.engine.layout import LANES, RATES, Floats
+from howlearn.core.arrays import Floats, Ints
+from howlearn.engine.layout import LANES, RATES
 from howlearn.rule import Parameter
 
 if TYPE_CHECKING:
     from howlearn.engine.units import Passes
 
-Ints = NDArray[np.int64]
 Tops = tuple[Ints, Floats, Floats, Floats]  # curve, x, value, total
 
 EXACT = 1e-12  # nats; the Newton decrement at which a point is certified

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from howlearn.engine.layout import Floats
+from howlearn.core.arrays import Floats
 
 ALONE = 2**18  # multiplications that OpenBLAS does on one core
 WIDTH = 48  # columns at once: the fewer, the more rows go with them

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats, Ints
 from howlearn.engine.crossings import (
     Brackets,
     Look,
@@ -17,13 +18,12 @@ from howlearn.engine.crossings import (
     depth_of,
     on_nodes,
 )
-from howlearn.engine.layout import LANES, RATES, Floats
+from howlearn.engine.layout import LANES, RATES
 from howlearn.rule import Parameter
 
 if TYPE_CHECKING:
     from howlearn.engine.units import Passes
 
-Ints = NDArray[np.int64]
 HALF = LANES // 2
 # Nats: where losses make spikes, and a second top comes this close to the best one, which of them
 # is the highest is chance, and so is what lies within a few nats of it.

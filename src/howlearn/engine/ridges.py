@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from howlearn.engine.layout import RATES, Floats
-from howlearn.engine.newton import Climb, Ints, nodes_to
+from howlearn.core.arrays import Floats, Ints
+from howlearn.engine.layout import RATES
+from howlearn.engine.newton import Climb, nodes_to
 
 # Values of the second parameter, and a power that draws them towards 0: with losses, with gains.
 ROWS, FEW_ROWS = (10, 2.0), (6, 2.5)

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats
 from howlearn.engine import compile as compiled
-from howlearn.engine.layout import Floats
 from howlearn.engine.product import product
 
 LARGEST = 14  # contexts; beyond it a step for every pair of sets takes minutes

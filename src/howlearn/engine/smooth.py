@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from howlearn.engine.layout import Floats
+from howlearn.core.arrays import Floats
 
 
 def through(nodes: Floats, at: Floats, degree: int = 3) -> Floats:

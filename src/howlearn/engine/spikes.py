@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from howlearn.engine.layout import LANES, Floats, Statuses
+from howlearn.core.arrays import Floats
+from howlearn.engine.layout import LANES, Statuses
 from howlearn.rule import Parameter
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from howlearn.core.arrays import Floats
 
 
 def filling(n: int, d: int, skip: int = 0) -> Floats:

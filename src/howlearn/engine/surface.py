@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats
 from howlearn.engine import profiles, ridges, spikes
 from howlearn.engine.crossings import Reach
-from howlearn.engine.layout import Floats, Statuses, UnitFits
+from howlearn.engine.layout import Statuses, UnitFits
 from howlearn.engine.newton import Climb, nodes_to
 from howlearn.rule import Parameter
 

@@ -8,13 +8,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats, Ints
 from howlearn.engine.climb import ROUGH, SHARP, Cuts, climb
 from howlearn.engine.layout import Statuses
 from howlearn.engine.starts import best_apart, corners
 from howlearn.engine.whole import Space
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 AT_CHANCE = 0.5  # nats above tossing a coin: a fit this low is doubted
 AGREE = 0.01  # nats; searches that end this close to the best agree with it

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats
 from howlearn.engine import compile as compiled
 from howlearn.engine import profiles, spikes, surface
 from howlearn.engine.crossings import Reach
-from howlearn.engine.layout import LANES, RATES, Block, Floats, Statuses, UnitFits, Units
+from howlearn.engine.layout import LANES, RATES, Block, Statuses, UnitFits, Units
 from howlearn.engine.product import product
 from howlearn.engine.smooth import through
 from howlearn.rule import Parameter, Rule

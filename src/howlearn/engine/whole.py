@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats
 from howlearn.engine import compile as compiled
 from howlearn.rule import Parameter
 
-Floats = NDArray[np.float64]
 STEP = 3e-6  # of a parameter's range in u: for differences in place of derivatives
 ROUGH_STEP = 1e-6  # for those to one side
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from howlearn.core.arrays import Floats
 from howlearn.evidence.hierarchy import Group, log_sum
-from howlearn.evidence.rates import SPREADS, Floats
+from howlearn.evidence.rates import SPREADS
 
 
 def log_evidence_alone(group: Group, spreads: Sequence[float] = SPREADS) -> Floats:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from howlearn.core.arrays import Floats
 from howlearn.engine.units import Passes
-from howlearn.evidence.rates import Floats, has_grid, log_rates, second_values
+from howlearn.evidence.rates import has_grid, log_rates, second_values
 from howlearn.fitting.partitions import Plan, block_of
 from howlearn.model import Model
 from howlearn.models import PartitionModel

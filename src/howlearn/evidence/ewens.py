@@ -10,7 +10,7 @@ from math import lgamma
 import numpy as np
 from numpy.typing import NDArray
 
-from howlearn.engine.layout import Floats
+from howlearn.core.arrays import Floats
 
 
 def log_cells(sizes: NDArray[np.int64], alpha: float = 1.0) -> Floats:

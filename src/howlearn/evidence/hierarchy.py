@@ -12,8 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
+from howlearn.core.arrays import Floats
 from howlearn.evidence.curves import Curves
-from howlearn.evidence.rates import Floats
 from howlearn.models import PartitionModel
 from howlearn.rule import Rule
 

@@ -12,7 +12,7 @@ from math import lgamma
 
 import numpy as np
 
-from howlearn.evidence.rates import Floats
+from howlearn.core.arrays import Floats
 from howlearn.fitting.fits import Fits
 from howlearn.fitting.truncation import ALL
 from howlearn.model import Model

@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats
 from howlearn.engine.layout import RATES, lay_out
 from howlearn.engine.product import product
 from howlearn.engine.set_partitions import all_sets, log_total, members
@@ -22,7 +23,6 @@ from howlearn.engine.smooth import through
 from howlearn.engine.units import Passes
 from howlearn.evidence.ewens import log_cells, log_rising
 from howlearn.evidence.hierarchy import Hyper, log_sum, normal
-from howlearn.evidence.rates import Floats
 from howlearn.fitting.partitions import block_of
 from howlearn.models import PartitionModel
 from howlearn.rule import Rule

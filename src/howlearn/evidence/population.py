@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats
 from howlearn.evidence.curves import Curves, curves_of, in_blocks, on_grid, plan_of
 from howlearn.evidence.em import Estimated, estimate
 from howlearn.evidence.hierarchy import (
@@ -21,7 +22,6 @@ from howlearn.evidence.hierarchy import (
     median_rate,
 )
 from howlearn.evidence.other import can_have_other, log_evidence_other
-from howlearn.evidence.rates import Floats
 from howlearn.model import Model
 from howlearn.models import PartitionModel
 from howlearn.rule import Rule

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats
 from howlearn.engine.layout import RATES
 from howlearn.rule import Rule
 
@@ -12,8 +12,6 @@ LOWEST = 1e-4  # a rate that teaches nothing in a thousand trials, where rewards
 SPACING = 0.05  # of log rates: half of the smallest spread of cells
 SECOND = 8  # values of a cell's second parameter
 SPREADS = (0.1, 0.3, 0.7, 1.2)  # of the log rates of one learner's cells, equally probable
-
-Floats = NDArray[np.float64]
 
 
 def log_rates(rule: Rule, largest_reward: float = 1.0) -> Floats:

@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Ints
 from howlearn.exclusion.language import CONDITIONS, FIRST, Condition, Measure
 
-Ints = NDArray[np.int64]
 # Of lists, so that a learner's number does not depend on how many others there are.
 _OF_NUMBERS = {
     "mean": pl.col("value").list.mean(),

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats, Ints
 from howlearn.engine.units import evaluate
 from howlearn.engine.whole import Likelihood, Records, Setting, Whole
 from howlearn.errors import HowlearnError
@@ -22,9 +22,6 @@ from howlearn.staging.advice import Advisor
 from howlearn.staging.setting import records_of, setting_of
 from howlearn.staging.wholes import by_cells, whole_of, whole_of_unit
 from howlearn.study import Study
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def between(fits: Fits, truncation: Truncation, following: Truncation) -> Floats:

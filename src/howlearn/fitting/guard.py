@@ -9,6 +9,7 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.text import shortened
 from howlearn.errors import HowlearnError
 from howlearn.fitting.fits import Fits
 from howlearn.staging.compiling import Uncompiled
@@ -137,5 +138,4 @@ def reason(error: Exception) -> str:
     'ZeroDivisionError: division by zero'
     """
     text = str(error) if isinstance(error, HowlearnError) else f"{type(error).__name__}: {error}"
-    text = " ".join(text.split())
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return shortened(" ".join(text.split()), LONGEST)

@@ -7,13 +7,13 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats
 from howlearn.engine.layout import Statuses
 from howlearn.errors import HowlearnError
 from howlearn.model import Model
 from howlearn.rule import Parameter, Rule
 from howlearn.rules import GradientBandit
 
-Floats = NDArray[np.float64]
 LEVEL = 0.95
 # The mean of 2·(ℓ(θ̂) − ℓ(θ)) is 1 in theory, and up to 1.2 where a cell holds contexts with
 # different right answers (docs/intervals.md); the quantile is stretched by it, as Bartlett did.

@@ -6,15 +6,12 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats, Ints
 from howlearn.engine.whole import Records, Space
 from howlearn.models.mixture import Best, Mixture, Trials
 from howlearn.staging.advice import Advisor
 from howlearn.study import Study
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class _Searched(Space):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Ints
 from howlearn.errors import HowlearnError
 from howlearn.fitting.fits import Fits, ModelFits
 from howlearn.model import Model
@@ -17,8 +18,6 @@ from howlearn.staging.advice import Advisor
 from howlearn.staging.setting import records_of, setting_of
 from howlearn.study import Study
 from howlearn.theory.horizons import exp3_ix_horizon, gradient_horizon
-
-Ints = NDArray[np.int64]
 
 
 class Lowest(NamedTuple):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats, Ints
 from howlearn.engine.crossings import Reach, crossings, depth_of, on_nodes
 from howlearn.engine.layout import Statuses
 from howlearn.engine.tops import JOINT, ROUGH_JOINT, highest
@@ -22,9 +23,6 @@ from howlearn.staging.advice import Advisor
 from howlearn.staging.setting import records_of, setting_of
 from howlearn.staging.wholes import by_cells
 from howlearn.study import Study
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

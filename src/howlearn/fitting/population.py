@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats
 from howlearn.engine.layout import Statuses
 from howlearn.errors import HowlearnError
 from howlearn.fitting.fits import Fits
@@ -14,8 +14,6 @@ from howlearn.fitting.truncation import ALL
 from howlearn.model import Model
 from howlearn.models.mixture import Mixture
 from howlearn.study import Study
-
-Floats = NDArray[np.float64]
 
 
 def asks_others(model: Model) -> bool:

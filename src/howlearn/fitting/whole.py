@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats
 from howlearn.engine.constrained import searched_ends
 from howlearn.engine.crossings import Reach
 from howlearn.engine.layout import Statuses
@@ -27,7 +28,6 @@ from howlearn.staging.setting import records_of, setting_of
 from howlearn.staging.wholes import check_needs, whole_of, whole_of_unit
 from howlearn.study import Study
 
-Floats = NDArray[np.float64]
 SHORT = 150  # trials
 NO_TOP = (Statuses.UNSEEN, Statuses.BROKEN)  # of all parameters at once
 TRIED, ALL_TRIED = 200, 10_000  # trials on which a user's own model is looked at

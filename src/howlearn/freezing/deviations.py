@@ -12,6 +12,7 @@ import polars as pl
 
 from howlearn._version import __version__
 from howlearn.calibration.advice import Advice
+from howlearn.core.text import shortened
 from howlearn.criteria import Criterion
 from howlearn.criteria.population import FEWEST
 from howlearn.freezing.plan import (
@@ -147,7 +148,7 @@ def _shown(value: Any) -> str:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+    return shortened(text, LONGEST, kept=LONGEST)
 
 
 def _candidates(plan: FrozenPlan, candidates: Sequence[Model]) -> list[Deviation]:

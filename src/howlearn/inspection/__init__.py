@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from howlearn.core.text import quoted, shortened
 from howlearn.errors import DataError, HowlearnError
 from howlearn.expression import is_expression, parse
 from howlearn.inspection.choosing import find_action
@@ -37,7 +38,7 @@ from howlearn.inspection.values import examples
 from howlearn.inspection.who import find_learner
 from howlearn.reading import read
 from howlearn.reading.options import options_named, refused
-from howlearn.reading.problems import listed, quoted
+from howlearn.reading.problems import listed
 from howlearn.reading.tables import Table, open_tables
 
 if TYPE_CHECKING:
@@ -115,8 +116,8 @@ def _described(guess: Guess, table: Table) -> Guess:
     told = str(about.get("Description") or about.get("LongName") or "")
     if not told or len(guess.columns) > 1:
         return guess
-    short = told if len(told) <= 80 else f"{told[:79]}…"
-    return replace(guess, why="; ".join(filter(None, (guess.why, f'described as "{short}"'))))
+    described = f'described as "{shortened(told, 80)}"'
+    return replace(guess, why="; ".join(filter(None, (guess.why, described))))
 
 
 def _guess(draft: Draft) -> None:

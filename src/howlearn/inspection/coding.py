@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from howlearn.core.text import few
 from howlearn.inspection.amounts import without_nothing, worth
 from howlearn.inspection.draft import BY_CONTENT, Draft, Guess
 from howlearn.inspection.values import are_words, is_number, nothing_in
@@ -58,9 +59,8 @@ def find_words(draft: Draft) -> None:
     understood = len(rest) > 1 and are_words(rest)
     if values is not None and draft.open("recode") and ":" not in name:
         pairs = ",".join(f"{old}={new}" for old, new in values.items())
-        shown = ", ".join(f"{old} is {new}" for old, new in [*values.items()][:4])
-        more = ", …" if len(values) > 4 else ""
-        draft.put("recode", (f"{name}:{pairs}",), BY_CONTENT, f"rewards as numbers: {shown}{more}")
+        shown = few([f"{old} is {new}" for old, new in values.items()], 4)
+        draft.put("recode", (f"{name}:{pairs}",), BY_CONTENT, f"rewards as numbers: {shown}")
         draft.sample = draft.sample.recoded(reward, values)
         understood = True
     nothing = tuple(v for v in counts if v not in rest and not is_number(v))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.text import shortened
 from howlearn.errors import HowlearnError
 from howlearn.expression import is_expression
 from howlearn.inspection.sample import Mask, Sample, together
@@ -94,7 +95,7 @@ class Draft:
         """Remember an oddity."""
         for name in self.sample.columns:
             if len(name) > LONG:
-                sentence = sentence.replace(name, f"{name[: LONG - 1]}…")
+                sentence = sentence.replace(name, shortened(name, LONG))
                 helps = "" if len(name) > TYPED and name in helps else helps
         self.oddities.append(Oddity(sentence, helps))
 

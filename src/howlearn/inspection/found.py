@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from howlearn.core.text import few, many, shortened
 from howlearn.inspection.draft import SAID, Guess, Oddity
 from howlearn.reading.study_file import GUESSED
 from howlearn.study import Study
@@ -62,12 +63,12 @@ class Inspection:
         learners, trials = len(set(study.learners)), np.diff(study.starts)
         per = "per learner" if learners == len(study) else "per sequence"
         lines = [
-            f"{_many(learners, 'learner')}"
+            f"{many(learners, 'learner')}"
             + (f" in {len(study):,} sequences" if learners < len(study) else "")
-            + f", {_many(len(study.context), 'trial')} ({per}: {trials.min():,} to "
+            + f", {many(len(study.context), 'trial')} ({per}: {trials.min():,} to "
             f"{trials.max():,}, median {np.median(trials):g})",
-            f"{_many(len(study.contexts), 'context')}: {_listed(study.contexts)}",
-            f"{len(study.actions)} actions: {_listed(study.actions)}",
+            f"{many(len(study.contexts), 'context')}: {_some(study.contexts)}",
+            f"{len(study.actions)} actions: {_some(study.actions)}",
         ]
         if study.learned.any():
             rewards = study.reward[study.learned]
@@ -107,15 +108,10 @@ class Inspection:
             line = f"{GUESSED} {guess.how}" + (f": {guess.why}" if guess.why else "")
             examples = self.examples_of(guess) if name in ROLES else ""
             line += f" (values: {examples})" if examples else ""
-            line += f"; could also be {_listed(guess.others)}" if guess.others else ""
+            line += f"; could also be {_some(guess.others)}" if guess.others else ""
             found[name] = [line]
         return found
 
 
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}{'s' * (count != 1)}"
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    short = [name if len(name) <= 40 else f"{name[:39]}…" for name in names[:8]]
-    return ", ".join(short) + (", …" if len(names) > 8 else "")
+def _some(names: tuple[str, ...]) -> str:
+    return few([shortened(name, 40) for name in names], 8)

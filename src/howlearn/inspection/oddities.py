@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from howlearn.core.text import few
 from howlearn.inspection.details import describes
 from howlearn.inspection.draft import SAID, Draft, in_expression, typed
 from howlearn.inspection.mistakes import remark_mistakes
@@ -40,8 +41,7 @@ def remark(draft: Draft, study: Study | None) -> None:
 
 def _some(names: Sequence[str]) -> str:
     """A few names, and how many more there are."""
-    more = len(names) - NAMED
-    return ", ".join(names[:NAMED]) + (f" and {more:,} more" if more > 0 else "")
+    return few(names, NAMED, " and {left:,} more")
 
 
 def _other_candidates(draft: Draft) -> None:

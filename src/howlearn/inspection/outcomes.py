@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from howlearn.core.text import shortened
 from howlearn.inspection.amounts import without_nothing, worth
 from howlearn.inspection.draft import BY_CONTENT, BY_NAME, Draft, in_expression, in_quotes, typed
 from howlearn.inspection.looking import follows, materialise, sparse, tell_the_same
@@ -96,11 +97,10 @@ def _unreadable(draft: Draft, columns: list[str]) -> None:
             helps = (
                 f'--reward "{in_expression(column)} == {in_quotes(odd[0])}" if that is a success'
             )
-        draft.odd(f"{column} looks like the reward, but {_cut(odd[0])!r} is no number", helps)
-
-
-def _cut(value: str) -> str:
-    return value if len(value) <= FEW_LETTERS else f"{value[: FEW_LETTERS - 1]}…"
+        draft.odd(
+            f"{column} looks like the reward, but {shortened(odd[0], FEW_LETTERS)!r} is no number",
+            helps,
+        )
 
 
 def _is_total(draft: Draft, column: str) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.text import few, shortened
 from howlearn.inspection.sample import Sample, together
 from howlearn.reading.rewards import BAD_WORDS, GOOD_WORDS
 
@@ -118,12 +119,11 @@ def examples(sample: Sample, name: str, most: int = 4) -> str:
     values = list(counts)
     if len(values) <= FEW_VALUES and all(is_number(value) for value in values):
         values.sort(key=float)
-    shown = [_short(value) for value in values[:most]]
-    return ", ".join(shown) + (f", … ({len(values):,} values)" if len(values) > most else "")
+    return few([*map(_short, values)], most, ", … ({all:,} values)")
 
 
 def _short(value: str) -> str:
     if is_number(value) and len(value) > 8:
         value = f"{float(value):.4g}"
     plain = "".join(c if c.isprintable() else " " for c in value)
-    return plain if len(plain) <= 24 else f"{plain[:23]}…"
+    return shortened(plain, 24)

@@ -8,10 +8,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats, Ints
 from howlearn.engine import compile as compiled
 from howlearn.engine.layout import Statuses
 from howlearn.errors import HowlearnError
-from howlearn.models.mixture import Best, Floats, Ints, Mixture, Trials
+from howlearn.models.mixture import Best, Mixture, Trials
 from howlearn.rule import MAX_RATE, Form, Parameter
 
 NODES = 64  # of the grid on which tops are looked for

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats
 from howlearn.errors import HowlearnError
 from howlearn.model import Model
 from howlearn.models.coin import Coin
@@ -16,8 +16,6 @@ from howlearn.models.fixed_policy import FixedPolicy
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.values import parameter_values
 from howlearn.rule import Parameter
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

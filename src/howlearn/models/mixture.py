@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats, Ints
 from howlearn.errors import HowlearnError
 from howlearn.model import Model
 from howlearn.models.coin import Coin
@@ -19,8 +20,6 @@ from howlearn.models.expert import Expert
 from howlearn.rule import Parameter
 from howlearn.study import Study
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Source = Literal["training", "joint", "population"]
 SOURCES: dict[str, str] = {
     "training": "every strategy fitted on its own to the trials fitted; counted as parameters",

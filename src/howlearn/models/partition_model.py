@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.text import few
 from howlearn.errors import HowlearnError
 from howlearn.model import Model
 from howlearn.partition import Cell, Partition, cell_name
@@ -113,8 +114,8 @@ class PartitionModel(Model):
         covered = set(self.partition.contexts)
         left_out = [context for context in contexts if context not in covered]
         if left_out:
-            more = f" and {len(left_out) - 1} more" if len(left_out) > 1 else ""
-            raise HowlearnError(f"model {self.name} has no cell for context {left_out[0]}{more}")
+            shown = few(left_out, 1, " and {left} more")
+            raise HowlearnError(f"model {self.name} has no cell for context {shown}")
 
     def with_one_rate(self) -> PartitionModel:
         """The same cells with one rate for all of them, as ``NAME (one rate)``."""

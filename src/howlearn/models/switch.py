@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats, Ints
 from howlearn.engine.layout import SCORED, Statuses
 from howlearn.model import Model
 from howlearn.models.expert import Expert
-from howlearn.models.mixture import Best, Floats, Ints, Mixture, Source, Trials
+from howlearn.models.mixture import Best, Mixture, Source, Trials
 from howlearn.rule import Parameter
 
 LONGEST = 1e9  # trials

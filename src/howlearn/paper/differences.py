@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats
 from howlearn.criteria import AIC, Criterion, HoldOut, Penalized
 from howlearn.paper.archive import Archive
 from howlearn.paper.published import AVERAGE_C, CHOSEN_C, HORIZONS, MODELS, TRIALS
@@ -15,7 +16,6 @@ from howlearn.paper.stored import LearnerFits, StoredFits
 from howlearn.paper.versions import Version
 from howlearn.selection import TIE
 
-Floats = NDArray[np.float64]
 BETTER = 1e-6  # nats by which an optimum must be higher to count as another one
 TIED = "the two models are tied; the one with fewer parameters, or else the first, is taken"
 HIGHER = "the exact optimum is higher than the stored one"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from howlearn.core.arrays import Floats
 from howlearn.errors import HowlearnError
 
 CELL = 0.2  # R's default: a cell of the tree holds at most this share of a neighbourhood
 MARGIN = 0.005  # of the range of x, on both sides of the data
-Floats = NDArray[np.float64]
 
 
 def loess(x: ArrayLike, y: ArrayLike, span: float = 0.75, degree: int = 2) -> Floats:

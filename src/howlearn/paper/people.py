@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats
 from howlearn.models import PartitionModel
 from howlearn.paper.participants import Participants
 from howlearn.paper.published import BAR, CHOSEN_C, MODELS, Key
 from howlearn.selection import winners
 from howlearn.task import Task
-
-Floats = NDArray[np.float64]
 
 
 def bars(people: Participants) -> tuple[dict[Key, float], dict[Key, float]]:

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats
 from howlearn.paper.layout import model_order
 
-Floats = NDArray[np.float64]
 EXTRA = "reading RData files needs the package rdata: pip install 'howlearn[r]'"
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats
 from howlearn.engine.layout import lay_out
 from howlearn.engine.units import evaluate
 from howlearn.errors import HowlearnError
@@ -19,7 +19,6 @@ from howlearn.rules import GradientBandit
 from howlearn.study import Study
 from howlearn.task import Task
 
-Floats = NDArray[np.float64]
 PUBLISHED = "published_fits.csv"
 TOLERANCE = 1e-6  # nats between a stored likelihood and the one at the stored estimates
 COLUMNS = {

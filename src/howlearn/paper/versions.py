@@ -15,6 +15,7 @@ from howlearn.calibration.contests import Contests
 from howlearn.calibration.design import TaskDesign
 from howlearn.calibration.errors import Curve, confusion, curve
 from howlearn.calibration.recovery import estimates_of
+from howlearn.core.arrays import Floats
 from howlearn.criteria import AIC, Criterion, HoldOut, Penalized
 from howlearn.engine.layout import Statuses
 from howlearn.fitting import Fits, fit
@@ -44,7 +45,6 @@ from howlearn.runs.work import Store
 from howlearn.study import joined
 from howlearn.task import Task
 
-Floats = NDArray[np.float64]
 SPLITS = tuple(n / TRIALS for n in HORIZONS)
 RECOVERED = ("OneForAll", "OnePerItem")  # the two models of Figure 2a
 

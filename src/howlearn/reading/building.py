@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from howlearn.core.text import few, many
 from howlearn.errors import Problem
 from howlearn.reading.answers import answers_of
 from howlearn.reading.assembly import Key, sequence_name, sequences_of
@@ -126,14 +127,12 @@ def _check_lengths(
         )
         for i in short:
             row = reader.books.first_rows[codes[i]]
-            trials = f"{scored[i]} trial{'s' * int(scored[i] != 1)}"
-            found = f"{sequence_name(keys[i])} with {trials}"
+            found = f"{sequence_name(keys[i])} with {many(int(scored[i]), 'trial')}"
             problems.at(row, reader.plan.roles.learner, found, allowed, remedy)
     elif short:
-        names = [sequence_name(keys[i]) for i in short[:NAMED]]
-        more = f" and {len(short) - NAMED:,} more" if len(short) > NAMED else ""
+        names = few([sequence_name(keys[i]) for i in short], NAMED, " and {left:,} more")
         notes.append(
-            f"{', '.join(names)}{more}: fewer than {SHORTEST} trials with a choice, so that "
+            f"{names}: fewer than {SHORTEST} trials with a choice, so that "
             f"nothing can be fitted; --min-trials {SHORTEST} leaves such learners out"
         )
     if left_out.any() and not len(problems):
@@ -207,14 +206,13 @@ def _notes(reader: TrialReader) -> tuple[str, ...]:
     silent = reader.counts["choices without feedback"]
     if silent:
         notes.append(
-            f"{silent:,} choice{'s' * (silent > 1)} without a reward: scored, but nothing is "
-            "learned from them"
+            f"{many(silent, 'choice')} without a reward: scored, but nothing is learned from them"
         )
     neither = reader.counts[NEITHER]
     if neither:
         notes.append(
-            f"{neither:,} forced choice{'s' * (neither > 1)} that are test trials too or have no "
-            f"reward: {NEITHER}"
+            f"{many(neither, 'forced choice')} that are test trials too or have no reward: "
+            f"{NEITHER}"
         )
     if _errors_teach_nothing(reader.plan):
         notes.append(

@@ -9,9 +9,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats
 from howlearn.reading.problems import Problems, listed
-
-Floats = NDArray[np.float64]
 
 
 def misfit(columns: Sequence[str], actions: Sequence[str]) -> tuple[str, str, str] | None:

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from howlearn.core.text import few, quoted, shortened
 from howlearn.errors import DataError, Problem
 
 VALUES_LISTED = 100  # different values of one kind in one batch that are named one by one
@@ -23,21 +24,12 @@ def listed(names: Sequence[str]) -> str:
     >>> listed([str(i) for i in range(1, 31)])
     '1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, … (30 in all)'
     """
-    shown = ", ".join(map(shortened, names[:NAMES_SHOWN]))
-    return shown if len(names) <= NAMES_SHOWN else f"{shown}, … ({len(names)} in all)"
+    return few([*map(shown_name, names)], NAMES_SHOWN, ", … ({all} in all)")
 
 
-def shortened(name: str) -> str:
+def shown_name(name: str) -> str:
     """A name as it stands in a message: its beginning where it is very long."""
-    return name if len(name) <= LONGEST_SHOWN else f"{name[:LONGEST_SHOWN]}…"
-
-
-def quoted(value: str | None) -> str:
-    """A value as it stands in a message; what cannot be seen is named or quoted."""
-    if value is None or not value.strip():
-        return "nothing"
-    value = value if len(value) <= 60 else f"{value[:60]}…"
-    return value if value.isprintable() and value == value.strip() else repr(value)
+    return shortened(name, LONGEST_SHOWN, kept=LONGEST_SHOWN)
 
 
 def no_rows(file: str) -> Problem:

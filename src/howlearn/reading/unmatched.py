@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.text import few
 from howlearn.reading.labels import Column, canonical_series, natural_key
 from howlearn.reading.plan import Plan, Sought
 
@@ -65,6 +66,4 @@ class Unmatched:
         labels = sorted(self.values[column], key=natural_key)
         if not labels:
             return f"{column} has no values"
-        more = ", …" if len(labels) > VALUES_SHOWN else ""
-        shown = ", ".join(labels[:VALUES_SHOWN])
-        return f"{column} has the value{'s' * (len(labels) > 1)} {shown}{more}"
+        return f"{column} has the value{'s' * (len(labels) > 1)} {few(labels, VALUES_SHOWN)}"

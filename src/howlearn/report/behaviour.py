@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats, Ints
 from howlearn.errors import HowlearnError
 from howlearn.report.findings import Findings
 from howlearn.report.yardstick import UNKNOWN, Yardstick, yardstick
@@ -31,9 +31,6 @@ SCHEMA = {
     "upper": pl.Float64,
     "n": pl.Int64,
 }
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats
+from howlearn.core.text import few, shortened
 from howlearn.errors import HowlearnError
 from howlearn.report.findings import Findings
 from howlearn.report.partition_drawing import cells_of
@@ -22,9 +24,6 @@ APART = 12  # contexts that have a trajectory each where a model has no cells
 LONGEST = 40  # characters of a cell's name
 EVERY = "all contexts"
 RIGHT = "right"
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 def common(found: Findings) -> dict[str, Any]:
@@ -87,8 +86,7 @@ def sequence_named(found: Findings, name: str, conditions: Mapping[str, Any] | N
         under = ", ".join(f"{k} {v}" for k, v in (conditions or {}).items())
         raise HowlearnError(f"learner {name!r} has no trials under {under}")
     some = [*dict.fromkeys(found.study.learners)]
-    more = ", …" if len(some) > 8 else ""
-    raise HowlearnError(f"there is no learner {name!r}; there are {', '.join(some[:8])}{more}")
+    raise HowlearnError(f"there is no learner {name!r}; there are {few(some, 8)}")
 
 
 @lru_cache(maxsize=1)
@@ -249,7 +247,7 @@ class _Known:
         if len(cell) == len(contexts) > 1:
             return EVERY
         name = "+".join(contexts[c] for c in cell)
-        return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
+        return shortened(name, LONGEST)
 
     def _trials(self, sequence: int) -> slice:
         starts = self.found.study.starts

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import altair as alt
 import polars as pl
 
+from howlearn.core.text import many
 from howlearn.errors import HowlearnError
 from howlearn.report.confusions import BARE, fill_of, percent
 from howlearn.report.findings import Findings
@@ -100,7 +101,7 @@ def _finding(frame: pl.DataFrame) -> str:
     if apart.is_empty():
         return text + "."
     most = apart.row(0, named=True)
-    learners = f"{most['learners']:,} learner{'s' * (most['learners'] != 1)}"
+    learners = many(most["learners"], "learner")
     return (
         f"{text}; most often they differ as {most['first_model']} by {first} and "
         f"{most['second_model']} by {second} ({learners})."

@@ -11,6 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats, Ints
+from howlearn.core.text import many
 from howlearn.errors import HowlearnError
 from howlearn.inputs import Inputs, recorded
 from howlearn.limits import read_json
@@ -21,9 +23,6 @@ from howlearn.share_tables import shares_table
 from howlearn.study import Study
 from howlearn.tables import OTHER, fitted
 from howlearn.task import Task
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def findings(
@@ -154,7 +153,7 @@ class Findings:
     def stand_ins(self, rows: Ints) -> list[str]:
         """A note, where the best candidate stands in for a partition that is not listed."""
         count = int(self.unlisted[rows].sum())
-        who = f"{count:,} sequence{'s' * (count != 1)}"
+        who = many(count, "sequence")
         note = f"for {who} whose model is none of the candidates, the best of these stands in"
         return [note] if count else []
 

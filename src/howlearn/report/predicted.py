@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats, Ints
 from howlearn.errors import HowlearnError
 from howlearn.report.behaviour import SCHEMA, ranges, sampled, student
 from howlearn.report.findings import Findings
@@ -16,9 +17,6 @@ from howlearn.report.yardstick import UNKNOWN, Yardstick, yardstick
 
 BINS = 10  # of predicted probabilities
 NORMAL = 1.959963984540054  # standard errors of a 95% interval
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

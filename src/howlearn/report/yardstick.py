@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats, Ints
 from howlearn.errors import HowlearnError
 from howlearn.simulation.sequences import codes_in
 from howlearn.study import Study, right_and_wrong
@@ -17,8 +17,6 @@ BINS = 20  # at most, along the trials
 MOST = 0.9  # of the stretches end within the last bin
 LOCAL = 0.5  # of a sequence: contexts that stay for less come and go
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 UNKNOWN = -1
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from howlearn.core.text import shortened
+
 LONGEST = 100  # characters of a value that a message shows
 
 
@@ -36,4 +38,4 @@ def _short(value: Any) -> str:
         text = json.dumps(value, ensure_ascii=False)
     except RecursionError:  # of a damaged manifest
         text = "something nested without end"
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+    return shortened(text, LONGEST, kept=LONGEST)

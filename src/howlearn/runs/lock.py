@@ -17,6 +17,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from howlearn.core.text import few
 from howlearn.errors import HowlearnError
 from howlearn.runs.files import NoRoom, is_full, no_room, read_record
 
@@ -101,9 +102,7 @@ class Lock:
         """Who has it, in words; for a folder that shards share, these."""
         files = (path, *sorted({*self.folder.glob(f"{LOCK}-*")} - {path}))
         found = [text for each in files if _is_held(each) and (text := _told(each))]
-        return ", ".join(found[:3]) + (f" and {len(found) - 3} more" if len(found) > 3 else "") or (
-            "another process"
-        )
+        return few(found, 3, " and {left} more") or "another process"
 
 
 def is_lock(path: Path) -> bool:

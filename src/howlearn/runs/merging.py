@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from howlearn.core.text import few
 from howlearn.errors import HowlearnError
 from howlearn.runs.differences import differences
 from howlearn.runs.files import TEMPORARY, read_record, write_whole
@@ -34,10 +35,9 @@ class Nobody:
         where = ""
         if isinstance(count, int) and count > 0:
             shards = sorted({number % count + 1 for number in missing})
-            names = ", ".join(f"{shard}/{count}" for shard in shards[:10])
-            more = f" and {len(shards) - 10} more" if len(shards) > 10 else ""
+            names = few([f"{shard}/{count}" for shard in shards], 10, " and {left} more")
             one = len(shards) == 1
-            where = f": shard{'s' * (not one)} {names}{more} ha{'s' if one else 've'} not ended"
+            where = f": shard{'s' * (not one)} {names} ha{'s' if one else 've'} not ended"
         several = len(missing) > 1
         what = f"{len(missing):,} part{'s' * several} of {self.folder} {'are' if several else 'is'}"
         raise HowlearnError(

@@ -9,12 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats, Ints
 from howlearn.selection import winners
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 NEVER = -1e300  # in place of a log-likelihood of −∞, so that differences are numbers
 OUT = -1e308  # of models that are not asked
 

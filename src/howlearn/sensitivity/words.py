@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from howlearn.core.text import listed
 from howlearn.criteria import Penalized
 from howlearn.sensitivity.priors import AVERAGED
 from howlearn.sensitivity.tables import KAPPA, leading
@@ -52,7 +53,7 @@ def price(found: Path) -> str:
         until = "beyond" if k == len(rows) - 1 else f"to {row['to_value']:.3g}"
         start = "" if k == len(rows) - 1 else f" from {row['from_value']:.3g}"
         texts.append(f"{row['model']}{start} {until}" + " nats per parameter" * (k == 0))
-    return f"Price: the leading model is {_listed(texts)} (up to {found.max_kappa:g})."
+    return f"Price: the leading model is {listed(texts)} (up to {found.max_kappa:g})."
 
 
 def prices_meaning(found: Path) -> str:
@@ -70,7 +71,7 @@ def prices_meaning(found: Path) -> str:
         )
         texts.append(f"{name}{stands} at {row['kappa']:.3g}{' nats' * (not texts)}{span}")
     inside = [row for row in rows if row["model"] is not None]
-    said = _listed(texts)
+    said = listed(texts)
     said = said[0].upper() + said[1:]
     lead = leading(found.shares, KAPPA)
     at_each = [lead[row["kappa"], KAPPA] for row in inside]
@@ -82,7 +83,7 @@ def prices_meaning(found: Path) -> str:
     if everywhere:
         said += f": {_leads(everywhere)} at all of these prices"
     else:
-        who = _listed([f"{row['model']} at {row['kappa']:.3g}" for row in inside])
+        who = listed([f"{row['model']} at {row['kappa']:.3g}" for row in inside])
         said += (
             f". The leading model depends on which of them is taken ({who}): report it, and the "
             "path"
@@ -106,9 +107,9 @@ def max_rate(found: Path) -> str:
         pieces = [
             f"{row['model']} with {_span(row['from_value'], row['to_value'])}" for row in mine
         ]
-        what = mine[0]["model"] if len(mine) == 1 else _listed(pieces)
+        what = mine[0]["model"] if len(mine) == 1 else listed(pieces)
         stretches.setdefault(what, []).append(criterion)
-    texts = [f"{what} by {_listed(who)}" for what, who in stretches.items()]
+    texts = [f"{what} by {listed(who)}" for what, who in stretches.items()]
     values = sorted({row[end] for row in rows for end in ("from_value", "to_value")})
     if values[0] == values[-1]:
         return f"Largest rate: with {values[0]:g}, the only one tried, {'; '.join(texts)}."
@@ -135,15 +136,15 @@ def prior(found: Path) -> str:
     other = {prior: model for prior, model in by.items() if not level & set(lead[None, prior])}
     if not other:
         rest = [name for name in by if name in found.criteria and name != AVERAGED]
-        with_it = f", {_listed(rest)} included" if rest else ""
+        with_it = f", {listed(rest)} included" if rest else ""
         who = _leads(lead[None, AVERAGED])
         return f"Prior: {who} whatever is assumed about learning rates{with_it}."
     grouped: dict[str, list[str]] = {}
     for prior_text, model in other.items():
         grouped.setdefault(model, []).append(f"“{prior_text}”")
-    texts = [f"{model} with {_listed(priors)}" for model, priors in grouped.items()]
+    texts = [f"{model} with {listed(priors)}" for model, priors in grouped.items()]
     return (
-        f"Prior: {usual} leads by {AVERAGED}, which averages over spreads, but {_listed(texts)}. "
+        f"Prior: {usual} leads by {AVERAGED}, which averages over spreads, but {listed(texts)}. "
         "What is assumed about learning rates decides here: report it, and prefer population "
         "where there are learners enough."
     )
@@ -155,7 +156,7 @@ def _leads(names: list[str]) -> str:
     >>> _leads(["ByShape"]), _leads(["ByShape", "OneForAll"])
     ('ByShape leads', 'ByShape and OneForAll lead')
     """
-    return f"{_listed(names)} {'leads' if len(names) == 1 else 'lead'}"
+    return f"{listed(names)} {'leads' if len(names) == 1 else 'lead'}"
 
 
 def _of(found: Path, axis: str) -> list[dict]:
@@ -187,12 +188,3 @@ def _shares(low: float, high: float) -> str:
     """
     texts = [f"{low:.0%}", f"{high:.0%}"]
     return texts[0] if texts[0] == texts[1] else " to ".join(texts)
-
-
-def _listed(texts: list[str]) -> str:
-    """Texts as a sentence lists them.
-
-    >>> _listed(["a"]), _listed(["a", "b", "c"])
-    ('a', 'a, b and c')
-    """
-    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"

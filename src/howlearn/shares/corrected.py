@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats, Ints
 from howlearn.errors import HowlearnError
 from howlearn.shares.mixture import (
     GAP,
@@ -26,9 +26,6 @@ from howlearn.shares.mixture import (
     tidy,
     widened,
 )
-from howlearn.shares.rows import Floats
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

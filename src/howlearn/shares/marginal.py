@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from howlearn.core.arrays import Floats
 from howlearn.shares.mixture import HELD, climb
-from howlearn.shares.rows import Floats, checked, checked_prior, scaled
+from howlearn.shares.rows import checked, checked_prior, scaled
 
 CHAINS = 25
 KEPT = 8  # states of every chain

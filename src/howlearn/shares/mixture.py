@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from howlearn.shares.rows import Floats, checked, scaled
+from howlearn.core.arrays import Floats
+from howlearn.shares.rows import checked, scaled
 
 GAP = 1e-7  # nats by which shares may miss the best ones
 ROUGH = 1e-4  # the same for shares of resampled learners: a hundredth of their standard error

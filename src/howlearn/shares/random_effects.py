@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
+from howlearn.core.arrays import Floats
 from howlearn.shares.marginal import Marginal, log_marginal
-from howlearn.shares.rows import Floats, checked, checked_prior, scaled
+from howlearn.shares.rows import checked, checked_prior, scaled
 
 CLOSE = 1e-10  # change of α, relative to the number of learners
 STEPS = 10_000

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from howlearn.core.arrays import Floats
 from howlearn.errors import HowlearnError
-
-Floats = NDArray[np.float64]
 
 
 def checked(log_evidence: ArrayLike) -> Floats:

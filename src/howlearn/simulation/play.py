@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats
 from howlearn.engine import compile as compiled
 from howlearn.engine.layout import LEARNED, RESET, SCORED
 from howlearn.engine.whole import Records
@@ -21,8 +22,6 @@ from howlearn.simulation.stage import Stage, stage_for
 from howlearn.staging.advice import Advisor
 from howlearn.study import Study
 from howlearn.task import Task
-
-Floats = NDArray[np.float64]
 
 
 def simulate(

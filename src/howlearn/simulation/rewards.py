@@ -7,13 +7,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats
 from howlearn.engine.layout import RESET
 from howlearn.simulation.sequences import Sequence
 from howlearn.study import Study, Trials
 from howlearn.task import Task
 from howlearn.task.schedule import Schedule
-
-Floats = NDArray[np.float64]
 
 
 class Rewards(Protocol):

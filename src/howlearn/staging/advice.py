@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats
 from howlearn.engine import compile as compiled
 from howlearn.engine.layout import LEARNED
 from howlearn.engine.whole import Records, Setting, Whole, replay
@@ -16,7 +17,6 @@ from howlearn.models.mixture import Mixture, Trials
 from howlearn.rule import Rule
 from howlearn.staging.wholes import by_cells, cells_by_rule, check_needs, whole_of, whole_of_unit
 
-Floats = NDArray[np.float64]
 STEP = 1e-5  # of a parameter's range in u: for differences in place of derivatives
 
 

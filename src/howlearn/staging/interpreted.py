@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats
 from howlearn.engine.layout import LEARNED, RESET
 from howlearn.engine.parts import start_takes_theta
 from howlearn.engine.whole import Records, Setting
@@ -21,7 +22,6 @@ from howlearn.errors import HowlearnError
 from howlearn.model import Model
 from howlearn.world import Shown, Trial, World
 
-Floats = NDArray[np.float64]
 TOLERANCE = 1e-8  # by which probabilities may miss 1
 AFTER = ("action", "reward", "correct", "forgone", "ends_episode", "duration")  # the choice
 

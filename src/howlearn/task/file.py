@@ -17,6 +17,7 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
+from howlearn.core.text import many
 from howlearn.errors import HowlearnError
 from howlearn.label import canonical
 from howlearn.limits import parsed_toml
@@ -184,10 +185,11 @@ def _loc(details: ErrorDetails) -> Loc:
 def task_error(file: str, written: dict[str, Any], problems: Sequence[Problem]) -> HowlearnError:
     """One error that lists every problem with its place."""
     lines = [f"{file}, {_place(loc, written)}: {text}" for loc, text in problems[:MOST_SHOWN]]
-    count = f"{len(problems):,} problem{'s' * (len(problems) > 1)}"
     if len(problems) > MOST_SHOWN:
         lines.append(f"… and {len(problems) - MOST_SHOWN:,} more")
-    return HowlearnError("\n  ".join([f"the task cannot be used as it is: {count}", *lines]))
+    return HowlearnError(
+        "\n  ".join([f"the task cannot be used as it is: {many(len(problems), 'problem')}", *lines])
+    )
 
 
 def found(value: object, allowed: str) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats
 from howlearn.engine import compile as compiled
 from howlearn.engine.layout import LEARNED, SCORED
 from howlearn.errors import HowlearnError
@@ -17,8 +17,6 @@ from howlearn.simulation.sequences import Sequence
 from howlearn.staging.wholes import by_cells, cells_by_rule
 from howlearn.study import Study, Trials
 from howlearn.task import Task
-
-Floats = NDArray[np.float64]
 
 
 class Verdicts(NamedTuple):

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats
 from howlearn.criteria import Penalized
 from howlearn.fitting import Fits, fit
 from howlearn.fitting.truncation import ALL
@@ -24,7 +24,6 @@ from howlearn.study import Study
 from howlearn.task import Task
 from howlearn.verification.futures import Bandit, Futures
 
-Floats = NDArray[np.float64]
 MANY = 2_000  # trials from which an oracle's rate is near the estimate
 
 

@@ -10,12 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats, Ints
 from howlearn.rule import Form
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 # From the probabilities [path, action] and the trial: the actions and the feedback in [0, 1].
 Player = Callable[[Floats, int], tuple[Ints, Floats]]
 

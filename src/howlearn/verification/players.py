@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats
 from howlearn.verification.paths import Player
 
-Floats = NDArray[np.float64]
 ALL_PATHS = 20_000  # sequences of a short record that are all tried
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats
 from howlearn.rule import Form
 from howlearn.theory.exp3_ix import exp3_ix_bounds
 from howlearn.theory.exp4 import exp4_quantities
@@ -25,7 +26,6 @@ from howlearn.verification.paths import (
 )
 from howlearn.verification.players import adversaries, every_sequence
 
-Floats = NDArray[np.float64]
 LONGEST = 300  # trials of a path: beyond, nothing new happens
 EACH = 24  # paths of every habit
 ROUNDING = 1e-9  # of a comparison

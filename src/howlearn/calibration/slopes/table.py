@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from howlearn.calibration.contest import Contest
 from howlearn.calibration.slopes import dimension_jump, pooled_jump, slope_heuristic
+from howlearn.core.arrays import Floats
 from howlearn.fitting import Fits
 from howlearn.fitting.truncation import ALL
 
-Floats = NDArray[np.float64]
 MOST = 500  # learners who are looked at one by one; of more, so many are picked evenly
 SCHEMA = {
     "method": pl.String,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from howlearn.core.text import in_words
 from howlearn.report.methods.references import Citing
-from howlearn.report.methods.words import clean, count, listed, number, quoted
+from howlearn.report.methods.words import clean, count, listed, quoted
 
 Described = Mapping[str, Any]  # a model as the manifest describes it
 
@@ -53,7 +54,7 @@ def model_sentences(models: Sequence[Described], cite: Citing) -> Iterator[str]:
     if len(models) == 1:
         yield f"One model was fitted: {names}."
     else:
-        yield f"The {number(len(models))} candidate models were {names}."
+        yield f"The {in_words(len(models))} candidate models were {names}."
     yield from _partitions([m for m in models if "units" in m], cite)
     yield from _whole([m for m in models if _known(m)], cite)
     yield from _mixtures([m for m in models if "kind" in m], cite)
@@ -160,7 +161,7 @@ def _adjusted(models: Sequence[Described], cite: Citing) -> Iterator[str]:
         mine = [m for m in models if word in str(m.get("name", "")).split("+")[1:]]
         if mine:
             source = f" {cite(*works)}" if works else ""
-            n = "One model" if len(mine) == 1 else f"{number(len(mine)).capitalize()} models"
+            n = "One model" if len(mine) == 1 else f"{in_words(len(mine)).capitalize()} models"
             yield f"{n} included {title}{source} (+{word} in the name)."
 
 

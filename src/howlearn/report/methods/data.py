@@ -8,7 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from howlearn.report.methods.words import clean, count, listed, number, quoted
+from howlearn.core.text import in_words
+from howlearn.report.methods.words import clean, count, listed, quoted
 from howlearn.unfitted import reasons
 
 READ = "rows read"
@@ -92,7 +93,7 @@ def _size(manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> st
     by = [clean(column) for column in (manifest.get("options") or {}).get("by") or []]
     runs = ""
     if sequences != n:
-        runs = f" in {number(sequences)} sequences{f', one per {listed(by)}' if by else ''}"
+        runs = f" in {in_words(sequences)} sequences{f', one per {listed(by)}' if by else ''}"
     return f"The data were {trials:,} trials of {count(n, 'learner')}{runs}{each}."
 
 
@@ -115,10 +116,10 @@ def _fate(name: str, n: int, options: Mapping[str, Any]) -> str:
     if name in FATES:
         return count(n, *FATES[name])
     if name == "left out by --where":
-        return f"{number(n)} did not fulfil the condition {quoted(options.get('where'))}"
+        return f"{in_words(n)} did not fulfil the condition {quoted(options.get('where'))}"
     if found := FEWER.fullmatch(name):
         return f"{count(n, found[1])} with fewer than {found[2]} trials {_were(n)} left out"
-    return f"{number(n)} counted as {quoted(name)}"
+    return f"{in_words(n)} counted as {quoted(name)}"
 
 
 def _recoded(name: str, n: int, options: Mapping[str, Any]) -> str:

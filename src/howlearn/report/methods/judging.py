@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from howlearn.core.text import in_words
 from howlearn.criteria import (
     AIC,
     BIC,
@@ -24,7 +25,7 @@ from howlearn.evidence.hierarchy import SMALLEST
 from howlearn.evidence.population import SAMPLE
 from howlearn.evidence.rates import LOWEST, SPREADS
 from howlearn.report.methods.references import Citing
-from howlearn.report.methods.words import clean, count, listed, number, quoted, unit_of
+from howlearn.report.methods.words import clean, count, listed, quoted, unit_of
 
 PROTECTED = "protected_exceedance"
 
@@ -39,7 +40,7 @@ def criterion_sentences(
     excluding = bool((manifest.get("options") or {}).get("exclude"))
     every = f"all {unit_of(manifest)}s"
     everybody = f"{every} that were not excluded" if excluding else every
-    what = "the criterion" if len(texts) == 1 else f"the {number(len(texts))} criteria"
+    what = "the criterion" if len(texts) == 1 else f"the {in_words(len(texts))} criteria"
     names = listed(clean(text) for text in texts)
     yield f"For every {unit_of(manifest)} the models were compared by {what} {names}, in nats."
     for text in texts:

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from howlearn.core.text import in_words
 from howlearn.report.methods.candidates import short
 from howlearn.report.methods.data import EXCLUDED
 from howlearn.report.methods.references import SOFTWARE, Citing
@@ -15,7 +16,6 @@ from howlearn.report.methods.words import (
     clean,
     count,
     listed,
-    number,
     opening,
     quoted,
     unit_of,
@@ -82,7 +82,7 @@ def exclusion_sentences(
         total = int((learners["excluded"].cast(pl.String).fill_null("") != "").sum())
     many = len(conditions) > 1
     each = listed(
-        quoted(text) + (f" ({number(counted[text])})" if many and text in counted else "")
+        quoted(text) + (f" ({in_words(counted[text])})" if many and text in counted else "")
         for text in conditions
     )
     unit = "sequence" if (manifest.get("options") or {}).get("by") else "learner"
@@ -165,8 +165,9 @@ def simulation_sentences(
         seed = options.get("seed")
         at = f" (seed {seed})" if seed is not None else ""
         yield (
-            f"Stability was the share of {number(int(doubles))} simulated doubles of each learner, "
-            f"who followed the selected model at its estimates{at}, that were given the same model."
+            f"Stability was the share of {in_words(int(doubles))} simulated doubles of each "
+            f"learner, who followed the selected model at its estimates{at}, that were given the "
+            "same model."
         )
 
 

@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-SMALL = "no one two three four five six seven eight nine".split()
+from howlearn.core import text
+from howlearn.core.text import in_words, shortened
+
 LONGEST = 80  # characters of a name that a reader can still take in
 MOST = 12  # names in a list
 # Control characters, halves of a character, and marks that turn the direction of the text around.
@@ -21,12 +23,11 @@ def clean(name: Any) -> str:
     >>> clean("a\\tb"), len(clean("x" * 10_000))
     ('a b', 80)
     """
-    text = HARMFUL.sub(" ", str(name)).strip()
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+    return shortened(HARMFUL.sub(" ", str(name)).strip(), LONGEST)
 
 
-def quoted(text: Any) -> str:
-    return f"“{clean(text)}”"
+def quoted(name: Any) -> str:
+    return f"“{clean(name)}”"
 
 
 def listed(names: Iterable[str], word: str = "and", most: int = MOST) -> str:
@@ -36,10 +37,8 @@ def listed(names: Iterable[str], word: str = "and", most: int = MOST) -> str:
     """
     names = [*names]
     if len(names) > most:
-        names = [*names[: most - 1], f"{number(len(names) - most + 1)} more"]
-    if len(names) < 3:
-        return f" {word} ".join(names)
-    return f"{', '.join(names[:-1])}, {word} {names[-1]}"
+        names = [*names[: most - 1], f"{in_words(len(names) - most + 1)} more"]
+    return text.listed(names, word, oxford=True)
 
 
 def unit_of(manifest: Mapping[str, Any]) -> str:
@@ -48,21 +47,12 @@ def unit_of(manifest: Mapping[str, Any]) -> str:
     return "sequence" if by else "learner"
 
 
-def number(n: int) -> str:
-    """Words below ten, as APA style has it.
-
-    >>> number(3), number(12_000)
-    ('three', '12,000')
-    """
-    return SMALL[n] if 0 <= n < len(SMALL) else f"{n:,}"
-
-
 def count(n: int, one: str, many: str = "") -> str:
     """
     >>> count(1, "learner"), count(20, "trial"), count(2, "row was", "rows were")
     ('one learner', '20 trials', 'two rows were')
     """
-    return f"{number(n)} {one if n == 1 else many or one + 's'}"
+    return f"{in_words(n)} {one if n == 1 else many or one + 's'}"
 
 
 def opening(sentence: str) -> str:

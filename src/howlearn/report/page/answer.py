@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from howlearn.core.text import in_words, listed, many
 from howlearn.reading.labels import natural_key
 from howlearn.report.gather import ALL, UNFITTED, Gathered
-from howlearn.report.page.words import counted, listed, many
 from howlearn.unfitted import sentence
 
 COIN, NONE, UNDECIDED = "no better than a coin", "probably none of these", "undecided"
@@ -97,7 +97,7 @@ def _sentences(selection: pl.DataFrame, criteria: Sequence[str], unit: str) -> l
     rest = first.filter(~(coin | none))
     same = Counter(rest.filter("agreed")["model"].to_list())
     apart = len(rest) - sum(same.values())
-    by = criteria[0] if len(criteria) == 1 else f"all {counted(len(criteria))} criteria"
+    by = criteria[0] if len(criteria) == 1 else f"all {in_words(len(criteria), most=10)} criteria"
     by = "both criteria" if len(criteria) == 2 else by
     parts = []
     if same:

@@ -8,8 +8,9 @@ from itertools import groupby
 from typing import Any
 
 from howlearn._version import __version__
+from howlearn.core.text import many, percent
 from howlearn.report.gather import Gathered
-from howlearn.report.page import assets, words
+from howlearn.report.page import assets
 from howlearn.report.page.answer import answer
 from howlearn.report.page.drawings import ANSWER, BEHAVIOUR, ESTIMATES, SURE, draw, steps
 from howlearn.report.page.figure import Figure
@@ -19,6 +20,7 @@ from howlearn.report.page.methods import Methods
 from howlearn.report.page.panels import Panels, panels
 from howlearn.report.page.sample import sampled
 from howlearn.report.page.sure import stability, statuses
+from howlearn.report.page.words import sentence
 
 SAMPLE = 500  # learners whose panels a page holds
 MATRICES = ("disagreement", "confusion")
@@ -87,10 +89,11 @@ def page(
         script=script,
         runtime=runtime,
         hashes=[assets.hash_of(code) for code in (script, runtime)],
-        words=words,
+        many=many,
+        percent=percent,
         short=_short,
         groups=_groups,
-        sentence=words.sentence,
+        sentence=sentence,
     )  # fmt: skip
     notes = (f"learning curves and the learners' charts are left out: {each.note}",)
     return Page(_writable(text), notes if each.note else ())
@@ -109,7 +112,7 @@ def _groups(figures: list[Figure]) -> list[list[Figure]]:
 
 def _title(gathered: Gathered) -> str:
     task = gathered.options.get("task")
-    who = words.many(gathered.manifest["learners"], "learner")
+    who = many(gathered.manifest["learners"], "learner")
     return f"How {who} learn{'s' * (gathered.manifest['learners'] == 1)}" + (
         f": {_short(str(task), 60)}" if task else ""
     )

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from howlearn.core.text import many
 from howlearn.fitting.fits import STATUSES
 from howlearn.report.gather import Gathered
-from howlearn.report.page.words import figures, many
+from howlearn.report.page.words import figures
 
 UNDER = 0.5  # a stability below which a selection is hardly one
 
