@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 import polars as pl
 
+from howlearn.core.threads import in_threads
 from howlearn.criteria import Criterion
 from howlearn.discovery import tables
 from howlearn.discovery.cells import fit_cells
@@ -92,7 +91,6 @@ def attempt(
     """``discover`` for a part of a study, after its checks: perhaps nobody can be judged."""
     work = _Work(study, rule, criteria, models, count)
     blocks = work.blocks()
-    workers = threads or os.cpu_count() or 1
     done = 0
 
     def step(block: list[int]) -> list[tuple[int, list[Judged]]]:
@@ -105,17 +103,8 @@ def attempt(
 
     # What is compiled on first use is compiled before threads would wait for each other.
     results = step(blocks[0]) if blocks else []
-    if workers > 1 and len(blocks) > 2:
-        with ThreadPoolExecutor(min(workers, len(blocks) - 1)) as pool:
-            try:
-                for part in pool.map(step, blocks[1:]):
-                    results += part
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
-    else:
-        for block in blocks[1:]:
-            results += step(block)
+    for part in in_threads(step, blocks[1:], threads):
+        results += part
     return tables.discovery(
         study, criteria, models, by, work.met, work.named, dict(results), work.reasons
     )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
 from howlearn.core.arrays import Floats
+from howlearn.core.threads import in_threads
 from howlearn.engine.units import Passes
 from howlearn.evidence.rates import has_grid, log_rates, second_values
 from howlearn.fitting.partitions import Plan, block_of
@@ -74,8 +73,7 @@ def curves_of(study: Study, plan: Plan, threads: int | None = None) -> Curves:
     if not plan.units:
         return Curves(plan, nodes, values)
     work(0)  # what is compiled on first use is compiled before threads would wait for it
-    with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
-        list(pool.map(work, blocks[1:]))
+    in_threads(work, blocks[1:], threads)
     return Curves(plan, nodes, values)
 
 

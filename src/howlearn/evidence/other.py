@@ -6,9 +6,7 @@ candidates among them have is taken off, so that Other stands for all the others
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
+from howlearn.core.threads import in_threads
 from howlearn.engine.layout import RATES, lay_out
 from howlearn.engine.product import product
 from howlearn.engine.set_partitions import all_sets, log_total, members
@@ -83,8 +82,7 @@ def log_evidence_other(
             progress(done, len(study))
 
     one(work[0])
-    with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
-        list(pool.map(one, work[1:]))
+    in_threads(one, work[1:], threads)
     return out
 
 

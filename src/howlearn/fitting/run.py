@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.threads import in_threads, threads_of
 from howlearn.engine.crossings import Reach
 from howlearn.errors import HowlearnError
 from howlearn.fitting.coin import fit_coin
@@ -142,7 +141,7 @@ def fit_at(
         if not len(study):
             return of_nobody(study, models, truncations, reach)
     bytes_each = plan.cells.n_units * sizes.shape[1] * 64 * 8
-    workers = threads or os.cpu_count() or 1
+    workers = threads_of(threads)
     size = int(min(BLOCK, max(1, BLOCK_BYTES // max(bytes_each, 1))))
     slow = bool(plan.wholes.models) or len(study.context) > MANY_TRIALS
     if slow and workers > 1:  # so much that every worker should have some
@@ -174,15 +173,7 @@ def fit_at(
     # What is compiled on first use is compiled before threads would wait for each other.
     first = [] if kernels in _compiled else [work(blocks.pop(0))]
     _compiled.add(kernels)
-    if workers > 1 and len(blocks) > 1:
-        with ThreadPoolExecutor(min(workers, len(blocks))) as pool:
-            try:
-                found = first + list(pool.map(work, blocks))
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)  # do not finish what nobody awaits
-                raise
-    else:
-        found = first + [work(block) for block in blocks]
+    found = first + in_threads(work, blocks, workers)
     if guard is not None and lost:
         study = guard.without(study, lost)
         if not len(study):

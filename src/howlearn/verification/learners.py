@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from howlearn.core.arrays import Floats
+from howlearn.core.threads import in_threads
 from howlearn.criteria import Penalized
 from howlearn.fitting import Fits, fit
 from howlearn.fitting.truncation import ALL
@@ -71,13 +70,8 @@ def measured(
     fits = fit(study, models, [measure.split, ALL], threads)
     work = _Work(case, models, measure, study, theta, fits)
     # Short records are little work, of which threads would wait for each other.
-    workers = (threads or os.cpu_count() or 1) if case.trials >= MANY else 1
-    if workers > 1:
-        with ThreadPoolExecutor(workers) as pool:
-            rows = list(pool.map(work.row, range(len(study))))
-    else:
-        rows = [work.row(i) for i in range(len(study))]
-    return pl.DataFrame(rows)
+    threads = threads if case.trials >= MANY else 1
+    return pl.DataFrame(in_threads(work.row, range(len(study)), threads))
 
 
 class _Work:
