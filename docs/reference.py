@@ -83,6 +83,22 @@ def literal(text: str) -> str:
     return "\n\n".join(" ".join(part.split()) for part in escaped.split("\n\n"))
 
 
+def tables() -> str:
+    """Every table of every command, with its columns."""
+    from howlearn.core import columns
+
+    parts = []
+    for command in columns.commands():
+        parts.append(f"\n## howlearn {command}\n")
+        for table in columns.tables(command).values():
+            parts.append(f"\n### {table.name}: {table.row}\n\n| column | is | |\n|---|---|---|\n")
+            parts += [
+                f"| `{column.name}` | {column.kind} | {literal(column.says)} |\n"
+                for column in table.columns
+            ]
+    return "".join(parts)
+
+
 def api() -> str:
     """One entry for every public name."""
     import howlearn

@@ -13,6 +13,7 @@ from howlearn.criteria import Criterion, HoldOut, Prequential
 from howlearn.errors import HowlearnError
 from howlearn.fitting import Fits
 from howlearn.study import Source
+from howlearn.tables import labels
 
 Block = tuple[NDArray[np.int64], int, NDArray[np.float64]]
 
@@ -70,7 +71,7 @@ def _frame(
         "trial": pl.Series(trial - study.starts[learner] + 1),
         "trials_fitted": pl.Series(fitted),
     }
-    by_trial = study.labels[learner].hstack(pl.DataFrame(columns).get_columns())
+    by_trial = labels(fits)[learner].hstack(pl.DataFrame(columns).get_columns())
     names = pl.Series("model", [*fits.of], dtype=pl.String)
     every = by_trial[np.repeat(np.arange(len(trial)), n_models)]
     return every.drop("trials_fitted").with_columns(

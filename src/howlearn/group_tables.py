@@ -7,11 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
+from howlearn.core.arrays import Floats
+from howlearn.core.columns import of
 from howlearn.criteria import Criterion, Population
 from howlearn.evidence.curves import on_grid
 from howlearn.evidence.laplace import approximation
 from howlearn.evidence.population import Learned
-from howlearn.tables import OTHER, empty
+from howlearn.tables import OTHER
 
 
 def group_tables(criteria: Sequence[Criterion]) -> dict[str, pl.DataFrame]:
@@ -68,10 +70,10 @@ def _answers(criterion: Population) -> list[tuple[Learned, str]]:
 def _shares(criterion: Population, known: Learned, rates: str) -> pl.DataFrame:
     models = [model.name for model in known.models]
     n = len(models)
-    frame = pl.DataFrame(
+    common = {"criterion": repr(criterion), "rates": rates}
+    frame = of("population").frame(
         {
-            "criterion": repr(criterion),
-            "rates": rates,
+            **common,
             "model": models,
             "share": known.shares.share,
             "lower": known.shares.lower,
@@ -80,28 +82,23 @@ def _shares(criterion: Population, known: Learned, rates: str) -> pl.DataFrame:
             **_with_other(known, slice(n)),
         }
     )
-    order = np.argsort(-known.shares.share, kind="stable")
-    frame = frame[order]
+    frame = frame[np.argsort(-known.shares.share, kind="stable")]
     if known.with_other is None:
         return frame
-    other = {
-        "criterion": repr(criterion),
-        "rates": rates,
-        "model": OTHER,
-        "evidence": "quadrature",
-    }
-    row = pl.DataFrame([other]).hstack(pl.DataFrame(_with_other(known, slice(n, n + 1))))
-    return pl.concat([frame, row], how="diagonal").select(frame.columns)
+    other = {"model": [OTHER], "evidence": "quadrature", **_with_other(known, slice(n, n + 1))}
+    return pl.concat([frame, of("population").frame({**common, **other})])
 
 
-def _with_other(known: Learned, which: slice) -> dict[str, pl.Series]:
+def _with_other(known: Learned, which: slice) -> dict[str, Floats]:
     """Shares where Other is a candidate too, with the ends of their intervals."""
-    names = ("share_with_other", "lower_with_other", "upper_with_other")
     found = known.with_other
     if found is None:
-        return dict.fromkeys(names, empty(pl.Float64, which.stop))
-    parts = (found.share, found.lower, found.upper)
-    return {name: pl.Series(part[which]) for name, part in zip(names, parts, strict=True)}
+        return {}
+    return {
+        "share_with_other": found.share[which],
+        "lower_with_other": found.lower[which],
+        "upper_with_other": found.upper[which],
+    }
 
 
 def _changed(criterion: Population) -> int | None:

@@ -7,12 +7,14 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import polars as pl
 
+from howlearn.core.columns import renamed, reserved
 from howlearn.errors import HowlearnError
 from howlearn.fitting import Fits
 from howlearn.fitting.replay import latents_named, latents_of
 from howlearn.model import Model
 from howlearn.selection import Selection
-from howlearn.study import Source, Study, reserved
+from howlearn.study import Source, Study
+from howlearn.tables import labels as labels_of
 
 
 def predictions(
@@ -46,11 +48,11 @@ def predictions(
         **{f"p({a})": np.exp(log_p[:, k]) for k, a in enumerate(part.actions)},
         "log_probability": log_p[np.arange(len(log_p)), part.action],
     }
-    labels = part.labels[learner]
+    labels = labels_of(fits)[learner]
     if latents:
         looks = _latents(fits, names)
         columns |= looks
-        labels = labels.rename({c: f"input_{c}" for c in labels.columns if c in looks})
+        labels = renamed(labels, looks)
     beginning = pl.DataFrame({"_row": rows}).hstack(labels.get_columns())
     return beginning.hstack(pl.DataFrame(columns).get_columns())
 

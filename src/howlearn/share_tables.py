@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
+from howlearn.core.columns import of
 from howlearn.shares.corrected import Confusion, corrected_shares
 from howlearn.shares.mixture import Shares, mixture_shares
 from howlearn.shares.random_effects import random_effects
@@ -20,6 +21,9 @@ EVIDENCE = {  # what stands for the log-evidence of a model, by the name of the 
     **dict.fromkeys(("aic", "bic", "penalized"), "the score, as an approximation"),
     **dict.fromkeys(("holdout", "prequential"), "log-probability of the later trials"),
 }
+RANDOM_EFFECTS = (
+    "expected exceedance protected_exceedance omnibus_risk omnibus_risk_integrated evidence"
+).split()
 MANY = 2_000  # learners from whom on the omnibus risk is not integrated: nothing is left of it
 RESAMPLES, FEW_RESAMPLES = 200, 50
 LARGE = 20_000  # learners from whom on there are few resamples
@@ -90,28 +94,26 @@ def random_effects_table(
     ``evidence`` says what stood for the log-evidence. Nothing is known for a criterion that gives
     nothing of the kind, such as the likelihood without a penalty.
     """
-    return _random_effects(_scores_of(scores.lazy(), criterion, models or ()))
+    given = _scores_of(scores.lazy(), criterion, models or ())
+    frame = of("shares").frame({"model": [*given.models], **_random_effects(given)})
+    return frame.select("model", *RANDOM_EFFECTS)
 
 
-def _random_effects(given: _Scores) -> pl.DataFrame:
-    n = len(given.models)
-    columns: dict[str, object] = {"model": [*given.models]}
-    names = ("expected", "exceedance", "protected_exceedance", "omnibus_risk")
-    blank = pl.Series([None] * n, dtype=pl.Float64)
+def _random_effects(given: _Scores) -> dict[str, object]:
+    """The columns by random effects; none where nothing stands for the log-evidence."""
     if given.evidence is None:
-        columns |= dict.fromkeys((*names, "omnibus_risk_integrated"), blank)
-        return pl.DataFrame(columns | {"evidence": pl.Series([None] * n, dtype=pl.String)})
+        return {}
     found = random_effects(given.evidence)
     few = len(given.selected) <= MANY
-    columns |= {
-        "expected": found.expected,
-        "exceedance": found.exceedance,
-        "protected_exceedance": found.protected,
-        "omnibus_risk": [found.risk] * n,
-        "omnibus_risk_integrated": [found.integrated_risk().value] * n if few else blank,
-        "evidence": [EVIDENCE[given.name]] * n,
-    }
-    return pl.DataFrame(columns)
+    values = (
+        found.expected,
+        found.exceedance,
+        found.protected,
+        found.risk,
+        found.integrated_risk().value if few else None,
+        EVIDENCE[given.name],
+    )
+    return dict(zip(RANDOM_EFFECTS, values, strict=True))
 
 
 def shares_table(
@@ -137,17 +139,21 @@ def shares_table(
         sure = Confusion(np.eye(n) * SURE)
         naive = corrected_shares(given.selected, sure, None, resamples, (seed, 0), given.owner)
         corrected, by = _corrected(given, (known or {}).get(criterion), resamples, seed)
-        columns = {
-            "criterion": criterion,
-            "model": [*given.models],
-            "learners": counts,
-            "share": counts / counts.sum(),
-            "lower": naive.lower,
-            "upper": naive.upper,
-            **_columns(corrected, n),
-            "corrected_for": pl.Series([by] * n, dtype=pl.String),
-        }
-        frame = pl.DataFrame(columns).hstack(_random_effects(given).drop("model").get_columns())
+        frame = of("shares").frame(
+            {
+                "criterion": criterion,
+                "model": [*given.models],
+                "learners": counts,
+                "share": counts / counts.sum(),
+                "lower": naive.lower,
+                "upper": naive.upper,
+                "corrected": corrected and corrected.share,
+                "corrected_lower": corrected and corrected.lower,
+                "corrected_upper": corrected and corrected.upper,
+                "corrected_for": by,
+                **_random_effects(given),
+            }
+        )
         frames.append(frame.sort("learners", descending=True, maintain_order=True))
     return pl.concat(frames)
 
@@ -167,13 +173,6 @@ def _corrected(
         found = mixture_shares(given.evidence, resamples, (seed, 1), given.owner)
         return found, "uncertainty of each learner's model"
     return None, None
-
-
-def _columns(found: Shares | None, n: int) -> dict[str, Floats | pl.Series]:
-    names = ("corrected", "corrected_lower", "corrected_upper")
-    if found is None:
-        return dict.fromkeys(names, pl.Series([None] * n, dtype=pl.Float64))
-    return dict(zip(names, (found.share, found.lower, found.upper), strict=True))
 
 
 def doubts(known: Mapping[str, Known], criteria: Sequence[str]) -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from howlearn.core.columns import renamed, reserved
 from howlearn.errors import HowlearnError
 
 
@@ -28,27 +29,6 @@ def count_true(flags: NDArray[np.bool_], starts: NDArray[np.int64]) -> NDArray[n
 
 SHORTEST = 2  # scored trials without which nothing can be said about a learner
 AT_ONCE = 5_000  # sequences that are looked at together
-
-RESERVED = set(
-    "learner file row trial context action reward scored learned model criterion n_trials "
-    "n_parameters log_likelihood penalty score rank selected cell parameter estimate trials_fitted "
-    "lower upper interval status agreement runner_up margin verdict log_probability forgone "
-    "episode duration smallest_probability smallest_at epsilon first_under T_epsilon doubles "
-    "stability standard_error instead instead_share probability p_other criteria_agree "
-    "smallest_margin excluded among".split()
-)
-RESERVED_STARTS = (
-    "model_", "margin_", "verdict_", "probability_", "p_other_", "p(", "eta_", "forgone_",
-)  # fmt: skip
-
-
-def reserved(column: str) -> bool:
-    """Whether the results have a column of that name.
-
-    >>> reserved("model"), reserved("model_aic"), reserved("group")
-    (True, True, False)
-    """
-    return column in RESERVED or column.startswith(RESERVED_STARTS)
 
 
 def right_and_wrong(
@@ -290,7 +270,7 @@ class Study:
         The last is there if --exclude was given: the conditions that hold, else nothing. A kept
         column with the name of a column of the results is called ``input_NAME``.
         """
-        about = self.about.rename({c: f"input_{c}" for c in self.about.columns if reserved(c)})
+        about = renamed(self.about, [c for c in self.about.columns if reserved(c)])
         columns = about.get_columns()
         if self.excluded is not None:
             columns = [*columns, pl.Series("excluded", self.excluded, dtype=pl.String)]

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from howlearn.core import columns
 from howlearn.core.text import listed
 from howlearn.engine.layout import Statuses
 from howlearn.fitting.fits import STATUS_WORDS, Fits, ModelFits
@@ -35,27 +36,26 @@ def scores(selection: Selection) -> pl.DataFrame:
     for choice in selection.choices:
         own, order = choice.scores, choice.order
         count = fits.n_parameters if own.n_parameters is None else own.n_parameters
-        columns = [own.log_likelihood, own.penalty, own.score, own.probability]
+        values = [own.log_likelihood, own.penalty, own.score, own.probability]
         if own.outside is not None:
             other = own.outside
             more = [other.log_likelihood, other.penalty, other.score, other.probability]
-            pairs = zip(columns, more, strict=True)
-            columns = [np.column_stack([a, b]) for a, b in pairs if a is not None]
-            order = np.argsort(-columns[2], axis=1, kind="stable")
+            pairs = zip(values, more, strict=True)
+            values = [np.column_stack([a, b]) for a, b in pairs if a is not None]
+            order = np.argsort(-values[2], axis=1, kind="stable")
             count = np.column_stack([count, np.full(n_learners, -1)])
         n_models = order.shape[1]
         order = order.reshape(-1)
         learner = np.repeat(np.arange(n_learners), n_models)
         value, penalty, score, probability = (
-            empty(pl.Float64, len(order)) if part is None else pl.Series(part[learner, order])
-            for part in columns
+            None if part is None else part[learner, order] for part in values
         )
         frames.append(
-            pl.DataFrame(
+            columns.of("scores").frame(
                 {
                     "_learner": learner,
                     "model": pl.Series(names.categories, dtype=names).gather(order),
-                    "criterion": _same(repr(choice.criterion), len(order)),
+                    "criterion": repr(choice.criterion),
                     "n_trials": own.n_trials[learner],
                     "n_parameters": pl.Series(count[learner, order]).replace({-1: None}),
                     "log_likelihood": value,
@@ -67,7 +67,7 @@ def scores(selection: Selection) -> pl.DataFrame:
                 }
             )
         )
-    return _labelled(fits, pl.concat(frames).sort("_learner", maintain_order=True))
+    return labelled(fits, pl.concat(frames).sort("_learner", maintain_order=True))
 
 
 def estimates(fits: Fits) -> pl.DataFrame:
@@ -85,10 +85,10 @@ def estimates(fits: Fits) -> pl.DataFrame:
         rows = n_learners * n_marks
         ends, reached = _intervals(fits, part)
         frames.append(
-            pl.DataFrame(
+            columns.of("estimates").frame(
                 {
                     "_learner": np.repeat(np.arange(n_learners), n_marks * n_parameters),
-                    "model": _same(name, rows * n_parameters),
+                    "model": name,
                     "cell": _tiled(part.cells, rows),
                     "parameter": _tiled(part.parameters, rows),
                     "estimate": part.theta.reshape(-1),
@@ -97,11 +97,11 @@ def estimates(fits: Fits) -> pl.DataFrame:
                     "upper": pl.Series(ends[..., 1].reshape(-1)).fill_nan(None),
                     "interval": reaching.gather(reached.reshape(-1)),
                     "status": words.gather(part.status.reshape(-1)),
-                    "agreement": _agreement(part, rows),
+                    "agreement": _agreement(part),
                 }
             )
         )
-    return _labelled(fits, pl.concat(frames).sort("_learner", maintain_order=True))
+    return labelled(fits, pl.concat(frames).sort("_learner", maintain_order=True))
 
 
 def _intervals(fits: Fits, part: ModelFits) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -123,37 +123,33 @@ def lowest(fits: Fits, epsilon: float) -> pl.DataFrame:
     """
     check_epsilon(epsilon, len(fits.study.actions))
     n_learners, n_marks = fits.sizes.shape
-    rows = n_learners * n_marks
     frames = []
     for name, part in fits.of.items():
         found = look(fits.study, part, epsilon)
         horizon = paper_horizon(part.model, fits.study, epsilon)
         upto = None if horizon is None else np.minimum(horizon, fits.n_scored)
         frames.append(
-            pl.DataFrame(
+            columns.of("lowest").frame(
                 {
                     "_learner": np.repeat(np.arange(n_learners), n_marks),
-                    "model": _same(name, rows),
+                    "model": name,
                     "trials_fitted": fits.sizes.reshape(-1),
                     "smallest_probability": found.probability.reshape(-1),
                     "smallest_at": found.trial.reshape(-1),
-                    "epsilon": _same(epsilon, rows),
+                    "epsilon": epsilon,
                     "first_under": pl.Series(found.first_under.reshape(-1)).replace({0: None}),
-                    "T_epsilon": empty(pl.Int64, rows)
-                    if upto is None
-                    else pl.Series(np.repeat(upto, n_marks)),
+                    "T_epsilon": None if upto is None else np.repeat(upto, n_marks),
                 }
             )
         )
-    return _labelled(fits, pl.concat(frames).sort("_learner", maintain_order=True))
+    return labelled(fits, pl.concat(frames).sort("_learner", maintain_order=True))
 
 
-def _agreement(part: ModelFits, rows: int) -> pl.Series:
-    """The share of the searches that ended at the best value; empty where the fit is exact."""
-    n = len(part.parameters)
+def _agreement(part: ModelFits) -> pl.Series | None:
+    """The share of the searches that ended at the best value; None where the fit is exact."""
     if part.agreement is None:
-        return empty(pl.Float64, rows * n)
-    return pl.Series(np.repeat(part.agreement.reshape(-1), n)).fill_nan(None)
+        return None
+    return pl.Series(np.repeat(part.agreement.reshape(-1), len(part.parameters))).fill_nan(None)
 
 
 def selection(selection: Selection) -> pl.DataFrame:
@@ -162,16 +158,16 @@ def selection(selection: Selection) -> pl.DataFrame:
     frames = []
     for choice in selection.choices:
         frames.append(
-            pl.DataFrame(
+            columns.of("selection").frame(
                 {
                     "_learner": np.arange(len(fits.study)),
-                    "criterion": _same(repr(choice.criterion), len(fits.study)),
+                    "criterion": repr(choice.criterion),
                     "model": _selected(fits, choice),
                     "runner_up": _runner_up(fits, choice),
                     "margin": margins(choice),
                     "verdict": verdicts(selection, choice),
                     "probability": _probability(choice),
-                    "p_other": _p_other(choice),
+                    "p_other": choice.scores.p_other,
                 }
             )
         )
@@ -182,11 +178,12 @@ def unfitted(selection: Selection) -> pl.DataFrame:
     """One row per learner who could not be fitted."""
     places = np.array([*selection.why], np.int64)
     given = selection.fits.study if selection.given is None else selection.given
-    columns = [
-        pl.Series("n_trials", given.n_scored[places]),
-        pl.Series("why", [*selection.why.values()], dtype=pl.String),
-    ]
-    return given.labels[places].hstack(columns)
+    return labels(selection.fits, given)[places].hstack(
+        [
+            pl.Series("n_trials", given.n_scored[places]),
+            pl.Series("why", [*selection.why.values()], dtype=pl.String),
+        ]
+    )
 
 
 def _with_unfitted(selection: Selection, frame: pl.DataFrame) -> pl.DataFrame:
@@ -195,7 +192,7 @@ def _with_unfitted(selection: Selection, frame: pl.DataFrame) -> pl.DataFrame:
     These have a verdict that says so, by every criterion, and no model.
     """
     if selection.given is None:
-        return _labelled(selection.fits, frame.sort("_learner", maintain_order=True))
+        return labelled(selection.fits, frame.sort("_learner", maintain_order=True))
     frame = frame.with_columns(pl.Series("_learner", selection.places[frame["_learner"]]))
     more = pl.DataFrame({"_learner": pl.Series([*selection.why], dtype=pl.Int64)})
     verdict = pl.Series([f"{NOT_FITTED}: {why}" for why in selection.why.values()])
@@ -208,10 +205,10 @@ def _with_unfitted(selection: Selection, frame: pl.DataFrame) -> pl.DataFrame:
         )
     else:
         n_trials = selection.given.n_scored[[*selection.why]]
-        columns = [verdict.alias(c) for c in frame.columns if c.startswith("verdict_")]
-        more = more.with_columns(pl.Series("n_trials", n_trials), *columns)
+        verdicts = [verdict.alias(c) for c in frame.columns if c.startswith("verdict_")]
+        more = more.with_columns(pl.Series("n_trials", n_trials), *verdicts)
     frame = pl.concat([frame, more], how="diagonal").sort("_learner", maintain_order=True)
-    return _labelled_by(selection.given, frame)
+    return labelled(selection.fits, frame, selection.given)
 
 
 def margins(choice: Choice) -> pl.Series:
@@ -272,35 +269,35 @@ def learners(selection: Selection) -> pl.DataFrame:
     (or on as many as were fitted).
     """
     fits = selection.fits
-    columns: dict[str, pl.Series | NDArray] = {
+    models = [_selected(fits, choice).to_numpy() for choice in selection.choices]
+    smallest = np.min([margins(choice).to_numpy() for choice in selection.choices], axis=0)
+    row: dict[str, pl.Series | NDArray] = {
         "_learner": np.arange(len(fits.study)),
         "n_trials": fits.study.n_scored,
+        "criteria_agree": np.all([each == models[0] for each in models], axis=0),
+        "smallest_margin": pl.Series(smallest).fill_nan(None),
     }
-    models = [_selected(fits, choice).to_numpy() for choice in selection.choices]
-    columns["criteria_agree"] = np.all([each == models[0] for each in models], axis=0)
-    columns["smallest_margin"] = pl.Series(
-        np.min([margins(choice).to_numpy() for choice in selection.choices], axis=0)
-    ).fill_nan(None)
     for choice in selection.choices:
         key = choice.criterion.key
-        columns[f"model_{key}"] = _selected(fits, choice)
-        columns[f"margin_{key}"] = margins(choice)
-        columns[f"verdict_{key}"] = verdicts(selection, choice)
-        if choice.scores.probability is not None:
-            columns[f"probability_{key}"] = _probability(choice)
+        row[f"model_{key}"] = _selected(fits, choice)
+        row[f"margin_{key}"] = margins(choice)
+        row[f"verdict_{key}"] = verdicts(selection, choice)
+        probability = _probability(choice)
+        if probability is not None:
+            row[f"probability_{key}"] = probability
         if choice.scores.p_other is not None:
-            columns[f"p_other_{key}"] = _p_other(choice)
+            row[f"p_other_{key}"] = choice.scores.p_other
     j = fits.at(fits.fullest)
     wide: dict[str, NDArray[np.float64]] = {}
     for k, part in enumerate(fits.of.values()):
         mine = selection.choices[0].selected == k
-        for p, (cell, parameter) in enumerate(zip(part.cells, part.parameters, strict=True)):
-            column = wide.setdefault(f"{parameter}_{cell}", np.full(len(mine), np.nan))
+        for p, name in enumerate(_wide(part)):
+            column = wide.setdefault(name, np.full(len(mine), np.nan))
             known = mine & (part.status[:, j, p] != Statuses.UNSEEN)
             column[known] = part.theta[known, j, p]
     for name, column in wide.items():
-        columns[name] = pl.Series(column).fill_nan(None)
-    return _with_unfitted(selection, pl.DataFrame(columns))
+        row[name] = pl.Series(column).fill_nan(None)
+    return _with_unfitted(selection, pl.DataFrame(row))
 
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
@@ -354,14 +351,24 @@ def _counted(selection: Selection, who: NDArray[np.bool_]) -> pl.DataFrame:
     return pl.concat(frames)
 
 
-def _labelled(fits: Fits, frame: pl.DataFrame) -> pl.DataFrame:
+def labels(fits: Fits, study: Study | None = None) -> pl.DataFrame:
+    """The columns that open every table of these fits: the learner, conditions, kept columns.
+
+    A kept column that is called like an estimate of ``learners`` is called ``input_NAME``.
+    """
+    estimates = {name for part in fits.of.values() for name in _wide(part)}
+    return columns.renamed((study or fits.study).labels, estimates)
+
+
+def _wide(part: ModelFits) -> list[str]:
+    """What ``learners`` calls the estimates of a model."""
+    return [f"{p}_{cell}" for cell, p in zip(part.cells, part.parameters, strict=True)]
+
+
+def labelled(fits: Fits, frame: pl.DataFrame, study: Study | None = None) -> pl.DataFrame:
     """Put the learner, its conditions and kept columns in front."""
-    return _labelled_by(fits.study, frame)
-
-
-def _labelled_by(study: Study, frame: pl.DataFrame) -> pl.DataFrame:
-    labels = study.labels[frame["_learner"]]
-    return labels.hstack(frame.drop("_learner").get_columns())
+    front = labels(fits, study)[frame["_learner"]]
+    return front.hstack(frame.drop("_learner").get_columns())
 
 
 def _named(fits: Fits, models: NDArray[np.int64]) -> pl.Series:
@@ -376,40 +383,29 @@ def _selected(fits: Fits, choice: Choice) -> pl.Series:
     return pl.Series(np.where(choice.outside, OTHER, found.to_numpy()), dtype=pl.String)
 
 
-def _probability(choice: Choice) -> pl.Series:
-    """Of what is selected."""
+def _probability(choice: Choice) -> NDArray[np.float64] | None:
+    """Of what is selected; None where the criterion gives none."""
     found = choice.scores.probability
     if found is None:
-        return empty(pl.Float64, len(choice.order))
+        return None
     mine = np.take_along_axis(found, choice.selected[:, None], axis=1)[:, 0]
     if choice.scores.p_other is not None:
         mine = np.where(choice.outside, choice.scores.p_other, mine)
-    return pl.Series(mine)
+    return mine
 
 
-def _p_other(choice: Choice) -> pl.Series:
-    """That the learner uses a partition that is not listed."""
-    found = choice.scores.p_other
-    return empty(pl.Float64, len(choice.order)) if found is None else pl.Series(found)
-
-
-def _runner_up(fits: Fits, choice: Choice) -> pl.Series:
+def _runner_up(fits: Fits, choice: Choice) -> pl.Series | None:
     if choice.outside.any():
         second = choice.order[:, min(1, choice.order.shape[1] - 1)]
         return _named(fits, np.where(choice.outside, choice.selected, second))
     if choice.order.shape[1] == 1:
-        return empty(pl.String, len(choice.order))
+        return None
     return _named(fits, choice.order[:, 1])
 
 
 def empty(dtype: type[pl.DataType], length: int) -> pl.Series:
     """A column without values."""
     return pl.Series([None], dtype=dtype).new_from_index(0, length)
-
-
-def _same(value: str | float, length: int) -> pl.Series:
-    """A column of one value; a plain value would leave an empty table without types."""
-    return pl.Series([value]).new_from_index(0, length)
 
 
 def _tiled(values: tuple[str, ...], times: int) -> pl.Series:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from howlearn.core.columns import of
 from howlearn.core.text import few, many, shortened
 from howlearn.errors import HowlearnError
 from howlearn.fitting.guard import Guard
@@ -79,10 +80,8 @@ def unfitted_of(selection: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     verdict = pl.col("verdict").cast(pl.String)
     rows = selection.lazy().filter(verdict.str.starts_with(said))
     first = rows.filter(pl.col("criterion") == pl.col("criterion").first())
-    return first.with_columns(why=verdict.str.strip_prefix(said)).drop(
-        "criterion", "model", "runner_up", "margin", "verdict", "probability", "p_other",
-        strict=False,
-    ).collect()  # fmt: skip
+    told = first.with_columns(why=verdict.str.strip_prefix(said))
+    return told.drop(of("selection").names, strict=False).collect()
 
 
 def unfitted_in(results: Path) -> pl.DataFrame:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from howlearn.core.columns import RARE, of, renamed
 from howlearn.errors import HowlearnError
 from howlearn.fitting import Fits
 from howlearn.fitting.replay import weights as log_weights
 from howlearn.model import Model
 from howlearn.models.mixture import Mixture
 from howlearn.selection import Selection
+from howlearn.tables import labels as labels_of
 
-COLUMNS = ("trial", "strategy", "weight", "leads")
 AHEAD = 1e-9  # a strategy leads if its weight is larger than all others by more than this
 
 
@@ -45,9 +46,8 @@ def weights(fits: Fits | Selection) -> pl.DataFrame:
             "exp4(ByShape, ByShapeExc)"
         )
     j = fits.at(fits.fullest)
-    schema = dict(zip(COLUMNS, (pl.Int64, pl.String, pl.Float64, pl.Boolean), strict=True))
-    nobody = pl.DataFrame(schema={"model": pl.String, **schema}).get_columns()
-    frames = [fits.study.labels[:0].hstack(nobody)]
+    labels = renamed(labels_of(fits), {name for table in RARE for name in of(table).names})
+    frames = [labels[:0].hstack(of("weights").of_rows([]).get_columns())]
     for i in range(len(fits.study)):
         for part in mixtures:
             assert isinstance(part.model, Mixture)
@@ -56,17 +56,16 @@ def weights(fits: Fits | Selection) -> pl.DataFrame:
             # Where learning starts anew, nobody leads.
             starts = np.flatnonzero(fits.study[i].reset[1:]) + 1
             first = np.concatenate([leader(block) for block in np.split(q, starts)])
-            frames.append(
-                fits.study.labels[np.full(n * k, i)].hstack(
-                    [
-                        pl.Series("model", [part.model.name], pl.String).new_from_index(0, n * k),
-                        pl.Series("trial", np.repeat(np.arange(1, n + 1), k)),
-                        pl.Series("strategy", part.model.strategies * n, pl.String),
-                        pl.Series("weight", q.reshape(-1)),
-                        pl.Series("leads", (first[:, None] == np.arange(k)).reshape(-1)),
-                    ]
-                )
+            frame = of("weights").frame(
+                {
+                    "model": part.model.name,
+                    "trial": np.repeat(np.arange(1, n + 1), k),
+                    "strategy": part.model.strategies * n,
+                    "weight": q.reshape(-1),
+                    "leads": (first[:, None] == np.arange(k)).reshape(-1),
+                }
             )
+            frames.append(labels[np.full(n * k, i)].hstack(frame.get_columns()))
     return pl.concat(frames)
 
 
@@ -87,9 +86,10 @@ def leaders(frame: pl.DataFrame) -> pl.DataFrame:
 
     ``trial`` is the first at which the strategy leads, ``before`` the one that led until then.
     """
-    labels = [c for c in frame.columns if c not in COLUMNS]
-    if not {"learner", "model", *COLUMNS} <= set(frame.columns):
+    own = of("weights").names
+    if not {"learner", *own} <= set(frame.columns):
         raise HowlearnError("leaders are found in the table that howlearn.weights gives")
+    labels = [c for c in frame.columns if c == "model" or c not in own]
     led = frame.filter("leads").sort("trial", maintain_order=True)
     before = pl.col("strategy").shift(1).over(labels).alias("before")
     first = pl.col("before").is_null() | (pl.col("before") != pl.col("strategy"))
@@ -112,7 +112,8 @@ def averages(frame: pl.LazyFrame) -> pl.DataFrame:
     Conditions, that is, labels that differ within a learner, are kept apart.
     """
     weight = pl.col("weight")
-    labels = [c for c in frame.collect_schema().names() if c not in ("learner", "model", *COLUMNS)]
+    own = ("learner", *of("weights").names)
+    labels = [c for c in frame.collect_schema().names() if c not in own]
     differ = frame.group_by("learner").agg(pl.col(labels).n_unique()).collect() if labels else {}
     conditions = [c for c in labels if (differ[c] > 1).any()]
     return (

@@ -23,6 +23,7 @@ from howlearn.results import Extra
 from howlearn.selection import Selection, winners
 from howlearn.simulation import simulate
 from howlearn.study import Study
+from howlearn.tables import labelled
 from howlearn.task import Task
 
 STREAM = 2  # of random numbers: neither who chooses constants nor who tests them (contests.py)
@@ -108,8 +109,7 @@ class Asked:
         rows = [self._rows(selection, c, chosen[c], again[c]) for c in range(len(chosen))]
         frame = pl.concat(rows).filter(pl.col("_learner").is_in(wanted.tolist()))
         frame = frame.sort("_learner", maintain_order=True)
-        labels = fits.study.labels[frame["_learner"]]
-        return labels.hstack(frame.drop("_learner").get_columns())
+        return labelled(fits, frame)
 
     def _batches(
         self, study: Study, pairs: list[tuple[int, int]]

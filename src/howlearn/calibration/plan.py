@@ -16,6 +16,7 @@ from howlearn.calibration.contests import Contests, left_out
 from howlearn.calibration.design import ENOUGH, TaskDesign, by_model_name
 from howlearn.calibration.errors import curve, selected_counts, standard_error
 from howlearn.core.arrays import Floats
+from howlearn.core.columns import of
 from howlearn.criteria import DEFAULT, Criterion, Prequential
 from howlearn.errors import HowlearnError
 from howlearn.fitting.truncation import ALL
@@ -91,8 +92,7 @@ class Plan:
                 for a, b in combinations(range(len(contest.models)), 2):
                     error = _pair_error(contest, score, (a, b))
                     rows.append((n, repr(criterion), contest.models[a], contest.models[b], *error))
-        columns = ["trials", "criterion", "model", "other_model", "error", "standard_error"]
-        return pl.DataFrame(rows, schema=columns, orient="row")
+        return of("pairs", "plan").of_rows(rows)
 
     @cached_property
     def shares(self) -> pl.DataFrame:

@@ -111,9 +111,9 @@ def reading(study: Study) -> None:
     )
     if isinstance(study, StoredStudy):
         aside.print(f"[dim]{escape(study.where())}[/]", soft_wrap=True)
-    renamed = [column for column in study.about.columns if column not in study.labels.columns]
-    for column in renamed:
-        note(f"the column {column} is called input_{column} in the results")
+    for column, name in zip(study.about.columns, study.labels.columns[1:], strict=False):
+        if column != name:
+            note(f"the column {column} is called {name} in the results")
     for sentence in study.notes:
         note(sentence)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import astuple, dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
@@ -24,6 +24,7 @@ from howlearn.comparison.strategies import (
     shares_test,
 )
 from howlearn.comparison.words import sentences
+from howlearn.core.columns import of
 from howlearn.core.text import many
 from howlearn.errors import HowlearnError
 from howlearn.selection import Selection
@@ -137,11 +138,7 @@ class Comparison:
     @cached_property
     def rates(self) -> pl.DataFrame:
         """One row per parameter, model (none: all models) and pair of groups."""
-        words = ("parameter", "model", "group", "other")
-        schema = {
-            each.name: pl.String if each.name in words else pl.Float64 for each in fields(Rate)
-        }
-        return pl.DataFrame([asdict(each) for each in self.compared], schema=schema)
+        return of("rates", "compare").of_rows([astuple(each) for each in self.compared])
 
 
 def compare(

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from howlearn.comparison.compare import Comparison
+from howlearn.core.columns import files, tables
 from howlearn.runs.files import write_text
 from howlearn.runs.folder import START, Format, RunFolder, Start
 
-TABLES = ("shares", "differences", "tests", "rates")
 SUMMARY = "comparison.txt"
 OUTPUTS = {
     SUMMARY,
-    *(f"{table}.{ending}" for table in TABLES for ending in ("csv", "parquet")),
+    *files("compare", "csv", "parquet"),
     *(f"comparison.{ending}" for ending in ("svg", "png")),
 }
 
@@ -28,7 +28,7 @@ def write_comparison(
 ) -> None:
     """Each table whole or not at all; a folder of anything else is left alone."""
     with RunFolder(folder, manifest, OUTPUTS, start) as store:
-        for name in TABLES:
+        for name in tables("compare"):
             store.assemble(name, format, getattr(result, name).lazy())
         store.parts.path.rmdir()  # there are none: a comparison takes seconds
         text = "\n".join([*result.sentences, *result.notes]) + "\n"

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from polars import DataFrame
 
+from howlearn.core.columns import files
 from howlearn.criteria import Criterion
 from howlearn.discovery.discover import COUNT, attempt, check, nobody
 from howlearn.discovery.result import Discovery
-from howlearn.discovery.tables import conditions_of, contexts_met
+from howlearn.discovery.tables import LEARNERS, conditions_of, contexts_met
 from howlearn.engine.set_partitions import LARGEST
 from howlearn.models import PartitionModel
 from howlearn.rule import Rule
@@ -24,11 +25,10 @@ from howlearn.study import SHORTEST, Study
 if TYPE_CHECKING:
     from distributed import Client
 
-LEARNERS = ("partitions", "coclassification", "marked")  # tables with rows for every learner
 TOGETHER = ("population", "consensus", "models")  # tables of all learners together
 CHART = "coclassification"
 OUTPUTS = {
-    *(f"{table}.{ending}" for table in (*LEARNERS, *TOGETHER) for ending in ("csv", "parquet")),
+    *files("discover", "csv", "parquet"),
     *(f"{CHART}.{ending}" for ending in ("svg", "png")),
 }
 CHUNK = 200  # learners in a part: a few seconds with nine contexts

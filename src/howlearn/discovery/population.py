@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from howlearn.core.arrays import Floats
+from howlearn.core.columns import of
 
 CUT = 0.5  # contexts that go together more often than not, on average, are one cell
 UNKNOWN = 0.5  # of a pair that no learner met
@@ -51,15 +52,8 @@ def consensus(frame: pl.DataFrame, contexts: Sequence[str], by: Sequence[str]) -
         front = rows.select(keys)[np.zeros(len(order), int)]
         parts.append(front.hstack(pl.DataFrame(columns).get_columns()))
     if not parts:  # a single context has no pair
-        return pl.DataFrame(
-            schema={
-                **{key: frame.schema[key] for key in keys},
-                "context": pl.String,
-                "place": pl.Int64,
-                "cell": pl.Int64,
-                "exact": pl.Boolean,
-            }
-        )
+        own = of("consensus", "discover").types
+        return pl.DataFrame(schema={**{key: frame.schema[key] for key in keys}, **own})
     return pl.concat(parts)
 
 

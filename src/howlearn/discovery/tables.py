@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from howlearn.core.columns import Schema, columns_of, of, renamed
 from howlearn.criteria import Criterion
 from howlearn.discovery.judging import Judged
 from howlearn.discovery.result import JUDGED, NOT_JUDGED, Discovery
@@ -17,38 +18,7 @@ from howlearn.models import PartitionModel
 from howlearn.partition import cell_name
 from howlearn.study import Study
 
-PARTITIONS = {
-    "criterion": pl.String,
-    "rank": pl.Int64,
-    "partition": pl.String,
-    "n_cells": pl.Int64,
-    "score": pl.Float64,
-    "difference": pl.Float64,
-    "probability": pl.Float64,
-    "model": pl.String,
-    "exact": pl.Boolean,
-    "status": pl.String,
-}
-TOGETHER = {
-    "criterion": pl.String,
-    "context_a": pl.String,
-    "context_b": pl.String,
-    "probability": pl.Float64,
-    "exact": pl.Boolean,
-}
-MARKED = {
-    "criterion": pl.String,
-    "model": pl.String,
-    "partition": pl.String,
-    "n_cells": pl.Int64,
-    "score": pl.Float64,
-    "difference": pl.Float64,
-    "probability": pl.Float64,
-    "rank": pl.Int64,
-    "exact": pl.Boolean,
-}
-
-POPULATION = ("mean_probability", "standard_error", "learners", "place_a", "place_b", "place")
+LEARNERS = ("partitions", "coclassification", "marked")  # tables with rows for every learner
 
 Codes = tuple[int, ...]
 Named = Mapping[Codes, Sequence[tuple[int, ...]]]
@@ -66,7 +36,7 @@ def discovery(
 ) -> Discovery:
     """The tables of all learners; judged[learner][criterion], and why others cannot be judged."""
     texts, names = [repr(c) for c in criteria], [m.name for m in models]
-    rows: dict[str, list[tuple[Any, ...]]] = {"partitions": [], "together": [], "marked": []}
+    rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in LEARNERS}
     for i, codes in enumerate(met):
         if i in why:
             rows["partitions"] += [_unjudged(i, text, why[i]) for text in texts]
@@ -79,13 +49,16 @@ def discovery(
             known[cells] = f"{known[cells]}, {name}" if cells in known else name
         for text, one in zip(texts, found, strict=True):
             rows["partitions"] += _ranked(i, text, one, contexts, known)
-            rows["together"] += _pairs(i, text, one, codes, study.contexts)
+            rows["coclassification"] += _pairs(i, text, one, codes, study.contexts)
             rows["marked"] += _marked(i, text, one, contexts, names, parts)
     unmet = sum(len(met[i]) < len(study.contexts) for i in judged)
+    best, together, marked = (
+        _labelled(study, rows[name], of(name, "discover")) for name in LEARNERS
+    )
     return Discovery(
-        _labelled(study, rows["partitions"], PARTITIONS),
-        _labelled(study, rows["together"], TOGETHER),
-        _labelled(study, rows["marked"], MARKED),
+        best,
+        together,
+        marked,
         tuple(study.contexts),
         tuple(texts),
         conditions_of(study, by),
@@ -121,7 +94,7 @@ def _ranked(
 
 
 def _unjudged(i: int, text: str, why: str) -> tuple[Any, ...]:
-    nothing = [None] * (len(PARTITIONS) - 2)
+    nothing = [None] * (len(of("partitions", "discover").names) - 2)
     return i, text, *nothing, f"{NOT_JUDGED}: {why}"
 
 
@@ -169,13 +142,9 @@ def written(cells: Sequence[int], contexts: Sequence[str]) -> str:
 
 def labels(study: Study) -> pl.DataFrame:
     """The columns that open a table; one with the name of a result is called ``input_NAME``."""
-    frame, taken = study.labels, {*PARTITIONS, *TOGETHER, *MARKED, *POPULATION}
-    return frame.rename({c: f"input_{c}" for c in frame.columns if c in taken})
+    return renamed(study.labels, columns_of("discover"))
 
 
-def _labelled(
-    study: Study, rows: Sequence[tuple[Any, ...]], schema: Mapping[str, Any]
-) -> pl.DataFrame:
-    frame = pl.DataFrame(rows, schema={"_learner": pl.Int64, **schema}, orient="row")
-    front = labels(study)[frame["_learner"]]
-    return front.hstack(frame.drop("_learner").get_columns())
+def _labelled(study: Study, rows: Sequence[tuple[Any, ...]], table: Schema) -> pl.DataFrame:
+    frame = table.of_rows(rows, "_learner")
+    return labels(study)[frame["_learner"]].hstack(frame.drop("_learner").get_columns())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import polars as pl
 
 from howlearn._version import __version__
 from howlearn.calibration.advice import Advice
+from howlearn.core.columns import of
 from howlearn.core.text import shortened
 from howlearn.criteria import Criterion
 from howlearn.criteria.population import FEWEST
@@ -84,8 +85,7 @@ def _code(plan: FrozenPlan, options: Mapping[str, Any]) -> list[Deviation]:
 
 def table(found: Sequence[Deviation]) -> pl.DataFrame:
     """One row per deviation; no row if everything is as planned."""
-    schema: dict[str, type[pl.DataType]] = dict.fromkeys(("what", "planned", "done"), pl.String)
-    return pl.DataFrame([asdict(each) for each in found], schema=schema)
+    return of("deviations").of_rows([astuple(each) for each in found])
 
 
 def _files(plan: FrozenPlan, options: Mapping[str, Any], advice: Advice | None) -> list[Deviation]:

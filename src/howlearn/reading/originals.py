@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from howlearn.core.columns import free, renamed
 from howlearn.errors import DataError, HowlearnError
 from howlearn.reading.belonging import own
 from howlearn.reading.delimited import Delimited
@@ -50,24 +51,7 @@ def beside(frame: pl.DataFrame, inputs: list[pl.DataFrame]) -> pl.DataFrame:
     if not inputs:
         return frame
     whole = pl.concat(_alike(inputs), how="diagonal")
-    taken = {*frame.columns, *whole.columns}
-    names = {}
-    for name in whole.columns:
-        if name in frame.columns:
-            names[name] = unused(f"input_{name}", taken, "input_")
-            taken.add(names[name])
-    return frame.hstack(whole.rename(names).get_columns())
-
-
-def unused(name: str, taken: set[str], before: str) -> str:
-    """The name, with something before it as often as another has it already.
-
-    >>> unused("model", {"model", "input_model"}, "input_")
-    'input_input_model'
-    """
-    while name in taken:
-        name = before + name
-    return name
+    return frame.hstack(renamed(whole, frame.columns).get_columns())
 
 
 def _rows(table: Table) -> pl.DataFrame:
@@ -76,7 +60,7 @@ def _rows(table: Table) -> pl.DataFrame:
         frame = table.everything()
         named = {name for name in table.columns if name}
         frame.columns = [  # a column without a name, as R writes one for the rows
-            name or unused(f"column_{i}", named, "input_")
+            name or free(f"column_{i}", named)
             for i, name in enumerate(table.columns[: frame.width], start=1)
         ]
         return frame

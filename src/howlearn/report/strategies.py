@@ -6,10 +6,11 @@ from collections.abc import Collection, Sequence
 
 import polars as pl
 
+from howlearn.core.columns import of
 from howlearn.report import lines
 from howlearn.report.scale import spanning
 from howlearn.report.style import GREY, Chart, colours, finished, labels, nothing
-from howlearn.weighing import COLUMNS, last_changes
+from howlearn.weighing import last_changes
 
 AVERAGED = ("model", "strategy", "trial", "learners", "weight", "lower_quartile", "upper_quartile",
             "leads")  # fmt: skip
@@ -78,7 +79,7 @@ def learners_weights(
 
 def _sequence(frame: pl.DataFrame) -> pl.Series:
     """A name for every sequence of trials: the learner's, with its conditions where they differ."""
-    own = [c for c in frame.columns if c not in ("model", "before", *COLUMNS)]
+    own = [c for c in frame.columns if c not in {"before", *of("weights").names}]
     learner = frame["learner"].cast(pl.String)
     if frame.select(own).n_unique() == learner.n_unique():
         return learner

@@ -8,6 +8,7 @@ from pathlib import Path as FilePath
 
 from polars import DataFrame
 
+from howlearn.core.columns import files
 from howlearn.runs.folder import START, Format, RunFolder, Start
 from howlearn.runs.work import Part, Progress, Work
 from howlearn.sensitivity.result import Path
@@ -18,7 +19,7 @@ LEARNERS = "path-learners"
 TABLES = {"path": "shares", "path-leaders": "leaders", "path-marks": "marks"}
 CHART = "path"
 OUTPUTS = {
-    *(f"{table}.{ending}" for table in (LEARNERS, *TABLES) for ending in ("csv", "parquet")),
+    *files("path", "csv", "parquet"),
     *(f"{CHART}.{ending}" for ending in ("svg", "png")),
 }
 

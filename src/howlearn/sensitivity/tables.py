@@ -9,37 +9,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from howlearn.core.columns import of, renamed
 from howlearn.criteria.criterion import PerParameter
 from howlearn.sensitivity.prices import Intervals
 from howlearn.study import Study
 
 KAPPA = "kappa"  # the axis of prices, and what the tables call its criterion
 STEP = 0.05  # nats between two rows of the shares along the price
-LEARNERS = {
-    "axis": pl.String,
-    "value": pl.Float64,
-    "criterion": pl.String,
-    "from_kappa": pl.Float64,
-    "to_kappa": pl.Float64,
-    "model": pl.String,
-}
-SHARES = {
-    "axis": pl.String,
-    "value": pl.Float64,
-    "criterion": pl.String,
-    "model": pl.String,
-    "learners": pl.Int64,
-    "share": pl.Float64,
-}
-LEADERS = {
-    "axis": pl.String,
-    "criterion": pl.String,
-    "from_value": pl.Float64,
-    "to_value": pl.Float64,
-    "model": pl.String,
-    "lowest_share": pl.Float64,
-    "highest_share": pl.Float64,
-}
 
 Flags = NDArray[np.bool_]
 Counts = NDArray[np.int64]  # [place, model]
@@ -47,16 +23,14 @@ Counts = NDArray[np.int64]  # [place, model]
 
 def priced(study: Study, found: Intervals, names: Sequence[str]) -> pl.DataFrame:
     """One row per learner and interval of prices."""
-    frame = pl.DataFrame(
+    frame = of("path-learners", "path").frame(
         {
-            "axis": pl.repeat(KAPPA, len(found.model), dtype=pl.String, eager=True),
-            "value": pl.repeat(None, len(found.model), dtype=pl.Float64, eager=True),
-            "criterion": pl.repeat(KAPPA, len(found.model), dtype=pl.String, eager=True),
+            "axis": KAPPA,
+            "criterion": KAPPA,
             "from_kappa": found.start,
             "to_kappa": found.stop,
             "model": pl.Series([*names], dtype=pl.String).gather(found.model),
-        },
-        schema=LEARNERS,
+        }
     )
     return labels(study)[found.learner].hstack(frame.get_columns())
 
@@ -67,18 +41,21 @@ def selected(
     """One row per learner and criterion at one place of an axis."""
     frames = []
     for criterion, models in chosen.items():
-        fixed = {"axis": axis, "value": value, "criterion": criterion}
-        fixed |= {"from_kappa": None, "to_kappa": None}
-        frame = pl.DataFrame({"model": [*models]}, schema={"model": pl.String})
-        frame = frame.with_columns(pl.lit(v, LEARNERS[k]).alias(k) for k, v in fixed.items())
-        frames.append(labels(study).hstack(frame.select(*LEARNERS).get_columns()))
+        frame = of("path-learners", "path").frame(
+            {
+                "axis": axis,
+                "value": value,
+                "criterion": criterion,
+                "model": pl.Series([*models], dtype=pl.String),
+            }
+        )
+        frames.append(labels(study).hstack(frame.get_columns()))
     return pl.concat(frames)
 
 
 def labels(study: Study) -> pl.DataFrame:
     """The columns that open a table; one with the name of a result is called ``input_NAME``."""
-    frame = study.labels
-    return frame.rename({c: f"input_{c}" for c in frame.columns if c in LEARNERS})
+    return renamed(study.labels, of("path-learners", "path").names)
 
 
 def prices(criteria: Sequence[PerParameter], n_scored: NDArray[np.int64]) -> pl.DataFrame:
@@ -139,7 +116,7 @@ def shares(
     for key, frame in rest.group_by(keys, maintain_order=True):
         found = dict(frame["model"].value_counts().iter_rows())
         rows += [(*key, name, found.get(name, 0), found.get(name, 0) / n) for name in names]
-    return pl.DataFrame(rows, schema=SHARES, orient="row")
+    return of("path", "path").of_rows(rows)
 
 
 def leading(table: pl.DataFrame, axis: str) -> dict[tuple[float | None, str], list[str]]:
@@ -195,4 +172,4 @@ def leaders(
         for first, last, who in runs(mine):
             ends = (None, None) if key[0] == "prior" else (values[first], values[last])
             row((str(key[0]), str(key[1])), ends, mine[first : last + 1], who)
-    return pl.DataFrame(rows, schema=LEADERS, orient="row")
+    return of("path-leaders", "path").of_rows(rows)

@@ -11,19 +11,11 @@ from numpy.typing import NDArray
 from howlearn.calibration.contest import Contest
 from howlearn.calibration.slopes import dimension_jump, pooled_jump, slope_heuristic
 from howlearn.core.arrays import Floats
+from howlearn.core.columns import of
 from howlearn.fitting import Fits
 from howlearn.fitting.truncation import ALL
 
 MOST = 500  # learners who are looked at one by one; of more, so many are picked evenly
-SCHEMA = {
-    "method": pl.String,
-    "learner": pl.String,  # empty: all learners together
-    "applies": pl.Boolean,
-    "kappa": pl.Float64,
-    "c": pl.Float64,
-    "selected_model": pl.String,
-    "reason": pl.String,
-}
 
 
 def slope_of(learners: Fits | Contest) -> pl.DataFrame:
@@ -63,7 +55,7 @@ def slope_table(
         rows.append(_row("dimension jump", learners[i], jump, _name(models, jump.selected), n))
         slope = slope_heuristic(d / n, d, -log_likelihood[i] / n)
         rows.append(_row("slope heuristic", learners[i], slope, _name(models, slope.selected), n))
-    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+    return of("slope", "calibrate").of_rows(rows)
 
 
 def _row(
