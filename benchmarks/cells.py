@@ -9,13 +9,13 @@ import numpy as np
 from benchmarks.report import Row, duration
 from benchmarks.timing import least
 from howlearn import PartitionModel, Task, fit, simulate
+from howlearn.core.partition import Partition
+from howlearn.core.rules import Exp3IX
+from howlearn.core.study import Study
 from howlearn.engine.layout import RATES, lay_out
 from howlearn.engine.units import Passes
 from howlearn.fitting.partitions import block_of
-from howlearn.partition import Partition
-from howlearn.rules import Exp3IX
-from howlearn.study import Study
-from howlearn.verification import verify
+from howlearn.verification.verify import verify
 
 TRIALS, BAR, VERIFY_BAR = 500, 5e-3, 60.0
 DENSE = (640, 64)  # values of η and of γ

@@ -18,13 +18,13 @@ from benchmarks.report import note
 from howlearn import Range, Task, fit, simulate
 from howlearn.comparison.groups import Groups
 from howlearn.comparison.strategies import difference, group_shares, shares_test
-from howlearn.criteria import AIC
+from howlearn.core.study import Study
+from howlearn.criteria.aic import AIC
 from howlearn.engine.layout import RATES
 from howlearn.engine.units import Passes
 from howlearn.fitting.partitions import Plan, block_of
-from howlearn.models import PartitionModel
+from howlearn.models.partition_model import PartitionModel
 from howlearn.shares.rows import certain
-from howlearn.study import Study
 
 Floats = NDArray[np.float64]
 

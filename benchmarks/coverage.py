@@ -28,10 +28,10 @@ from howlearn import (
     fit,
     simulate,
 )
+from howlearn.core.rule import Rule
+from howlearn.core.rules import RULES
 from howlearn.fitting.intervals import LEVEL, STRETCH, stretch_of
 from howlearn.model import Model
-from howlearn.rule import Rule
-from howlearn.rules import RULES
 from howlearn.task.schedule import correct_rewards
 
 Floats = NDArray[np.float64]

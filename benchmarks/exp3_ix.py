@@ -17,14 +17,18 @@ from numpy.typing import NDArray
 
 from benchmarks.report import note, table
 from howlearn import PartitionModel, Task, fit, simulate
-from howlearn.criteria import AIC, BIC, Criterion, HoldOut, Penalized
+from howlearn.core.rule import Form, Rule
+from howlearn.core.rules import Exp3, Exp3IX, GradientBandit
+from howlearn.core.study import Study
+from howlearn.criteria.aic import AIC
+from howlearn.criteria.bic import BIC
+from howlearn.criteria.criterion import Criterion
+from howlearn.criteria.holdout import HoldOut
+from howlearn.criteria.penalized import Penalized
 from howlearn.engine.layout import Statuses
-from howlearn.fitting import Fits
+from howlearn.fitting.fits import Fits
 from howlearn.fitting.truncation import ALL, Truncation, distinct
-from howlearn.rule import Form, Rule
-from howlearn.rules import Exp3, Exp3IX, GradientBandit
 from howlearn.selection import winners
-from howlearn.study import Study
 
 Floats = NDArray[np.float64]
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "exp3-ix-study.md"

@@ -17,12 +17,15 @@ from numpy.typing import NDArray
 
 from benchmarks.report import note, table
 from howlearn import Exp4, Expert, Switch, Task, fit, simulate
-from howlearn.criteria import AIC, Criterion, HoldOut, Likelihood
+from howlearn.core.study import Study
+from howlearn.criteria.aic import AIC
+from howlearn.criteria.criterion import Criterion
+from howlearn.criteria.holdout import HoldOut
+from howlearn.criteria.likelihood import Likelihood
 from howlearn.fitting.truncation import ALL
 from howlearn.model import Model
 from howlearn.models.mixture import Mixture, Source
 from howlearn.selection import winners
-from howlearn.study import Study
 
 Floats = NDArray[np.float64]
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "metalearning-study.md"

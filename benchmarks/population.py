@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 import howlearn as hl
 from benchmarks.populations import Population
-from howlearn.models import PartitionModel
+from howlearn.core.study import together
+from howlearn.models.partition_model import PartitionModel
 from howlearn.selection import Choice, choose
-from howlearn.study import together
 
 PAPER = Population("paper", rate=None)
 ROWS = (

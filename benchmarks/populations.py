@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import howlearn as hl
-from howlearn.models import PartitionModel
-from howlearn.study import together
+from howlearn.core.study import together
+from howlearn.models.partition_model import PartitionModel
 
 APART = 7  # the stream of random numbers for rates
 

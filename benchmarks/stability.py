@@ -11,7 +11,7 @@ import polars as pl
 
 from benchmarks.report import table
 from howlearn import Task, select, simulate, stability
-from howlearn.study import joined
+from howlearn.core.study import joined
 
 TASK = Task.load("five-four")
 CRITERIA = ("penalized(c=0.012)", "holdout(split=0.5)", "aic", "bic")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from fuzz.verdict import Verdict
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 from howlearn.inspection import inspect
 from howlearn.reading import read
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from howlearn.core.rule import Rule
+from howlearn.core.study import Study
 from howlearn.engine.layout import RATES, lay_out
 from howlearn.engine.units import Passes
 from howlearn.fitting.partitions import block_of
-from howlearn.rule import Rule
-from howlearn.study import Study
 
 
 def dense_maximum(

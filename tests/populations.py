@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from howlearn import Study, simulate
-from howlearn.study import together
+from howlearn.core.study import together
 
 
 def population(

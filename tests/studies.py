@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from howlearn.models import PartitionModel
-from howlearn.partition import Partition
-from howlearn.rule import Rule
-from howlearn.study import Study
+from howlearn.core.partition import Partition
+from howlearn.core.rule import Rule
+from howlearn.core.study import Study
+from howlearn.models.partition_model import PartitionModel
 from oracle import Trial
 
 

@@ -8,14 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from howlearn.criteria import AIC, BIC, HoldOut, Penalized
-from howlearn.fitting import STATUSES
-from howlearn.models import Coin
+from howlearn.core.rule import Rule
+from howlearn.core.rules import Exp3, Exp3IX, GradientBandit
+from howlearn.core.study import Study
+from howlearn.criteria.aic import AIC
+from howlearn.criteria.bic import BIC
+from howlearn.criteria.holdout import HoldOut
+from howlearn.criteria.penalized import Penalized
+from howlearn.fitting.fits import STATUSES
 from howlearn.models.candidates import candidates, one_rate_versions
-from howlearn.rule import Rule
-from howlearn.rules import Exp3, Exp3IX, GradientBandit
+from howlearn.models.coin import Coin
 from howlearn.selection import select
-from howlearn.study import Study
 
 RULES = [
     GradientBandit(),

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howlearn.models import PartitionModel
+from howlearn.core.partition import Partition
+from howlearn.core.rules import Exp3, GradientBandit
 from howlearn.models.candidates import candidates, one_rate_versions
-from howlearn.partition import Partition
-from howlearn.rules import Exp3, GradientBandit
+from howlearn.models.partition_model import PartitionModel
 
 CUBE = {
     "".join(bits): dict(zip(("shape", "pattern", "size"), bits, strict=True))

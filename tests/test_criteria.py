@@ -10,14 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
-from howlearn.criteria import AIC, BIC, DEFAULT, HoldOut, Penalized, criterion_named
-from howlearn.errors import HowlearnError
-from howlearn.fitting import fit
-from howlearn.models import Coin
-from howlearn.rules import Exp3IX, GradientBandit
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rules import Exp3IX, GradientBandit
+from howlearn.criteria import DEFAULT, criterion_named
+from howlearn.criteria.aic import AIC
+from howlearn.criteria.bic import BIC
+from howlearn.criteria.holdout import HoldOut
+from howlearn.criteria.penalized import Penalized
+from howlearn.fitting.run import fit
+from howlearn.models.coin import Coin
 from howlearn.selection import select
-from howlearn.simulation import simulate
-from howlearn.task import Task
+from howlearn.simulation.play import simulate
+from howlearn.task.task import Task
 from studies import model_of, random_trials, study_of
 
 CELLS = [["x"], ["y"]]

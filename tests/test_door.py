@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import howlearn as hl
-from howlearn import door
-from howlearn.errors import HowlearnError
+from howlearn.core import safe_files
+from howlearn.core.errors import HowlearnError
 from howlearn.models.own import own_model
 
 TRAP = """
@@ -39,9 +39,9 @@ def closed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     """A folder with code in it, and a door that nobody has opened."""
     monkeypatch.chdir(tmp_path)
     Path("trap.py").write_text(TRAP)
-    door.close()
+    safe_files.close()
     yield
-    door.close()
+    safe_files.close()
 
 
 def test_names_of_ones_own_models_are_found_wherever_they_stand() -> None:
@@ -53,25 +53,25 @@ def test_names_of_ones_own_models_are_found_wherever_they_stand() -> None:
         "ByShape:": [],
         ":A": [],
     }
-    assert {text: door.own_names(text) for text in texts} == texts
+    assert {text: safe_files.own_names(text) for text in texts} == texts
 
 
 def test_only_what_was_allowed_is_loaded_however_it_is_spelled() -> None:
     with pytest.raises(HowlearnError, match=r"type --model trap\.py:Mine in this command"):
         own_model("trap.py:Mine")
     assert not Path("ran").exists()
-    door.allow("exp4(sub/../trap.py:Other, ByShape)")
+    safe_files.allow("exp4(sub/../trap.py:Other, ByShape)")
     Path("sub").mkdir()
     assert own_model(f"{Path.cwd()}/trap.py:Mine").name == "Mine"
     assert Path("ran").exists()
-    door.seal()
-    door.allow("trap:Mine")
+    safe_files.seal()
+    safe_files.allow("trap:Mine")
     with pytest.raises(HowlearnError, match="is code"):
         own_model("trap:Mine")
 
 
 def test_a_module_of_this_folder_is_found_and_the_folder_is_not_searched_later() -> None:
-    door.allow("trap:Mine")
+    safe_files.allow("trap:Mine")
     before = [*sys.path]
     try:
         assert own_model("trap:Mine").name == "Mine"

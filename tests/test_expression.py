@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from howlearn.errors import HowlearnError
-from howlearn.expression import parse
+from howlearn.core.errors import HowlearnError
+from howlearn.core.expressions import parse
 
 LABELS = pl.DataFrame(
     {

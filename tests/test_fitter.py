@@ -9,16 +9,20 @@ import pytest
 from numba import njit
 from scipy.optimize import minimize
 
+from howlearn.core.rule import Parameter
 from howlearn.engine.climb import climb
 from howlearn.engine.whole import Likelihood
-from howlearn.fitting import fit
 from howlearn.fitting.fits import STATUS_WORDS
+from howlearn.fitting.run import fit
 from howlearn.fitting.whole import WholePlan
-from howlearn.models import Bias, Lapse, QLearning, QLearningForgetting, Stickiness
-from howlearn.rule import Parameter
-from howlearn.simulation import simulate
+from howlearn.models.bias import Bias
+from howlearn.models.lapse import Lapse
+from howlearn.models.q_forgetting import QLearningForgetting
+from howlearn.models.q_learning import QLearning
+from howlearn.models.stickiness import Stickiness
+from howlearn.simulation.play import simulate
 from howlearn.staging.setting import records_of
-from howlearn.task import Task
+from howlearn.task.task import Task
 from oracle import Trial
 from studies import study_of
 

@@ -12,18 +12,22 @@ from hypothesis import strategies as st
 
 import oracle
 from dense import dense_maximum
-from howlearn.criteria import AIC, BIC, HoldOut, Penalized
-from howlearn.errors import HowlearnError
-from howlearn.fitting import fit
+from howlearn.core.errors import HowlearnError
+from howlearn.core.partition import Partition
+from howlearn.core.rule import Parameter, Rule
+from howlearn.core.rules import Exp3, Exp3IX, GradientBandit
+from howlearn.criteria.aic import AIC
+from howlearn.criteria.bic import BIC
+from howlearn.criteria.holdout import HoldOut
+from howlearn.criteria.penalized import Penalized
 from howlearn.fitting.replay import log_probabilities
-from howlearn.models import Coin, PartitionModel
+from howlearn.fitting.run import fit
 from howlearn.models.candidates import one_rate_versions
-from howlearn.partition import Partition
-from howlearn.rule import Parameter, Rule
-from howlearn.rules import Exp3, Exp3IX, GradientBandit
+from howlearn.models.coin import Coin
+from howlearn.models.partition_model import PartitionModel
 from howlearn.selection import select
-from howlearn.simulation import simulate
-from howlearn.task import Task
+from howlearn.simulation.play import simulate
+from howlearn.task.task import Task
 from studies import model_of, random_trials, study_of
 
 EACH, ALL = [["x"], ["y"], ["z"]], [["x", "y", "z"]]

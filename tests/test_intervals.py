@@ -9,15 +9,15 @@ import polars as pl
 import pytest
 
 import howlearn as hl
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rules import Exp3, Exp3IX, GradientBandit
 from howlearn.engine.crossings import between_nodes, crossings, depth_of, march, on_nodes
 from howlearn.engine.layout import lay_out
 from howlearn.engine.units import Passes
-from howlearn.errors import HowlearnError
 from howlearn.fitting.intervals import nats_within, stretch_of
 from howlearn.fitting.partitions import block_of
 from howlearn.fitting.replay import log_probabilities
-from howlearn.rules import Exp3, Exp3IX, GradientBandit
-from howlearn.task import Task
+from howlearn.task.task import Task
 from oracle import dense, log_likelihood, maximum
 from studies import model_of, random_trials, study_of
 

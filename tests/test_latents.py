@@ -12,13 +12,17 @@ import pytest
 
 import howlearn as hl
 from howlearn.bids import plain, write_events
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
+from howlearn.core.study import Study
 from howlearn.fitting.replay import latents_of, log_probabilities
 from howlearn.model import Model
-from howlearn.models import Alcove, Coin, Lapse, QLearning, QLearningTwoRates
+from howlearn.models.alcove import Alcove
+from howlearn.models.coin import Coin
+from howlearn.models.lapse import Lapse
+from howlearn.models.q_learning import QLearning
+from howlearn.models.q_two_rates import QLearningTwoRates
 from howlearn.predictions import latent_columns, only_used, predictions
 from howlearn.reading.originals import beside, originals
-from howlearn.study import Study
 
 TASK = hl.Task.load("five-four")
 BY = {model.name: model for model in TASK.models}

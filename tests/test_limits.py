@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 
 import howlearn as hl
-from howlearn import exclusion
-from howlearn.errors import HowlearnError
-from howlearn.expression import parse
-from howlearn.harmless import isolated, one_line, visible
+from howlearn.core.errors import HowlearnError
+from howlearn.core.expressions import parse
+from howlearn.core.safe_files import parsed_toml, read_json
+from howlearn.core.text import isolated, one_line, visible
+from howlearn.exclusion.language import parse as exclusion_parse
 from howlearn.inputs import recorded
-from howlearn.limits import parsed_toml, read_json
 from howlearn.reading.study_file import read_study_file
 
 N = 100_000
@@ -94,7 +94,7 @@ def test_an_expression_is_refused_or_answered_soon(
         told = str(error)
     assert len(told) < 1_500
     with pytest.raises(HowlearnError):
-        exclusion.parse(text, ["a"])
+        exclusion_parse(text, ["a"])
     assert time.perf_counter() - start < 20  # seconds; without limits it would be hours
     assert not Path("ran").exists()
 

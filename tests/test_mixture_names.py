@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from howlearn.errors import HowlearnError
-from howlearn.models import Exp4, Switch
-from howlearn.rules import Exp3
-from howlearn.task import Task
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rules import Exp3
+from howlearn.models.exp4 import Exp4
+from howlearn.models.switch import Switch
+from howlearn.task.task import Task
 
 TASK = Task.load("five-four")
 

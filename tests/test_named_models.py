@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import howlearn as hl
-from howlearn import door
+from howlearn.core import safe_files
 from howlearn.models.named import learning_named, model_named
 
 TASK = hl.Task.load("five-four")
@@ -55,7 +55,7 @@ def test_texts_that_name_models(text: str, n_parameters: int) -> None:
     ],
 )
 def test_texts_that_name_nothing(text: str, message: str) -> None:
-    door.allow(text)
+    safe_files.allow(text)
     with pytest.raises(hl.HowlearnError) as error:
         model_named(TASK.models, text, "the task", 4)
     assert message in str(error.value)

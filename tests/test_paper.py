@@ -11,12 +11,12 @@ import polars as pl
 import pytest
 
 from dense import dense_maximum
+from howlearn.core.rules import GradientBandit
 from howlearn.engine.layout import lay_out
 from howlearn.engine.units import evaluate
-from howlearn.fitting import fit
 from howlearn.fitting.partitions import block_of
-from howlearn.rules import GradientBandit
-from howlearn.task import Task
+from howlearn.fitting.run import fit
+from howlearn.task.task import Task
 from oracle import Trial
 from studies import study_of
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howlearn.errors import HowlearnError
-from howlearn.partition import Partition, cell_name
+from howlearn.core.errors import HowlearnError
+from howlearn.core.partition import Partition, cell_name
 
 FEATURES = {
     "1": {"shape": "square", "colour": "red"},

@@ -12,16 +12,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import howlearn as hl
-from howlearn.criteria import AIC, HoldOut, Prequential, criterion_named
-from howlearn.errors import HowlearnError
-from howlearn.fitting import fit
+from howlearn.core.errors import HowlearnError
+from howlearn.core.partition import Partition
+from howlearn.core.rules import Exp3, GradientBandit
+from howlearn.core.study import Source, Study
+from howlearn.criteria import criterion_named
+from howlearn.criteria.aic import AIC
+from howlearn.criteria.holdout import HoldOut
+from howlearn.criteria.prequential import Prequential
 from howlearn.fitting.replay import log_probabilities
+from howlearn.fitting.run import fit
 from howlearn.future import leave_future_out
-from howlearn.models import Coin, Lapse, PartitionModel, QLearning
-from howlearn.partition import Partition
-from howlearn.rules import Exp3, GradientBandit
+from howlearn.models.coin import Coin
+from howlearn.models.lapse import Lapse
+from howlearn.models.partition_model import PartitionModel
+from howlearn.models.q_learning import QLearning
 from howlearn.selection import select
-from howlearn.study import Source, Study
 from oracle import log_likelihood, mark_of
 from studies import model_of, random_trials, study_of, trials_of
 

@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from howlearn.errors import HowlearnError
-from howlearn.fitting import fit
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rules import Exp3IX, GradientBandit
 from howlearn.fitting.replay import log_probabilities
-from howlearn.models import PartitionModel, QLearning
+from howlearn.fitting.run import fit
+from howlearn.models.partition_model import PartitionModel
+from howlearn.models.q_learning import QLearning
 from howlearn.risks import oracle, risk
-from howlearn.rules import Exp3IX, GradientBandit
-from howlearn.simulation import simulate
-from howlearn.task import Task
+from howlearn.simulation.play import simulate
+from howlearn.task.task import Task
 from oracle import replay
 from studies import trials_of
 

@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 import oracle
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rules import RULES, Exp3, Exp3IX, GradientBandit, rule_named
 from howlearn.engine import compile as compiled
 from howlearn.engine.layout import LANES, RATES, lay_out
 from howlearn.engine.units import Passes
-from howlearn.errors import HowlearnError
 from howlearn.fitting.partitions import block_of
 from howlearn.fitting.replay import log_probabilities
-from howlearn.rules import RULES, Exp3, Exp3IX, GradientBandit, rule_named
-from howlearn.simulation import simulate
-from howlearn.task import Task
+from howlearn.simulation.play import simulate
 from howlearn.task.schedule import Reward
+from howlearn.task.task import Task
 from studies import model_of, random_trials, study_of, trials_of
 
 CELLS = [["x", "z"], ["y"]]

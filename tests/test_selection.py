@@ -6,14 +6,17 @@ import numpy as np
 import polars as pl
 import pytest
 
-from howlearn.criteria import AIC, BIC, HoldOut, Penalized
-from howlearn.errors import HowlearnError
-from howlearn.fitting import fit
-from howlearn.models import Coin
-from howlearn.rules import Exp3IX, GradientBandit
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rules import Exp3IX, GradientBandit
+from howlearn.criteria.aic import AIC
+from howlearn.criteria.bic import BIC
+from howlearn.criteria.holdout import HoldOut
+from howlearn.criteria.penalized import Penalized
+from howlearn.fitting.run import fit
+from howlearn.models.coin import Coin
 from howlearn.selection import choose, ranking, select, winners
-from howlearn.simulation import simulate
-from howlearn.task import Task
+from howlearn.simulation.play import simulate
+from howlearn.task.task import Task
 from oracle import Trial
 from studies import model_of, random_trials, study_of
 

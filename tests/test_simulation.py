@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rules import Exp3IX, GradientBandit, rule_named
 from howlearn.fitting.replay import log_probabilities
-from howlearn.models import Coin
+from howlearn.models.coin import Coin
 from howlearn.models.values import parameter_values
-from howlearn.rules import Exp3IX, GradientBandit, rule_named
-from howlearn.simulation import simulate
-from howlearn.task import Task
+from howlearn.simulation.play import simulate
 from howlearn.task.schedule import Reversal, Reward
+from howlearn.task.task import Task
 from studies import model_of
 
 TASK = Task.load("five-four")

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import oracle
-from howlearn.fitting import STATUSES, fit
+from howlearn.core.rules import Exp3, Exp3IX, GradientBandit
 from howlearn.fitting.coin import floored
-from howlearn.fitting.fits import STATUS_WORDS
-from howlearn.models import Coin
-from howlearn.rules import Exp3, Exp3IX, GradientBandit
+from howlearn.fitting.fits import STATUS_WORDS, STATUSES
+from howlearn.fitting.run import fit
+from howlearn.models.coin import Coin
 from howlearn.selection import select
 from oracle import Trial
 from studies import model_of, random_trials, study_of

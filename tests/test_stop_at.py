@@ -8,10 +8,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import howlearn as hl
+from howlearn.core.errors import HowlearnError
+from howlearn.core.partition import Partition
+from howlearn.core.rules import Exp3, Exp3IX, GradientBandit
 from howlearn.criteria import criterion_named
-from howlearn.errors import HowlearnError
-from howlearn.partition import Partition
-from howlearn.rules import Exp3, Exp3IX, GradientBandit
 from oracle import Trial, replay
 from studies import study_of, trials_of
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from howlearn.errors import HowlearnError
-from howlearn.models import Coin
-from howlearn.rules import Exp3, Exp3IX, GradientBandit
-from howlearn.task import Task
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rules import Exp3, Exp3IX, GradientBandit
+from howlearn.models.coin import Coin
+from howlearn.task.task import Task
 
 BASE = 'actions = ["A", "B"]\n'
 PAIR = BASE + 'contexts = [{name = "x", correct = "A"}, {name = "y", correct = "B"}]\n'

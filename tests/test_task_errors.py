@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 
 BASE = 'actions = ["A", "B"]\n'
 PAIR = BASE + 'contexts = [{name = "x", correct = "A"}, {name = "y", correct = "B"}]\n'

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from howlearn.core.partition import Partition
+from howlearn.core.rules import Exp3, Exp3IX, GradientBandit
 from howlearn.engine.layout import RATES, Statuses, lay_out
 from howlearn.engine.units import Passes, fit_units
-from howlearn.fitting import fit
 from howlearn.fitting.partitions import block_of
-from howlearn.models import PartitionModel
-from howlearn.partition import Partition
-from howlearn.rules import Exp3, Exp3IX, GradientBandit
-from howlearn.simulation import simulate
-from howlearn.task import Task
+from howlearn.fitting.run import fit
+from howlearn.models.partition_model import PartitionModel
+from howlearn.simulation.play import simulate
+from howlearn.task.task import Task
 from oracle import Trial, log_likelihood
 from studies import study_of, trials_of
 

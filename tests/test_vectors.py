@@ -6,12 +6,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+from howlearn.core.rules import Exp3, Exp3IX, GradientBandit
 from howlearn.engine.layout import lay_out
 from howlearn.engine.units import evaluate
 from howlearn.fitting.partitions import block_of
 from howlearn.fitting.replay import log_probabilities
-from howlearn.rules import Exp3, Exp3IX, GradientBandit
-from howlearn.task import Task
+from howlearn.task.task import Task
 from oracle import Trial, log_likelihood
 from studies import model_of, study_of
 

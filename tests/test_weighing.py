@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import howlearn as hl
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 from howlearn.weighing import averages, leader, leaders, weights
 
 TASK = hl.Task.load("five-four")

@@ -11,127 +11,154 @@ from typing import TYPE_CHECKING, Any
 from howlearn._version import __version__
 
 if TYPE_CHECKING:
-    from howlearn import plot
-    from howlearn.calibration import (
-        Calibration,
-        Plan,
-        Recovery,
-        calibrate,
-        plan,
-        recover,
-        stability,
-    )
-    from howlearn.checking import check_model
-    from howlearn.comparison import Comparison, compare
-    from howlearn.criteria import (
-        AIC,
-        BIC,
-        Evidence,
-        HoldOut,
-        Likelihood,
-        Penalized,
-        Population,
-        Prequential,
-    )
-    from howlearn.discovery import Codelength, Discovery, Ewens, Kappa, discover
-    from howlearn.errors import DataError, HowlearnError
-    from howlearn.fitting import Fits, fit
-    from howlearn.inspection import Inspection, inspect
+    from howlearn.calibration.bootstrap import stability
+    from howlearn.calibration.calibrate import calibrate
+    from howlearn.calibration.plan import Plan, plan
+    from howlearn.calibration.recover import Recovery, recover
+    from howlearn.calibration.result import Calibration
+    from howlearn.checking.check import check_model
+    from howlearn.comparison.compare import Comparison, compare
+    from howlearn.core.errors import DataError, HowlearnError
+    from howlearn.core.partition import Partition
+    from howlearn.core.rule import Parameter
+    from howlearn.core.rules import Exp3, Exp3IX, GradientBandit
+    from howlearn.core.study import Study, Trials
+    from howlearn.core.world import log_softmax
+    from howlearn.criteria.aic import AIC
+    from howlearn.criteria.bic import BIC
+    from howlearn.criteria.evidence import Evidence
+    from howlearn.criteria.holdout import HoldOut
+    from howlearn.criteria.likelihood import Likelihood
+    from howlearn.criteria.penalized import Penalized
+    from howlearn.criteria.population import Population
+    from howlearn.criteria.prequential import Prequential
+    from howlearn.discovery.criteria import Codelength, Ewens, Kappa
+    from howlearn.discovery.discover import discover
+    from howlearn.discovery.result import Discovery
+    from howlearn.fitting.fits import Fits
+    from howlearn.fitting.run import fit
+    from howlearn.inspection import inspect
+    from howlearn.inspection.found import Inspection
     from howlearn.model import Model
-    from howlearn.models import (
-        ACA,
-        GCM,
-        Alcove,
-        Bias,
-        Coin,
-        ComponentCue,
-        Exp4,
-        Expert,
-        FixedPolicy,
-        Lapse,
-        PartitionModel,
-        QLearning,
-        QLearningForgetting,
-        QLearningPerseveration,
-        QLearningTwoRates,
-        Stickiness,
-        Switch,
-        WinStayLoseShift,
-    )
+    from howlearn.models.aca import ACA
+    from howlearn.models.alcove import Alcove
+    from howlearn.models.bias import Bias
     from howlearn.models.candidates import candidates
-    from howlearn.partition import Partition
+    from howlearn.models.coin import Coin
+    from howlearn.models.component_cue import ComponentCue
+    from howlearn.models.exp4 import Exp4
+    from howlearn.models.expert import Expert
+    from howlearn.models.fixed_policy import FixedPolicy
+    from howlearn.models.gcm import GCM
+    from howlearn.models.lapse import Lapse
+    from howlearn.models.partition_model import PartitionModel
+    from howlearn.models.q_forgetting import QLearningForgetting
+    from howlearn.models.q_learning import QLearning
+    from howlearn.models.q_perseveration import QLearningPerseveration
+    from howlearn.models.q_two_rates import QLearningTwoRates
+    from howlearn.models.stickiness import Stickiness
+    from howlearn.models.switch import Switch
+    from howlearn.models.values import Range
+    from howlearn.models.win_stay_lose_shift import WinStayLoseShift
     from howlearn.reading import read
-    from howlearn.rule import Parameter
-    from howlearn.rules import Exp3, Exp3IX, GradientBandit
     from howlearn.selecting import Results, select_into
     from howlearn.selection import Selection, select
-    from howlearn.sensitivity import Path, path
-    from howlearn.simulation import Range, simulate
-    from howlearn.study import Study, Trials
-    from howlearn.task import Task
+    from howlearn.sensitivity.result import Path
+    from howlearn.sensitivity.work import path
+    from howlearn.simulation.play import simulate
+    from howlearn.task.task import Task
     from howlearn.weighing import leaders, weights
-    from howlearn.world import log_softmax
 
 _HOMES = {
-    "howlearn.models.candidates": ("candidates",),
-    "howlearn.calibration": (
-        "Calibration",
+    "howlearn.calibration.bootstrap": ("stability",),
+    "howlearn.calibration.calibrate": ("calibrate",),
+    "howlearn.calibration.plan": (
         "Plan",
-        "Recovery",
-        "calibrate",
         "plan",
+    ),
+    "howlearn.calibration.recover": (
+        "Recovery",
         "recover",
-        "stability",
     ),
-    "howlearn.checking": ("check_model",),
-    "howlearn.comparison": ("Comparison", "compare"),
-    "howlearn.criteria": (
-        "AIC",
-        "BIC",
-        "Evidence",
-        "HoldOut",
-        "Likelihood",
-        "Penalized",
-        "Population",
-        "Prequential",
+    "howlearn.calibration.result": ("Calibration",),
+    "howlearn.checking.check": ("check_model",),
+    "howlearn.comparison.compare": (
+        "Comparison",
+        "compare",
     ),
-    "howlearn.discovery": ("Codelength", "Discovery", "Ewens", "Kappa", "discover"),
-    "howlearn.weighing": ("leaders", "weights"),
-    "howlearn.errors": ("DataError", "HowlearnError"),
-    "howlearn.fitting": ("Fits", "fit"),
-    "howlearn.inspection": ("Inspection", "inspect"),
+    "howlearn.core.errors": (
+        "DataError",
+        "HowlearnError",
+    ),
+    "howlearn.core.partition": ("Partition",),
+    "howlearn.core.rule": ("Parameter",),
+    "howlearn.core.rules": (
+        "Exp3",
+        "Exp3IX",
+        "GradientBandit",
+    ),
+    "howlearn.core.study": (
+        "Study",
+        "Trials",
+    ),
+    "howlearn.core.world": ("log_softmax",),
+    "howlearn.criteria.aic": ("AIC",),
+    "howlearn.criteria.bic": ("BIC",),
+    "howlearn.criteria.evidence": ("Evidence",),
+    "howlearn.criteria.holdout": ("HoldOut",),
+    "howlearn.criteria.likelihood": ("Likelihood",),
+    "howlearn.criteria.penalized": ("Penalized",),
+    "howlearn.criteria.population": ("Population",),
+    "howlearn.criteria.prequential": ("Prequential",),
+    "howlearn.discovery.criteria": (
+        "Codelength",
+        "Ewens",
+        "Kappa",
+    ),
+    "howlearn.discovery.discover": ("discover",),
+    "howlearn.discovery.result": ("Discovery",),
+    "howlearn.fitting.fits": ("Fits",),
+    "howlearn.fitting.run": ("fit",),
+    "howlearn.inspection": ("inspect",),
+    "howlearn.inspection.found": ("Inspection",),
     "howlearn.model": ("Model",),
-    "howlearn.rule": ("Parameter",),
-    "howlearn.world": ("log_softmax",),
-    "howlearn.models": (
-        "Alcove",
-        "ACA",
-        "Bias",
-        "Coin",
-        "ComponentCue",
-        "Exp4",
-        "Expert",
-        "FixedPolicy",
-        "GCM",
-        "Lapse",
-        "PartitionModel",
-        "QLearning",
-        "QLearningForgetting",
-        "QLearningPerseveration",
-        "QLearningTwoRates",
-        "Stickiness",
-        "Switch",
-        "WinStayLoseShift",
-    ),
-    "howlearn.partition": ("Partition",),
+    "howlearn.models.aca": ("ACA",),
+    "howlearn.models.alcove": ("Alcove",),
+    "howlearn.models.bias": ("Bias",),
+    "howlearn.models.candidates": ("candidates",),
+    "howlearn.models.coin": ("Coin",),
+    "howlearn.models.component_cue": ("ComponentCue",),
+    "howlearn.models.exp4": ("Exp4",),
+    "howlearn.models.expert": ("Expert",),
+    "howlearn.models.fixed_policy": ("FixedPolicy",),
+    "howlearn.models.gcm": ("GCM",),
+    "howlearn.models.lapse": ("Lapse",),
+    "howlearn.models.partition_model": ("PartitionModel",),
+    "howlearn.models.q_forgetting": ("QLearningForgetting",),
+    "howlearn.models.q_learning": ("QLearning",),
+    "howlearn.models.q_perseveration": ("QLearningPerseveration",),
+    "howlearn.models.q_two_rates": ("QLearningTwoRates",),
+    "howlearn.models.stickiness": ("Stickiness",),
+    "howlearn.models.switch": ("Switch",),
+    "howlearn.models.values": ("Range",),
+    "howlearn.models.win_stay_lose_shift": ("WinStayLoseShift",),
     "howlearn.reading": ("read",),
-    "howlearn.rules": ("Exp3", "Exp3IX", "GradientBandit"),
-    "howlearn.selecting": ("Results", "select_into"),
-    "howlearn.selection": ("Selection", "select"),
-    "howlearn.sensitivity": ("Path", "path"),
-    "howlearn.simulation": ("Range", "simulate"),
-    "howlearn.study": ("Study", "Trials"),
-    "howlearn.task": ("Task",),
+    "howlearn.selecting": (
+        "Results",
+        "select_into",
+    ),
+    "howlearn.selection": (
+        "Selection",
+        "select",
+    ),
+    "howlearn.sensitivity.result": ("Path",),
+    "howlearn.sensitivity.work": ("path",),
+    "howlearn.simulation.play": ("simulate",),
+    "howlearn.task.task": ("Task",),
+    "howlearn.weighing": (
+        "leaders",
+        "weights",
+    ),
 }
 _MODULES = ("plot",)  # that are public as they are
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -15,12 +15,13 @@ from typing import Any
 import polars as pl
 
 from howlearn._version import __version__
-from howlearn.errors import HowlearnError
-from howlearn.limits import read_json
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rule import Rule
+from howlearn.core.safe_files import read_json
 from howlearn.model import Model
-from howlearn.models import Coin, PartitionModel
 from howlearn.models.adjustment import Adjusted
-from howlearn.rule import Rule
+from howlearn.models.coin import Coin
+from howlearn.models.partition_model import PartitionModel
 from howlearn.runs.files import write_json, write_whole
 from howlearn.runs.folder import BIDS_DESCRIPTION
 

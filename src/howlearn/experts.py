@@ -11,14 +11,15 @@ import numpy as np
 import polars as pl
 
 from howlearn.core.arrays import Floats
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
+from howlearn.core.safe_files import read_json
 from howlearn.fitting.population import without_own
-from howlearn.limits import read_json
 from howlearn.manifest import describe
 from howlearn.model import Model
 from howlearn.models.expert import Expert
 from howlearn.models.mixture import SOURCES, Mixture
-from howlearn.runs.folder import MANIFEST, read_table
+from howlearn.runs.folder import read_table
+from howlearn.runs.merging import MANIFEST
 
 UNINFORMED = ("flat", "unseen", "no fit")
 

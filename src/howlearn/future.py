@@ -9,10 +9,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from howlearn.criteria import Criterion, HoldOut, Prequential
-from howlearn.errors import HowlearnError
-from howlearn.fitting import Fits
-from howlearn.study import Source
+from howlearn.core.errors import HowlearnError
+from howlearn.core.study import Source
+from howlearn.criteria.criterion import Criterion
+from howlearn.criteria.holdout import HoldOut
+from howlearn.criteria.prequential import Prequential
+from howlearn.fitting.fits import Fits
 from howlearn.tables import labels
 
 Block = tuple[NDArray[np.int64], int, NDArray[np.float64]]

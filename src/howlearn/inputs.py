@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from howlearn._version import __version__
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rule import Form
+from howlearn.core.safe_files import read_json
+from howlearn.core.study import Study
 from howlearn.experts import with_source
-from howlearn.limits import read_json
 from howlearn.manifest import describe, hash_of
 from howlearn.model import NEEDS, Model
 from howlearn.models.candidates import (
@@ -26,15 +28,14 @@ from howlearn.models.candidates import (
 from howlearn.models.field import FIELD
 from howlearn.models.mixture import Mixture
 from howlearn.models.named import learning_named, model_named
-from howlearn.reading import ReadOptions, read
+from howlearn.reading import read
+from howlearn.reading.options import ReadOptions
 from howlearn.reading.table import file_of
-from howlearn.rule import Form
-from howlearn.runs.folder import MANIFEST
+from howlearn.runs.merging import MANIFEST
 from howlearn.staging.setting import setting_of
 from howlearn.staging.wholes import untold
-from howlearn.study import Study
-from howlearn.task import Task
 from howlearn.task.file import Order
+from howlearn.task.task import Task
 from howlearn.unfitted import without_unfitted
 
 # What load needs besides the options of reading.

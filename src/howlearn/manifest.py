@@ -8,15 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from howlearn._version import __version__
+from howlearn.core.rule import Rule
+from howlearn.core.study import Study
 from howlearn.engine.parts import code_of
 from howlearn.model import Model
-from howlearn.models import Exp4, FixedPolicy, PartitionModel
 from howlearn.models.adjustment import Adjusted
+from howlearn.models.exp4 import Exp4
+from howlearn.models.fixed_policy import FixedPolicy
 from howlearn.models.mixture import Mixture
+from howlearn.models.partition_model import PartitionModel
 from howlearn.reading.table import file_of
-from howlearn.rule import Rule
 from howlearn.runs.versions import versions
-from howlearn.study import Study
 
 
 def manifest_of(

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal
 
-from howlearn.rule import Parameter
+from howlearn.core.rule import Parameter
 
 # any: each cell may have parameters of its own; shared: cells share them, since what happens in one
 # changes the others; none: it makes no use of cells.
@@ -26,7 +26,7 @@ class Model:
     - ``update(state, trial, theta)`` changes the state after a choice and its outcome.
 
     ``theta.NAME`` is the value of a parameter. What ``world``, ``shown`` and ``trial`` hold is said
-    in ``howlearn.world``. Two more functions are possible:
+    in ``howlearn.core.world``. Two more functions are possible:
 
     - ``observe(state, trial, theta, out)`` fills ``out`` with the ``latents``, before the update. A
       latent written ``value(action)`` has one entry per action, ``attention(feature)`` one per

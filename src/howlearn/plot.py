@@ -12,14 +12,15 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 
 if TYPE_CHECKING:
-    from howlearn.calibration import Calibration, Recovery
+    from howlearn.calibration.recover import Recovery
+    from howlearn.calibration.result import Calibration
     from howlearn.report.findings import Findings
     from howlearn.report.style import Chart
     from howlearn.selection import Selection
-    from howlearn.task import Task
+    from howlearn.task.task import Task
 
     Source = Selection | Findings | Path | str
 
@@ -169,7 +170,7 @@ def partition(source: Source | Task, model: str) -> Chart:
     """
     _check()
     from howlearn.report import partition_drawing
-    from howlearn.task import Task
+    from howlearn.task.task import Task
 
     if isinstance(source, Task):
         return partition_drawing.partition(source.model(model), source.contexts, source.features)

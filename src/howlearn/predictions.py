@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 
 from howlearn.core.columns import renamed, reserved
-from howlearn.errors import HowlearnError
-from howlearn.fitting import Fits
+from howlearn.core.errors import HowlearnError
+from howlearn.core.study import Source, Study
+from howlearn.fitting.fits import Fits
 from howlearn.fitting.replay import latents_named, latents_of
 from howlearn.model import Model
 from howlearn.selection import Selection
-from howlearn.study import Source, Study
 from howlearn.tables import labels as labels_of
 
 

@@ -9,20 +9,19 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from howlearn.core.arrays import Floats
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rule import Parameter
+from howlearn.core.study import Study
 from howlearn.engine import compile as compiled
 from howlearn.engine.layout import POINTS
 from howlearn.engine.starts import filling
 from howlearn.engine.whole import Records
-from howlearn.errors import HowlearnError
 from howlearn.model import Model
-from howlearn.models import PartitionModel
-from howlearn.models.partition_model import Unit
+from howlearn.models.partition_model import PartitionModel, Unit
 from howlearn.models.values import checked
-from howlearn.rule import Parameter
 from howlearn.staging.advice import Advisor
 from howlearn.staging.setting import records_of, setting_of
 from howlearn.staging.wholes import by_cells
-from howlearn.study import Study
 
 NODES = 128  # rates at which the oracle looks first, where it has no guess
 NEAR = 0.22  # in u, around a guess

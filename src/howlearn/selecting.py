@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from howlearn.criteria import Criterion, usual
+from howlearn.core.study import Study
+from howlearn.criteria import usual
+from howlearn.criteria.criterion import Criterion
 from howlearn.manifest import manifest_of
 from howlearn.model import Model
 from howlearn.models.candidates import candidates, check_contexts
-from howlearn.results import Wanted, into
+from howlearn.results import into
+from howlearn.results.chunk import Wanted
 from howlearn.runs.engines import engine_of
 from howlearn.runs.folder import Format, Start, read_table
 from howlearn.runs.work import Progress
 from howlearn.selection import WITHIN, check_criteria
-from howlearn.study import Study
 
 if TYPE_CHECKING:
     from distributed import Client

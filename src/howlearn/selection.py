@@ -11,18 +11,19 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howlearn import tables
-from howlearn.criteria import Criterion, Scores, criterion_named, usual
-from howlearn.errors import HowlearnError
-from howlearn.fitting import Fits, ModelFits, fit
+from howlearn.core.errors import HowlearnError
+from howlearn.core.study import Study
+from howlearn.criteria import criterion_named, usual
+from howlearn.criteria.criterion import Criterion, Scores
+from howlearn.fitting.fits import Fits, ModelFits
 from howlearn.fitting.guard import PASSED_ON, Guard, NoNumbers
 from howlearn.fitting.intervals import LEVEL
-from howlearn.fitting.run import Progress, fit_at
+from howlearn.fitting.run import Progress, fit, fit_at
 from howlearn.fitting.truncation import distinct
 from howlearn.model import Model
-from howlearn.models import Coin
 from howlearn.models.candidates import candidates, check_contexts
+from howlearn.models.coin import Coin
 from howlearn.staging.interpreted import ModelError
-from howlearn.study import Study
 
 CLOSE = 1e-6  # nats; more than ties can add up to
 TIE = 1e-9  # nats; closer scores are equal, and the model with fewer parameters is preferred

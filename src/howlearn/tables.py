@@ -23,8 +23,8 @@ NOT_FITTED = "not fitted"  # how the verdict on a learner begins whom no model c
 NONE_OF_THESE = 0.9  # probability of that from which on the verdict says so
 
 if TYPE_CHECKING:
+    from howlearn.core.study import Study
     from howlearn.selection import Choice, Selection
-    from howlearn.study import Study
 
 
 def scores(selection: Selection) -> pl.DataFrame:

@@ -9,18 +9,18 @@ import numpy as np
 import polars as pl
 
 from howlearn.core.columns import of
+from howlearn.core.errors import HowlearnError
+from howlearn.core.study import SHORTEST, Study
 from howlearn.core.text import few, many, shortened
-from howlearn.errors import HowlearnError
 from howlearn.fitting.guard import Guard
 from howlearn.fitting.population import asks_others
 from howlearn.fitting.run import Plan, check, check_models, fit
 from howlearn.fitting.whole import own
 from howlearn.model import Model
-from howlearn.models import PartitionModel
 from howlearn.models.adjustment import Adjusted
 from howlearn.models.mixture import Mixture
+from howlearn.models.partition_model import PartitionModel
 from howlearn.runs.folder import read_table
-from howlearn.study import SHORTEST, Study
 from howlearn.tables import NOT_FITTED
 
 PROBED = 20  # learners on whom a model of one's own must fail to be taken for broken

@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 
 from howlearn.core.columns import RARE, of, renamed
-from howlearn.errors import HowlearnError
-from howlearn.fitting import Fits
+from howlearn.core.errors import HowlearnError
+from howlearn.fitting.fits import Fits
 from howlearn.fitting.replay import weights as log_weights
 from howlearn.model import Model
 from howlearn.models.mixture import Mixture

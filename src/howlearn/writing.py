@@ -6,9 +6,9 @@ from pathlib import Path
 
 import polars as pl
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
+from howlearn.core.study import Study
 from howlearn.runs.files import write_whole
-from howlearn.study import Study
 
 
 def write_study(study: Study, path: Path, fresh: bool = False) -> None:

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import howlearn as hl
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 from howlearn.report.charts import of_calibration
 
 TASK = hl.Task.load("shepard-1")

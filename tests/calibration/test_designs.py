@@ -11,8 +11,8 @@ import howlearn as hl
 from howlearn.calibration import contests, doubles
 from howlearn.calibration.design import TaskDesign, by_model_name
 from howlearn.calibration.doubles import LikeDesign
-from howlearn.errors import HowlearnError
-from howlearn.study import Study, joined
+from howlearn.core.errors import HowlearnError
+from howlearn.core.study import Study, joined
 
 TASK = hl.Task.load("shepard-1")
 BLIND = replace(TASK, rewards={})

@@ -11,7 +11,7 @@ import pytest
 import howlearn as hl
 from howlearn.calibration.contest import Contest
 from howlearn.calibration.design import APART
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 from howlearn.report.charts import of_plan
 
 TASK = hl.Task.load("shepard-1")

@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import howlearn as hl
-from howlearn.calibration.slopes import dimension_jump, pooled_jump, slope_heuristic
 from howlearn.calibration.slopes.bisquare import bisquare_line
-from howlearn.errors import HowlearnError
+from howlearn.calibration.slopes.ddse import slope_heuristic
+from howlearn.calibration.slopes.jump import dimension_jump
+from howlearn.calibration.slopes.pooled import pooled_jump
+from howlearn.core.errors import HowlearnError
 
 D15 = np.arange(1, 16)
 # D = 4 is the truth: 1 per parameter is missing below it, 0.01 per parameter is won beyond it.

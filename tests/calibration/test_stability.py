@@ -11,12 +11,13 @@ import pytest
 import howlearn as hl
 from howlearn.calibration.bootstrap import STREAM, stability_of
 from howlearn.calibration.design import APART
-from howlearn.criteria import AIC, Penalized
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rules import GradientBandit
+from howlearn.criteria.aic import AIC
 from howlearn.criteria.criterion import Criterion, Likelihoods, Scores
-from howlearn.errors import HowlearnError
-from howlearn.rules import GradientBandit
+from howlearn.criteria.penalized import Penalized
 from howlearn.selection import winners
-from howlearn.task import Task
+from howlearn.task.task import Task
 from studies import model_of, random_trials, study_of
 
 TASK = Task.load("five-four")

@@ -10,7 +10,7 @@ import pytest
 
 import howlearn as hl
 from howlearn.cli.parse import parse_counts, parse_numbers, parse_settings_by_model
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 from howlearn.report import save
 from running import Run
 

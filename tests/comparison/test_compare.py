@@ -14,7 +14,7 @@ from howlearn.comparison.groups import Groups
 from howlearn.comparison.rates import Parameter, rate
 from howlearn.comparison.strategies import SharesTest
 from howlearn.comparison.words import verdict
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 from howlearn.shares.marginal import Marginal
 
 QUICK = {"resamples": 100, "permutations": 200}

@@ -7,6 +7,9 @@ import polars as pl
 import pytest
 
 import howlearn as hl
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rules import Exp3, Exp3IX, GradientBandit
+from howlearn.core.study import Study
 from howlearn.discovery.cells import Needs, fit_cells
 from howlearn.discovery.criteria import Terms, criterion_named, log_stirling, terms_of
 from howlearn.discovery.judging import judge
@@ -16,11 +19,8 @@ from howlearn.discovery.words import bell
 from howlearn.engine.layout import Statuses, lay_out
 from howlearn.engine.set_partitions import all_sets
 from howlearn.engine.units import Passes
-from howlearn.errors import HowlearnError
 from howlearn.evidence.rates import SPREADS, log_rates
 from howlearn.fitting.partitions import block_of
-from howlearn.rules import Exp3, Exp3IX, GradientBandit
-from howlearn.study import Study
 from howlearn.task.schedule import correct_rewards
 from studies import model_of, random_trials, study_of
 
@@ -205,7 +205,7 @@ def test_few_nodes_are_enough_where_a_likelihood_is_smooth(monkeypatch):
     rule, sets = GradientBandit(), all_sets(tuple(range(9)))
     terms, needs = terms_of(criterion_named("ewens"), rule, 9, 300), Needs(True, True)
     few = fit_cells(study, rule, sets, needs)
-    monkeypatch.setattr("howlearn.discovery.cells.smooth_curves", lambda *_: None)
+    monkeypatch.setattr("howlearn.engine.units.smooth_curves", lambda *_: None)
     every = fit_cells(study, rule, sets, needs)
     assert few.curves.shape[2] * 8 == every.curves.shape[2]
     assert few.maxima == pytest.approx(every.maxima, abs=2e-9)

@@ -20,12 +20,12 @@ from howlearn import (
     simulate,
 )
 from howlearn.criteria import criterion_named, usual
-from howlearn.evidence.alone import SPREADS, log_evidence_alone
+from howlearn.evidence.alone import log_evidence_alone
 from howlearn.evidence.curves import curves_of, plan_of
 from howlearn.evidence.hierarchy import Group, Hyper, groups_of, log_sum
 from howlearn.evidence.laplace import log_volume
-from howlearn.evidence.rates import SECOND, log_rates
-from howlearn.fitting import fit
+from howlearn.evidence.rates import SECOND, SPREADS, log_rates
+from howlearn.fitting.run import fit
 from oracle import log_likelihood
 from studies import model_of, random_trials, study_of, trials_of
 

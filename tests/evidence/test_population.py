@@ -24,6 +24,7 @@ from howlearn import (
     select,
     simulate,
 )
+from howlearn.core.study import together
 from howlearn.criteria import criterion_named
 from howlearn.evidence import population as home
 from howlearn.evidence.curves import curves_of, plan_of
@@ -32,7 +33,6 @@ from howlearn.evidence.hierarchy import Hyper, groups_of, normal
 from howlearn.evidence.other import log_evidence_other
 from howlearn.evidence.rates import log_rates
 from howlearn.selection import choose
-from howlearn.study import together
 from populations import population
 from studies import random_trials, study_of
 

@@ -7,8 +7,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from howlearn.errors import HowlearnError
-from howlearn.inspection import Inspection, inspect
+from howlearn.core.errors import HowlearnError
+from howlearn.inspection import inspect
+from howlearn.inspection.found import Inspection
 from howlearn.reading import read
 from made import choices
 

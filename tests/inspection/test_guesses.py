@@ -10,8 +10,9 @@ import polars as pl
 import pytest
 
 import howlearn
-from howlearn.errors import HowlearnError
-from howlearn.inspection import Inspection, inspect
+from howlearn.core.errors import HowlearnError
+from howlearn.inspection import inspect
+from howlearn.inspection.found import Inspection
 from howlearn.inspection.values import is_key, nothing_in
 from howlearn.reading import read
 from made import MADE, choices

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 from howlearn.inspection import inspect
 from made import choices
 

@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 
-from howlearn.study import Study
+from howlearn.core.study import Study
 from models.oracles import Facts, Row
 
 FEATURES = {

@@ -7,16 +7,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from howlearn.criteria import AIC, HoldOut, Likelihood, Prequential
-from howlearn.errors import HowlearnError
-from howlearn.fitting import fit
+from howlearn.core.errors import HowlearnError
+from howlearn.core.study import Study
+from howlearn.criteria.aic import AIC
+from howlearn.criteria.holdout import HoldOut
+from howlearn.criteria.likelihood import Likelihood
+from howlearn.criteria.prequential import Prequential
 from howlearn.fitting.fits import STATUS_WORDS
 from howlearn.fitting.population import without_own
-from howlearn.models import Exp4, Expert, QLearning
+from howlearn.fitting.run import fit
+from howlearn.models.exp4 import Exp4
+from howlearn.models.expert import Expert
+from howlearn.models.q_learning import QLearning
 from howlearn.selection import select
-from howlearn.simulation import simulate
-from howlearn.study import Study
-from howlearn.task import Task
+from howlearn.simulation.play import simulate
+from howlearn.task.task import Task
 
 TASK = Task.load("five-four")
 PATTERN, PATTERN_EXC = TASK.model("ByPattern"), TASK.model("ByPatternExc")

@@ -11,17 +11,19 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from howlearn.core.errors import HowlearnError
+from howlearn.core.partition import Partition
+from howlearn.core.study import Study
+from howlearn.core.world import Shown, Trial, World
 from howlearn.engine.whole import Likelihood
-from howlearn.errors import HowlearnError
 from howlearn.fitting.replay import log_probabilities, replayed
-from howlearn.models import ACA, GCM, PartitionModel, QLearning
+from howlearn.models.aca import ACA
 from howlearn.models.field import FIELD, field_model
-from howlearn.models.gcm import FEW
-from howlearn.partition import Partition
+from howlearn.models.gcm import FEW, GCM
+from howlearn.models.partition_model import PartitionModel
+from howlearn.models.q_learning import QLearning
 from howlearn.staging.setting import records_of, setting_of
 from howlearn.staging.wholes import latent_names, whole_of
-from howlearn.study import Study
-from howlearn.world import Shown, Trial, World
 from models.oracles import ORACLES, Facts, Row, replay
 from models.records import FEATURES, RIGHT, WRONG, facts_of, points, record, study_of
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rules import Exp3, GradientBandit
 from howlearn.engine.layout import Statuses
-from howlearn.errors import HowlearnError
-from howlearn.fitting import fit
 from howlearn.fitting.replay import log_probabilities, weights
-from howlearn.models import Coin, Expert, FixedPolicy, Switch
-from howlearn.rules import Exp3, GradientBandit
-from howlearn.simulation import simulate
-from howlearn.task import Task
+from howlearn.fitting.run import fit
+from howlearn.models.coin import Coin
+from howlearn.models.expert import Expert
+from howlearn.models.fixed_policy import FixedPolicy
+from howlearn.models.switch import Switch
+from howlearn.simulation.play import simulate
+from howlearn.task.task import Task
 from studies import model_of, random_trials, study_of
 
 TASK = Task.load("five-four")

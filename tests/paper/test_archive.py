@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import howlearn as hl
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 from howlearn.paper.archive import read_archive
 from howlearn.paper.layout import TRUNCATIONS
 

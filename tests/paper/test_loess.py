@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 from howlearn.paper.loess import loess
 
 INDEX = np.arange(1, 101)

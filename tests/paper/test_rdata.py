@@ -9,10 +9,10 @@ import pytest
 import rdata
 
 import howlearn as hl
+from howlearn.core.study import joined
 from howlearn.paper import participants, recorded
 from howlearn.paper.archive import read_archive
 from howlearn.paper.layout import AUTHORS, TRUNCATIONS
-from howlearn.study import joined
 
 TASK = hl.Task.load("five-four")
 MODELS = tuple(model.name for model in TASK.models)

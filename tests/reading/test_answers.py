@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
+from howlearn.core.study import Study, joined
 from howlearn.reading import read
-from howlearn.study import Study, joined
 
 
 def frame(**columns: list) -> pl.DataFrame:

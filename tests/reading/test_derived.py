@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from howlearn.errors import DataError, HowlearnError
+from howlearn.core.errors import DataError, HowlearnError
 from howlearn.reading import read
 
 

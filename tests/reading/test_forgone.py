@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from howlearn.errors import DataError
+from howlearn.core.errors import DataError
+from howlearn.core.study import joined
 from howlearn.reading import read
-from howlearn.study import joined
-from howlearn.task import Task
+from howlearn.task.task import Task
 
 NAN = np.nan
 
@@ -67,7 +67,7 @@ def test_conditions_and_short_learners() -> None:
 
 
 def test_many_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("howlearn.reading.batches.BATCH_ROWS", 1)
+    monkeypatch.setattr("howlearn.reading.rows.BATCH_ROWS", 1)
     study = read(three(), forgone=["A", "b2", "b10"])
     same(study.forgone, [[0.5, NAN, 0], [NAN, NAN, 0.5], [NAN, 0, 0.75], [NAN, 0.25, NAN]])
 

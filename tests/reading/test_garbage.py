@@ -7,9 +7,9 @@ import polars as pl
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
+from howlearn.core.study import Study
 from howlearn.reading import read
-from howlearn.study import Study
 
 VALUES = st.one_of(
     st.none(), st.sampled_from(["1", "1.0", "A", "B", "0", "", "NA", "-1", "inf", "x y"]), st.text()

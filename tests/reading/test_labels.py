@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from howlearn.label import canonical
+from howlearn.core.text import canonical
 from howlearn.reading import read
 from howlearn.reading.labels import canonical_series, natural_key, typed
 

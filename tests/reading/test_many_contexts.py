@@ -5,12 +5,12 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
+from howlearn.core.study import Study
 from howlearn.models.candidates import candidates, check_contexts, too_many_contexts
 from howlearn.models.named import model_named
 from howlearn.reading import read
 from howlearn.selection import select
-from howlearn.study import Study
 
 
 def study_of(contexts: int, times: int, learners: int = 3, **options: object) -> Study:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from howlearn.errors import DataError
+from howlearn.core.errors import DataError
 from howlearn.reading import read
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from howlearn.errors import DataError
+from howlearn.core.errors import DataError
 from howlearn.reading import read
-from howlearn.task import Task
+from howlearn.task.task import Task
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 pytestmark = pytest.mark.usefixtures("shared_data")  # skips where they are absent

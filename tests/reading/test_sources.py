@@ -9,9 +9,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
+from howlearn.core.study import Study
 from howlearn.reading import read
-from howlearn.study import Study
 
 FRAME = pl.DataFrame(
     {

@@ -15,15 +15,16 @@ import numpy as np
 import polars as pl
 import pytest
 
-from howlearn import spool
-from howlearn.criteria import HoldOut, Penalized
-from howlearn.errors import DataError, HowlearnError
+from howlearn.core import stored_study
+from howlearn.core.errors import DataError, HowlearnError
+from howlearn.core.stored_study import StoredStudy
+from howlearn.core.study import Study, right_and_wrong
+from howlearn.criteria.holdout import HoldOut
+from howlearn.criteria.penalized import Penalized
 from howlearn.models.candidates import candidates
 from howlearn.reading import batches, parquet, read, streaming
 from howlearn.results.chunk import Wanted
 from howlearn.results.into import select_into
-from howlearn.stored import StoredStudy
-from howlearn.study import Study, right_and_wrong
 
 BATCH = 13  # rows, so that most learners cross the end of a batch
 
@@ -70,7 +71,7 @@ def shuffled(frame: pl.DataFrame, *within: str) -> pl.DataFrame:
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every Parquet file counts as large, and is read a few rows at a time."""
     monkeypatch.setattr(streaming, "STREAMED_ROWS", 0)
-    monkeypatch.setattr(spool, "AT_ONCE", 5)
+    monkeypatch.setattr(stored_study, "AT_ONCE", 5)
     for module in (batches, parquet):
         monkeypatch.setattr(module, "BATCH_ROWS", BATCH)
 
@@ -337,6 +338,6 @@ def test_a_full_disk(tmp_path: Path, small: None, monkeypatch: pytest.MonkeyPatc
 
     file = files_of(tmp_path, WHOLE, "one")
     full = SimpleNamespace(TemporaryFile=Full, gettempdir=lambda: "/tmp")
-    monkeypatch.setattr("howlearn.spool.tempfile", full)
+    monkeypatch.setattr("howlearn.core.stored_study.tempfile", full)
     with pytest.raises(HowlearnError, match=r"No space left on device.* TMPDIR"):
         read(file)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import howlearn as hl
+from howlearn.core.study import together
 from howlearn.report.findings import findings
-from howlearn.study import together
 
 MADE = (("ByShape", 0.1), ("OnePerItem", 0.2), ("ByPatternExc", 0.15))
 

@@ -11,10 +11,11 @@ from zipfile import ZipFile
 import polars as pl
 import pytest
 
-from howlearn.errors import HowlearnError
-from howlearn.report.apa import apa_tables, write_docx, write_tex
+from howlearn.core.errors import HowlearnError
+from howlearn.report.apa.docx import write_docx
 from howlearn.report.apa.table import ApaTable, Head
-from howlearn.report.apa.tex import escaped, tex
+from howlearn.report.apa.tables import apa_tables
+from howlearn.report.apa.tex import escaped, tex, write_tex
 from howlearn.report.methods import methods
 from made_results import CRITERIA, confusion, manifest, tables, unit
 

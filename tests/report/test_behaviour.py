@@ -11,12 +11,12 @@ import polars as pl
 import pytest
 
 import howlearn as hl
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 from howlearn.report.behaviour import behaviour, sampled
 from howlearn.report.details import sequence_named
 from howlearn.report.findings import OfSelection, findings
 from howlearn.report.yardstick import yardstick
-from howlearn.simulation import simulate
+from howlearn.simulation.play import simulate
 from oracle import Trial
 from studies import random_trials, study_of
 

@@ -10,8 +10,17 @@ from xml.etree import ElementTree
 import polars as pl
 import pytest
 
-from howlearn.errors import HowlearnError
-from howlearn.report import figures, save
+from howlearn.core.errors import HowlearnError
+from howlearn.report import save
+from howlearn.report.accuracy import boxes
+from howlearn.report.accuracy import recovery as figures_recovery
+from howlearn.report.bars import confusion_bars, shares
+from howlearn.report.confusions import confusion as figures_confusion
+from howlearn.report.errors import error_curves as figures_error_curves
+from howlearn.report.figures import beside
+from howlearn.report.groups import group_shares
+from howlearn.report.paths import path as figures_path
+from howlearn.report.plans import plan, share_intervals
 from howlearn.report.scale import Scale, data_ticks, dodged, even_ticks, flag_rows, log_ticks
 from howlearn.report.style import FEW, LONGEST, PALETTE, colours, labels
 
@@ -50,7 +59,7 @@ def settings_of(errors):
 
 def error_curves(models, settings=(0.005, 0.012, 0.03), criterion="penalized", chosen=CHOSEN):
     errors = errors_of(models, settings, criterion)
-    return figures.error_curves(errors, settings_of(errors), MARKS, chosen, criterion, models)
+    return figures_error_curves(errors, settings_of(errors), MARKS, chosen, criterion, models)
 
 
 def confusion_of(models):
@@ -122,24 +131,24 @@ def path_of(models):
     marks = pl.DataFrame(
         {"criterion": ["aic", "bic"], "kappa": [1.0, 3.1], "lowest": [1.0, 2], "highest": [1.0, 4]}
     )
-    return figures.path(frame, marks, models)
+    return figures_path(frame, marks, models)
 
 
 CHARTS = {
-    "groups": ("Do the groups", lambda m: figures.group_shares(groups_of(m), m)),
+    "groups": ("Do the groups", lambda m: group_shares(groups_of(m), m)),
     "path": ("Does the leading model depend", path_of),
     "errors": ("Which c makes", error_curves),
     "split": ("Which split makes", lambda m: error_curves(m, (0.2, 0.5), "holdout")),
-    "confusion": ("Which model", lambda m: figures.confusion(confusion_of(m), m)),
-    "bars": ("Which model", lambda m: figures.confusion_bars(confusion_of(m), m)),
-    "recovery": ("How well", lambda m: figures.recovery(recovery_of(m))),
-    "boxes": ("How fast", lambda m: figures.boxes(boxes_of(m))),
-    "plan": ("How many trials", lambda m: figures.plan(plan_of(m), 0.9, m)),
+    "confusion": ("Which model", lambda m: figures_confusion(confusion_of(m), m)),
+    "bars": ("Which model", lambda m: confusion_bars(confusion_of(m), m)),
+    "recovery": ("How well", lambda m: figures_recovery(recovery_of(m))),
+    "boxes": ("How fast", lambda m: boxes(boxes_of(m))),
+    "plan": ("How many trials", lambda m: plan(plan_of(m), 0.9, m)),
     "shares": (
         "How often",
-        lambda m: figures.shares(confusion_of(m).filter(true_model=m[0] if m else ""), m),
+        lambda m: shares(confusion_of(m).filter(true_model=m[0] if m else ""), m),
     ),
-    "shares by truth": ("How often", lambda m: figures.shares(confusion_of(m), m)),
+    "shares by truth": ("How often", lambda m: shares(confusion_of(m), m)),
 }
 
 
@@ -185,18 +194,16 @@ def test_without_learners_a_chart_says_so(kind):
 
 EMPTY = {
     "criterion setting true_model error standard_error kappa mean_error": lambda frame: (
-        figures.error_curves(frame, frame, MARKS, CHOSEN, "penalized", SIX)
+        figures_error_curves(frame, frame, MARKS, CHOSEN, "penalized", SIX)
     ),
-    "true_model selected_model share": lambda frame: figures.confusion(frame, SIX),
-    "selected_model true_model share": lambda frame: figures.confusion_bars(frame, SIX),
-    "true_model cell parameter split trials_fitted relative_error": figures.recovery,
-    "model trials_fitted lower lower_quartile median upper_quartile upper": figures.boxes,
-    "trials criterion true_model recovered standard_error": lambda frame: figures.plan(
-        frame, None, SIX
-    ),
-    "trials learners criterion half_width": figures.share_intervals,
-    "selected_model share": lambda frame: figures.shares(frame, SIX),
-    "axis value criterion model share": lambda frame: figures.path(frame, frame, SIX),
+    "true_model selected_model share": lambda frame: figures_confusion(frame, SIX),
+    "selected_model true_model share": lambda frame: confusion_bars(frame, SIX),
+    "true_model cell parameter split trials_fitted relative_error": figures_recovery,
+    "model trials_fitted lower lower_quartile median upper_quartile upper": boxes,
+    "trials criterion true_model recovered standard_error": lambda frame: plan(frame, None, SIX),
+    "trials learners criterion half_width": share_intervals,
+    "selected_model share": lambda frame: shares(frame, SIX),
+    "axis value criterion model share": lambda frame: figures_path(frame, frame, SIX),
 }
 
 
@@ -239,36 +246,36 @@ def test_missing_numbers_are_gaps():
         pl.lit(math.nan).alias("kappa"),
     )
     settings = settings_of(errors)
-    chart = figures.error_curves(errors, settings, {"AIC": None}, {}, "penalized", SIX)
+    chart = figures_error_curves(errors, settings, {"AIC": None}, {}, "penalized", SIX)
     svg = save.to_svg(chart)
     assert set(SIX) <= set(words(svg))
-    whole = figures.error_curves(
+    whole = figures_error_curves(
         errors.drop_nulls("error"), settings, {"AIC": None}, {}, "penalized", SIX
     )
     assert svg != save.to_svg(whole)  # a line does not bridge what is missing
     confusion = confusion_of(SIX).with_columns(share=pl.lit(None))
-    assert words(save.to_svg(figures.confusion(confusion, SIX))).count("–") == 36
-    words(save.to_svg(figures.confusion_bars(confusion, SIX)))
-    assert "no data" in words(save.to_svg(figures.shares(confusion, SIX)))
+    assert words(save.to_svg(figures_confusion(confusion, SIX))).count("–") == 36
+    words(save.to_svg(confusion_bars(confusion, SIX)))
+    assert "no data" in words(save.to_svg(shares(confusion, SIX)))
     recovery = recovery_of(SIX).with_columns(lower_quartile=pl.lit(math.nan))
-    words(save.to_svg(figures.recovery(recovery)))
+    words(save.to_svg(figures_recovery(recovery)))
 
 
 def test_errors_with_signs_have_a_zero():
     frame = recovery_of(SIX).with_columns(pl.col("relative_error", "lower_quartile") - 0.3)
-    assert {"0", "−0.1"} <= set(words(save.to_svg(figures.recovery(frame))))
+    assert {"0", "−0.1"} <= set(words(save.to_svg(figures_recovery(frame))))
 
 
 def test_parameters_have_panels():
     frame = recovery_of(SIX[:1])
     two = pl.concat([frame, frame.with_columns(parameter=pl.lit("gamma"))])
-    found = words(save.to_svg(figures.recovery(two)))
+    found = words(save.to_svg(figures_recovery(two)))
     assert {"OnePerItem · eta", "OnePerItem · gamma"} <= set(found)
 
 
 @pytest.mark.parametrize("trials", [(100,), (100, 200, 400), tuple(range(10, 400, 10))])
 def test_share_intervals(trials):
-    found = words(save.to_svg(figures.share_intervals(intervals_of(trials))))
+    found = words(save.to_svg(share_intervals(intervals_of(trials))))
     assert any(text.startswith("How wide") for text in found)
     assert set(CRITERIA) <= set(found)
     named = {text for text in found if text.endswith(" trials")}
@@ -276,12 +283,12 @@ def test_share_intervals(trials):
 
 
 def test_share_intervals_without_data():
-    assert "no data" in words(save.to_svg(figures.share_intervals(intervals_of(()))))
+    assert "no data" in words(save.to_svg(share_intervals(intervals_of(()))))
 
 
 def test_a_true_model_that_is_no_candidate():
     frame = pl.DataFrame({"true_model": ["Alcove"], "selected_model": ["ByShape"], "share": [1.0]})
-    for draw in (figures.confusion, figures.confusion_bars):
+    for draw in (figures_confusion, confusion_bars):
         found = words(save.to_svg(draw(frame, SIX)))
         assert any("Alcove" in text for text in found)
 
@@ -290,26 +297,26 @@ def test_shares_with_intervals():
     frame = pl.DataFrame(
         {"selected_model": SIX[:2], "share": [0.7, 0.3], "lower": [0.6, None], "upper": [0.8, None]}
     )
-    svg = save.to_svg(figures.shares(frame, SIX))
+    svg = save.to_svg(shares(frame, SIX))
     assert {"70%", "30%"} <= set(words(svg))
-    assert svg != save.to_svg(figures.shares(frame.drop("lower", "upper"), SIX))
+    assert svg != save.to_svg(shares(frame.drop("lower", "upper"), SIX))
 
 
 def test_beside_shares_a_legend_that_is_the_same():
-    bars = figures.confusion_bars(confusion_of(SIX), SIX)
-    others = figures.confusion_bars(confusion_of(SIX[::-1]), SIX[::-1])
-    same = words(save.to_svg(figures.beside([bars, bars], ["a", "b"])))
-    different = words(save.to_svg(figures.beside([bars, others], ["a", "b"])))
+    bars = confusion_bars(confusion_of(SIX), SIX)
+    others = confusion_bars(confusion_of(SIX[::-1]), SIX[::-1])
+    same = words(save.to_svg(beside([bars, bars], ["a", "b"])))
+    different = words(save.to_svg(beside([bars, others], ["a", "b"])))
     assert {"a", "b"} <= set(same)
     assert same.count("selected model") == 1
     assert different.count("selected model") == 2
     kinds = [draw(SIX) for _, draw in CHARTS.values()]
-    words(save.to_svg(figures.beside(kinds, [*CHARTS])))
+    words(save.to_svg(beside(kinds, [*CHARTS])))
     assert "config" in bars.to_dict()  # beside leaves the charts it was given alone
 
 
 def test_save_writes_both_files_whole(tmp_path):
-    chart = figures.confusion(confusion_of(SIX), SIX)
+    chart = figures_confusion(confusion_of(SIX), SIX)
     paths = save.save(chart, tmp_path / "new" / "fig.2a")
     assert [path.name for path in paths] == ["fig.2a.svg", "fig.2a.png"]
     assert paths[0].read_text(encoding="utf-8") == save.to_svg(chart)
@@ -319,7 +326,7 @@ def test_save_writes_both_files_whole(tmp_path):
 
 @pytest.mark.parametrize("missing", save.NEEDED)
 def test_without_the_extra_a_sentence_says_what_helps(missing, monkeypatch, tmp_path):
-    chart = figures.confusion(confusion_of(SIX), SIX)
+    chart = figures_confusion(confusion_of(SIX), SIX)
     assert save.available()
     monkeypatch.setitem(sys.modules, missing, None)
     assert not save.available()

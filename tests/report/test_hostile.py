@@ -13,7 +13,7 @@ import pytest
 
 from hostile_names import ACTIONS, CONTEXTS, FORMULAS, MARKUP, MODELS, NAMES, STEERING, hostile_task
 from howlearn.cli.app import app
-from howlearn.harmless import visible
+from howlearn.core.text import visible
 from howlearn.report import style
 from howlearn.report.gather import gather
 from howlearn.report.page.write import Report, write_report

@@ -7,12 +7,14 @@ import re
 import polars as pl
 import pytest
 
+from howlearn.core.rules import RULES
 from howlearn.criteria import CRITERIA, criterion_named
-from howlearn.models import Bias, Lapse, Stickiness
+from howlearn.models.bias import Bias
 from howlearn.models.field import FIELD
+from howlearn.models.lapse import Lapse
+from howlearn.models.stickiness import Stickiness
 from howlearn.report.methods import candidates, methods
 from howlearn.report.methods.references import WORKS, Citing
-from howlearn.rules import RULES
 from made_results import manifest, tables, unit
 
 

@@ -16,8 +16,8 @@ import pytest
 
 from howlearn.cli import main, show
 from howlearn.cli.app import app
-from howlearn.errors import HowlearnError
-from howlearn.harmless import visible
+from howlearn.core.errors import HowlearnError
+from howlearn.core.text import visible
 from howlearn.report.findings import findings
 from howlearn.report.gather import Gathered, gather
 from howlearn.report.page.answer import answer
@@ -29,8 +29,8 @@ from howlearn.report.page.page import page
 from howlearn.report.page.sample import sampled
 from howlearn.report.page.write import Report, write_report
 from howlearn.runs.folder import read_table
-from howlearn.simulation import simulate
-from howlearn.task import Task
+from howlearn.simulation.play import simulate
+from howlearn.task.task import Task
 from report.browser import Visit, started
 
 HOSTILE = (

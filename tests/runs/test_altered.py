@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from folders import content, leftovers
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 from howlearn.runs.folder import Start
 from howlearn.runs.merging import Nobody, command_of
 from howlearn.runs.parts import Parts, identity

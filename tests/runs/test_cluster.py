@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 
 import howlearn as hl
-from howlearn.errors import DataError, HowlearnError, Problem
+from howlearn.core.errors import DataError, HowlearnError, Problem
 from howlearn.results import into
 from howlearn.runs import cluster as clusters
 from howlearn.runs import connecting, remote

@@ -14,7 +14,7 @@ import pytest
 
 from folders import content, leftovers, stamps
 from forked import FILES, Server
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 from howlearn.runs import lock
 from howlearn.runs.folder import RunFolder, Start
 from howlearn.runs.lock import Lock

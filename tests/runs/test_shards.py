@@ -10,7 +10,7 @@ import pytest
 
 from folders import content, leftovers
 from forked import Server
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 from howlearn.runs.folder import Start
 from howlearn.runs.merging import Nobody, collect
 from howlearn.runs.shard import Shard, ShardEnded

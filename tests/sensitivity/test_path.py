@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 import howlearn as hl
-from howlearn.criteria import Evidence
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rules import Exp3, GradientBandit
+from howlearn.criteria.evidence import Evidence
 from howlearn.evidence.rates import log_rates
 from howlearn.models.adjustment import Adjusted
-from howlearn.rules import Exp3, GradientBandit
 from howlearn.sensitivity.bounds import has_bound, with_bound
 from howlearn.sensitivity.priors import AVERAGED, EVEN, spread_text, under_priors
 from howlearn.sensitivity.work import Work, usual

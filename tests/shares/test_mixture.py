@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from howlearn.errors import HowlearnError
-from howlearn.shares import mixture, mixture_shares
-from howlearn.shares.mixture import climb, drawn_times, resampled_shares
+from howlearn.core.errors import HowlearnError
+from howlearn.shares import mixture
+from howlearn.shares.mixture import climb, drawn_times, mixture_shares, resampled_shares
 from howlearn.shares.rows import certain, scaled
 
 

@@ -8,9 +8,9 @@ from scipy.integrate import dblquad, quad
 from scipy.special import digamma, gammaln
 from scipy.stats import beta
 
-from howlearn.errors import HowlearnError
-from howlearn.shares import log_marginal, random_effects
-from howlearn.shares.random_effects import exceedance
+from howlearn.core.errors import HowlearnError
+from howlearn.shares.marginal import log_marginal
+from howlearn.shares.random_effects import exceedance, random_effects
 from howlearn.shares.rows import certain
 
 RANDOM = np.random.default_rng(7)

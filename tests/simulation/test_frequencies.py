@@ -21,15 +21,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from howlearn.core.rules import rule_named
+from howlearn.core.study import Study
 from howlearn.fitting.replay import log_probabilities
 from howlearn.model import Model
-from howlearn.models import Coin, PartitionModel
-from howlearn.models.values import drawn, parameter_values
-from howlearn.rules import rule_named
-from howlearn.simulation import Range, simulate
-from howlearn.study import Study
-from howlearn.task import Task
+from howlearn.models.coin import Coin
+from howlearn.models.partition_model import PartitionModel
+from howlearn.models.values import Range, drawn, parameter_values
+from howlearn.simulation.play import simulate
 from howlearn.task.schedule import Reward, certain
+from howlearn.task.task import Task
 from studies import model_of, random_trials, study_of
 
 ALARM = 1e-4

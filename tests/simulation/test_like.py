@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from howlearn.errors import HowlearnError
-from howlearn.models import Coin
-from howlearn.rules import Exp3, GradientBandit, rule_named
-from howlearn.simulation import simulate
-from howlearn.study import Study
-from howlearn.task import Task
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rules import Exp3, GradientBandit, rule_named
+from howlearn.core.study import Study
+from howlearn.models.coin import Coin
+from howlearn.simulation.play import simulate
 from howlearn.task.schedule import Reversal, Reward, certain, correct_rewards
+from howlearn.task.task import Task
 from oracle import Trial
 from player import played
 from studies import model_of, random_trials, study_of, trials_of

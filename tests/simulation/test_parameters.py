@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from howlearn.errors import HowlearnError
-from howlearn.models import Coin
-from howlearn.models.values import defaults, drawn, parameter_values
-from howlearn.rules import Exp3IX, GradientBandit
-from howlearn.simulation import Range, simulate
-from howlearn.study import Study
-from howlearn.task import Task
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rules import Exp3IX, GradientBandit
+from howlearn.core.study import Study
+from howlearn.models.coin import Coin
+from howlearn.models.values import Range, defaults, drawn, parameter_values
+from howlearn.simulation.play import simulate
+from howlearn.task.task import Task
 from studies import model_of
 
 TASK = Task.load("five-four")

@@ -8,13 +8,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from howlearn.models import PartitionModel
-from howlearn.partition import Partition
+from howlearn.core.partition import Partition
+from howlearn.core.study import Study
+from howlearn.models.partition_model import PartitionModel
 from howlearn.reading import read
-from howlearn.simulation import simulate
+from howlearn.simulation.play import simulate
 from howlearn.simulation.rewards import RecordedRewards
 from howlearn.simulation.sequences import as_recorded
-from howlearn.study import Study
 from oracle import Trial
 from studies import study_of
 

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from howlearn.calibration.design import TaskDesign
-from howlearn.errors import HowlearnError
-from howlearn.fitting import fit
-from howlearn.simulation import Range, simulate
-from howlearn.study import Study
-from howlearn.task import Task
+from howlearn.core.errors import HowlearnError
+from howlearn.core.study import Study
+from howlearn.fitting.run import fit
+from howlearn.models.values import Range
+from howlearn.simulation.play import simulate
 from howlearn.task.schedule import Reward
+from howlearn.task.task import Task
 from studies import random_trials, study_of
 
 CHANCE = {c: {"A": Reward(0.7), "B": Reward(0.3)} for c in Task.load("five-four").contexts}

@@ -8,10 +8,12 @@ import math
 import numpy as np
 import pytest
 
-from howlearn.errors import HowlearnError
-from howlearn.models import Coin, Exp4, Expert
+from howlearn.core.errors import HowlearnError
+from howlearn.models.coin import Coin
+from howlearn.models.exp4 import Exp4
+from howlearn.models.expert import Expert
 from howlearn.models.mixture import Trials
-from howlearn.theory import exp4_bounds
+from howlearn.theory.exp4 import exp4_bounds
 
 MODEL = {
     form: Exp4([Expert(Coin(), {"p(A)": 0.5}), Expert(Coin(), {"p(A)": 0.4})], form=form)

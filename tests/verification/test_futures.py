@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
+from howlearn.core.partition import Partition
+from howlearn.core.rules import Exp3, Exp3IX, GradientBandit
 from howlearn.fitting.replay import log_probabilities
-from howlearn.models import PartitionModel
-from howlearn.partition import Partition
+from howlearn.models.partition_model import PartitionModel
 from howlearn.risks import risk
-from howlearn.rules import Exp3, Exp3IX, GradientBandit
-from howlearn.simulation import simulate
-from howlearn.task import Task
+from howlearn.simulation.play import simulate
+from howlearn.task.task import Task
 from howlearn.verification.futures import Bandit, Futures
 
 TASK = Task.load("five-four")

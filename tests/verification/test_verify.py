@@ -9,19 +9,18 @@ import polars as pl
 import pytest
 from numpy.testing import assert_allclose
 
-from howlearn.criteria import Penalized
-from howlearn.errors import HowlearnError
-from howlearn.fitting import fit
-from howlearn.models import PartitionModel
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rules import Exp3IX
+from howlearn.criteria.penalized import Penalized
+from howlearn.fitting.run import fit
+from howlearn.models.partition_model import PartitionModel
 from howlearn.risks import oracle, risk
-from howlearn.rules import Exp3IX
 from howlearn.selection import select
-from howlearn.task import Task
+from howlearn.task.task import Task
 from howlearn.theory.holdout import published, repaired
-from howlearn.verification import Measure, verify
-from howlearn.verification.learners import Case, measured
+from howlearn.verification.learners import Case, Measure, measured
 from howlearn.verification.rates import rate_of, ratio_and_error
-from howlearn.verification.verify import outsider
+from howlearn.verification.verify import outsider, verify
 
 TASK = Task.load("five-four")
 

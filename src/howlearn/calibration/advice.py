@@ -9,14 +9,15 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from howlearn.criteria import Criterion, criterion_named
-from howlearn.errors import HowlearnError
-from howlearn.limits import read_json
+from howlearn.core.errors import HowlearnError
+from howlearn.core.safe_files import read_json
+from howlearn.criteria import criterion_named
+from howlearn.criteria.criterion import Criterion
 from howlearn.manifest import describe
 from howlearn.model import Model
 from howlearn.runs.folder import read_table
 from howlearn.share_tables import Known
-from howlearn.shares import Confusion
+from howlearn.shares.corrected import Confusion
 
 RECOMMENDATION = "recommendation.json"
 FAR = 2.0  # a calibration for half or twice as many trials is worth a note

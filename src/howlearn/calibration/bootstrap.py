@@ -14,17 +14,17 @@ import polars as pl
 
 from howlearn.calibration.design import APART
 from howlearn.core.arrays import Floats, Ints
-from howlearn.errors import HowlearnError
-from howlearn.fitting import Fits, fit
+from howlearn.core.errors import HowlearnError
+from howlearn.core.study import Study
+from howlearn.fitting.fits import Fits
 from howlearn.fitting.guard import Guard
-from howlearn.fitting.run import Progress
+from howlearn.fitting.run import Progress, fit
 from howlearn.fitting.truncation import ALL, distinct
-from howlearn.results import Extra
+from howlearn.results.chunk import Extra
 from howlearn.selection import Selection, winners
-from howlearn.simulation import simulate
-from howlearn.study import Study
+from howlearn.simulation.play import simulate
 from howlearn.tables import labelled
-from howlearn.task import Task
+from howlearn.task.task import Task
 
 STREAM = 2  # of random numbers: neither who chooses constants nor who tests them (contests.py)
 MOST = 1_000_000  # doubles of a learner

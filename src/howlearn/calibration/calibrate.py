@@ -5,27 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from howlearn.calibration.contests import (
-    CALIBRATION,
-    FRESH,
-    SPLITS,
-    Contests,
-    check_splits,
-)
+from howlearn.calibration.contests import CALIBRATION, FRESH, SPLITS, Contests, check_splits
 from howlearn.calibration.design import ENOUGH, Design, TaskDesign, by_model_name
 from howlearn.calibration.doubles import LikeDesign
 from howlearn.calibration.errors import GOALS, Goal
 from howlearn.calibration.result import Calibration, constants_for
 from howlearn.calibration.slopes.table import slope_of
-from howlearn.criteria import Penalized
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
+from howlearn.core.study import Study
+from howlearn.criteria.penalized import Penalized
 from howlearn.model import Model
 from howlearn.models.candidates import candidates
+from howlearn.models.values import Parameters
 from howlearn.runs.engines import engine_of
 from howlearn.runs.work import Memory, Progress, Store, Threads
-from howlearn.simulation import Parameters
-from howlearn.study import Study
-from howlearn.task import Task
+from howlearn.task.task import Task
 
 if TYPE_CHECKING:
     from distributed import Client

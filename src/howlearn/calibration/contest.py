@@ -10,9 +10,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
-from howlearn.criteria import Criterion
-from howlearn.errors import HowlearnError
-from howlearn.fitting import Fits
+from howlearn.core.errors import HowlearnError
+from howlearn.criteria.criterion import Criterion
+from howlearn.fitting.fits import Fits
 from howlearn.fitting.truncation import ALL, Truncation
 from howlearn.selection import winners
 

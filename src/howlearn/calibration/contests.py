@@ -14,15 +14,15 @@ from howlearn.calibration.clock import Clock
 from howlearn.calibration.contest import Contest, contest_from, contest_of
 from howlearn.calibration.design import Design
 from howlearn.calibration.recovery import estimates_of
-from howlearn.errors import HowlearnError
-from howlearn.fitting import Fits, fit
+from howlearn.core.errors import HowlearnError
+from howlearn.core.study import Study
+from howlearn.fitting.fits import Fits
 from howlearn.fitting.guard import Guard
 from howlearn.fitting.population import asks_others
-from howlearn.fitting.run import check, check_stops
+from howlearn.fitting.run import check, check_stops, fit
 from howlearn.fitting.truncation import ALL, Truncation
 from howlearn.model import Model
 from howlearn.runs.work import Part, Progress, Store, Work
-from howlearn.study import Study
 
 GROUP = 500  # learners in a part: little is lost when a run is stopped
 CALIBRATION, FRESH = 0, 1  # streams of random numbers: who chooses the constants, who tests them

@@ -7,14 +7,22 @@ from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from howlearn.core.arrays import Floats
-from howlearn.errors import HowlearnError
-from howlearn.fitting import Fits
+from howlearn.core.errors import HowlearnError
+from howlearn.core.study import Study
+from howlearn.fitting.fits import Fits
 from howlearn.model import Model
-from howlearn.models.values import Value, defaults, drawn, owners, parameter_values
-from howlearn.simulation import Parameters, Range, simulate
-from howlearn.study import Study
-from howlearn.task import Task
+from howlearn.models.values import (
+    Parameters,
+    Range,
+    Value,
+    defaults,
+    drawn,
+    owners,
+    parameter_values,
+)
+from howlearn.simulation.play import simulate
 from howlearn.task.schedule import Reward
+from howlearn.task.task import Task
 
 ENOUGH = 200  # learners per model, unless another number is asked for
 APART = 1  # ends the seed of a design, so that no learner is one of `howlearn simulate`

@@ -10,18 +10,19 @@ import numpy as np
 
 from howlearn.calibration.design import APART, ENOUGH, described
 from howlearn.core.arrays import Floats
-from howlearn.door import own_names
-from howlearn.errors import HowlearnError
-from howlearn.fitting import fit
+from howlearn.core.errors import HowlearnError
+from howlearn.core.safe_files import own_names
+from howlearn.core.study import Study
 from howlearn.fitting.guard import Guard
+from howlearn.fitting.run import fit
 from howlearn.inputs import Inputs
 from howlearn.model import Model
-from howlearn.models import PartitionModel
 from howlearn.models.own import own_model
-from howlearn.simulation import Parameters, simulate
+from howlearn.models.partition_model import PartitionModel
+from howlearn.models.values import Parameters
+from howlearn.simulation.play import simulate
 from howlearn.simulation.rewards import RecordedRewards
-from howlearn.study import Study
-from howlearn.task import Task
+from howlearn.task.task import Task
 
 MANY = 2_000  # recorded learners who get a double each; of more, so many are picked evenly
 

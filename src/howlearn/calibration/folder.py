@@ -13,8 +13,8 @@ from howlearn.calibration.advice import RECOMMENDATION
 from howlearn.calibration.plan import Plan
 from howlearn.calibration.recover import Recovery
 from howlearn.calibration.result import Calibration
+from howlearn.core.safe_files import write_csv
 from howlearn.runs.files import write_json, write_text, write_whole
-from howlearn.spreadsheet import write_csv
 
 TABLES = ("errors", "settings", "confusion", "recovery", "slope")
 CHARTS = (

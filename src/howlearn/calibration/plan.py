@@ -17,15 +17,17 @@ from howlearn.calibration.design import ENOUGH, TaskDesign, by_model_name
 from howlearn.calibration.errors import curve, selected_counts, standard_error
 from howlearn.core.arrays import Floats
 from howlearn.core.columns import of
-from howlearn.criteria import DEFAULT, Criterion, Prequential
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
+from howlearn.criteria import DEFAULT
+from howlearn.criteria.criterion import Criterion
+from howlearn.criteria.prequential import Prequential
 from howlearn.fitting.truncation import ALL
 from howlearn.model import Model
+from howlearn.models.values import Parameters
 from howlearn.runs.engines import engine_of
 from howlearn.runs.work import Memory, Progress, Store, Threads
 from howlearn.selection import check_criteria, winners
-from howlearn.simulation import Parameters
-from howlearn.task import Task
+from howlearn.task.task import Task
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -21,16 +21,18 @@ from howlearn.calibration.contests import (
 from howlearn.calibration.design import ENOUGH, Design, TaskDesign, by_model_name
 from howlearn.calibration.errors import standard_error
 from howlearn.calibration.recovery import recovery
-from howlearn.criteria import DEFAULT, Criterion, Population
-from howlearn.fitting import Fits
+from howlearn.core.study import together
+from howlearn.criteria import DEFAULT
+from howlearn.criteria.criterion import Criterion
+from howlearn.criteria.population import Population
+from howlearn.fitting.fits import Fits
 from howlearn.fitting.truncation import ALL, Truncation, distinct
 from howlearn.model import Model
+from howlearn.models.values import Parameters
 from howlearn.runs.engines import engine_of
 from howlearn.runs.work import Memory, Part, Progress, Store, Threads, Work
 from howlearn.selection import check_criteria, choose
-from howlearn.simulation import Parameters
-from howlearn.study import together
-from howlearn.task import Task
+from howlearn.task.task import Task
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -12,19 +12,21 @@ import numpy as np
 
 from howlearn.checking.example import example
 from howlearn.core.arrays import Floats
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rule import Parameter
+from howlearn.core.study import Study
 from howlearn.engine.starts import filling
 from howlearn.engine.whole import Likelihood, Records, Setting, Whole, replay
-from howlearn.errors import HowlearnError
 from howlearn.model import Model
-from howlearn.models import Coin, FixedPolicy, PartitionModel
+from howlearn.models.coin import Coin
+from howlearn.models.fixed_policy import FixedPolicy
 from howlearn.models.mixture import Mixture
-from howlearn.rule import Parameter
+from howlearn.models.partition_model import PartitionModel
 from howlearn.staging.compiling import compiled_or_error
 from howlearn.staging.gradient import wrong_gradient
 from howlearn.staging.interpreted import ModelError, interpreted
 from howlearn.staging.setting import records_of, setting_of
 from howlearn.staging.wholes import whole_of
-from howlearn.study import Study
 
 EQUAL = 1e-9  # nats
 POINTS = 6  # sets of parameters inside the bounds, besides the defaults and the bounds themselves

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from howlearn.study import Study
+from howlearn.core.study import Study
 
 N_TRIALS = 60
 

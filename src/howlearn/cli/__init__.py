@@ -78,7 +78,7 @@ def main() -> None:
     if interrupts.came:  # and a library may have made another error of it
         status, message = interrupts.status, f"interrupted; {_kept()}"
     if message:
-        from howlearn.harmless import visible
+        from howlearn.core.text import visible
 
         print(visible(f"howlearn: {message}"), file=sys.stderr if status else sys.stdout)
     if status:
@@ -87,15 +87,15 @@ def main() -> None:
 
 def _run() -> tuple[int, str]:
     """The exit status, and what to say at the end."""
-    from howlearn import door
     from howlearn.cli.app import app
-    from howlearn.errors import HowlearnError
+    from howlearn.core import safe_files
+    from howlearn.core.errors import HowlearnError
     from howlearn.runs.shard import ShardEnded
 
     for stream in (sys.stdout, sys.stderr):  # a name that the terminal's encoding lacks
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    door.close()
+    safe_files.close()
     try:
         for word in sys.argv:
             if word.encode(errors="replace").decode() != word:

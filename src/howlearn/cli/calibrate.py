@@ -211,7 +211,7 @@ def _of_task(asked: dict[str, Any]) -> Asked:
 
 def _uncoded(names: Sequence[str]) -> list[str]:
     """Without models of one's own, which are typed beside --like to allow their code."""
-    from howlearn.door import own_names
+    from howlearn.core.safe_files import own_names
 
     return [name for name in names if not own_names(name)]
 
@@ -219,7 +219,7 @@ def _uncoded(names: Sequence[str]) -> list[str]:
 def _doubles(like: Path, asked: dict[str, Any], threads: int | None) -> Asked:
     from howlearn.calibration.doubles import LikeDesign
     from howlearn.inputs import recorded
-    from howlearn.task import Task
+    from howlearn.task.task import Task
 
     free = ("task", "learners", "seed")  # the task may say what actions earn
     others = {**asked, **{name: _uncoded(asked[name]) for name in ("model", "add_model")}}

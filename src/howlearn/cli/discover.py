@@ -27,9 +27,9 @@ from howlearn.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from howlearn.criteria import Criterion
-    from howlearn.discovery import Discovery
-    from howlearn.study import Study
+    from howlearn.core.study import Study
+    from howlearn.criteria.criterion import Criterion
+    from howlearn.discovery.result import Discovery
 
 
 @takes_data
@@ -82,8 +82,8 @@ def discover(
     from howlearn.discovery.folder import discover_into
     from howlearn.inputs import load
     from howlearn.manifest import manifest_of
-    from howlearn.models import PartitionModel
     from howlearn.models.named import learning_named
+    from howlearn.models.partition_model import PartitionModel
     from howlearn.report import charts
 
     criteria = check_criteria(criterion or DEFAULT)

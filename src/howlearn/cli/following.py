@@ -40,8 +40,8 @@ def with_models(options: Mapping[str, Any]) -> list[str]:
 
 def selecting(files: Sequence[Path], options: Mapping[str, Any]) -> str:
     """``howlearn select`` on the data that a command has just used."""
-    from howlearn.errors import HowlearnError
-    from howlearn.reading import ReadOptions
+    from howlearn.core.errors import HowlearnError
+    from howlearn.reading.options import ReadOptions
     from howlearn.reading.study_file import NAME, read_study_file
 
     names = [str(file) for file in files]

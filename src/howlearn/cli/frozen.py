@@ -13,8 +13,8 @@ from howlearn.cli.study import Typed, merge
 
 if TYPE_CHECKING:
     from howlearn.calibration.advice import Advice
-    from howlearn.criteria import Criterion
-    from howlearn.freezing import Deviation
+    from howlearn.criteria.criterion import Criterion
+    from howlearn.freezing.deviations import Deviation
     from howlearn.inputs import Inputs
     from howlearn.reading.study_file import StudyFile
     from howlearn.runs.folder import Format
@@ -43,7 +43,7 @@ def follow(
     if path is None:
         return None
     from howlearn.cli import show
-    from howlearn.freezing import options_of, read_plan
+    from howlearn.freezing.toml import options_of, read_plan
 
     plan = read_plan(path)
     planned = options_of(path, plan)
@@ -84,7 +84,8 @@ def compared(
     """What is done otherwise than planned; None without a plan."""
     if path is None:
         return None
-    from howlearn.freezing import deviations, read_plan
+    from howlearn.freezing.deviations import deviations
+    from howlearn.freezing.toml import read_plan
 
     n_learners = len(set(inputs.study.without_excluded().learners))
     plan = read_plan(path)
@@ -95,7 +96,7 @@ def recorded(path: Path, found: Sequence[Deviation]) -> dict[str, Any]:
     """The plan and the deviations as the manifest has them."""
     from dataclasses import asdict
 
-    from howlearn.freezing import read_plan
+    from howlearn.freezing.toml import read_plan
 
     plan = read_plan(path)
     known = {"file": str(path), "sha256": plan.sha256, "howlearn": plan.howlearn}
@@ -109,9 +110,9 @@ def tell(path: Path, found: Sequence[Deviation], out: Path, format: Format) -> N
     from rich.markup import escape
 
     from howlearn.cli.show import console, listing_of
+    from howlearn.core.safe_files import write_csv
     from howlearn.freezing.deviations import table
     from howlearn.runs.files import write_whole
-    from howlearn.spreadsheet import write_csv
 
     frame = table(found)
     write = partial(write_csv, frame) if format == "csv" else frame.write_parquet

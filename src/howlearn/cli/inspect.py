@@ -13,7 +13,7 @@ from howlearn.cli.data import DATA_OPTIONS, Given, expanded, taken_from
 from howlearn.cli.options import OUTPUT, TaskOption
 
 if TYPE_CHECKING:
-    from howlearn.inspection import Inspection
+    from howlearn.inspection.found import Inspection
 
 Files = Annotated[
     list[Path],
@@ -65,7 +65,7 @@ def inspect(
     from howlearn.cli import show_inspection as show
     from howlearn.cli.retype import option
     from howlearn.cli.show import note, progress_bar
-    from howlearn.errors import HowlearnError
+    from howlearn.core.errors import HowlearnError
     from howlearn.inspection import inspect as look
     from howlearn.reading.study_file import is_unchanged, said_in
 

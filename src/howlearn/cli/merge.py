@@ -51,9 +51,9 @@ def merge(
     """
     import sys
 
-    from howlearn import door
     from howlearn.cli.app import app
-    from howlearn.errors import DataError, HowlearnError
+    from howlearn.core import safe_files
+    from howlearn.core.errors import DataError, HowlearnError
     from howlearn.runs.merging import collect, command_of
 
     if out is None and len(folders) > 1:
@@ -63,8 +63,8 @@ def merge(
     words = [*without(command_of(folders[0])), "--shard", "merge", "--out", str(out or folders[0])]
     if out is not None:
         collect(folders, out)
-    door.allow(*(model or ()))
-    door.seal()  # the words below were written by whoever made the folder
+    safe_files.allow(*(model or ()))
+    safe_files.seal()  # the words below were written by whoever made the folder
     before = sys.argv
     sys.argv = [before[0], *words]
     try:

@@ -20,10 +20,10 @@ def models(
     from rich.markup import escape
 
     from howlearn.cli.show import console, listing_of
+    from howlearn.core.rules import RULES
     from howlearn.models.field import FIELD
     from howlearn.models.named import ADJUSTMENTS, IN_CELLS, learning_named
-    from howlearn.rules import RULES
-    from howlearn.task import Task
+    from howlearn.task.task import Task
 
     if task is None:
         listing = listing_of("Tasks that are shipped", "task", "contexts", "actions", "models")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 
 if TYPE_CHECKING:
     from howlearn.models.values import Value

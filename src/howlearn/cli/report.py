@@ -83,12 +83,12 @@ def report(
     """
     from rich.markup import escape
 
-    from howlearn import door
     from howlearn.cli import show
+    from howlearn.core import safe_files
     from howlearn.report.gather import gather
     from howlearn.report.page.write import check_target, write_report
 
-    door.allow(*(model or ()))
+    safe_files.allow(*(model or ()))
     page = out or results / "report.html"
     if out is not None:  # before any work
         check_target(page, fresh)

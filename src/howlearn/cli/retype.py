@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 
 # What options are when nobody gives them; all others are then empty.
 PLAIN = {"rule": "gradient", "form": "gain", "max_rate": 1.0, "within": 2.0, "format": "csv"}

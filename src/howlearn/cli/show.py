@@ -17,17 +17,16 @@ from rich.table import Table
 from rich.text import Text
 
 from howlearn.cli.progress import in_lines
-from howlearn.core.text import many
-from howlearn.harmless import one_line, visible
+from howlearn.core.text import many, one_line, visible
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from howlearn.criteria import Criterion
+    from howlearn.core.study import Study
+    from howlearn.criteria.criterion import Criterion
     from howlearn.model import Model
     from howlearn.report.style import Chart
-    from howlearn.results import Summary
-    from howlearn.study import Study
+    from howlearn.results.summary import Summary
 
 
 class _Console(Console):
@@ -97,7 +96,7 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
 
 def reading(study: Study) -> None:
     """What was found in the files."""
-    from howlearn.stored import StoredStudy
+    from howlearn.core.stored_study import StoredStudy
 
     for role, column in study.roles.items():
         aside.print(f"[dim]{role} ← {escape(one_line(column))}[/]", soft_wrap=True)
@@ -166,7 +165,7 @@ def summary(
     default_criteria: bool,
 ) -> None:
     """Shares of each model, agreement, verdicts, and the fits that need attention."""
-    from howlearn.fitting import STATUSES
+    from howlearn.fitting.fits import STATUSES
 
     whole = len(set(study.learners)) == len(study)
     unit = many(result.n_learners, "learner" if whole else "learner × condition sequence")
@@ -442,7 +441,7 @@ def save_charts(charts: Callable[[], Mapping[str, Chart]], folder: Path) -> None
 
 def show_recovery(path: Path) -> None:
     """How often simulated learners were given the model they were made with."""
-    from howlearn.spreadsheet import read_csv
+    from howlearn.core.safe_files import read_csv
 
     frame = read_csv(path)
     criteria = frame["criterion"].unique(maintain_order=True).to_list()

@@ -26,8 +26,8 @@ from howlearn.cli.retype import given, refuse_beside_like, select_command
 from howlearn.cli.study import takes_study
 
 if TYPE_CHECKING:
-    from howlearn.study import Study
-    from howlearn.task import Task
+    from howlearn.core.study import Study
+    from howlearn.task.task import Task
 
 
 @takes_study
@@ -113,10 +113,10 @@ def simulate(
     from howlearn.calibration.doubles import doubles
     from howlearn.cli.parse import parse_settings
     from howlearn.cli.show import console, note, progress_bar
-    from howlearn.errors import HowlearnError
+    from howlearn.core.errors import HowlearnError
     from howlearn.inputs import recorded, task_with
     from howlearn.models.values import defaults
-    from howlearn.simulation import simulate as play
+    from howlearn.simulation.play import simulate as play
     from howlearn.writing import write_study
 
     design: dict[str, Any] = {

@@ -17,7 +17,7 @@ def starting(
     out: Path, fresh: bool, workers: int | None, dask: str | None, shard: str | None
 ) -> Iterator[Start]:
     """What ``--fresh``, ``--workers``, ``--dask`` and ``--shard`` ask for."""
-    from howlearn.errors import HowlearnError
+    from howlearn.core.errors import HowlearnError
     from howlearn.runs.folder import Start
     from howlearn.runs.merging import Nobody
     from howlearn.runs.shard import MERGE, Shard

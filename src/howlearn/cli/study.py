@@ -72,19 +72,19 @@ def with_study_file(
 
 def _open_door(given: dict[str, Any]) -> None:
     """Models of one's own that are typed may be loaded; those of files may not."""
-    from howlearn import door
+    from howlearn.core import safe_files
 
     for names in given.values():
-        door.allow(*([names] if isinstance(names, str) else names or ()))
+        safe_files.allow(*([names] if isinstance(names, str) else names or ()))
 
 
 def _refuse_code(file: StudyFile, name: str, models: Sequence[str]) -> None:
     """Whoever wrote the file must not decide which code is run."""
-    from howlearn import door
-    from howlearn.errors import HowlearnError
+    from howlearn.core import safe_files
+    from howlearn.core.errors import HowlearnError
 
-    own = [each for model in models for each in door.own_names(model)]
-    refused = [each for each in own if not door.is_allowed(each.rpartition(":")[0])]
+    own = [each for model in models for each in safe_files.own_names(model)]
+    refused = [each for each in own if not safe_files.is_allowed(each.rpartition(":")[0])]
     if refused:
         option = f"--{name.replace('_', '-')}"
         words = shlex.join([word for model in models for word in (option, model)])
@@ -129,7 +129,7 @@ def _is_beside(path: Path, name: str) -> bool:
 def _study_file(command: str, path: Path | None, files: list[Path] | None) -> StudyFile | None:
     """The file that was named, or the one of this folder if no data are named."""
     from howlearn.cli import show
-    from howlearn.errors import HowlearnError
+    from howlearn.core.errors import HowlearnError
     from howlearn.reading.study_file import NAME
 
     if path is None and _only_study_file(files):
@@ -154,7 +154,7 @@ def _study_file(command: str, path: Path | None, files: list[Path] | None) -> St
 
 def merge(command: str, file: StudyFile, typed: Typed, given: dict[str, Any]) -> None:
     """Put the file's models, rules and criteria where nothing was typed."""
-    from howlearn.errors import HowlearnError
+    from howlearn.core.errors import HowlearnError
 
     for name, value in file.models.items():
         if name not in given or name in typed:

@@ -82,7 +82,7 @@ def theory(
     from howlearn.cli.following import following
     from howlearn.cli.parse import parse_sizes
     from howlearn.cli.show import console, listing_of
-    from howlearn.errors import HowlearnError
+    from howlearn.core.errors import HowlearnError
     from howlearn.theory.design import TheoryDesign, quantities
 
     if R is not None and max_rate is not None:

@@ -25,8 +25,8 @@ from howlearn.comparison.strategies import (
 )
 from howlearn.comparison.words import sentences
 from howlearn.core.columns import of
+from howlearn.core.errors import HowlearnError
 from howlearn.core.text import many
-from howlearn.errors import HowlearnError
 from howlearn.selection import Selection
 
 RESAMPLES, PERMUTATIONS = 1_000, 2_000

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from howlearn.core.errors import DataError, HowlearnError
 from howlearn.core.text import few
-from howlearn.errors import DataError, HowlearnError
 from howlearn.reading.labels import MISSING_TOKENS, canonical_series, natural_key
 from howlearn.reading.roles import guess
 from howlearn.reading.tables import open_tables

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from howlearn.core.arrays import Floats
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 from howlearn.runs.folder import read_table
 from howlearn.selection import Selection
 from howlearn.share_tables import GRADED

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from howlearn.fitting.truncation import ALL, Truncation
 
 if TYPE_CHECKING:
+    from howlearn.core.study import Study
     from howlearn.fitting.fits import Fits
     from howlearn.model import Model
-    from howlearn.study import Study
 
 Progress = Callable[[int, int], None]  # learners done, learners in all
 

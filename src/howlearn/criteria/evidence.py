@@ -8,16 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from howlearn.core.arrays import Floats
+from howlearn.core.errors import HowlearnError
+from howlearn.core.study import Study
 from howlearn.criteria.criterion import Criterion, Likelihoods, Scores
-from howlearn.errors import HowlearnError
 from howlearn.evidence.alone import log_evidence_alone
 from howlearn.evidence.curves import curves_of, on_grid, plan_of
 from howlearn.evidence.hierarchy import groups_of, log_sum
 from howlearn.evidence.laplace import log_evidence_by_laplace, log_evidence_of_coin
 from howlearn.fitting.fits import Fits
 from howlearn.model import Model
-from howlearn.models import PartitionModel
-from howlearn.study import Study
+from howlearn.models.partition_model import PartitionModel
 
 
 @dataclass(frozen=True, repr=False)

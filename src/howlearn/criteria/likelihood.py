@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from howlearn.core.errors import HowlearnError
 from howlearn.criteria.criterion import Criterion, Likelihoods, Scores
-from howlearn.errors import HowlearnError
 from howlearn.fitting.truncation import ALL, Truncation
 
 

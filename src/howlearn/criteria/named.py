@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
+from howlearn.core.errors import HowlearnError
 from howlearn.criteria.criterion import Criterion
-from howlearn.errors import HowlearnError
 
 
 def criterion_among(

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.errors import HowlearnError
 from howlearn.criteria.criterion import PerParameter
-from howlearn.errors import HowlearnError
 from howlearn.fitting.truncation import ALL, Stop, Truncation
 
 EPSILON = 0.05  # of stop_at="paper"

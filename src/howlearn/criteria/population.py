@@ -9,9 +9,11 @@ import numpy as np
 import polars as pl
 
 from howlearn.core.arrays import Floats
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rule import Rule
+from howlearn.core.study import Study
 from howlearn.criteria.criterion import Criterion, Likelihoods, Progress, Scores
 from howlearn.criteria.evidence import chance_evidence, unintegrated, with_trials
-from howlearn.errors import HowlearnError
 from howlearn.evidence.curves import on_grid
 from howlearn.evidence.hierarchy import log_sum
 from howlearn.evidence.keeping import as_table, from_table
@@ -32,9 +34,7 @@ from howlearn.fitting.guard import Guard
 from howlearn.fitting.run import fit
 from howlearn.fitting.truncation import ALL
 from howlearn.model import Model
-from howlearn.models import PartitionModel
-from howlearn.rule import Rule
-from howlearn.study import Study
+from howlearn.models.partition_model import PartitionModel
 
 FEWEST = 10  # learners who can tell something about a population
 FLAGS = {"true": True, "false": False}

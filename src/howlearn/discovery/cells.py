@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
+from howlearn.core.rule import Rule
+from howlearn.core.study import Study
 from howlearn.discovery.rates import NOTHING, through_nodes
 from howlearn.engine.layout import Block, Statuses, Units, lay_out
 from howlearn.engine.product import product
@@ -17,8 +19,6 @@ from howlearn.evidence.curves import averaged_curves
 from howlearn.evidence.rates import log_rates
 from howlearn.fitting.partitions import block_of
 from howlearn.fitting.truncation import marks_of, sizes_of
-from howlearn.rule import Rule
-from howlearn.study import Study
 
 GROUP = 128  # cells that go through the trials together: their states stay in fast memory
 

@@ -9,15 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
-from howlearn.criteria import AIC, BIC, Criterion, HoldOut, Penalized
-from howlearn.criteria.criterion import Likelihoods, PerParameter, Scores
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rule import Rule
+from howlearn.criteria.aic import AIC
+from howlearn.criteria.bic import BIC
+from howlearn.criteria.criterion import Criterion, Likelihoods, PerParameter, Scores
+from howlearn.criteria.holdout import HoldOut
 from howlearn.criteria.named import criterion_among
+from howlearn.criteria.penalized import Penalized
 from howlearn.discovery.cells import Cells, Needs
 from howlearn.discovery.rates import spread_kernels
-from howlearn.errors import HowlearnError
 from howlearn.evidence.ewens import log_cells, log_rising
 from howlearn.evidence.rates import log_rates
-from howlearn.rule import Rule
 
 TEXTS = (
     "ewens(alpha=1, cells='learner'), codelength(nats=1), kappa(nats=1), penalized(c=0.012), aic, "

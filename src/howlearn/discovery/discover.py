@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 import polars as pl
 
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rule import Rule
+from howlearn.core.rules import RULES, GradientBandit
+from howlearn.core.study import Study
 from howlearn.core.threads import in_threads
-from howlearn.criteria import Criterion
+from howlearn.criteria.criterion import Criterion
 from howlearn.discovery import tables
 from howlearn.discovery.cells import fit_cells
 from howlearn.discovery.criteria import DEFAULT, check_criteria, needs_of, terms_of
@@ -17,15 +21,11 @@ from howlearn.discovery.judging import Judged, judge
 from howlearn.discovery.result import NOT_JUDGED, Discovery
 from howlearn.discovery.search import Search
 from howlearn.engine.set_partitions import LARGEST, all_sets
-from howlearn.errors import HowlearnError
 from howlearn.fitting.guard import PASSED_ON, NoNumbers, reason, too_short
 from howlearn.fitting.run import Progress
 from howlearn.model import Model
-from howlearn.models import PartitionModel
 from howlearn.models.candidates import check_contexts
-from howlearn.rule import Rule
-from howlearn.rules import RULES, GradientBandit
-from howlearn.study import Study
+from howlearn.models.partition_model import PartitionModel
 
 if TYPE_CHECKING:
     from distributed import Client

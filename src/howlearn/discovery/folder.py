@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 from polars import DataFrame
 
 from howlearn.core.columns import files
-from howlearn.criteria import Criterion
+from howlearn.core.rule import Rule
+from howlearn.core.study import SHORTEST, Study
+from howlearn.criteria.criterion import Criterion
 from howlearn.discovery.discover import COUNT, attempt, check, nobody
 from howlearn.discovery.result import Discovery
 from howlearn.discovery.tables import LEARNERS, conditions_of, contexts_met
 from howlearn.engine.set_partitions import LARGEST
-from howlearn.models import PartitionModel
-from howlearn.rule import Rule
+from howlearn.models.partition_model import PartitionModel
 from howlearn.runs.engines import engine_of
 from howlearn.runs.folder import START, Format, RunFolder, Start
 from howlearn.runs.work import Memory, Part, Progress, Store, Work
-from howlearn.study import SHORTEST, Study
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -12,13 +12,13 @@ from itertools import combinations
 import numpy as np
 
 from howlearn.core.arrays import Floats
-from howlearn.criteria import Criterion
+from howlearn.core.rule import Rule
+from howlearn.core.study import Study
+from howlearn.criteria.criterion import Criterion
 from howlearn.discovery.cells import Needs, fit_cells
 from howlearn.discovery.criteria import Terms, terms_of
 from howlearn.discovery.judging import NEGLIGIBLE, Judged
 from howlearn.engine.set_partitions import TIE, Ranked, in_first_order, in_order
-from howlearn.rule import Rule
-from howlearn.study import Study
 
 RANDOM = 3  # starts, besides one cell, a cell each, and the partitions that are marked
 SPLITS = 3  # pairs of contexts around which each cell is split

@@ -10,13 +10,13 @@ import numpy as np
 import polars as pl
 
 from howlearn.core.columns import Schema, columns_of, of, renamed
-from howlearn.criteria import Criterion
+from howlearn.core.partition import cell_name
+from howlearn.core.study import Study
+from howlearn.criteria.criterion import Criterion
 from howlearn.discovery.judging import Judged
 from howlearn.discovery.result import JUDGED, NOT_JUDGED, Discovery
 from howlearn.engine.set_partitions import TIE, in_first_order
-from howlearn.models import PartitionModel
-from howlearn.partition import cell_name
-from howlearn.study import Study
+from howlearn.models.partition_model import PartitionModel
 
 LEARNERS = ("partitions", "coclassification", "marked")  # tables with rows for every learner
 

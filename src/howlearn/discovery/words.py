@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
+from howlearn.core.partition import cell_name
+from howlearn.core.study import Study
 from howlearn.core.text import many
 from howlearn.discovery.result import NOT_JUDGED, Discovery
-from howlearn.partition import cell_name
-from howlearn.study import Study
 
 SURE = 0.8  # of the best partition's probability: below it one should not rest on it alone
 

@@ -21,9 +21,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from howlearn.core.rule import Rule
 from howlearn.engine import parts
 from howlearn.engine.layout import RATES
-from howlearn.rule import Rule
 
 log = logging.getLogger("howlearn")
 

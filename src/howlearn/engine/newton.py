@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from howlearn.core.arrays import Floats, Ints
+from howlearn.core.rule import Parameter
 from howlearn.engine.layout import LANES, RATES
-from howlearn.rule import Parameter
 
 if TYPE_CHECKING:
     from howlearn.engine.units import Passes

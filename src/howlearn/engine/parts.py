@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from howlearn.rule import Rule
+from howlearn.core.rule import Rule
 
 FUNCTIONS = ("start", "log_policy", "update", "observe", "gradient")  # of a model
 PARTS: dict[str, Any] = {}  # by the hash of all they mean: generated modules fetch them here

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats, Ints
+from howlearn.core.rule import Parameter
 from howlearn.engine.crossings import (
     Brackets,
     Look,
@@ -19,7 +20,6 @@ from howlearn.engine.crossings import (
     on_nodes,
 )
 from howlearn.engine.layout import LANES, RATES
-from howlearn.rule import Parameter
 
 if TYPE_CHECKING:
     from howlearn.engine.units import Passes

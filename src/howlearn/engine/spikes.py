@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
+from howlearn.core.rule import Parameter
 from howlearn.engine.layout import LANES, Statuses
-from howlearn.rule import Parameter
 
 if TYPE_CHECKING:
     from howlearn.engine.units import Passes

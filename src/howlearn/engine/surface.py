@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
+from howlearn.core.rule import Parameter
 from howlearn.engine import profiles, ridges, spikes
 from howlearn.engine.crossings import Reach
 from howlearn.engine.layout import Statuses, UnitFits
 from howlearn.engine.newton import Climb, nodes_to
-from howlearn.rule import Parameter
 
 if TYPE_CHECKING:
     from howlearn.engine.units import Passes

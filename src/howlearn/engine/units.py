@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
+from howlearn.core.rule import Parameter, Rule
+from howlearn.core.rules import GradientBandit
 from howlearn.engine import compile as compiled
 from howlearn.engine import profiles, spikes, surface
 from howlearn.engine.crossings import Reach
 from howlearn.engine.layout import LANES, RATES, Block, Statuses, UnitFits, Units
 from howlearn.engine.product import product
 from howlearn.engine.smooth import through
-from howlearn.rule import Parameter, Rule
-from howlearn.rules import GradientBandit
 
 PAIR_LIMIT = 500.0  # 2·η·g beyond this would underflow in the two-action kernel
 ROUNDS = 60  # of refinement; three or four are the rule

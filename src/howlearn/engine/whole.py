@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
+from howlearn.core.rule import Parameter
 from howlearn.engine import compile as compiled
-from howlearn.rule import Parameter
 
 STEP = 3e-6  # of a parameter's range in u: for differences in place of derivatives
 ROUGH_STEP = 1e-6  # for those to one side

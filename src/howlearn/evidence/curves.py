@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from howlearn.core.arrays import Floats
+from howlearn.core.rule import Rule
+from howlearn.core.study import Study
 from howlearn.core.threads import in_threads
 from howlearn.engine.units import Passes
 from howlearn.evidence.rates import has_grid, log_rates, second_values
 from howlearn.fitting.partitions import Plan, block_of
 from howlearn.model import Model
-from howlearn.models import PartitionModel
-from howlearn.rule import Rule
-from howlearn.study import Study
+from howlearn.models.partition_model import PartitionModel
 
 BLOCK = 50  # learners handled together
 

@@ -13,9 +13,9 @@ from functools import cached_property
 import numpy as np
 
 from howlearn.core.arrays import Floats
+from howlearn.core.rule import Rule
 from howlearn.evidence.curves import Curves
-from howlearn.models import PartitionModel
-from howlearn.rule import Rule
+from howlearn.models.partition_model import PartitionModel
 
 SMALLEST, LARGEST = 0.1, 3.0  # spreads of log rates
 STRIDE = 2  # nodes of the cells between two nodes of the learner effect

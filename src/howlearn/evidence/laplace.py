@@ -13,14 +13,15 @@ from math import lgamma
 import numpy as np
 
 from howlearn.core.arrays import Floats
+from howlearn.core.study import Study
 from howlearn.fitting.fits import Fits
 from howlearn.fitting.truncation import ALL
 from howlearn.model import Model
-from howlearn.models import Coin, FixedPolicy
+from howlearn.models.coin import Coin
+from howlearn.models.fixed_policy import FixedPolicy
 from howlearn.models.mixture import Mixture
 from howlearn.staging.advice import Advisor
 from howlearn.staging.setting import records_of, setting_of
-from howlearn.study import Study
 
 STEP = 1e-3  # of a parameter's range in u
 EDGE = 1e-6  # of the range: closer to a bound is at it

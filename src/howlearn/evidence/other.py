@@ -14,6 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
+from howlearn.core.rule import Rule
+from howlearn.core.rules import GradientBandit
+from howlearn.core.study import Study
 from howlearn.core.threads import in_threads
 from howlearn.engine.layout import RATES, lay_out
 from howlearn.engine.product import product
@@ -23,10 +26,7 @@ from howlearn.engine.units import Passes
 from howlearn.evidence.ewens import log_cells, log_rising
 from howlearn.evidence.hierarchy import Hyper, log_sum, normal
 from howlearn.fitting.partitions import block_of
-from howlearn.models import PartitionModel
-from howlearn.rule import Rule
-from howlearn.rules import GradientBandit
-from howlearn.study import Study
+from howlearn.models.partition_model import PartitionModel
 
 LARGEST = 12  # contexts
 ALPHA = 1.0  # of Ewens' weights

@@ -11,23 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
+from howlearn.core.rule import Rule
+from howlearn.core.study import Study
 from howlearn.evidence.curves import Curves, curves_of, in_blocks, on_grid, plan_of
 from howlearn.evidence.em import Estimated, estimate
-from howlearn.evidence.hierarchy import (
-    LARGEST,
-    SMALLEST,
-    Group,
-    Hyper,
-    groups_of,
-    median_rate,
-)
+from howlearn.evidence.hierarchy import LARGEST, SMALLEST, Group, Hyper, groups_of, median_rate
 from howlearn.evidence.other import can_have_other, log_evidence_other
 from howlearn.model import Model
-from howlearn.models import PartitionModel
-from howlearn.rule import Rule
-from howlearn.shares import mixture_shares, random_effects
-from howlearn.shares.mixture import Shares
-from howlearn.study import Study
+from howlearn.models.partition_model import PartitionModel
+from howlearn.shares.mixture import Shares, mixture_shares
+from howlearn.shares.random_effects import random_effects
 
 SAMPLE = 500  # learners from whom the distribution of rates is estimated, if there are more
 BLOCK = 500  # learners whose curves are held at once

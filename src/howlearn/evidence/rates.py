@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from howlearn.core.arrays import Floats
+from howlearn.core.rule import Rule
 from howlearn.engine.layout import RATES
-from howlearn.rule import Rule
 
 LOWEST = 1e-4  # a rate that teaches nothing in a thousand trials, where rewards go up to 1
 SPACING = 0.05  # of log rates: half of the smallest spread of cells
@@ -17,7 +17,7 @@ SPREADS = (0.1, 0.3, 0.7, 1.2)  # of the log rates of one learner's cells, equal
 def log_rates(rule: Rule, largest_reward: float = 1.0) -> Floats:
     """Log rates up to the rule's bound, evenly; their number fills the engine's lanes.
 
-    >>> from howlearn.rules import GradientBandit
+    >>> from howlearn.core.rules import GradientBandit
     >>> x = log_rates(GradientBandit())
     >>> len(x), np.exp(x[[0, -1]]).round(4).tolist(), bool(np.diff(x).max() < SPACING)
     (192, [0.0001, 1.0], True)
@@ -44,7 +44,7 @@ def second_values(rule: Rule) -> list[tuple[float, ...]]:
 def has_grid(rule: object) -> bool:
     """Whether a rule's cells can be integrated on a grid: a rate from 0 on, and one more at most.
 
-    >>> from howlearn.rules import Exp3IX
+    >>> from howlearn.core.rules import Exp3IX
     >>> has_grid(Exp3IX()), has_grid("alcove")
     (True, False)
     """

@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from howlearn.errors import HowlearnError
-from howlearn.expression import (
+from howlearn.core.errors import HowlearnError
+from howlearn.core.expressions import (
     LITERALS,
     TRUE_WORDS,
     Refused,
@@ -25,7 +25,7 @@ from howlearn.expression import (
     Value,
     syntax_of,
 )
-from howlearn.harmless import LONGEST, one_line
+from howlearn.core.text import LONGEST, one_line
 
 OPTION = "--exclude"
 WORDS = {

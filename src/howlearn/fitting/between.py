@@ -8,20 +8,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from howlearn.core.arrays import Floats, Ints
+from howlearn.core.errors import HowlearnError
+from howlearn.core.study import Study
 from howlearn.engine.units import evaluate
 from howlearn.engine.whole import Likelihood, Records, Setting, Whole
-from howlearn.errors import HowlearnError
 from howlearn.fitting.fits import Fits
 from howlearn.fitting.partitions import Plan, block_of
 from howlearn.fitting.truncation import ALL, Stop, Truncation, marks_of, sizes_of
 from howlearn.model import Model
-from howlearn.models import Coin, FixedPolicy, PartitionModel
+from howlearn.models.coin import Coin
+from howlearn.models.fixed_policy import FixedPolicy
 from howlearn.models.mixture import Mixture
-from howlearn.models.partition_model import Unit
+from howlearn.models.partition_model import PartitionModel, Unit
 from howlearn.staging.advice import Advisor
 from howlearn.staging.setting import records_of, setting_of
 from howlearn.staging.wholes import by_cells, whole_of, whole_of_unit
-from howlearn.study import Study
 
 
 def between(fits: Fits, truncation: Truncation, following: Truncation) -> Floats:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.study import Study
 from howlearn.engine.crossings import Reach, crossings, depth_of, march
 from howlearn.engine.layout import Statuses
 from howlearn.fitting.fits import ModelFits
 from howlearn.fitting.intervals import known_ends
 from howlearn.models.coin import Coin
-from howlearn.study import Study
 
 
 def fit_coin(

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.errors import HowlearnError
+from howlearn.core.study import Study
 from howlearn.engine.crossings import Reach
 from howlearn.engine.layout import Statuses
-from howlearn.errors import HowlearnError
 from howlearn.fitting.truncation import ALL, Truncation
 from howlearn.model import Model
-from howlearn.study import Study
 
 STATUSES = {
     "ok": "the best value lies inside the bounds",

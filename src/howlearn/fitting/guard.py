@@ -9,11 +9,11 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.errors import HowlearnError
+from howlearn.core.study import SHORTEST, Study
 from howlearn.core.text import shortened
-from howlearn.errors import HowlearnError
 from howlearn.fitting.fits import Fits
 from howlearn.staging.compiling import Uncompiled
-from howlearn.study import SHORTEST, Study
 
 LONGEST = 200  # characters of a reason
 # Of the machine, or of a model's text: whoever the learner is.

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rule import Parameter, Rule
+from howlearn.core.rules import GradientBandit
 from howlearn.engine.layout import Statuses
-from howlearn.errors import HowlearnError
 from howlearn.model import Model
-from howlearn.rule import Parameter, Rule
-from howlearn.rules import GradientBandit
 
 LEVEL = 0.95
 # The mean of 2·(ℓ(θ̂) − ℓ(θ)) is 1 in theory, and up to 1.2 where a cell holds contexts with
@@ -43,7 +43,9 @@ def nats_within(level: float) -> float:
 def stretch_of(learns: Rule | Model) -> float:
     """How many times ``nats_within`` intervals reach, by what learns: more if it leaps.
 
-    >>> from howlearn.rules import Exp3, GradientBandit
+    >>> from howlearn.core.rules import Exp3
+
+    >>> from howlearn.core.rules import GradientBandit
     >>> round(stretch_of(GradientBandit()), 2), round(stretch_of(Exp3()), 2)
     (1.0, 1.33)
     """

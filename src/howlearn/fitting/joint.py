@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 
 from howlearn.core.arrays import Floats, Ints
+from howlearn.core.study import Study
 from howlearn.engine.whole import Records, Space
 from howlearn.models.mixture import Best, Mixture, Trials
 from howlearn.staging.advice import Advisor
-from howlearn.study import Study
 
 
 class _Searched(Space):

@@ -9,14 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Ints
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rule import Form, Rule
+from howlearn.core.study import Study
 from howlearn.fitting.fits import Fits, ModelFits
 from howlearn.model import Model
-from howlearn.models import Exp4, PartitionModel
-from howlearn.rule import Form, Rule
+from howlearn.models.exp4 import Exp4
+from howlearn.models.partition_model import PartitionModel
 from howlearn.staging.advice import Advisor
 from howlearn.staging.setting import records_of, setting_of
-from howlearn.study import Study
 from howlearn.theory.horizons import exp3_ix_horizon, gradient_horizon
 
 

@@ -9,20 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats, Ints
+from howlearn.core.errors import HowlearnError
+from howlearn.core.study import Study
 from howlearn.engine.crossings import Reach, crossings, depth_of, on_nodes
 from howlearn.engine.layout import Statuses
 from howlearn.engine.tops import JOINT, ROUGH_JOINT, highest
 from howlearn.engine.whole import Records, Setting, Space
-from howlearn.errors import HowlearnError
 from howlearn.fitting.fits import ModelFits
 from howlearn.fitting.intervals import known_ends
 from howlearn.fitting.joint import JointLikelihood
-from howlearn.models import Coin, FixedPolicy
+from howlearn.models.coin import Coin
+from howlearn.models.fixed_policy import FixedPolicy
 from howlearn.models.mixture import Best, Mixture
 from howlearn.staging.advice import Advisor
 from howlearn.staging.setting import records_of, setting_of
 from howlearn.staging.wholes import by_cells
-from howlearn.study import Study
 
 
 @dataclass(frozen=True, eq=False)

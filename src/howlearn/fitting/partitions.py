@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.rule import Rule
+from howlearn.core.study import Study
 from howlearn.engine.crossings import Reach
 from howlearn.engine.layout import LEARNED, RESET, SCORED, Block, Statuses, UnitFits, Units, lay_out
 from howlearn.engine.units import evaluate, fit_units, replay_unit
 from howlearn.fitting.fits import ModelFits
 from howlearn.fitting.intervals import known_ends, stretch_of
 from howlearn.models.partition_model import PartitionModel, Unit
-from howlearn.rule import Rule
-from howlearn.study import Study
 
 
 @dataclass(frozen=True)

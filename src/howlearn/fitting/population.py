@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from howlearn.core.arrays import Floats
+from howlearn.core.errors import HowlearnError
+from howlearn.core.study import Study
 from howlearn.engine.layout import Statuses
-from howlearn.errors import HowlearnError
 from howlearn.fitting.fits import Fits
 from howlearn.fitting.truncation import ALL
 from howlearn.model import Model
 from howlearn.models.mixture import Mixture
-from howlearn.study import Study
 
 
 def asks_others(model: Model) -> bool:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.rule import Rule
+from howlearn.core.study import Study
 from howlearn.engine.whole import replay
 from howlearn.model import Model
-from howlearn.models import FixedPolicy, PartitionModel
 from howlearn.models.adjustment import Adjusted
+from howlearn.models.fixed_policy import FixedPolicy
 from howlearn.models.mixture import Mixture
-from howlearn.rule import Rule
+from howlearn.models.partition_model import PartitionModel
 from howlearn.staging.advice import Advisor
 from howlearn.staging.setting import feature_names, records_of, setting_of
 from howlearn.staging.wholes import latent_names, whole_of, whole_of_unit
-from howlearn.study import Study
 
 
 def replayed(

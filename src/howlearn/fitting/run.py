@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.errors import HowlearnError
+from howlearn.core.study import Study
 from howlearn.core.threads import in_threads, threads_of
 from howlearn.engine.crossings import Reach
-from howlearn.errors import HowlearnError
 from howlearn.fitting.coin import fit_coin
 from howlearn.fitting.fits import Fits, fullest, joined, of_nobody
 from howlearn.fitting.guard import PASSED_ON, CannotFit, Guard, reason
@@ -23,11 +24,12 @@ from howlearn.fitting.population import with_others
 from howlearn.fitting.truncation import ALL, Stop, Truncation, marks_of, sizes_of
 from howlearn.fitting.whole import WholePlan, fit_wholes
 from howlearn.model import Model, same
-from howlearn.models import Coin, FixedPolicy, PartitionModel
 from howlearn.models.adjustment import Adjusted
+from howlearn.models.coin import Coin
+from howlearn.models.fixed_policy import FixedPolicy
 from howlearn.models.mixture import Mixture
+from howlearn.models.partition_model import PartitionModel
 from howlearn.staging.wholes import by_cells
-from howlearn.study import Study
 from howlearn.theory.quantity import check_epsilon
 
 BLOCK = 50  # learners handled together: enough work per call, little enough memory

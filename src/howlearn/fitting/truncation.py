@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from howlearn.errors import HowlearnError
-from howlearn.study import Study
+from howlearn.core.errors import HowlearnError
+from howlearn.core.study import Study
 
 
 @dataclass(frozen=True)

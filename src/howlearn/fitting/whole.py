@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
+from howlearn.core.study import Study
 from howlearn.engine.constrained import searched_ends
 from howlearn.engine.crossings import Reach
 from howlearn.engine.layout import Statuses
@@ -26,7 +27,6 @@ from howlearn.staging.gradient import wrong_gradient
 from howlearn.staging.interpreted import TOLERANCE, ModelError, interpreted
 from howlearn.staging.setting import records_of, setting_of
 from howlearn.staging.wholes import check_needs, whole_of, whole_of_unit
-from howlearn.study import Study
 
 SHORT = 150  # trials
 NO_TOP = (Statuses.UNSEEN, Statuses.BROKEN)  # of all parameters at once

@@ -14,7 +14,7 @@ from howlearn._version import __version__
 from howlearn.calibration.advice import Advice
 from howlearn.core.columns import of
 from howlearn.core.text import shortened
-from howlearn.criteria import Criterion
+from howlearn.criteria.criterion import Criterion
 from howlearn.criteria.population import FEWEST
 from howlearn.freezing.plan import (
     USUAL,

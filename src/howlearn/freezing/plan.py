@@ -10,26 +10,27 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from howlearn import exclusion
 from howlearn._version import __version__
 from howlearn.calibration.advice import Advice, advised
-from howlearn.criteria import AIC, Criterion, criterion_named, usual
+from howlearn.core.errors import HowlearnError
+from howlearn.core.expressions import parse
+from howlearn.core.safe_files import own_names
+from howlearn.criteria import criterion_named, usual
+from howlearn.criteria.aic import AIC
+from howlearn.criteria.criterion import Criterion
 from howlearn.criteria.population import FEWEST
-from howlearn.door import own_names
-from howlearn.errors import HowlearnError
-from howlearn.expression import parse
+from howlearn.exclusion.language import parse as exclusion_parse
 from howlearn.inputs import chosen_models
 from howlearn.manifest import describe
 from howlearn.manifest import hash_of as file_hash
 from howlearn.model import Model
 from howlearn.models.named import learning_named
 from howlearn.models.own import own_model
-from howlearn.reading import ReadOptions
 from howlearn.reading.bins import parse_bin
-from howlearn.reading.options import options_named, parse_missing, parse_recode
+from howlearn.reading.options import ReadOptions, options_named, parse_missing, parse_recode
 from howlearn.reading.study_file import MODELS
 from howlearn.selection import check_criteria
-from howlearn.task import Task
+from howlearn.task.task import Task
 
 NAME = "frozen.toml"
 CONDITIONS = {"where": "--where", "test_when": "--test-when", "forced_when": "--forced-when"}
@@ -163,7 +164,7 @@ def _checked(data: Mapping[str, Any]) -> dict[str, Any]:
         if text is not None:
             parse(text, option, columns)
     for text in options.exclude:
-        exclusion.parse(text, columns)
+        exclusion_parse(text, columns)
     for text in options.recode:
         parse_recode(text)
     for text in options.missing:

@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
+from howlearn.core.safe_files import parsed_toml
 from howlearn.freezing.plan import NAME, FrozenPlan, hash_of
-from howlearn.limits import parsed_toml
 from howlearn.reading.study_file import (
     MODELS,
     StudyFile,

@@ -7,9 +7,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from howlearn.core.errors import DataError, HowlearnError
+from howlearn.core.expressions import is_expression, parse
 from howlearn.core.text import quoted, shortened
-from howlearn.errors import DataError, HowlearnError
-from howlearn.expression import is_expression, parse
 from howlearn.inspection.choosing import find_action
 from howlearn.inspection.coding import (
     apply_missing,
@@ -39,10 +39,11 @@ from howlearn.inspection.who import find_learner
 from howlearn.reading import read
 from howlearn.reading.options import options_named, refused
 from howlearn.reading.problems import listed
-from howlearn.reading.tables import Table, open_tables
+from howlearn.reading.table import Table
+from howlearn.reading.tables import open_tables
 
 if TYPE_CHECKING:
-    from howlearn.task import Task
+    from howlearn.task.task import Task
 
 __all__ = ["Guess", "Inspection", "Oddity", "inspect"]
 
@@ -68,7 +69,7 @@ def inspect(
     """
     given = options_named(options)
     if isinstance(task, str | PathLike):
-        from howlearn.task import Task
+        from howlearn.task.task import Task
 
         task = Task.load(Path(task))
     tables, unreadable, notes = open_tables(source, given)

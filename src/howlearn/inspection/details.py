@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from howlearn.core.study import SHORTEST
 from howlearn.inspection.draft import BY_CONTENT, BY_NAME, Draft
 from howlearn.inspection.looking import sparse
 from howlearn.inspection.names import is_answer, is_feature, is_practice, is_rt, is_time
 from howlearn.inspection.values import constant_within
-from howlearn.study import SHORTEST
 
 
 def find_features(draft: Draft) -> None:

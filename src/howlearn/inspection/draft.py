@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.errors import HowlearnError
+from howlearn.core.expressions import is_expression
 from howlearn.core.text import shortened
-from howlearn.errors import HowlearnError
-from howlearn.expression import is_expression
 from howlearn.inspection.sample import Mask, Sample, together
-from howlearn.reading.options import ReadOptions
+from howlearn.reading.options import NONE, ReadOptions
 from howlearn.reading.problems import listed
-from howlearn.reading.roles import FILE_STEM, NONE
+from howlearn.reading.roles import FILE_STEM
 
 if TYPE_CHECKING:
-    from howlearn.task import Task
+    from howlearn.task.task import Task
 
 COLUMN_OPTIONS = (
     "learner context action reward trial features by keep reset_by scored learned forgone episode "

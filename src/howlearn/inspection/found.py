@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from howlearn.core.study import Study
 from howlearn.core.text import few, many, shortened
 from howlearn.inspection.draft import SAID, Guess, Oddity
 from howlearn.reading.study_file import GUESSED
-from howlearn.study import Study
 
 ROLES = ("learner", "context", "action", "reward", "trial")
 LIST = 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from howlearn.expression import FALSE_WORDS, TRUE_WORDS, parse
+from howlearn.core.expressions import FALSE_WORDS, TRUE_WORDS, parse
 from howlearn.inspection.draft import BY_CONTENT, BY_NAME, Draft, Guess, in_expression, in_quotes
 from howlearn.inspection.names import KINDS, is_loop, is_time, like, named_like
 from howlearn.inspection.sample import Mask

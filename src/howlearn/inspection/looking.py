@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from howlearn.expression import derive
+from howlearn.core.expressions import derive
 from howlearn.inspection.draft import Draft
 from howlearn.inspection.names import named_like
 from howlearn.inspection.sample import Sample, together

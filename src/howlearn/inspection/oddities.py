@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from howlearn.core.study import Study
 from howlearn.core.text import few
 from howlearn.inspection.details import describes
 from howlearn.inspection.draft import SAID, Draft, in_expression, typed
@@ -14,7 +15,6 @@ from howlearn.inspection.mistakes import remark_mistakes
 from howlearn.inspection.names import GROUPS, KINDS, is_feature, is_numbered, like, named_like
 from howlearn.inspection.sample import together
 from howlearn.inspection.values import TESTING, constant_within
-from howlearn.study import Study
 
 MANY_CONTEXTS = 20
 FEW_TRIALS = 20

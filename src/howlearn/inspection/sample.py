@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from howlearn.errors import DataError, Problem
+from howlearn.core.errors import DataError, Problem
 from howlearn.inspection.names import is_telling
 from howlearn.reading.batches import has_rows
 from howlearn.reading.labels import MISSING_TOKENS, Column, code_column
 from howlearn.reading.problems import no_rows
-from howlearn.reading.tables import Table
+from howlearn.reading.table import Table
 from howlearn.reading.values import has_no_text
 
 MOST_CELLS = 20_000_000  # rows × columns to look at; the study itself is read in full

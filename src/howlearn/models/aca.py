@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rule import Parameter
+from howlearn.core.world import log_softmax
 from howlearn.model import Model
-from howlearn.rule import Parameter
-from howlearn.world import log_softmax
 
 
 class ACAState(NamedTuple):

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rule import Parameter
 from howlearn.model import Model
 from howlearn.models.coin import Coin
 from howlearn.models.fixed_policy import FixedPolicy
 from howlearn.models.mixture import Mixture
 from howlearn.models.partition_model import PartitionModel
-from howlearn.rule import Parameter
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ import numpy as np
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
+from howlearn.core.rule import Parameter
 from howlearn.model import Model
 from howlearn.models.network import RUNAWAY, probabilities, teacher
-from howlearn.rule import Parameter
 
 
 class AlcoveState(NamedTuple):

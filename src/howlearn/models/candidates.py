@@ -9,13 +9,13 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
+from howlearn.core.partition import Partition
+from howlearn.core.rule import Rule
+from howlearn.core.rules import GradientBandit
+from howlearn.core.study import Study
 from howlearn.model import Model
 from howlearn.models.partition_model import PartitionModel
-from howlearn.partition import Partition
-from howlearn.rule import Rule
-from howlearn.rules import GradientBandit
-from howlearn.study import Study
 
 
 def candidates(

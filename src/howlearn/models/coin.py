@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from howlearn.core.rule import Parameter
 from howlearn.model import Model
-from howlearn.rule import Parameter
 
 
 @dataclass(frozen=True)

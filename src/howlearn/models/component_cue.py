@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.rule import Parameter
 from howlearn.model import Model
 from howlearn.models.network import RUNAWAY, probabilities, teacher
-from howlearn.rule import Parameter
 
 
 class ComponentCueState(NamedTuple):

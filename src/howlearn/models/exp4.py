@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats, Ints
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rule import MAX_RATE, Form, Parameter
 from howlearn.engine import compile as compiled
 from howlearn.engine.layout import Statuses
-from howlearn.errors import HowlearnError
 from howlearn.models.mixture import Best, Mixture, Trials
-from howlearn.rule import MAX_RATE, Form, Parameter
 
 NODES = 64  # of the grid on which tops are looked for
 FINE = 4  # times as many in loss form with rates above 1, where tops may be narrow

@@ -9,13 +9,13 @@ from functools import cached_property
 import numpy as np
 
 from howlearn.core.arrays import Floats
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rule import Parameter
 from howlearn.model import Model
 from howlearn.models.coin import Coin
 from howlearn.models.fixed_policy import FixedPolicy
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.values import parameter_values
-from howlearn.rule import Parameter
 
 
 @dataclass(frozen=True)

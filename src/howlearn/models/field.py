@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 from howlearn.model import Model
 from howlearn.models.aca import ACA
 from howlearn.models.alcove import Alcove

@@ -9,11 +9,11 @@ import numpy as np
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rule import Parameter
+from howlearn.core.world import log_softmax
 from howlearn.model import Model
 from howlearn.models.alcove import activation
-from howlearn.rule import Parameter
-from howlearn.world import log_softmax
 
 FEW = 64  # contexts whose similarities are kept in a table
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from howlearn.core.rule import Parameter
 from howlearn.models.adjustment import Adjustment
-from howlearn.rule import Parameter
 
 
 class Lapse(Adjustment):

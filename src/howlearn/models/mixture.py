@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats, Ints
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rule import Parameter
+from howlearn.core.study import Study
 from howlearn.model import Model
 from howlearn.models.coin import Coin
 from howlearn.models.expert import Expert
-from howlearn.rule import Parameter
-from howlearn.study import Study
 
 Source = Literal["training", "joint", "population"]
 SOURCES: dict[str, str] = {

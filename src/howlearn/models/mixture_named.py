@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 from howlearn.model import Model
 from howlearn.models.exp4 import Exp4
 from howlearn.models.expert import Expert

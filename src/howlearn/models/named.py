@@ -7,7 +7,9 @@ import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rule import Form, Rule
+from howlearn.core.rules import RULES, rule_named
 from howlearn.model import Model
 from howlearn.models.adjustment import Adjustment
 from howlearn.models.bias import Bias
@@ -19,8 +21,6 @@ from howlearn.models.mixture_named import is_mixture, mixture_named, refuse_open
 from howlearn.models.own import own_model
 from howlearn.models.partition_model import PartitionModel, Rates
 from howlearn.models.stickiness import Stickiness
-from howlearn.rule import Form, Rule
-from howlearn.rules import RULES, rule_named
 
 ADJUSTMENTS: dict[str, type[Adjustment]] = {a.name: a for a in (Lapse, Bias, Stickiness)}
 IN_CELLS = tuple(name for name, model in FIELD.items() if model.cells == "any")  # as rules

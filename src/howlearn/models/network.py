@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba.extending import register_jitable
 
-from howlearn.world import log_softmax
+from howlearn.core.world import log_softmax
 
 # An output beyond this comes from steps too large to converge: weights stay as they are, since they
 # would overflow.

@@ -13,23 +13,23 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
-from howlearn import door
-from howlearn.errors import HowlearnError
+from howlearn.core import safe_files
+from howlearn.core.errors import HowlearnError
 from howlearn.model import Model
 
 
 def own_model(text: str) -> Model:
     """The model that ``my_module:MyModel`` or ``folder/my_file.py:MyModel`` names; runs that code.
 
-    Only what the user has named in this command is loaded (see ``howlearn.door``). Modules are
+    Only what the user has named in this command is loaded (see ``howlearn.core.safe_files``). Modules are
     looked for in the current folder, then among what is installed.
     """
     where, _, name = text.rpartition(":")
-    if not door.is_allowed(where):
+    if not safe_files.is_allowed(where):
         raise HowlearnError(
             f"{text} is code, and its name comes from a file, so it is not run; if you trust it, "
             f"type --model {shlex.quote(text)} in this command (in Python: "
-            f"howlearn.door.allow({text!r}))"
+            f"howlearn.core.safe_files.allow({text!r}))"
         )
     module = _module(where.strip())
     found = getattr(module, name.strip(), None)

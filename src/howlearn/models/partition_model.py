@@ -10,12 +10,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.errors import HowlearnError
+from howlearn.core.partition import Cell, Partition, cell_name
+from howlearn.core.rule import Parameter, Rule
+from howlearn.core.rules import GradientBandit
 from howlearn.core.text import few
-from howlearn.errors import HowlearnError
 from howlearn.model import Model
-from howlearn.partition import Cell, Partition, cell_name
-from howlearn.rule import Parameter, Rule
-from howlearn.rules import GradientBandit
 
 Rates = Literal["per-cell", "shared"]
 

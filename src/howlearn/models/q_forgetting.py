@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from howlearn.core.rule import Parameter
+from howlearn.core.world import log_softmax
 from howlearn.model import Model
-from howlearn.rule import Parameter
-from howlearn.world import log_softmax
 
 
 @dataclass(frozen=True, repr=False)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from howlearn.core.rule import Parameter
+from howlearn.core.world import log_softmax
 from howlearn.models.adjustment import Adjustment
-from howlearn.rule import Parameter
-from howlearn.world import log_softmax
 
 
 class Stickiness(Adjustment):

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats, Ints
+from howlearn.core.rule import Parameter
 from howlearn.engine.layout import SCORED, Statuses
 from howlearn.model import Model
 from howlearn.models.expert import Expert
 from howlearn.models.mixture import Best, Mixture, Source, Trials
-from howlearn.rule import Parameter
 
 LONGEST = 1e9  # trials
 LEVEL = 1e-9  # nats; trials that differ less are equally good

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 from howlearn.model import Model
 from howlearn.models.coin import Coin
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.rule import Parameter
 from howlearn.model import Model
-from howlearn.rule import Parameter
 
 
 class WinStayLoseShiftState(NamedTuple):

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
+from howlearn.core.study import Study
 from howlearn.paper.layout import (
     TRIALS,
     files_around,
@@ -20,8 +21,7 @@ from howlearn.paper.participants import Participants, read_participants
 from howlearn.paper.recorded import read_recorded
 from howlearn.paper.stored import PUBLISHED, StoredFits, read_published
 from howlearn.reading import read
-from howlearn.study import Study
-from howlearn.task import Task
+from howlearn.task.task import Task
 
 REWARDS = (0, 15)  # the first reward of a cell may be an item's number (SPEC 8.B1)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 from howlearn.reading.labels import natural_key
 
 # Their names, in the order of their lists (which is also the order of their ties), and ours.

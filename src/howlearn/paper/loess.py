@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from howlearn.core.arrays import Floats
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 
 CELL = 0.2  # R's default: a cell of the tree holds at most this share of a neighbourhood
 MARGIN = 0.005  # of the range of x, on both sides of the data

@@ -10,14 +10,14 @@ import numpy as np
 import polars as pl
 
 from howlearn.core.arrays import Floats
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rules import GradientBandit
+from howlearn.core.study import Study
 from howlearn.engine.layout import lay_out
 from howlearn.engine.units import evaluate
-from howlearn.errors import HowlearnError
 from howlearn.fitting.partitions import block_of
 from howlearn.paper.layout import AUTHORS, TRIALS, TRUNCATIONS
-from howlearn.rules import GradientBandit
-from howlearn.study import Study
-from howlearn.task import Task
+from howlearn.task.task import Task
 
 PUBLISHED = "published_fits.csv"
 TOLERANCE = 1e-6  # nats between a stored likelihood and the one at the stored estimates

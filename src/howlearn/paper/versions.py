@@ -16,9 +16,14 @@ from howlearn.calibration.design import TaskDesign
 from howlearn.calibration.errors import Curve, confusion, curve
 from howlearn.calibration.recovery import estimates_of
 from howlearn.core.arrays import Floats
-from howlearn.criteria import AIC, Criterion, HoldOut, Penalized
+from howlearn.core.study import joined
+from howlearn.criteria.aic import AIC
+from howlearn.criteria.criterion import Criterion
+from howlearn.criteria.holdout import HoldOut
+from howlearn.criteria.penalized import Penalized
 from howlearn.engine.layout import Statuses
-from howlearn.fitting import Fits, fit
+from howlearn.fitting.fits import Fits
+from howlearn.fitting.run import fit
 from howlearn.fitting.truncation import ALL
 from howlearn.paper.archive import Archive
 from howlearn.paper.loess import loess
@@ -42,8 +47,7 @@ from howlearn.paper.published import (
     Key,
 )
 from howlearn.runs.work import Store
-from howlearn.study import joined
-from howlearn.task import Task
+from howlearn.task.task import Task
 
 SPLITS = tuple(n / TRIALS for n in HORIZONS)
 RECOVERED = ("OneForAll", "OnePerItem")  # the two models of Figure 2a

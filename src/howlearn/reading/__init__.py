@@ -8,7 +8,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from howlearn.errors import Problem
+from howlearn.core.errors import Problem
+from howlearn.core.study import Study
 from howlearn.reading.assembly import assemble
 from howlearn.reading.batches import read_tables
 from howlearn.reading.bins import with_bins
@@ -22,10 +23,9 @@ from howlearn.reading.streaming import NOT_GROUPED, NotGrouped, StartAnew, Strea
 from howlearn.reading.study_file import read_study_file
 from howlearn.reading.table import Table
 from howlearn.reading.tables import open_tables
-from howlearn.study import Study
 
 if TYPE_CHECKING:
-    from howlearn.task import Task
+    from howlearn.task.task import Task
 
 __all__ = ["ReadOptions", "read"]
 
@@ -85,7 +85,7 @@ def read(source: Any, task: Task | str | PathLike[str] | None = None, **options:
         task = described.models.get("task") if task is None else task
     chosen = options_named(options)
     if isinstance(task, str | PathLike):
-        from howlearn.task import Task
+        from howlearn.task.task import Task
 
         task = Task.load(Path(task))
     tables, unreadable, notes = open_tables(source, chosen)

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 import polars as pl
 
-from howlearn.errors import DataError, Problem
+from howlearn.core.errors import DataError, Problem
 from howlearn.reading.plan import Plan, missing_columns
 from howlearn.reading.problems import Problems, no_rows
 from howlearn.reading.rows import BATCH_ROWS, Batch
-from howlearn.reading.tables import Table, learner_names
+from howlearn.reading.table import Table
+from howlearn.reading.tables import learner_names
 from howlearn.reading.trials import TrialReader
 from howlearn.reading.values import has_no_text
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 import polars as pl
 
-from howlearn.errors import DataError
+from howlearn.core.errors import DataError
 from howlearn.reading.problems import listed
 from howlearn.reading.roles import guess
 from howlearn.reading.table import Described, Extended, Table

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from howlearn.limits import text_in
+from howlearn.core.safe_files import text_in
 from howlearn.reading.labels import natural_key
 from howlearn.reading.roles import COMMON_NAMES, guess
 from howlearn.reading.table import Extended, Table

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from howlearn.errors import DataError, HowlearnError
+from howlearn.core.errors import DataError, HowlearnError
 from howlearn.reading.labels import Column, code_column
 from howlearn.reading.numbers import numbers_of
 from howlearn.reading.problems import Problems, listed
@@ -20,7 +20,7 @@ from howlearn.reading.rows import Rows, holds
 
 if TYPE_CHECKING:
     from howlearn.reading.plan import Plan
-    from howlearn.reading.tables import Table
+    from howlearn.reading.table import Table
 
 HOW = "write COL:N for N bins of equal width (at least 2), or COL:CUT,CUT… with cut points"
 MOST = 1_000  # bins of one column; more would not be few contexts

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from howlearn.errors import Problem
+from howlearn.core.errors import Problem
 from howlearn.reading.labels import Column, Combination, combine
 from howlearn.reading.plan import Plan
 from howlearn.reading.problems import Problems, listed

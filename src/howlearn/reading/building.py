@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from howlearn.core.errors import Problem
+from howlearn.core.study import SHORTEST, Source, Study
 from howlearn.core.text import few, many
-from howlearn.errors import Problem
 from howlearn.reading.answers import answers_of
 from howlearn.reading.assembly import Key, sequence_name, sequences_of
 from howlearn.reading.books import Book
@@ -23,7 +24,6 @@ from howlearn.reading.plan import Plan
 from howlearn.reading.problems import Problems, listed
 from howlearn.reading.stores import Store
 from howlearn.reading.trials import NEITHER, TrialReader
-from howlearn.study import SHORTEST, Source, Study
 
 TOLD = ("recoded", "learners excluded", "sequences excluded")  # even if there are none
 NAMED = 5  # learners that a note names

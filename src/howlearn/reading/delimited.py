@@ -13,7 +13,7 @@ from pathlib import Path
 
 import polars as pl
 
-from howlearn.errors import DataError, Problem
+from howlearn.core.errors import DataError, Problem
 from howlearn.reading.cells import (
     QUALTRICS,
     QUALTRICS_NOTE,

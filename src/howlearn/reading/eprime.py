@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from howlearn.errors import DataError, Problem
+from howlearn.core.errors import DataError, Problem
 from howlearn.reading.encodings import decoded, encoding_of
 from howlearn.reading.nested import from_records
 from howlearn.reading.sniffing import refused

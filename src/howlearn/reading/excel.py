@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from howlearn.errors import DataError, Problem
+from howlearn.core.errors import DataError, Problem
 from howlearn.reading.extents import check_extents
 from howlearn.reading.panics import no_panic
 from howlearn.reading.sniffing import refused

@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from howlearn.core.study import count_true
 from howlearn.reading.answers import answers_of
 from howlearn.reading.assembly import Ordered
 from howlearn.reading.excluding import known_of
 from howlearn.reading.plan import Plan
-from howlearn.study import count_true
 
 MAYBE_SILENT = ("forgone", "duration")
 

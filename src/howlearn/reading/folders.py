@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from howlearn.errors import DataError, Problem
+from howlearn.core.errors import DataError, Problem
 from howlearn.reading.bids_names import chosen_kind, files_inside
 from howlearn.reading.labels import natural_key
 from howlearn.reading.parquet import partitioned

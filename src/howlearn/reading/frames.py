@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from narwhals.exceptions import NarwhalsError
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 from howlearn.reading.table import Described
 
 FRAME_NAME = "data frame"  # where a file has its path

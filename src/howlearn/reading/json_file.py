@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from howlearn.errors import DataError, Problem
+from howlearn.core.errors import DataError, Problem
 from howlearn.reading.cells import is_jspsych
 from howlearn.reading.encodings import decoded, encoding_of
 from howlearn.reading.nested import parts, table_in

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from howlearn.label import DECIMAL
+from howlearn.core.text import DECIMAL
 
 FEW = 2_000  # values that are coded one by one
 MISSING_TOKENS = frozenset({"", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL"})

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from howlearn.errors import DataError, HowlearnError, Problem
+from howlearn.core.errors import DataError, HowlearnError, Problem
 from howlearn.reading.sniffing import refused
 from howlearn.reading.table import Held
 from howlearn.reading.variables import tables_of

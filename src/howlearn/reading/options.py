@@ -8,8 +8,8 @@ from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from typing import Any
 
-from howlearn.errors import HowlearnError
-from howlearn.label import canonical
+from howlearn.core.errors import HowlearnError
+from howlearn.core.text import canonical
 
 NONE = "none"  # --by none: nothing, also where something would be guessed or stands in a file
 # where the word is a value: columns that must be, an order, roles that reading guesses, a code

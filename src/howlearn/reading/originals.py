@@ -5,14 +5,14 @@ from __future__ import annotations
 import polars as pl
 
 from howlearn.core.columns import free, renamed
-from howlearn.errors import DataError, HowlearnError
+from howlearn.core.errors import DataError, HowlearnError
+from howlearn.core.study import Study
 from howlearn.reading.belonging import own
 from howlearn.reading.delimited import Delimited
 from howlearn.reading.frames import FRAME_NAME
 from howlearn.reading.table import Held, Table
 from howlearn.reading.tables import open_tables
 from howlearn.reading.wide import Long
-from howlearn.study import Study
 
 
 def originals(study: Study) -> list[pl.DataFrame]:

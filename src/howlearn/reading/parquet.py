@@ -8,12 +8,12 @@ from urllib.parse import unquote
 
 import polars as pl
 
-from howlearn.errors import DataError, Problem
+from howlearn.core.errors import DataError, Problem
+from howlearn.core.safe_files import column_named
 from howlearn.reading.panics import Panic, no_panic
 from howlearn.reading.rows import BATCH_ROWS
 from howlearn.reading.table import Described, Extended, Table
 from howlearn.reading.values import text_of
-from howlearn.spreadsheet import column_named
 
 _NOTHING = "__HIVE_DEFAULT_PARTITION__"
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from howlearn import exclusion
-from howlearn.errors import HowlearnError, Problem
-from howlearn.expression import Derived, Expression, derive, is_expression, parse
+from howlearn.core.errors import HowlearnError, Problem
+from howlearn.core.expressions import Derived, Expression, derive, is_expression, parse
+from howlearn.exclusion.language import Condition
+from howlearn.exclusion.language import parse as exclusion_parse
 from howlearn.reading.frames import FRAME_NAME
 from howlearn.reading.labels import MISSING_TOKENS
 from howlearn.reading.options import NONE, ReadOptions, parse_missing, parse_recode
@@ -26,8 +27,8 @@ from howlearn.reading.table import named_twice
 
 if TYPE_CHECKING:
     from howlearn.reading.bins import Bins
-    from howlearn.reading.tables import Table
-    from howlearn.task import Task
+    from howlearn.reading.table import Table
+    from howlearn.task.task import Task
 
 
 MAY_BE_ABSENT = (
@@ -70,7 +71,7 @@ class Plan:
     sought: tuple[Sought, ...] = ()
     notes: tuple[str, ...] = ()
     bins: Mapping[str, Bins] = field(default_factory=dict)  # column → its bins
-    exclude: tuple[exclusion.Condition, ...] = ()  # on learners
+    exclude: tuple[Condition, ...] = ()  # on learners
     anywhere: frozenset[str] = frozenset()  # the columns of all tables
     derived: Mapping[str, Derived] = field(default_factory=dict)  # in the place of columns
 
@@ -162,10 +163,10 @@ def make_plan(
     return replace(plan, notes=(*plan.notes, *unnamed_forgone(options, unused))), []
 
 
-def _exclusions(options: ReadOptions, columns: Sequence[str]) -> tuple[exclusion.Condition, ...]:
+def _exclusions(options: ReadOptions, columns: Sequence[str]) -> tuple[Condition, ...]:
     """The conditions on learners; rt stands for the column with reaction times."""
     also = {} if options.rt is None else {"rt": options.rt}
-    return tuple(exclusion.parse(text, columns, also) for text in dict.fromkeys(options.exclude))
+    return tuple(exclusion_parse(text, columns, also) for text in dict.fromkeys(options.exclude))
 
 
 def _check_rt(options: ReadOptions, columns: Sequence[str]) -> None:

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from howlearn.core.errors import DataError, Problem
 from howlearn.core.text import few, quoted, shortened
-from howlearn.errors import DataError, Problem
 
 VALUES_LISTED = 100  # different values of one kind in one batch that are named one by one
 NAMES_SHOWN = 12  # names in a list of what is allowed

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 from howlearn.reading.sniffing import refused
 from howlearn.reading.table import Held, distinct_names
 from howlearn.reading.values import column_of

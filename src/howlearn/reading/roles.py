@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from howlearn.errors import Problem
+from howlearn.core.errors import Problem
 from howlearn.reading.options import NONE, ReadOptions
 from howlearn.reading.problems import listed
 

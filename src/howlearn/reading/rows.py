@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from howlearn.expression import Expression
+from howlearn.core.expressions import Expression
 from howlearn.reading.labels import Column
 from howlearn.reading.problems import Problems
 

@@ -6,7 +6,7 @@ import zipfile
 from pathlib import Path
 from typing import Literal
 
-from howlearn.errors import DataError, Problem
+from howlearn.core.errors import DataError, Problem
 from howlearn.reading.unpacking import FAILURES, is_compressed, opened, rest_of
 
 Kind = Literal["text", "json", "parquet", "excel", "matlab", "r", "eprime"]

@@ -8,11 +8,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.stored_study import ROWS, Spool, StoredStudy, columns_of, source_of
+from howlearn.core.study import Study
 from howlearn.reading.assembly import Ordered, recode_in_place
 from howlearn.reading.facts import by_code
-from howlearn.spool import Spool
-from howlearn.stored import ROWS, StoredStudy, columns_of, source_of
-from howlearn.study import Study
 
 Arrays = Mapping[str, NDArray[Any]]
 

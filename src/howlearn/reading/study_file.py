@@ -11,8 +11,8 @@ from os.path import relpath
 from pathlib import Path
 from typing import Any
 
-from howlearn.errors import HowlearnError
-from howlearn.limits import parsed_toml, text_in
+from howlearn.core.errors import HowlearnError
+from howlearn.core.safe_files import parsed_toml, text_in
 from howlearn.reading.options import ReadOptions
 from howlearn.runs.files import write_whole
 

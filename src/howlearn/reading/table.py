@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from howlearn.errors import DataError, Problem
+from howlearn.core.errors import DataError, Problem
 
 MOST_COLUMNS = 16_384  # as spreadsheets have; more is no table of trials
 INSIDE = "#"  # FILE#NAME: a sheet or a variable of a file

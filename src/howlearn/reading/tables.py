@@ -9,7 +9,7 @@ from os.path import realpath
 from pathlib import Path
 from typing import Any
 
-from howlearn.errors import DataError, HowlearnError, Problem
+from howlearn.core.errors import DataError, HowlearnError, Problem
 from howlearn.reading.belonging import continues, shares_columns, spelled_alike, strays
 from howlearn.reading.bids_names import as_bids
 from howlearn.reading.delimited import Delimited

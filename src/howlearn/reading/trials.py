@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from howlearn.exclusion import Seen
-from howlearn.expression import FALSE_WORDS, TRUE_WORDS
+from howlearn.core.expressions import FALSE_WORDS, TRUE_WORDS
+from howlearn.exclusion.measures import Seen
 from howlearn.reading.bins import binned
 from howlearn.reading.books import Books
 from howlearn.reading.labels import Column, code_column, combine

@@ -13,7 +13,7 @@ import zlib
 from pathlib import Path
 from typing import IO, BinaryIO
 
-from howlearn.errors import DataError, Problem
+from howlearn.core.errors import DataError, Problem
 
 FREE = 2**26  # bytes that anything may unpack to
 TIMES = 100  # its own size, beyond that

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from howlearn.errors import DataError, Problem
+from howlearn.core.errors import DataError, Problem
 from howlearn.reading.nested import table_in
 from howlearn.reading.problems import listed
 from howlearn.reading.table import INSIDE, Held, one_of

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from howlearn.errors import DataError
+from howlearn.core.errors import DataError
 from howlearn.reading.options import ReadOptions
 from howlearn.reading.roles import guess, plain
 from howlearn.reading.table import Described, Table

@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 
 from howlearn.core.arrays import Floats, Ints
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 from howlearn.report.findings import Findings
 from howlearn.report.yardstick import UNKNOWN, Yardstick, yardstick
-from howlearn.simulation import simulate
+from howlearn.simulation.play import simulate
 
 EVERY = "all"
 CONTEXTS = 12  # that have a curve each; where there are more, none has

@@ -11,8 +11,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
+from howlearn.core.errors import HowlearnError
 from howlearn.core.text import few, shortened
-from howlearn.errors import HowlearnError
 from howlearn.report.findings import Findings
 from howlearn.report.partition_drawing import cells_of
 from howlearn.report.replays import Replays

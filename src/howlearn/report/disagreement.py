@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import altair as alt
 import polars as pl
 
+from howlearn.core.errors import HowlearnError
 from howlearn.core.text import many
-from howlearn.errors import HowlearnError
 from howlearn.report.confusions import BARE, fill_of, percent
 from howlearn.report.findings import Findings
 from howlearn.report.style import Chart, data, finished, in_order, ink_on, labels, nothing

@@ -12,17 +12,18 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats, Ints
+from howlearn.core.errors import HowlearnError
+from howlearn.core.safe_files import read_json
+from howlearn.core.study import Study
 from howlearn.core.text import many
-from howlearn.errors import HowlearnError
 from howlearn.inputs import Inputs, recorded
-from howlearn.limits import read_json
 from howlearn.model import Model
-from howlearn.runs.folder import MANIFEST, read_table
+from howlearn.runs.folder import read_table
+from howlearn.runs.merging import MANIFEST
 from howlearn.selection import WITHIN, Selection
 from howlearn.share_tables import shares_table
-from howlearn.study import Study
 from howlearn.tables import OTHER, fitted
-from howlearn.task import Task
+from howlearn.task.task import Task
 
 
 def findings(

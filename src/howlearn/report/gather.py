@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from howlearn._version import __version__
-from howlearn.errors import HowlearnError
-from howlearn.limits import read_json
-from howlearn.runs.folder import MANIFEST, read_table
+from howlearn.core.errors import HowlearnError
+from howlearn.core.safe_files import read_json
+from howlearn.runs.folder import read_table
+from howlearn.runs.merging import MANIFEST
 from howlearn.tables import OTHER, fitted
 from howlearn.unfitted import unfitted_of
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 from howlearn.report.confusions import confusion
 from howlearn.report.style import Chart, in_order
 from howlearn.runs.folder import read_table

@@ -10,10 +10,10 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from howlearn.core.partition import Cell
 from howlearn.model import Model
-from howlearn.models import PartitionModel
 from howlearn.models.adjustment import Adjusted
-from howlearn.partition import Cell
+from howlearn.models.partition_model import PartitionModel
 from howlearn.report.glyphs import Glyph, glyphs
 from howlearn.report.style import INK, Chart, colours, data, finished, labels, mixed, nothing
 from howlearn.report.style import text_width as width_of

@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats, Ints
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 from howlearn.report.behaviour import SCHEMA, ranges, sampled, student
 from howlearn.report.findings import Findings
 from howlearn.report.replays import Replays

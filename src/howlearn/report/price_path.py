@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from howlearn.criteria import AIC, BIC, Penalized, criterion_named
+from howlearn.core.errors import HowlearnError
+from howlearn.criteria import criterion_named
+from howlearn.criteria.aic import AIC
+from howlearn.criteria.bic import BIC
 from howlearn.criteria.criterion import PerParameter
-from howlearn.errors import HowlearnError
+from howlearn.criteria.penalized import Penalized
 from howlearn.fitting.truncation import ALL
 from howlearn.report.findings import Findings
 from howlearn.sensitivity import tables

@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from howlearn.errors import HowlearnError
-from howlearn.harmless import everywhere, visible
+from howlearn.core.errors import HowlearnError
+from howlearn.core.text import everywhere, visible
 from howlearn.runs.files import write_whole
 
 if TYPE_CHECKING:

@@ -10,7 +10,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from howlearn.criteria import Criterion, HoldOut, Prequential
+from howlearn.core.study import Study, trials_of
+from howlearn.criteria.criterion import Criterion
+from howlearn.criteria.holdout import HoldOut
+from howlearn.criteria.prequential import Prequential
 from howlearn.engine.layout import Statuses
 from howlearn.fitting.fits import STATUS_WORDS
 from howlearn.fitting.truncation import ALL
@@ -20,7 +23,6 @@ from howlearn.predictions import predictions, source_of
 from howlearn.runs.folder import ALWAYS
 from howlearn.runs.work import Progress
 from howlearn.selection import WITHIN, Selection, attempt, choose
-from howlearn.study import Study, trials_of
 from howlearn.weighing import weights
 
 WITH_EXCLUDED = "scores-all"  # parts: scores by criteria that learned from everybody

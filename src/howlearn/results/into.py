@@ -9,8 +9,9 @@ from pathlib import Path
 import polars as pl
 
 from howlearn.bids import write_events
-from howlearn.criteria import Criterion
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
+from howlearn.core.study import Study
+from howlearn.criteria.criterion import Criterion
 from howlearn.fitting.guard import Guard
 from howlearn.fitting.intervals import nats_within
 from howlearn.fitting.population import with_others
@@ -25,7 +26,6 @@ from howlearn.runs.folder import ALWAYS, BIDS, RESULTS, START, Format, RunFolder
 from howlearn.runs.work import Part, Progress, Work
 from howlearn.selection import check_criteria
 from howlearn.share_tables import Known, shares_table
-from howlearn.study import Study
 from howlearn.tables import among, fitted
 from howlearn.theory.quantity import check_epsilon
 from howlearn.unfitted import check_somebody, nobody_left, unfitted_of

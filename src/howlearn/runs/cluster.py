@@ -14,7 +14,7 @@ from queue import Empty, Queue
 from typing import TYPE_CHECKING, Any
 
 from howlearn._version import __version__
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 from howlearn.runs import remote
 from howlearn.runs.packing import packed
 from howlearn.runs.work import Keep, Part, Progress

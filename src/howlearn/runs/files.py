@@ -13,9 +13,9 @@ from typing import Any
 
 import polars as pl
 
-from howlearn.errors import HowlearnError
-from howlearn.harmless import visible
-from howlearn.limits import read_json
+from howlearn.core.errors import HowlearnError
+from howlearn.core.safe_files import read_json
+from howlearn.core.text import visible
 
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 FULL_WORDS = ("no space left", "disk quota", "file too large")  # where a library lost the number

@@ -12,7 +12,8 @@ from typing import Any, Literal
 
 import polars as pl
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
+from howlearn.core.safe_files import read_csv, write_csv
 from howlearn.runs.differences import differences
 from howlearn.runs.files import clean, read_record, write_json, write_whole
 from howlearn.runs.lock import Lock
@@ -20,7 +21,6 @@ from howlearn.runs.merging import MANIFEST, PARTS, SHARDS, is_nothing
 from howlearn.runs.parts import Encoded, Parts, Tables, encoded, identity
 from howlearn.runs.shard import Shard, ShardEnded
 from howlearn.runs.work import Engine, Part, Progress, Threads, as_content, complete
-from howlearn.spreadsheet import read_csv, write_csv
 
 log = logging.getLogger("howlearn")
 

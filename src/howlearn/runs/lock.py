@@ -17,8 +17,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from howlearn.core.errors import HowlearnError
 from howlearn.core.text import few
-from howlearn.errors import HowlearnError
 from howlearn.runs.files import NoRoom, is_full, no_room, read_record
 
 LOCK = ".lock"

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from howlearn.core.errors import HowlearnError
 from howlearn.core.text import few
-from howlearn.errors import HowlearnError
 from howlearn.runs.differences import differences
 from howlearn.runs.files import TEMPORARY, read_record, write_whole
 from howlearn.runs.lock import Lock, is_lock

@@ -17,7 +17,7 @@ from typing import Any
 
 import polars as pl
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 from howlearn.runs.files import clean, write_whole
 
 DIGITS = 16  # of the hash in a name: chance alone will not make two

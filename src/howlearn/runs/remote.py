@@ -29,7 +29,7 @@ def done(
     key: str, common: bytes, own: bytes, made_with: Installed
 ) -> tuple[float, dict[str, bytes] | str]:
     """The seconds that a part took, and the content of its files, or why there are none."""
-    from howlearn.errors import HowlearnError
+    from howlearn.core.errors import HowlearnError
     from howlearn.runs.packing import unpacked
     from howlearn.runs.parts import encoded
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 
 MERGE = "merge"  # in the place of a shard: all of them are there
 

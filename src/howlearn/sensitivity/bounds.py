@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rule import MAX_RATE, Rule
 from howlearn.model import Model
-from howlearn.models import PartitionModel
 from howlearn.models.adjustment import Adjusted
 from howlearn.models.mixture import Mixture
-from howlearn.rule import MAX_RATE, Rule
+from howlearn.models.partition_model import PartitionModel
 
 MAX_RATES = (0.5, 1.0, 2.0, 5.0, 20.0)
 
@@ -30,7 +30,7 @@ def with_bound(model: Model, bound: float) -> Model:
 
     The strategies of a mixture are models like the others; its own rate stays as it is.
 
-    >>> from howlearn.partition import Partition
+    >>> from howlearn.core.partition import Partition
     >>> model = PartitionModel("pair", Partition.each(["a", "b"]))
     >>> with_bound(model, 5.0).rules.max_rate, with_bound(model, 1.0) is model
     (5.0, True)

@@ -10,9 +10,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.core.columns import of, renamed
+from howlearn.core.study import Study
 from howlearn.criteria.criterion import PerParameter
 from howlearn.sensitivity.prices import Intervals
-from howlearn.study import Study
 
 KAPPA = "kappa"  # the axis of prices, and what the tables call its criterion
 STEP = 0.05  # nats between two rows of the shares along the price

@@ -9,10 +9,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from howlearn.criteria import AIC, BIC, Criterion, Evidence, Penalized, Population
-from howlearn.criteria.criterion import PerParameter
-from howlearn.criteria.population import FEWEST
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
+from howlearn.core.study import Study
+from howlearn.criteria.aic import AIC
+from howlearn.criteria.bic import BIC
+from howlearn.criteria.criterion import Criterion, PerParameter
+from howlearn.criteria.evidence import Evidence
+from howlearn.criteria.penalized import Penalized
+from howlearn.criteria.population import FEWEST, Population
 from howlearn.evidence.curves import on_grid
 from howlearn.fitting.fits import Fits
 from howlearn.fitting.guard import Guard
@@ -20,8 +24,8 @@ from howlearn.fitting.run import Progress, check_stops, fit
 from howlearn.fitting.run import check as check_study
 from howlearn.fitting.truncation import ALL, Stop, distinct
 from howlearn.model import Model
-from howlearn.models import Coin
 from howlearn.models.candidates import candidates, check_contexts
+from howlearn.models.coin import Coin
 from howlearn.selection import check_criteria, winners
 from howlearn.sensitivity import tables
 from howlearn.sensitivity.bounds import MAX_RATES, check_bounds, has_bound, with_bound
@@ -29,7 +33,6 @@ from howlearn.sensitivity.prices import intervals
 from howlearn.sensitivity.priors import AVERAGED, under_priors
 from howlearn.sensitivity.result import Path
 from howlearn.staging.wholes import by_cells
-from howlearn.study import Study
 from howlearn.tables import OTHER
 
 MAX_KAPPA = 10.0  # nats per parameter

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from howlearn.core.arrays import Floats, Ints
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 from howlearn.shares.mixture import (
     GAP,
     HELD,

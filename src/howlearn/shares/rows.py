@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from howlearn.core.arrays import Floats
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 
 
 def checked(log_evidence: ArrayLike) -> Floats:

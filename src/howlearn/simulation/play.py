@@ -9,19 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
+from howlearn.core.errors import HowlearnError
+from howlearn.core.study import Study
 from howlearn.engine import compile as compiled
 from howlearn.engine.layout import LEARNED, RESET, SCORED
 from howlearn.engine.whole import Records
-from howlearn.errors import HowlearnError
 from howlearn.model import Model
-from howlearn.models import Coin
+from howlearn.models.coin import Coin
 from howlearn.models.values import Parameters, checked, drawn, parameter_values
 from howlearn.simulation import sequences
 from howlearn.simulation.rewards import TaskRewards
 from howlearn.simulation.stage import Stage, stage_for
 from howlearn.staging.advice import Advisor
-from howlearn.study import Study
-from howlearn.task import Task
+from howlearn.task.task import Task
 
 
 def simulate(

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
+from howlearn.core.study import Study, Trials
 from howlearn.engine.layout import RESET
 from howlearn.simulation.sequences import Sequence
-from howlearn.study import Study, Trials
-from howlearn.task import Task
 from howlearn.task.schedule import Schedule
+from howlearn.task.task import Task
 
 
 class Rewards(Protocol):

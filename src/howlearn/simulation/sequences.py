@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.errors import HowlearnError
+from howlearn.core.study import Study
 from howlearn.engine.layout import LEARNED, RESET, SCORED
-from howlearn.errors import HowlearnError
-from howlearn.study import Study
-from howlearn.task import Task
+from howlearn.task.task import Task
 
 
 @dataclass(frozen=True, eq=False)

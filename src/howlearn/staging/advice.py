@@ -8,13 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
+from howlearn.core.rule import Rule
 from howlearn.engine import compile as compiled
 from howlearn.engine.layout import LEARNED
 from howlearn.engine.whole import Records, Setting, Whole, replay
 from howlearn.model import Model
-from howlearn.models import Coin, FixedPolicy, PartitionModel
+from howlearn.models.coin import Coin
+from howlearn.models.fixed_policy import FixedPolicy
 from howlearn.models.mixture import Mixture, Trials
-from howlearn.rule import Rule
+from howlearn.models.partition_model import PartitionModel
 from howlearn.staging.wholes import by_cells, cells_by_rule, check_needs, whole_of, whole_of_unit
 
 STEP = 1e-5  # of a parameter's range in u: for differences in place of derivatives

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
+from howlearn.core.errors import HowlearnError
+from howlearn.core.world import Shown, Trial, World
 from howlearn.engine.layout import LEARNED, RESET
 from howlearn.engine.parts import start_takes_theta
 from howlearn.engine.whole import Records, Setting
-from howlearn.errors import HowlearnError
 from howlearn.model import Model
-from howlearn.world import Shown, Trial, World
 
 TOLERANCE = 1e-8  # by which probabilities may miss 1
 AFTER = ("action", "reward", "correct", "forgone", "ends_episode", "duration")  # the choice

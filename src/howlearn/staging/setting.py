@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.study import Study
 from howlearn.engine.layout import LEARNED, RESET, SCORED
 from howlearn.engine.whole import Records, Setting
-from howlearn.study import Study
 
 Described = Mapping[str, Mapping[str, str]]
 

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.errors import HowlearnError
+from howlearn.core.partition import Cell
+from howlearn.core.rule import Parameter, Rule
 from howlearn.engine.parts import start_takes_theta
 from howlearn.engine.whole import Setting, Whole, places
-from howlearn.errors import HowlearnError
 from howlearn.model import NEEDS, Model
 from howlearn.models.adjustment import Adjusted
 from howlearn.models.partition_model import PartitionModel, Unit
-from howlearn.partition import Cell
-from howlearn.rule import Parameter, Rule
 
 
 def by_cells(model: Model) -> bool:
@@ -120,7 +120,7 @@ def latent_names(
 ) -> tuple[str, ...]:
     """The latent variables with one name per number: ``value(A)``, ``value(B)``.
 
-    >>> from howlearn.rules import GradientBandit
+    >>> from howlearn.core.rules import GradientBandit
     >>> latent_names(GradientBandit(), ["A", "B"], [])
     ('preference(A)', 'preference(B)')
     """

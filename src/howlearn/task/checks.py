@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
+from howlearn.core.partition import Partition
+from howlearn.core.rule import Rule
+from howlearn.core.rules import RULES, GradientBandit
 from howlearn.model import Model
-from howlearn.models import PartitionModel
 from howlearn.models.named import IN_CELLS, learning_named
-from howlearn.partition import Partition
-from howlearn.rule import Rule
-from howlearn.rules import RULES, GradientBandit
+from howlearn.models.partition_model import PartitionModel
 from howlearn.task.file import Loc, ModelTable, Problem, TaskFile, found
 
 RESERVED = "Coin"  # known to every task

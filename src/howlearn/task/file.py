@@ -17,10 +17,9 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from howlearn.core.text import many
-from howlearn.errors import HowlearnError
-from howlearn.label import canonical
-from howlearn.limits import parsed_toml
+from howlearn.core.errors import HowlearnError
+from howlearn.core.safe_files import parsed_toml
+from howlearn.core.text import canonical, many
 
 Loc = tuple[str | int, ...]  # where in the file: ("models", 1, "by") is `by` in the second model
 Problem = tuple[Loc, str]

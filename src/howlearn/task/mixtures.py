@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 from howlearn.model import Model
-from howlearn.models import PartitionModel
 from howlearn.models.exp4 import Exp4
 from howlearn.models.expert import Expert
 from howlearn.models.mixture import Mixture
 from howlearn.models.mixture_named import built
 from howlearn.models.named import model_named
+from howlearn.models.partition_model import PartitionModel
 from howlearn.task.file import ModelTable, Problem, TaskFile
 
 NOT_MIXED = ("partition", "by", "cells", "exceptions", "rule", "rules")  # keys of partition models

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 
-from howlearn import door
-from howlearn.errors import HowlearnError
-from howlearn.limits import text_in
+from howlearn.core import safe_files
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rule import Rule
+from howlearn.core.safe_files import text_in
 from howlearn.model import Model
-from howlearn.models import PartitionModel
 from howlearn.models.candidates import candidates
 from howlearn.models.mixture import Mixture
 from howlearn.models.named import model_named
-from howlearn.rule import Rule
+from howlearn.models.partition_model import PartitionModel
 from howlearn.task.checks import build_models, check_task
 from howlearn.task.file import ModelTable, Order, TaskFile, parse_task_file, task_error
 from howlearn.task.mixtures import build_mixture, check_mixtures
@@ -104,7 +104,7 @@ class Task:
         for mixture in self.mixtures:
             if mixture.name == name:
                 return mixture
-        door.allow(name)
+        safe_files.allow(name)
         return model_named(self.models, name, f"task {self.name}", self.n_features)
 
     @property
@@ -115,7 +115,7 @@ class Task:
     def with_rule(self, rule: Rule | Model) -> Task:
         """The task with this rule in all models that do not name their own.
 
-        >>> from howlearn.rules import Exp3
+        >>> from howlearn.core.rules import Exp3
         >>> Task.load("five-four").with_rule(Exp3()).models[0].rules
         Exp3(form='gain', max_rate=1.0)
         """

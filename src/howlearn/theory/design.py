@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 from howlearn.theory.exp3_ix import exp3_ix_bounds
 from howlearn.theory.exp4 import exp4_quantities
 from howlearn.theory.gradient import gradient_bounds

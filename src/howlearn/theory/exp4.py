@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from howlearn.errors import HowlearnError
-from howlearn.rule import Form
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rule import Form
 from howlearn.theory.quantity import Quantity
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 
 B = 2 * math.log(2) - 1
 SMALLEST_LEADING = 1 / (2 * B)  # of the paper's proof

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from howlearn.rule import Form
+from howlearn.core.rule import Form
 
 
 def gradient_horizon(epsilon: float, actions: int, rate: float) -> int:

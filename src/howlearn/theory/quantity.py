@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 
 
 @dataclass(frozen=True)

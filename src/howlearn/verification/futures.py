@@ -7,16 +7,16 @@ from typing import NamedTuple
 import numpy as np
 
 from howlearn.core.arrays import Floats
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rule import Rule
+from howlearn.core.study import Study, Trials
 from howlearn.engine import compile as compiled
 from howlearn.engine.layout import LEARNED, SCORED
-from howlearn.errors import HowlearnError
-from howlearn.models import PartitionModel
-from howlearn.rule import Rule
+from howlearn.models.partition_model import PartitionModel
 from howlearn.simulation.rewards import TaskRewards
 from howlearn.simulation.sequences import Sequence
 from howlearn.staging.wholes import by_cells, cells_by_rule
-from howlearn.study import Study, Trials
-from howlearn.task import Task
+from howlearn.task.task import Task
 
 
 class Verdicts(NamedTuple):

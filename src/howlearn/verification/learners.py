@@ -9,18 +9,19 @@ import numpy as np
 import polars as pl
 
 from howlearn.core.arrays import Floats
+from howlearn.core.study import Study
 from howlearn.core.threads import in_threads
-from howlearn.criteria import Penalized
-from howlearn.fitting import Fits, fit
+from howlearn.criteria.penalized import Penalized
+from howlearn.fitting.fits import Fits
+from howlearn.fitting.run import fit
 from howlearn.fitting.truncation import ALL
-from howlearn.models import PartitionModel
+from howlearn.models.partition_model import PartitionModel
 from howlearn.risks import highest_expected
 from howlearn.selection import winners
-from howlearn.simulation import simulate
+from howlearn.simulation.play import simulate
 from howlearn.staging.advice import Advisor
 from howlearn.staging.setting import records_of, setting_of
-from howlearn.study import Study
-from howlearn.task import Task
+from howlearn.task.task import Task
 from howlearn.verification.futures import Bandit, Futures
 
 MANY = 2_000  # trials from which an oracle's rate is near the estimate

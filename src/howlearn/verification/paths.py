@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from howlearn.core.arrays import Floats, Ints
-from howlearn.rule import Form
+from howlearn.core.rule import Form
 
 # From the probabilities [path, action] and the trial: the actions and the feedback in [0, 1].
 Player = Callable[[Floats, int], tuple[Ints, Floats]]

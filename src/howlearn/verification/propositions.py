@@ -12,18 +12,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
-from howlearn.rule import Form
+from howlearn.core.rule import Form
 from howlearn.theory.exp3_ix import exp3_ix_bounds
 from howlearn.theory.exp4 import exp4_quantities
 from howlearn.theory.gradient import gradient_bounds
 from howlearn.theory.quantity import Quantity
-from howlearn.verification.paths import (
-    Extremes,
-    Player,
-    exp3_ix_paths,
-    exp4_paths,
-    gradient_paths,
-)
+from howlearn.verification.paths import Extremes, Player, exp3_ix_paths, exp4_paths, gradient_paths
 from howlearn.verification.players import adversaries, every_sequence
 
 LONGEST = 300  # trials of a path: beyond, nothing new happens

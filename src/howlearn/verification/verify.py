@@ -10,12 +10,12 @@ from typing import Any
 
 import polars as pl
 
-from howlearn.errors import HowlearnError
-from howlearn.models import PartitionModel
-from howlearn.partition import Partition
-from howlearn.rules import Exp3
+from howlearn.core.errors import HowlearnError
+from howlearn.core.partition import Partition
+from howlearn.core.rules import Exp3
+from howlearn.models.partition_model import PartitionModel
 from howlearn.runs.work import Memory, Part, Progress, Store, Threads, Work
-from howlearn.task import Task
+from howlearn.task.task import Task
 from howlearn.theory.holdout import published, repaired
 from howlearn.verification.learners import Case, Measure, measured
 from howlearn.verification.propositions import check_propositions

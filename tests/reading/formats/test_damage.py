@@ -13,7 +13,7 @@ import pytest
 import rdata
 from scipy.io import savemat
 
-from howlearn.errors import DataError, HowlearnError
+from howlearn.core.errors import DataError, HowlearnError
 from howlearn.reading import read
 from sameness import FRAME, NAMES, RECORDS, ROWS, lines
 from workbooks import write_ods, write_xlsx

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from howlearn.errors import DataError
+from howlearn.core.errors import DataError
 from howlearn.inspection import inspect
 from howlearn.reading import read
 from howlearn.reading.tables import open_tables

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from howlearn.errors import DataError
+from howlearn.core.errors import DataError
 from howlearn.reading import read
 from howlearn.reading.originals import originals
 from howlearn.reading.tables import open_tables

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from howlearn.errors import DataError
+from howlearn.core.errors import DataError
 from howlearn.reading import read
 from howlearn.reading.tables import open_tables
 from sameness import FRAME, NAMES, ROWS, TRIALS, assert_same

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import howlearn as hl
-from howlearn.errors import DataError
+from howlearn.core.errors import DataError
 
 
 def _external_link(file: h5py.File, secret: Path) -> None:

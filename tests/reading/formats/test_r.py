@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import rdata
 
-from howlearn.errors import DataError
+from howlearn.core.errors import DataError
 from howlearn.reading import read
 from howlearn.reading.tables import open_tables
 from sameness import FRAME, ROWS, assert_same

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from howlearn.errors import DataError, HowlearnError
+from howlearn.core.errors import DataError, HowlearnError
 from howlearn.inspection import inspect
 from howlearn.reading import read
 

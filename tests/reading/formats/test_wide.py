@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 from howlearn.reading import read
 from howlearn.reading.originals import originals
 from howlearn.reading.wide import families_in

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 
 SAFETY = 2.0  # optimal penalty = twice the minimal one: Birgé & Massart (2007)
 TIE = 1e-9  # part of the contrast's range that rounding may fake; the house's 1e-9 nats
@@ -96,7 +96,7 @@ def numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
 
     >>> numbers("shape", [1, float("nan")])
     Traceback (most recent call last):
-    howlearn.errors.HowlearnError: shape must hold finite numbers only; found nan
+    howlearn.core.errors.HowlearnError: shape must hold finite numbers only; found nan
     """
     try:
         array = np.asarray(values, dtype=float)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from howlearn.calibration.slopes.curve import SAFETY, TIE, Curve, curve_of, not_falling, too_few
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 
 DOMINANCE = 2.0  # times the second jump: where two are alike, noise says which is the larger
 LARGE_PART = 0.5  # of all falls: a smaller jump need not cross half of the complexities

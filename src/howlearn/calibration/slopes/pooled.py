@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from howlearn.calibration.slopes.curve import SAFETY, numbers, too_few
 from howlearn.calibration.slopes.jump import AGREEMENT, LARGE_PART, window
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 
 LOWEST, HIGHEST = 0.01, 100.0  # nats per parameter: far below Wilks' ½ and far above BIC
 TIE_NATS = 1e-9  # scores as close as this are equal, here as everywhere

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from numba import njit
 
+from howlearn.core.rules import GradientBandit
 from howlearn.engine.kernels.numeric import FLAGS
-from howlearn.rules.gradient_bandit import GradientBandit
 
 N_PARAMETERS = 1
 update = njit(**FLAGS)(GradientBandit.update)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from howlearn.core.world import log_softmax
 from howlearn.engine.kernels.numeric import FLAGS
-from howlearn.world import log_softmax
 
 
 @njit(**FLAGS)

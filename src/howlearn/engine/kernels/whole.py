@@ -9,9 +9,9 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from howlearn.core.world import Shown, Trial, World
 from howlearn.engine.kernels.numeric import CACHED, FLAGS, LEARNED, RESET, SCORED
 from howlearn.engine.kernels.parts import begin, learn, look, note, policy, slope
-from howlearn.world import Shown, Trial, World
 
 # What is the same for all learners comes as `stage`: number of actions and of cells; features,
 # levels, numbers of levels, which are numeric; lowest and highest reward; the rewards for wrong and

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
+from howlearn.core.errors import HowlearnError
 from howlearn.criteria import criterion_named
-from howlearn.errors import HowlearnError
 from howlearn.report.apa.numbers import DASH, proportion
 from howlearn.report.apa.table import ApaTable, Head
 from howlearn.report.methods.words import clean

@@ -7,20 +7,18 @@ from typing import Any
 
 import polars as pl
 
+from howlearn.core.errors import HowlearnError
 from howlearn.core.text import in_words
-from howlearn.criteria import (
-    AIC,
-    BIC,
-    Criterion,
-    Evidence,
-    HoldOut,
-    Likelihood,
-    Penalized,
-    Population,
-    Prequential,
-    criterion_named,
-)
-from howlearn.errors import HowlearnError
+from howlearn.criteria import criterion_named
+from howlearn.criteria.aic import AIC
+from howlearn.criteria.bic import BIC
+from howlearn.criteria.criterion import Criterion
+from howlearn.criteria.evidence import Evidence
+from howlearn.criteria.holdout import HoldOut
+from howlearn.criteria.likelihood import Likelihood
+from howlearn.criteria.penalized import Penalized
+from howlearn.criteria.population import Population
+from howlearn.criteria.prequential import Prequential
 from howlearn.evidence.hierarchy import SMALLEST
 from howlearn.evidence.population import SAMPLE
 from howlearn.evidence.rates import LOWEST, SPREADS

@@ -12,14 +12,7 @@ from howlearn.core.text import in_words
 from howlearn.report.methods.candidates import short
 from howlearn.report.methods.data import EXCLUDED
 from howlearn.report.methods.references import SOFTWARE, Citing
-from howlearn.report.methods.words import (
-    clean,
-    count,
-    listed,
-    opening,
-    quoted,
-    unit_of,
-)
+from howlearn.report.methods.words import clean, count, listed, opening, quoted, unit_of
 
 LEVEL = 0.95  # of intervals, unless another was asked for
 NAMES = {"python": "Python", "numpy": "NumPy", "numba": "Numba", "polars": "Polars"}

@@ -9,8 +9,8 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from howlearn.errors import HowlearnError
-from howlearn.harmless import everywhere, isolated, visible
+from howlearn.core.errors import HowlearnError
+from howlearn.core.text import everywhere, isolated, visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 from howlearn.report import bars, behaviour, curves, paths, predicted, price_path, reliability
 from howlearn.report import disagreement as disagreements
 from howlearn.report import margins as of_margins

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 from howlearn.report.gather import Gathered
 from howlearn.report.page.assets import GENERATOR, check_available
 from howlearn.runs.files import write_whole

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.core.columns import renamed, reserved
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 
 
 def count_true(flags: NDArray[np.bool_], starts: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -17,9 +17,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from howlearn.errors import HowlearnError
-from howlearn.harmless import LONGEST as SHOWN
-from howlearn.harmless import one_line
+from howlearn.core.errors import HowlearnError
+from howlearn.core.text import LONGEST as SHOWN
+from howlearn.core.text import one_line
 
 TRUE_WORDS = ("true", "1", "yes")
 LONGEST = 100_000  # characters of an expression

@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from howlearn.errors import HowlearnError
+from howlearn.core.errors import HowlearnError
 
 Form = Literal["gain", "loss"]
 MAX_RATE = 20.0  # beyond this the update is no longer numerically safe

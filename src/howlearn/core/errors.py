@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from howlearn.core.text import many
-from howlearn.harmless import LONGEST, one_line
+from howlearn.core.text import LONGEST, many, one_line
 
 SHOWN_PER_KIND = 5  # rows of one kind that are listed before "and N more"
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from howlearn.errors import HowlearnError
-from howlearn.label import canonical
+from howlearn.core.errors import HowlearnError
+from howlearn.core.text import canonical
 
 Cell = tuple[str, ...]
 

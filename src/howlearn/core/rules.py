@@ -1,0 +1,123 @@
+"""The learning rules, one per file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rule import Form, Parameter, Rule
+
+# --------------------
+# Gradient Bandit: preferences climb the gradient of the expected reward.
+
+
+@dataclass(frozen=True)
+class GradientBandit(Rule):
+    """h_a ← h_a + η·g·(1{a chosen} − p_a), with p = softmax(h).
+
+    Aubert et al. (2025), Algorithm 4, with η = θ/√n; Sutton & Barto (2018), section 2.8.
+
+    >>> GradientBandit().parameters[0].name
+    'eta'
+    """
+
+    name = "gradient"
+    title = "Gradient Bandit"
+
+    @staticmethod
+    def update(h, p, chosen, p_chosen, feedback, eta):
+        return h + eta * feedback * (chosen - p)
+
+    @staticmethod
+    def differential(h, dh, p, dp, chosen, p_chosen, dp_chosen, feedback, eta, deta):
+        return dh + feedback * (deta * (chosen - p) - eta * dp)
+
+
+# --------------------
+# Exp3: importance-weighted exponential weights.
+
+
+# Below this probability the importance weight would overflow. The update is then replaced by a
+# fixed huge one: p is 0 or 1 to double precision either way. Fits report where it happened.
+SMALLEST = 1e-304
+HUGE = 1e6
+
+
+@dataclass(frozen=True)
+class Exp3(Rule):
+    """h_A ← h_A + η·g/p_A for the chosen action A; the others keep their preference.
+
+    Auer, Cesa-Bianchi, Freund & Schapire (2002); Aubert et al. (2025), with γ = 0.
+
+    >>> Exp3.update(0.0, 0.5, 1.0, 0.5, 1.0, 0.1)
+    0.2
+    """
+
+    name = "exp3"
+    title = "Exp3"
+    smallest = SMALLEST
+
+    @staticmethod
+    def update(h, p, chosen, p_chosen, feedback, eta):
+        gain = eta * feedback
+        step = gain / p_chosen if p_chosen > SMALLEST else (HUGE if gain > 0.0 else -HUGE)
+        return h + chosen * (step if gain != 0.0 else 0.0)
+
+    @staticmethod
+    def differential(h, dh, p, dp, chosen, p_chosen, dp_chosen, feedback, eta, deta):
+        safe = p_chosen > SMALLEST
+        den = p_chosen if safe else 1.0
+        slope = feedback * (deta - eta * (dp_chosen / den)) / den
+        return dh + chosen * (slope if safe else 0.0)
+
+
+# --------------------
+# Exp3-IX: Exp3 with implicit exploration.
+
+
+@dataclass(frozen=True)
+class Exp3IX(Rule):
+    """h_A ← h_A + η·g/(p_A + γ) for the chosen action A; the others keep their preference.
+
+    Kocák, Neu, Valko & Munos (2014); Neu (2015); Aubert et al. (2025), with η = θ₁/√n, γ = θ₂/√n.
+
+    >>> [p.name for p in Exp3IX().parameters]
+    ['eta', 'gamma']
+    """
+
+    name = "exp3-ix"
+    title = "Exp3-IX"
+    smallest = SMALLEST
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return (*super().parameters, Parameter("gamma", 0.0, 1.0, default=0.03, scale=0.02))
+
+    @staticmethod
+    def update(h, p, chosen, p_chosen, feedback, eta, gamma):
+        gain = eta * feedback
+        den = p_chosen + gamma
+        step = gain / den if den > SMALLEST else (HUGE if gain > 0.0 else -HUGE)
+        return h + chosen * (step if gain != 0.0 else 0.0)
+
+    @staticmethod
+    def differential(h, dh, p, dp, chosen, p_chosen, dp_chosen, feedback, eta, gamma, deta, dgamma):
+        safe = p_chosen + gamma > SMALLEST
+        den = p_chosen + gamma if safe else 1.0
+        slope = feedback * (deta - eta * ((dp_chosen + dgamma) / den)) / den
+        return dh + chosen * (slope if safe else 0.0)
+
+
+RULES: dict[str, type[Rule]] = {rule.name: rule for rule in (GradientBandit, Exp3, Exp3IX)}
+
+
+def rule_named(name: str, form: Form = "gain", max_rate: float = 1.0) -> Rule:
+    """The rule of that name.
+
+    >>> rule_named("exp3", form="loss")
+    Exp3(form='loss', max_rate=1.0)
+    """
+    if name not in RULES:
+        raise HowlearnError(f"there is no rule {name!r}; the rules are {', '.join(RULES)}")
+    return RULES[name](form, max_rate)
