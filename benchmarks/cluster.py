@@ -14,12 +14,12 @@ import polars as pl
 import howlearn as hl
 from benchmarks.report import Row, duration, note
 from howlearn.criteria import DEFAULT
-from howlearn.results import Wanted, into
-from howlearn.runs.cluster import Cluster
-from howlearn.runs.connecting import cluster_at
+from howlearn.results.chunk import Chunk, Wanted
+from howlearn.results.into import CHUNK, select_into
+from howlearn.runs.cluster import Cluster, cluster_at
 from howlearn.runs.folder import Start
-from howlearn.runs.packing import packed
-from howlearn.runs.work import Keep, Memory, Part, Progress, Work
+from howlearn.runs.parts import Keep, Memory, Part, Progress, Work
+from howlearn.runs.workers import packed
 
 SPEED_UP = 1.8
 SCHEDULING = 0.05
@@ -73,7 +73,7 @@ def run(quick: bool) -> list[Row]:
     apart = two.here / (two.here + two.workers)
     # On two cores, which the client shares with the workers; holds on a busy machine too.
     possible = 2 * one.workers / (two.workers + two.here)
-    chunk = into.Chunk.of(study, 0, min(into.CHUNK, learners), with_rows=False)
+    chunk = Chunk.of(study, 0, min(CHUNK, learners), with_rows=False)
     sent = len(packed(chunk)) / len(chunk.study.context)
     each, moved = _empty()
     what = f"{learners:,} learners × {TRIALS} trials, howlearn select"
@@ -112,12 +112,12 @@ def _select(study: hl.Study, task: hl.Task, count: int) -> Took:
     wanted = Wanted(task.models, DEFAULT)
     with cluster_at(f"local:{count}") as cluster, tempfile.TemporaryDirectory() as name:
         warm = Start(engine=cluster, threads=1)
-        into.select_into(Path(name, "warm"), study.part(0, 1), wanted, {}, "csv", warm)
+        select_into(Path(name, "warm"), study.part(0, 1), wanted, {}, "csv", warm)
         cluster.client.run(_warm, wanted, study.part(0, 2))
         cluster.seconds = 0.0
         timed = Timed(cluster)
         start = perf_counter()
-        into.select_into(Path(name, "r"), study, wanted, {}, "csv", Start(engine=timed))
+        select_into(Path(name, "r"), study, wanted, {}, "csv", Start(engine=timed))
         whole = perf_counter() - start
         return Took(whole, timed.seconds, cluster.seconds, timed.workers, timed.here)
 

@@ -51,10 +51,10 @@ def prepare() -> None:
 
 def compile_kernels() -> None:
     """Load them once for all children; without a thread, and without work for polars."""
-    from howlearn.fitting import fit
+    from howlearn.fitting.run import fit
     from howlearn.fitting.truncation import ALL
     from howlearn.models.candidates import candidates
-    from howlearn.task import Task
+    from howlearn.task.task import Task
     from studies import random_trials, study_of
 
     task = Task.load("five-four")

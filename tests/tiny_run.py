@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from howlearn.runs.folder import RunFolder, Start
-from howlearn.runs.work import Part, Threads, Work
+from howlearn.runs.parts import Part, Threads, Work
 
 MANIFEST = {"command": "select", "howlearn": "0", "options": {"a": 1, "b": ["x"]}}
 OUTPUTS = {"numbers.csv", "numbers.parquet"}

@@ -19,7 +19,7 @@ from howlearn.model import Model
 from howlearn.models.expert import Expert
 from howlearn.models.mixture import SOURCES, Mixture
 from howlearn.runs.folder import read_table
-from howlearn.runs.merging import MANIFEST
+from howlearn.runs.shards import MANIFEST
 
 UNINFORMED = ("flat", "unseen", "no fit")
 

@@ -31,7 +31,7 @@ from howlearn.models.named import learning_named, model_named
 from howlearn.reading import read
 from howlearn.reading.options import ReadOptions
 from howlearn.reading.table import file_of
-from howlearn.runs.merging import MANIFEST
+from howlearn.runs.shards import MANIFEST
 from howlearn.staging.setting import setting_of
 from howlearn.staging.wholes import untold
 from howlearn.task.file import Order

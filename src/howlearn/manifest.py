@@ -18,7 +18,7 @@ from howlearn.models.fixed_policy import FixedPolicy
 from howlearn.models.mixture import Mixture
 from howlearn.models.partition_model import PartitionModel
 from howlearn.reading.table import file_of
-from howlearn.runs.versions import versions
+from howlearn.runs.folder import versions
 
 
 def manifest_of(

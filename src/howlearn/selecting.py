@@ -19,9 +19,9 @@ from howlearn.model import Model
 from howlearn.models.candidates import candidates, check_contexts
 from howlearn.results import into
 from howlearn.results.chunk import Wanted
-from howlearn.runs.engines import engine_of
+from howlearn.runs.cluster import engine_of
 from howlearn.runs.folder import Format, Start, read_table
-from howlearn.runs.work import Progress
+from howlearn.runs.parts import Progress
 from howlearn.selection import WITHIN, check_criteria
 
 if TYPE_CHECKING:

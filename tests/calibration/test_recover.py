@@ -8,7 +8,7 @@ import polars as pl
 import howlearn as hl
 from howlearn.calibration.design import TaskDesign
 from howlearn.calibration.recover import recover_design
-from howlearn.runs.work import Memory
+from howlearn.runs.parts import Memory
 
 TASK = hl.Task.load("five-four")
 GIVEN = [TASK.model(f"exp4({name}[eta=0.1])") for name in ("ByShape", "ByPattern")]

@@ -9,13 +9,14 @@ import polars as pl
 import pytest
 import rdata
 
-from howlearn.criteria import HoldOut, Penalized
+from howlearn.criteria.holdout import HoldOut
+from howlearn.criteria.penalized import Penalized
 from howlearn.paper import reproduce as module
 from howlearn.paper.claims import Claim, Measured
 from howlearn.paper.published import BAR, MODELS, RELATIVE, published
 from howlearn.paper.reproduce import CLAIM_LEARNERS, reproduce
 from howlearn.paper.why import reasons
-from howlearn.runs.work import Memory
+from howlearn.runs.parts import Memory
 
 COLUMNS = ["figure", "quantity", "setting", "true_model", "selected_model"]
 NUMBERS = ["published", "archive", "corrected"]

@@ -13,8 +13,8 @@ import pytest
 from folders import content, leftovers
 from howlearn.core.errors import HowlearnError
 from howlearn.runs.folder import Start
-from howlearn.runs.merging import Nobody, command_of
 from howlearn.runs.parts import Parts, identity
+from howlearn.runs.shards import Nobody, command_of
 from tiny_run import MANIFEST, one, run
 
 

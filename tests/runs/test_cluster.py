@@ -19,13 +19,11 @@ import pytest
 import howlearn as hl
 from howlearn.core.errors import DataError, HowlearnError, Problem
 from howlearn.results import into
+from howlearn.runs import cluster, workers
 from howlearn.runs import cluster as clusters
-from howlearn.runs import connecting, remote
-from howlearn.runs.cluster import Cluster
-from howlearn.runs.connecting import cluster_at
-from howlearn.runs.packing import packed, unpacked
-from howlearn.runs.parts import Parts
-from howlearn.runs.work import Memory, Part, Work
+from howlearn.runs.cluster import Cluster, cluster_at
+from howlearn.runs.parts import Memory, Part, Parts, Work
+from howlearn.runs.workers import packed, unpacked
 from machines import Machines, until
 from own_models import Habit
 
@@ -62,7 +60,7 @@ def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
 @pytest.fixture
 def client(machines: Machines) -> Iterator[Any]:
     machines.ready(2)
-    with connecting._connected(machines.address) as found:
+    with cluster._connected(machines.address) as found:
         yield found
 
 
@@ -195,7 +193,7 @@ def test_refusals_arrive_as_their_sentences(client: Any, monkeypatch: pytest.Mon
         Memory(Cluster(client)).complete(parts_of(refusing))
     with pytest.raises(ZeroDivisionError, match="of one's own"):
         Memory(Cluster(client)).complete(parts_of(broken))
-    monkeypatch.setattr(remote, "installed", lambda: ("0.0.1", {"numba": "0.1"}))
+    monkeypatch.setattr(workers, "installed", lambda: ("0.0.1", {"numba": "0.1"}))
     with pytest.raises(HowlearnError, match=r"there is 0\.0\.1 \(numba 0\.1\): results could diff"):
         Memory(Cluster(client)).complete(parts_of(numbered))
 
@@ -218,7 +216,7 @@ def test_a_wrong_address_is_told(
     where: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(connecting, "CONNECTING", 0.3)
+    monkeypatch.setattr(cluster, "CONNECTING", 0.3)
     Path("empty.json").write_text("")
     Path("list.json").write_text("[1]")
     with pytest.raises(HowlearnError, match=words) as told, cluster_at(where):

@@ -18,8 +18,7 @@ from howlearn.core.errors import HowlearnError
 from howlearn.runs import lock
 from howlearn.runs.folder import RunFolder, Start
 from howlearn.runs.lock import Lock
-from howlearn.runs.merging import Nobody
-from howlearn.runs.shard import Shard
+from howlearn.runs.shards import Nobody, Shard
 from tiny_run import MANIFEST, OUTPUTS, run
 
 WORDS = "select trials.csv --criterion aic --workers 1 --out results".split()

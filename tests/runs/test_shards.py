@@ -12,8 +12,7 @@ from folders import content, leftovers
 from forked import Server
 from howlearn.core.errors import HowlearnError
 from howlearn.runs.folder import Start
-from howlearn.runs.merging import Nobody, collect
-from howlearn.runs.shard import Shard, ShardEnded
+from howlearn.runs.shards import Nobody, Shard, ShardEnded, collect
 from tiny_run import MANIFEST, one, run
 
 COMMAND = ("select", "trials.csv")

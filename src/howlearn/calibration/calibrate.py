@@ -17,8 +17,8 @@ from howlearn.criteria.penalized import Penalized
 from howlearn.model import Model
 from howlearn.models.candidates import candidates
 from howlearn.models.values import Parameters
-from howlearn.runs.engines import engine_of
-from howlearn.runs.work import Memory, Progress, Store, Threads
+from howlearn.runs.cluster import engine_of
+from howlearn.runs.parts import Memory, Progress, Store, Threads
 from howlearn.task.task import Task
 
 if TYPE_CHECKING:

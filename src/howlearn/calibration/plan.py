@@ -24,8 +24,8 @@ from howlearn.criteria.prequential import Prequential
 from howlearn.fitting.truncation import ALL
 from howlearn.model import Model
 from howlearn.models.values import Parameters
-from howlearn.runs.engines import engine_of
-from howlearn.runs.work import Memory, Progress, Store, Threads
+from howlearn.runs.cluster import engine_of
+from howlearn.runs.parts import Memory, Progress, Store, Threads
 from howlearn.selection import check_criteria, winners
 from howlearn.task.task import Task
 

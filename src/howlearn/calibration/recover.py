@@ -29,8 +29,8 @@ from howlearn.fitting.fits import Fits
 from howlearn.fitting.truncation import ALL, Truncation, distinct
 from howlearn.model import Model
 from howlearn.models.values import Parameters
-from howlearn.runs.engines import engine_of
-from howlearn.runs.work import Memory, Part, Progress, Store, Threads, Work
+from howlearn.runs.cluster import engine_of
+from howlearn.runs.parts import Memory, Part, Progress, Store, Threads, Work
 from howlearn.selection import check_criteria, choose
 from howlearn.task.task import Task
 

@@ -90,7 +90,7 @@ def _run() -> tuple[int, str]:
     from howlearn.cli.app import app
     from howlearn.core import safe_files
     from howlearn.core.errors import HowlearnError
-    from howlearn.runs.shard import ShardEnded
+    from howlearn.runs.shards import ShardEnded
 
     for stream in (sys.stdout, sys.stderr):  # a name that the terminal's encoding lacks
         if isinstance(stream, TextIOWrapper):

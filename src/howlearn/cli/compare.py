@@ -11,7 +11,7 @@ from howlearn.cli.following import following
 from howlearn.cli.options import OUTPUT, FormatName, Fresh
 
 if TYPE_CHECKING:
-    from howlearn.comparison import Comparison
+    from howlearn.comparison.compare import Comparison
     from howlearn.report.style import Chart
 
 COMPARED, CHANCE = "What is compared", "Chance"
@@ -88,7 +88,7 @@ def compare(
     criterion gives probabilities of models, the uncertainty of each learner's model is taken along.
     """
     from howlearn.cli import show
-    from howlearn.comparison import compare as compared
+    from howlearn.comparison.compare import compare as compared
     from howlearn.comparison.folder import write_comparison
     from howlearn.manifest import hash_of, made_by
     from howlearn.runs.folder import Start

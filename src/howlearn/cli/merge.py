@@ -54,7 +54,7 @@ def merge(
     from howlearn.cli.app import app
     from howlearn.core import safe_files
     from howlearn.core.errors import DataError, HowlearnError
-    from howlearn.runs.merging import collect, command_of
+    from howlearn.runs.shards import collect, command_of
 
     if out is None and len(folders) > 1:
         raise HowlearnError(

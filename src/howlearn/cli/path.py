@@ -29,7 +29,7 @@ from howlearn.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from howlearn.sensitivity import Path as Along
+    from howlearn.sensitivity.result import Path as Along
 
 
 @takes_data

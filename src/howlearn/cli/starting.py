@@ -19,9 +19,8 @@ def starting(
     """What ``--fresh``, ``--workers``, ``--dask`` and ``--shard`` ask for."""
     from howlearn.core.errors import HowlearnError
     from howlearn.runs.folder import Start
-    from howlearn.runs.merging import Nobody
-    from howlearn.runs.shard import MERGE, Shard
-    from howlearn.runs.work import Threads
+    from howlearn.runs.parts import Threads
+    from howlearn.runs.shards import MERGE, Nobody, Shard
 
     if shard == MERGE:  # as howlearn merge asks
         yield Start(False, workers, Nobody(out))
@@ -30,7 +29,7 @@ def starting(
     if dask is None:
         yield Start(fresh, workers, Threads(workers), share, sys.argv[1:])
         return
-    from howlearn.runs.connecting import cluster_at
+    from howlearn.runs.cluster import cluster_at
 
     if share is not None:
         raise HowlearnError("--shard and --dask both spread the work: give one of them")

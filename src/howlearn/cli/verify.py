@@ -21,7 +21,7 @@ from howlearn.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from howlearn.verification import Verification
+    from howlearn.verification.verify import Verification
 
 
 def verify(
@@ -91,9 +91,9 @@ def verify(
     from howlearn.manifest import describe, made_by
     from howlearn.report import charts
     from howlearn.runs.folder import RunFolder
-    from howlearn.verification import Measure
-    from howlearn.verification import verify as verified
+    from howlearn.verification.learners import Measure
     from howlearn.verification.verify import OUTPUTS, TABLES, check, outsider
+    from howlearn.verification.verify import verify as verified
 
     chosen = task_with(task, "gradient", "gain", 1.0, order.value if order else None)
     numbers = parse_counts(trials, "--trials")

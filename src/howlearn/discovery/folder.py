@@ -18,9 +18,9 @@ from howlearn.discovery.result import Discovery
 from howlearn.discovery.tables import LEARNERS, conditions_of, contexts_met
 from howlearn.engine.set_partitions import LARGEST
 from howlearn.models.partition_model import PartitionModel
-from howlearn.runs.engines import engine_of
+from howlearn.runs.cluster import engine_of
 from howlearn.runs.folder import START, Format, RunFolder, Start
-from howlearn.runs.work import Memory, Part, Progress, Store, Work
+from howlearn.runs.parts import Memory, Part, Progress, Store, Work
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -46,7 +46,7 @@ from howlearn.paper.published import (
     WHERE_MEAN,
     Key,
 )
-from howlearn.runs.work import Store
+from howlearn.runs.parts import Store
 from howlearn.task.task import Task
 
 SPLITS = tuple(n / TRIALS for n in HORIZONS)

@@ -10,9 +10,18 @@ import polars as pl
 
 from howlearn.calibration.errors import confusion
 from howlearn.model import Model
-from howlearn.models import PartitionModel, Switch
 from howlearn.models.mixture import Mixture
-from howlearn.report import figures
+from howlearn.models.partition_model import PartitionModel
+from howlearn.models.switch import Switch
+from howlearn.report.accuracy import recovery
+from howlearn.report.bounds import bounds
+from howlearn.report.coclassification import coclassification
+from howlearn.report.confusions import confusion as figures_confusion
+from howlearn.report.errors import error_curves
+from howlearn.report.groups import group_shares
+from howlearn.report.paths import path
+from howlearn.report.plans import plan, share_intervals
+from howlearn.report.strategies import average_weights, learners_weights
 from howlearn.runs.folder import read_table
 from howlearn.verification.verify import SHOWN
 
@@ -20,11 +29,11 @@ if TYPE_CHECKING:
     from howlearn.calibration.plan import Plan
     from howlearn.calibration.recover import Recovery
     from howlearn.calibration.result import Calibration
-    from howlearn.comparison import Comparison
-    from howlearn.discovery import Discovery
+    from howlearn.comparison.compare import Comparison
+    from howlearn.discovery.result import Discovery
     from howlearn.report.style import Chart
-    from howlearn.sensitivity import Path as Along
-    from howlearn.verification import Verification
+    from howlearn.sensitivity.result import Path as Along
+    from howlearn.verification.verify import Verification
 
 
 def of_calibration(result: Calibration) -> dict[str, Chart]:
@@ -36,7 +45,7 @@ def of_calibration(result: Calibration) -> dict[str, Chart]:
             "smallest largest error": float(curve.settings[curve.best("maximum")]),
             "smallest mean error": float(curve.settings[curve.best("average")]),
         }
-        charts[f"errors-{curve.name}"] = figures.error_curves(
+        charts[f"errors-{curve.name}"] = error_curves(
             curve.frame(),
             curve.settings_frame(),
             result.marks if curve.name == "penalized" else {},
@@ -46,10 +55,10 @@ def of_calibration(result: Calibration) -> dict[str, Chart]:
         )
     for criterion in result.criteria:
         frame = confusion(result.fresh, criterion)
-        charts[f"confusion-{criterion.name}"] = figures.confusion(
+        charts[f"confusion-{criterion.name}"] = figures_confusion(
             frame.select("true_model", "selected_model", "share"), models, repr(criterion)
         )
-    charts["recovery"] = figures.recovery(result.recovery)
+    charts["recovery"] = recovery(result.recovery)
     return charts
 
 
@@ -59,8 +68,8 @@ def of_recovery(result: Recovery) -> dict[str, Chart]:
     frame = result.confusion.filter(pl.col("criterion") == criterion)
     columns = frame.select("true_model", "selected_model", "share")
     return {
-        "confusion": figures.confusion(columns, result.models, criterion),
-        "recovery": figures.recovery(result.recovery),
+        "confusion": figures_confusion(columns, result.models, criterion),
+        "recovery": recovery(result.recovery),
     }
 
 
@@ -75,8 +84,8 @@ def of_weights(folder: Path, models: Sequence[Model]) -> dict[str, Chart]:
     own = changes.filter(pl.col("model") == names[0])
     abrupt = [m.name for m in mixtures if isinstance(m, Switch)]
     return {
-        "weights": figures.average_weights(mean, changes, names, strategies, abrupt),
-        "weights-learners": figures.learners_weights(first, own, names[0], mixtures[0].strategies),
+        "weights": average_weights(mean, changes, names, strategies, abrupt),
+        "weights-learners": learners_weights(first, own, names[0], mixtures[0].strategies),
     }
 
 
@@ -87,7 +96,7 @@ def of_discovery(result: Discovery, models: Sequence[PartitionModel]) -> dict[st
         for model in models
     }
     return {
-        "coclassification": figures.coclassification(
+        "coclassification": coclassification(
             result.population,
             result.consensus,
             marks,
@@ -100,18 +109,18 @@ def of_discovery(result: Discovery, models: Sequence[PartitionModel]) -> dict[st
 
 def of_path(result: Along) -> dict[str, Chart]:
     """Shares along the price of a parameter, the largest rate and the prior, in one chart."""
-    return {"path": figures.path(result.shares, result.marks, result.models)}
+    return {"path": path(result.shares, result.marks, result.models)}
 
 
 def of_verification(result: Verification) -> dict[str, Chart]:
     """Risks and bounds against the number of trials."""
     risks = result.risks
-    return {"risks": figures.bounds(risks.filter(pl.col("true_model").is_in(SHOWN)))}
+    return {"risks": bounds(risks.filter(pl.col("true_model").is_in(SHOWN)))}
 
 
 def of_comparison(result: Comparison) -> dict[str, Chart]:
     """Shares by group."""
-    chart = figures.group_shares(result.shares, result.models, result.groups.column)
+    chart = group_shares(result.shares, result.models, result.groups.column)
     return {"comparison": chart}
 
 
@@ -125,8 +134,8 @@ def of_plan(result: Plan) -> dict[str, Chart]:
         widest = result.shares.group_by(keys, maintain_order=True).agg(known.alias("half_width"))
         widths.append(widest.with_columns(pl.col("criterion") + words))
     return {
-        "plan": figures.plan(result.recovered, result.target, result.models),
-        "shares": figures.share_intervals(
+        "plan": plan(result.recovered, result.target, result.models),
+        "shares": share_intervals(
             pl.concat(widths).filter(pl.col("half_width") <= 1),
             "Models are confused with each other; once that is removed from the shares their "
             "intervals are wider, and not shown where wider than ±100%.",

@@ -19,7 +19,7 @@ from howlearn.core.text import many
 from howlearn.inputs import Inputs, recorded
 from howlearn.model import Model
 from howlearn.runs.folder import read_table
-from howlearn.runs.merging import MANIFEST
+from howlearn.runs.shards import MANIFEST
 from howlearn.selection import WITHIN, Selection
 from howlearn.share_tables import shares_table
 from howlearn.tables import OTHER, fitted

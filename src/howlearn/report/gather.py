@@ -14,7 +14,7 @@ from howlearn._version import __version__
 from howlearn.core.errors import HowlearnError
 from howlearn.core.safe_files import read_json
 from howlearn.runs.folder import read_table
-from howlearn.runs.merging import MANIFEST
+from howlearn.runs.shards import MANIFEST
 from howlearn.tables import OTHER, fitted
 from howlearn.unfitted import unfitted_of
 

@@ -21,7 +21,7 @@ from howlearn.future import leave_future_out
 from howlearn.model import Model
 from howlearn.predictions import predictions, source_of
 from howlearn.runs.folder import ALWAYS
-from howlearn.runs.work import Progress
+from howlearn.runs.parts import Progress
 from howlearn.selection import WITHIN, Selection, attempt, choose
 from howlearn.weighing import weights
 

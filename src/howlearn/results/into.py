@@ -23,7 +23,7 @@ from howlearn.reading.originals import beside, originals
 from howlearn.results.chunk import WITH_EXCLUDED, Chunk, Wanted, chunk_tables
 from howlearn.results.summary import Summary, summary
 from howlearn.runs.folder import ALWAYS, BIDS, RESULTS, START, Format, RunFolder, Start
-from howlearn.runs.work import Part, Progress, Work
+from howlearn.runs.parts import Part, Progress, Work
 from howlearn.selection import check_criteria
 from howlearn.share_tables import Known, shares_table
 from howlearn.tables import among, fitted

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
+import platform
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,13 +16,22 @@ import polars as pl
 
 from howlearn.core.errors import HowlearnError
 from howlearn.core.safe_files import read_csv, write_csv
-from howlearn.runs.differences import differences
 from howlearn.runs.files import clean, read_record, write_json, write_whole
 from howlearn.runs.lock import Lock
-from howlearn.runs.merging import MANIFEST, PARTS, SHARDS, is_nothing
-from howlearn.runs.parts import Encoded, Parts, Tables, encoded, identity
-from howlearn.runs.shard import Shard, ShardEnded
-from howlearn.runs.work import Engine, Part, Progress, Threads, as_content, complete
+from howlearn.runs.parts import (
+    Encoded,
+    Engine,
+    Part,
+    Parts,
+    Progress,
+    Tables,
+    Threads,
+    as_content,
+    complete,
+    encoded,
+    identity,
+)
+from howlearn.runs.shards import MANIFEST, PARTS, SHARDS, Shard, ShardEnded, differences, is_nothing
 
 log = logging.getLogger("howlearn")
 
@@ -246,3 +257,15 @@ def _clear_events(folder: Path) -> None:
     for inner in sorted([folder, *folder.rglob("*")], reverse=True):
         if inner.is_dir() and not any(inner.iterdir()):
             inner.rmdir()
+
+
+# --------------------
+# What results depend on besides the code of this package.
+
+
+def versions() -> dict[str, str]:
+    """Of Python and of the libraries that compute."""
+    return {
+        "python": platform.python_version(),
+        **{name: version(name) for name in ("numpy", "numba", "polars")},
+    }

@@ -10,7 +10,7 @@ from polars import DataFrame
 
 from howlearn.core.columns import files
 from howlearn.runs.folder import START, Format, RunFolder, Start
-from howlearn.runs.work import Part, Progress, Work
+from howlearn.runs.parts import Part, Progress, Work
 from howlearn.sensitivity.result import Path
 from howlearn.sensitivity.work import Stage
 from howlearn.sensitivity.work import Work as Asked

@@ -1,7 +1,9 @@
-"""Shards that were done apart, brought together."""
+"""A share of a run's parts, for clusters that only know array jobs."""
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,12 +11,101 @@ from pathlib import Path
 from typing import Any
 
 from howlearn.core.errors import HowlearnError
-from howlearn.core.text import few
-from howlearn.runs.differences import differences
+from howlearn.core.text import few, shortened
 from howlearn.runs.files import TEMPORARY, read_record, write_whole
 from howlearn.runs.lock import Lock, is_lock
-from howlearn.runs.parts import Parts, identity
-from howlearn.runs.work import Keep, Part, Progress
+from howlearn.runs.parts import Keep, Part, Parts, Progress, identity
+
+MERGE = "merge"  # in the place of a shard: all of them are there
+
+
+@dataclass(frozen=True)
+class Shard:
+    """The ``number``-th of ``count`` shares.
+
+    >>> 6 in Shard(1, 3), 6 in Shard(2, 3), 7 in Shard.named("2/3")
+    (True, False, True)
+    """
+
+    number: int
+    count: int
+
+    def __contains__(self, part: int) -> bool:
+        return part % self.count == self.number - 1
+
+    @property
+    def name(self) -> str:
+        return f"{self.number}-of-{self.count}"
+
+    @classmethod
+    def named(cls, text: str) -> Shard:
+        """As ``--shard`` is given."""
+        match = re.fullmatch(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*", text)
+        number, count = (int(match[1]), int(match[2])) if match else (0, 0)
+        if not 1 <= number <= count:
+            raise HowlearnError(
+                f"--shard {text}: a shard is i/N with i from 1 to N, such as 3/10 for the third of "
+                "ten (array jobs that count from 0: --shard $((SLURM_ARRAY_TASK_ID + 1))/10)"
+            )
+        return cls(number, count)
+
+
+class ShardEnded(Exception):
+    """A shard is finished, and with it this command: its folder is for ``howlearn merge``."""
+
+    def __init__(self, folder: Path, shard: Shard, mine: int, parts: int) -> None:
+        super().__init__(folder, shard, mine, parts)
+        self.folder, self.shard, self.mine, self.parts = folder, shard, mine, parts
+
+    def __str__(self) -> str:
+        return (
+            f"shard {self.shard.number} of {self.shard.count} is finished: {self.mine:,} of the "
+            f"run's {self.parts:,} parts. When all shards are, the tables are made by: howlearn "
+            f"merge {self.folder}"
+        )
+
+
+# --------------------
+# How two manifests differ, in words.
+
+
+LONGEST = 100  # characters of a value that a message shows
+
+
+def differences(
+    found: Any, wanted: Any, place: str = "", sides: tuple[str, str] = ("there", "now")
+) -> list[str]:
+    """One line for everything that two manifests say differently."""
+    if isinstance(found, dict) and isinstance(wanted, dict):
+        lines = []
+        for key in [*wanted, *(k for k in found if k not in wanted)]:
+            deeper = f"{place}.{key}" if place else str(key)
+            lines += differences(found.get(key), wanted.get(key), deeper, sides)
+        return lines
+    if found == wanted:
+        return []
+    if _named(found) and _named(wanted):  # such as models: what differs is said of each
+        there, here = ({each["name"]: each for each in side} for side in (found, wanted))
+        if list(there) == list(here):
+            return differences(there, here, place, sides)
+    return [f"{place}: {_short(found)} {sides[0]}, {_short(wanted)} {sides[1]}"]
+
+
+def _named(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(e, dict) and "name" in e for e in value)
+
+
+def _short(value: Any) -> str:
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except RecursionError:  # of a damaged manifest
+        text = "something nested without end"
+    return shortened(text, LONGEST, kept=LONGEST)
+
+
+# --------------------
+# Shards that were done apart, brought together.
+
 
 MANIFEST, PARTS = "manifest.json", "parts"
 SHARDS = "shards.json"  # in a folder that shards work in: their command, and how many they are
