@@ -12,8 +12,8 @@ from howlearn import PartitionModel, Task, fit, simulate
 from howlearn.core.partition import Partition
 from howlearn.core.rules import Exp3IX
 from howlearn.core.study import Study
+from howlearn.engine.cell_fits import Passes
 from howlearn.engine.layout import RATES, lay_out
-from howlearn.engine.units import Passes
 from howlearn.fitting.partitions import block_of
 from howlearn.verification.verify import verify
 

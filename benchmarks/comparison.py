@@ -20,8 +20,8 @@ from howlearn.comparison.groups import Groups
 from howlearn.comparison.strategies import difference, group_shares, shares_test
 from howlearn.core.study import Study
 from howlearn.criteria.aic import AIC
+from howlearn.engine.cell_fits import Passes
 from howlearn.engine.layout import RATES
-from howlearn.engine.units import Passes
 from howlearn.fitting.partitions import Plan, block_of
 from howlearn.models.partition_model import PartitionModel
 from howlearn.shares.rows import certain

@@ -15,8 +15,8 @@ import howlearn as hl
 from benchmarks import data
 from benchmarks.report import Row, note
 from benchmarks.timing import least
+from howlearn.engine.cell_fits import Passes
 from howlearn.engine.layout import RATES, Units
-from howlearn.engine.units import Passes
 from howlearn.fitting.partitions import Plan, block_of
 from howlearn.fitting.truncation import marks_of, sizes_of
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from howlearn.core.rule import Rule
 from howlearn.core.study import Study
+from howlearn.engine.cell_fits import Passes
 from howlearn.engine.layout import RATES, lay_out
-from howlearn.engine.units import Passes
 from howlearn.fitting.partitions import block_of
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from howlearn.engine.parts import code_of
+from howlearn.engine.model_source import code_of
 
 HELPER = """
 import numba

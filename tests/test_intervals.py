@@ -11,9 +11,9 @@ import pytest
 import howlearn as hl
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rules import Exp3, Exp3IX, GradientBandit
+from howlearn.engine.cell_fits import Passes
 from howlearn.engine.crossings import between_nodes, crossings, depth_of, march, on_nodes
 from howlearn.engine.layout import lay_out
-from howlearn.engine.units import Passes
 from howlearn.fitting.intervals import nats_within, stretch_of
 from howlearn.fitting.partitions import block_of
 from howlearn.fitting.replay import log_probabilities

@@ -12,8 +12,8 @@ import pytest
 
 from dense import dense_maximum
 from howlearn.core.rules import GradientBandit
+from howlearn.engine.cell_fits import evaluate
 from howlearn.engine.layout import lay_out
-from howlearn.engine.units import evaluate
 from howlearn.fitting.partitions import block_of
 from howlearn.fitting.run import fit
 from howlearn.task.task import Task

@@ -15,8 +15,8 @@ import oracle
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rules import RULES, Exp3, Exp3IX, GradientBandit, rule_named
 from howlearn.engine import compile as compiled
+from howlearn.engine.cell_fits import Passes
 from howlearn.engine.layout import LANES, RATES, lay_out
-from howlearn.engine.units import Passes
 from howlearn.fitting.partitions import block_of
 from howlearn.fitting.replay import log_probabilities
 from howlearn.simulation.play import simulate

@@ -7,8 +7,8 @@ import pytest
 
 from howlearn.core.partition import Partition
 from howlearn.core.rules import Exp3, Exp3IX, GradientBandit
+from howlearn.engine.cell_fits import Passes, fit_units
 from howlearn.engine.layout import RATES, Statuses, lay_out
-from howlearn.engine.units import Passes, fit_units
 from howlearn.fitting.partitions import block_of
 from howlearn.fitting.run import fit
 from howlearn.models.partition_model import PartitionModel

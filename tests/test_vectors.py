@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from howlearn.core.rules import Exp3, Exp3IX, GradientBandit
+from howlearn.engine.cell_fits import evaluate
 from howlearn.engine.layout import lay_out
-from howlearn.engine.units import evaluate
 from howlearn.fitting.partitions import block_of
 from howlearn.fitting.replay import log_probabilities
 from howlearn.task.task import Task

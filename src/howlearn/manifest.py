@@ -10,7 +10,7 @@ from typing import Any
 from howlearn._version import __version__
 from howlearn.core.rule import Rule
 from howlearn.core.study import Study
-from howlearn.engine.parts import code_of
+from howlearn.engine.model_source import code_of
 from howlearn.model import Model
 from howlearn.models.adjustment import Adjusted
 from howlearn.models.exp4 import Exp4

@@ -14,7 +14,7 @@ from howlearn.core.rule import Parameter
 from howlearn.core.study import Study
 from howlearn.engine import compile as compiled
 from howlearn.engine.layout import POINTS
-from howlearn.engine.starts import filling
+from howlearn.engine.search import filling
 from howlearn.engine.whole import Records
 from howlearn.model import Model
 from howlearn.models.partition_model import PartitionModel, Unit

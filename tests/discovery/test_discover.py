@@ -16,9 +16,9 @@ from howlearn.discovery.judging import judge
 from howlearn.discovery.rates import STEPS
 from howlearn.discovery.search import Search
 from howlearn.discovery.words import bell
+from howlearn.engine.cell_fits import Passes
 from howlearn.engine.layout import Statuses, lay_out
 from howlearn.engine.set_partitions import all_sets
-from howlearn.engine.units import Passes
 from howlearn.evidence.rates import SPREADS, log_rates
 from howlearn.fitting.partitions import block_of
 from howlearn.task.schedule import correct_rewards
@@ -205,7 +205,7 @@ def test_few_nodes_are_enough_where_a_likelihood_is_smooth(monkeypatch):
     rule, sets = GradientBandit(), all_sets(tuple(range(9)))
     terms, needs = terms_of(criterion_named("ewens"), rule, 9, 300), Needs(True, True)
     few = fit_cells(study, rule, sets, needs)
-    monkeypatch.setattr("howlearn.engine.units.smooth_curves", lambda *_: None)
+    monkeypatch.setattr("howlearn.engine.cell_fits.smooth_curves", lambda *_: None)
     every = fit_cells(study, rule, sets, needs)
     assert few.curves.shape[2] * 8 == every.curves.shape[2]
     assert few.maxima == pytest.approx(every.maxima, abs=2e-9)

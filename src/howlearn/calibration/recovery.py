@@ -7,7 +7,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.engine.layout import Statuses
-from howlearn.fitting import Fits
+from howlearn.fitting.fits import Fits
 
 
 def estimates_of(

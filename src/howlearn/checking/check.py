@@ -15,7 +15,7 @@ from howlearn.core.arrays import Floats
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rule import Parameter
 from howlearn.core.study import Study
-from howlearn.engine.starts import filling
+from howlearn.engine.search import filling
 from howlearn.engine.whole import Likelihood, Records, Setting, Whole, replay
 from howlearn.model import Model
 from howlearn.models.coin import Coin

@@ -12,9 +12,8 @@ from howlearn.core.arrays import Floats
 from howlearn.core.rule import Rule
 from howlearn.core.study import Study
 from howlearn.discovery.rates import NOTHING, through_nodes
-from howlearn.engine.layout import Block, Statuses, Units, lay_out
-from howlearn.engine.product import product
-from howlearn.engine.units import Passes, evaluate, fit_units, profile_units, smooth_curves
+from howlearn.engine.cell_fits import Passes, evaluate, fit_units, profile_units, smooth_curves
+from howlearn.engine.layout import Block, Statuses, Units, lay_out, product
 from howlearn.evidence.curves import averaged_curves
 from howlearn.evidence.rates import log_rates
 from howlearn.fitting.partitions import block_of

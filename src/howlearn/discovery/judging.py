@@ -18,7 +18,7 @@ from howlearn.core.arrays import Floats
 from howlearn.discovery.cells import Cells
 from howlearn.discovery.criteria import Terms
 from howlearn.engine import set_partitions
-from howlearn.engine.product import product
+from howlearn.engine.layout import product
 from howlearn.engine.set_partitions import TIE, Plain, Ranked, in_first_order, in_order
 from howlearn.evidence.hierarchy import log_sum
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from howlearn.core.arrays import Floats
 from howlearn.core.rule import Rule
-from howlearn.engine.smooth import through
-from howlearn.engine.units import DEGREE, smooth_nodes
+from howlearn.engine.cell_fits import DEGREE, smooth_nodes
+from howlearn.engine.layout import through
 from howlearn.evidence.rates import SPREADS, log_rates
 
 NOTHING = 1e-60  # what is less adds nothing, and products of it are slow

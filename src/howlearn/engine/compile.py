@@ -22,7 +22,7 @@ from types import ModuleType
 from typing import Any
 
 from howlearn.core.rule import Rule
-from howlearn.engine import parts
+from howlearn.engine import model_source
 from howlearn.engine.layout import RATES
 
 log = logging.getLogger("howlearn")
@@ -108,7 +108,7 @@ _whole: dict[str, ModuleType] = {}
 
 def whole(first: Any, adjustments: tuple[Any, ...]) -> ModuleType:
     """``likelihoods``, ``replay``, ``play`` and more for a model that is fitted whole."""
-    text = parts.source(first, adjustments)
+    text = model_source.source(first, adjustments)
     if text not in _whole:
         joined = _source("numeric") + text + _source("whole")
         name = type(first).__name__ + "".join(f"_{part.name}" for part in adjustments)
@@ -167,7 +167,7 @@ def _meaning(rule: type[Rule]) -> str:
 
 def _source(name: str) -> str:
     """A kernel source without the imports that the joining makes superfluous."""
-    text = (resources.files("howlearn.engine.kernels") / f"{name}.py").read_text("utf-8")
+    text = (resources.files("howlearn.engine") / f"{name}.py").read_text("utf-8")
     text = re.sub(r"^from howlearn\.engine\.kernels[^(\n]*(\([^)]*\))?\n", "", text, flags=re.M)
     return text.replace("from __future__ import annotations\n", "")
 

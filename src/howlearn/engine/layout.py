@@ -72,3 +72,44 @@ class UnitFits:
     total: Floats  # of all trials, at the same parameters
     shown: NDArray[np.bool_]  # [learner, unit]: whether the learner met its contexts at all
     ends: Floats | None = None  # [learner, unit, parameter, 2]: of intervals, at one of the marks
+
+
+# --------------------
+# Products of matrices on one core, for threads that each have one.
+
+
+ALONE = 2**18  # multiplications that OpenBLAS does on one core
+WIDTH = 48  # columns at once: the fewer, the more rows go with them
+
+
+def product(a: Floats, b: Floats) -> Floats:
+    """a @ b in pieces that the library does not spread over cores, which are busy with others.
+
+    >>> product(np.eye(3), np.arange(6.0).reshape(3, 2)).tolist()
+    [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
+    """
+    if b.shape[1] == 1:  # which the library spreads far earlier
+        return np.einsum("ij,jk->ik", a, b)
+    out = np.empty((len(a), b.shape[1]))
+    for left in range(0, b.shape[1], WIDTH):
+        part = np.ascontiguousarray(b[:, left : left + WIDTH])
+        rows = max(1, ALONE // part.size)
+        for first in range(0, len(a), rows):
+            out[first : first + rows, left : left + WIDTH] = a[first : first + rows] @ part
+    return out
+
+
+# --------------------
+# Smooth curves through a few nodes.
+
+
+def through(nodes: Floats, at: Floats, degree: int = 3) -> Floats:
+    """Weights [node, at] of a spline: values[curve, node] @ weights are its values[curve, at].
+
+    >>> x = np.arange(8.0)
+    >>> bool(np.allclose(x**3 @ through(x, np.array([2.5])), 2.5**3))
+    True
+    """
+    from scipy.interpolate import make_interp_spline
+
+    return make_interp_spline(nodes, np.eye(len(nodes)), degree)(at).T.copy()

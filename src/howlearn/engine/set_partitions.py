@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
 from howlearn.engine import compile as compiled
-from howlearn.engine.product import product
+from howlearn.engine.layout import product
 
 LARGEST = 14  # contexts; beyond it a step for every pair of sets takes minutes
 COLUMNS = 32  # summed side by side, or more while ...

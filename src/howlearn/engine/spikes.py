@@ -20,7 +20,7 @@ from howlearn.core.rule import Parameter
 from howlearn.engine.layout import LANES, Statuses
 
 if TYPE_CHECKING:
-    from howlearn.engine.units import Passes
+    from howlearn.engine.cell_fits import Passes
 
 STEP = 0.02  # in u, between slopes; smaller would find more, without end
 ROUNDS = 20  # each leaves a seventh of the bracket

@@ -11,7 +11,7 @@ from howlearn.core.arrays import Floats
 from howlearn.core.rule import Rule
 from howlearn.core.study import Study
 from howlearn.core.threads import in_threads
-from howlearn.engine.units import Passes
+from howlearn.engine.cell_fits import Passes
 from howlearn.evidence.rates import has_grid, log_rates, second_values
 from howlearn.fitting.partitions import Plan, block_of
 from howlearn.model import Model

@@ -18,11 +18,9 @@ from howlearn.core.rule import Rule
 from howlearn.core.rules import GradientBandit
 from howlearn.core.study import Study
 from howlearn.core.threads import in_threads
-from howlearn.engine.layout import RATES, lay_out
-from howlearn.engine.product import product
+from howlearn.engine.cell_fits import Passes
+from howlearn.engine.layout import RATES, lay_out, product, through
 from howlearn.engine.set_partitions import all_sets, log_total, members
-from howlearn.engine.smooth import through
-from howlearn.engine.units import Passes
 from howlearn.evidence.ewens import log_cells, log_rising
 from howlearn.evidence.hierarchy import Hyper, log_sum, normal
 from howlearn.fitting.partitions import block_of

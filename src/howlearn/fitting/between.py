@@ -10,7 +10,7 @@ import numpy as np
 from howlearn.core.arrays import Floats, Ints
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
-from howlearn.engine.units import evaluate
+from howlearn.engine.cell_fits import evaluate
 from howlearn.engine.whole import Likelihood, Records, Setting, Whole
 from howlearn.fitting.fits import Fits
 from howlearn.fitting.partitions import Plan, block_of

@@ -13,7 +13,7 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
 from howlearn.engine.crossings import Reach, crossings, depth_of, on_nodes
 from howlearn.engine.layout import Statuses
-from howlearn.engine.tops import JOINT, ROUGH_JOINT, highest
+from howlearn.engine.search import JOINT, ROUGH_JOINT, highest
 from howlearn.engine.whole import Records, Setting, Space
 from howlearn.fitting.fits import ModelFits
 from howlearn.fitting.intervals import known_ends

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from howlearn.core.rule import Rule
 from howlearn.core.study import Study
+from howlearn.engine.cell_fits import evaluate, fit_units, replay_unit
 from howlearn.engine.crossings import Reach
 from howlearn.engine.layout import LEARNED, RESET, SCORED, Block, Statuses, UnitFits, Units, lay_out
-from howlearn.engine.units import evaluate, fit_units, replay_unit
 from howlearn.fitting.fits import ModelFits
 from howlearn.fitting.intervals import known_ends, stretch_of
 from howlearn.models.partition_model import PartitionModel, Unit

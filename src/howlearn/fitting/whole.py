@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
 from howlearn.core.study import Study
-from howlearn.engine.constrained import searched_ends
 from howlearn.engine.crossings import Reach
 from howlearn.engine.layout import Statuses
-from howlearn.engine.starts import filling
-from howlearn.engine.tops import SMOOTH, THOROUGH, USUAL, Effort, NoNumber, Tops, highest
+from howlearn.engine.profiles import searched_ends
+from howlearn.engine.search import SMOOTH, THOROUGH, USUAL, Effort, NoNumber, Tops, filling, highest
 from howlearn.engine.whole import Likelihood, Records, Setting, Whole, replay
 from howlearn.fitting.fits import ModelFits
 from howlearn.fitting.intervals import known_ends, stretch_of

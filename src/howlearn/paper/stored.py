@@ -13,8 +13,8 @@ from howlearn.core.arrays import Floats
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rules import GradientBandit
 from howlearn.core.study import Study
+from howlearn.engine.cell_fits import evaluate
 from howlearn.engine.layout import lay_out
-from howlearn.engine.units import evaluate
 from howlearn.fitting.partitions import block_of
 from howlearn.paper.layout import AUTHORS, TRIALS, TRUNCATIONS
 from howlearn.task.task import Task

@@ -18,7 +18,7 @@ from howlearn.core.arrays import Floats
 from howlearn.core.errors import HowlearnError
 from howlearn.core.world import Shown, Trial, World
 from howlearn.engine.layout import LEARNED, RESET
-from howlearn.engine.parts import start_takes_theta
+from howlearn.engine.model_source import start_takes_theta
 from howlearn.engine.whole import Records, Setting
 from howlearn.model import Model
 

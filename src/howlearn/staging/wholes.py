@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from howlearn.core.errors import HowlearnError
 from howlearn.core.partition import Cell
 from howlearn.core.rule import Parameter, Rule
-from howlearn.engine.parts import start_takes_theta
+from howlearn.engine.model_source import start_takes_theta
 from howlearn.engine.whole import Setting, Whole, places
 from howlearn.model import NEEDS, Model
 from howlearn.models.adjustment import Adjusted

@@ -10,11 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from howlearn.engine.kernels.example import (
-    N_PARAMETERS,
-    differential_at,
-    update_at,
-)
+from howlearn.engine.kernels.example import N_PARAMETERS, differential_at, update_at
 from howlearn.engine.kernels.numeric import (
     FLAGS,
     LANES,

@@ -15,11 +15,9 @@ from howlearn.core.arrays import Floats
 from howlearn.core.rule import Parameter, Rule
 from howlearn.core.rules import GradientBandit
 from howlearn.engine import compile as compiled
-from howlearn.engine import profiles, spikes, surface
+from howlearn.engine import profiles, spikes, two_parameters
 from howlearn.engine.crossings import Reach
-from howlearn.engine.layout import LANES, RATES, Block, Statuses, UnitFits, Units
-from howlearn.engine.product import product
-from howlearn.engine.smooth import through
+from howlearn.engine.layout import LANES, RATES, Block, Statuses, UnitFits, Units, product, through
 
 PAIR_LIMIT = 500.0  # 2·η·g beyond this would underflow in the two-action kernel
 ROUNDS = 60  # of refinement; three or four are the rule
@@ -159,7 +157,7 @@ def fit_units(block: Block, units: Units, rule: Rule, reach: Reach | None = None
     shown = seen[:, -1] > 0
     if len(rule.parameters) == 1:
         return _fit_line(passes, seen[:, :-1], shown, rule.parameters[0], reach)
-    return surface.fit_surface(passes, seen[:, :-1], shown, rule.parameters, reach)
+    return two_parameters.fit_surface(passes, seen[:, :-1], shown, rule.parameters, reach)
 
 
 def profile_units(block: Block, units: Units, rule: Rule, curves: Floats) -> UnitFits:
