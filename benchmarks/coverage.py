@@ -31,8 +31,8 @@ from howlearn import (
 from howlearn.core.rule import Rule
 from howlearn.core.rules import RULES
 from howlearn.fitting.intervals import LEVEL, STRETCH, stretch_of
-from howlearn.model import Model
-from howlearn.task.schedule import correct_rewards
+from howlearn.models.model import Model
+from howlearn.models.schedule import correct_rewards
 
 Floats = NDArray[np.float64]
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "intervals-study.md"

@@ -23,8 +23,8 @@ from howlearn.criteria.criterion import Criterion
 from howlearn.criteria.holdout import HoldOut
 from howlearn.criteria.likelihood import Likelihood
 from howlearn.fitting.truncation import ALL
-from howlearn.model import Model
 from howlearn.models.mixture import Mixture, Source
+from howlearn.models.model import Model
 from howlearn.selection import winners
 
 Floats = NDArray[np.float64]

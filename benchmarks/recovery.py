@@ -20,9 +20,9 @@ from howlearn import Range, Task, fit, simulate
 from howlearn.core.study import Study
 from howlearn.fitting.fits import STATUS_WORDS
 from howlearn.fitting.replay import log_probabilities
-from howlearn.model import Model
+from howlearn.models.model import Model
+from howlearn.models.schedule import Reversal, Reward, correct_rewards
 from howlearn.models.values import drawn, parameter_values
-from howlearn.task.schedule import Reversal, Reward, correct_rewards
 
 Floats = NDArray[np.float64]
 

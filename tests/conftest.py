@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from howlearn.task import Task
+from howlearn.models.task import Task
 
 # The same examples in every run, and no clock: a slow machine is not a failure.
 settings.register_profile("howlearn", derandomize=True, deadline=None)

@@ -54,7 +54,7 @@ def compile_kernels() -> None:
     from howlearn.fitting.run import fit
     from howlearn.fitting.truncation import ALL
     from howlearn.models.candidates import candidates
-    from howlearn.task.task import Task
+    from howlearn.models.task import Task
     from studies import random_trials, study_of
 
     task = Task.load("five-four")

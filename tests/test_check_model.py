@@ -8,7 +8,7 @@ import pytest
 
 import howlearn as hl
 import own_models
-from howlearn.models.field import FIELD, field_model
+from howlearn.models import FIELD, field_model
 
 WRONG = {
     "LooksAtTheChoice": "looks at the future: it reads action",

@@ -14,9 +14,9 @@ import pytest
 import typer
 
 from howlearn.cli.app import app
-from howlearn.models import Bias, Lapse, Stickiness
-from howlearn.models.field import FIELD, field_model
-from howlearn.task import Task
+from howlearn.models import FIELD, field_model
+from howlearn.models.adjustments import Bias, Lapse, Stickiness
+from howlearn.models.task import Task
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 

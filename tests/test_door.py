@@ -12,7 +12,7 @@ import pytest
 import howlearn as hl
 from howlearn.core import safe_files
 from howlearn.core.errors import HowlearnError
-from howlearn.models.own import own_model
+from howlearn.models.user_code import own_model
 
 TRAP = """
 import pathlib

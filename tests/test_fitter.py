@@ -15,14 +15,11 @@ from howlearn.engine.whole import Likelihood
 from howlearn.fitting.fits import STATUS_WORDS
 from howlearn.fitting.run import fit
 from howlearn.fitting.whole import WholePlan
-from howlearn.models.bias import Bias
-from howlearn.models.lapse import Lapse
-from howlearn.models.q_forgetting import QLearningForgetting
-from howlearn.models.q_learning import QLearning
-from howlearn.models.stickiness import Stickiness
+from howlearn.models.adjustments import Bias, Lapse, Stickiness
+from howlearn.models.q_learning import QLearning, QLearningForgetting
+from howlearn.models.task import Task
 from howlearn.simulation.play import simulate
 from howlearn.staging.setting import records_of
-from howlearn.task.task import Task
 from oracle import Trial
 from studies import study_of
 

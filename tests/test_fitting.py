@@ -25,9 +25,9 @@ from howlearn.fitting.run import fit
 from howlearn.models.candidates import one_rate_versions
 from howlearn.models.coin import Coin
 from howlearn.models.partition_model import PartitionModel
+from howlearn.models.task import Task
 from howlearn.selection import select
 from howlearn.simulation.play import simulate
-from howlearn.task.task import Task
 from studies import model_of, random_trials, study_of
 
 EACH, ALL = [["x"], ["y"], ["z"]], [["x", "y", "z"]]

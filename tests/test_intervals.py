@@ -17,7 +17,7 @@ from howlearn.engine.layout import lay_out
 from howlearn.fitting.intervals import nats_within, stretch_of
 from howlearn.fitting.partitions import block_of
 from howlearn.fitting.replay import log_probabilities
-from howlearn.task.task import Task
+from howlearn.models.task import Task
 from oracle import dense, log_likelihood, maximum
 from studies import model_of, random_trials, study_of
 

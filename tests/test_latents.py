@@ -15,12 +15,11 @@ from howlearn.bids import plain, write_events
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
 from howlearn.fitting.replay import latents_of, log_probabilities
-from howlearn.model import Model
-from howlearn.models.alcove import Alcove
+from howlearn.models.adjustments import Lapse
 from howlearn.models.coin import Coin
-from howlearn.models.lapse import Lapse
-from howlearn.models.q_learning import QLearning
-from howlearn.models.q_two_rates import QLearningTwoRates
+from howlearn.models.model import Model
+from howlearn.models.networks import Alcove
+from howlearn.models.q_learning import QLearning, QLearningTwoRates
 from howlearn.predictions import latent_columns, only_used, predictions
 from howlearn.reading.originals import beside, originals
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from howlearn.fitting import fit
 from howlearn.fitting.replay import log_probabilities
-from howlearn.models.field import FIELD
-from howlearn.models.values import drawn, parameter_values
-from howlearn.simulation import Range, simulate
-from howlearn.task import Task
-from howlearn.task.schedule import Reversal, Reward
+from howlearn.fitting.run import fit
+from howlearn.models import FIELD
+from howlearn.models.schedule import Reversal, Reward
+from howlearn.models.task import Task
+from howlearn.models.values import Range, drawn, parameter_values
+from howlearn.simulation.play import simulate
 
 LEARNERS, SEED = 8, 3
 RATE, BETA = Range(0.05, 0.8), Range(1, 10)

@@ -6,7 +6,7 @@ import pytest
 
 import howlearn as hl
 from howlearn.core import safe_files
-from howlearn.models.named import learning_named, model_named
+from howlearn.models.names import learning_named, model_named
 
 TASK = hl.Task.load("five-four")
 

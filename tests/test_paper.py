@@ -16,7 +16,7 @@ from howlearn.engine.cell_fits import evaluate
 from howlearn.engine.layout import lay_out
 from howlearn.fitting.partitions import block_of
 from howlearn.fitting.run import fit
-from howlearn.task.task import Task
+from howlearn.models.task import Task
 from oracle import Trial
 from studies import study_of
 

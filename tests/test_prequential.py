@@ -23,8 +23,8 @@ from howlearn.criteria.prequential import Prequential
 from howlearn.fitting.replay import log_probabilities
 from howlearn.fitting.run import fit
 from howlearn.future import leave_future_out
+from howlearn.models.adjustments import Lapse
 from howlearn.models.coin import Coin
-from howlearn.models.lapse import Lapse
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.q_learning import QLearning
 from howlearn.selection import select

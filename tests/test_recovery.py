@@ -7,11 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from howlearn.criteria import AIC, Penalized
+from howlearn.criteria.aic import AIC
+from howlearn.criteria.penalized import Penalized
 from howlearn.models.candidates import one_rate_versions
+from howlearn.models.task import Task
 from howlearn.selection import select
-from howlearn.simulation import simulate
-from howlearn.task import Task
+from howlearn.simulation.play import simulate
 
 TASK = Task.load("five-four")
 LEARNERS = 600

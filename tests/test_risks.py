@@ -14,9 +14,9 @@ from howlearn.fitting.replay import log_probabilities
 from howlearn.fitting.run import fit
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.q_learning import QLearning
+from howlearn.models.task import Task
 from howlearn.risks import oracle, risk
 from howlearn.simulation.play import simulate
-from howlearn.task.task import Task
 from oracle import replay
 from studies import trials_of
 

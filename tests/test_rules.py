@@ -19,9 +19,9 @@ from howlearn.engine.cell_fits import Passes
 from howlearn.engine.layout import LANES, RATES, lay_out
 from howlearn.fitting.partitions import block_of
 from howlearn.fitting.replay import log_probabilities
+from howlearn.models.schedule import Reward
+from howlearn.models.task import Task
 from howlearn.simulation.play import simulate
-from howlearn.task.schedule import Reward
-from howlearn.task.task import Task
 from studies import model_of, random_trials, study_of, trials_of
 
 CELLS = [["x", "z"], ["y"]]

@@ -14,9 +14,9 @@ from howlearn.criteria.holdout import HoldOut
 from howlearn.criteria.penalized import Penalized
 from howlearn.fitting.run import fit
 from howlearn.models.coin import Coin
+from howlearn.models.task import Task
 from howlearn.selection import choose, ranking, select, winners
 from howlearn.simulation.play import simulate
-from howlearn.task.task import Task
 from oracle import Trial
 from studies import model_of, random_trials, study_of
 

@@ -7,7 +7,7 @@ from itertools import combinations
 import pytest
 
 from howlearn.models.candidates import candidates
-from howlearn.task import Task
+from howlearn.models.task import Task
 
 
 def test_the_shipped_tasks():

@@ -11,10 +11,10 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.rules import Exp3IX, GradientBandit, rule_named
 from howlearn.fitting.replay import log_probabilities
 from howlearn.models.coin import Coin
+from howlearn.models.schedule import Reversal, Reward
+from howlearn.models.task import Task
 from howlearn.models.values import parameter_values
 from howlearn.simulation.play import simulate
-from howlearn.task.schedule import Reversal, Reward
-from howlearn.task.task import Task
 from studies import model_of
 
 TASK = Task.load("five-four")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rules import Exp3, Exp3IX, GradientBandit
 from howlearn.models.coin import Coin
-from howlearn.task.task import Task
+from howlearn.models.task import Task
 
 BASE = 'actions = ["A", "B"]\n'
 PAIR = BASE + 'contexts = [{name = "x", correct = "A"}, {name = "y", correct = "B"}]\n'

@@ -12,8 +12,8 @@ from howlearn.engine.layout import RATES, Statuses, lay_out
 from howlearn.fitting.partitions import block_of
 from howlearn.fitting.run import fit
 from howlearn.models.partition_model import PartitionModel
+from howlearn.models.task import Task
 from howlearn.simulation.play import simulate
-from howlearn.task.task import Task
 from oracle import Trial, log_likelihood
 from studies import study_of, trials_of
 

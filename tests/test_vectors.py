@@ -11,7 +11,7 @@ from howlearn.engine.cell_fits import evaluate
 from howlearn.engine.layout import lay_out
 from howlearn.fitting.partitions import block_of
 from howlearn.fitting.replay import log_probabilities
-from howlearn.task.task import Task
+from howlearn.models.task import Task
 from oracle import Trial, log_likelihood
 from studies import model_of, study_of
 

@@ -39,25 +39,24 @@ if TYPE_CHECKING:
     from howlearn.fitting.run import fit
     from howlearn.inspection import inspect
     from howlearn.inspection.found import Inspection
-    from howlearn.model import Model
     from howlearn.models.aca import ACA
-    from howlearn.models.alcove import Alcove
-    from howlearn.models.bias import Bias
+    from howlearn.models.adjustments import Bias, Lapse, Stickiness
     from howlearn.models.candidates import candidates
-    from howlearn.models.coin import Coin
-    from howlearn.models.component_cue import ComponentCue
+    from howlearn.models.coin import Coin, FixedPolicy
     from howlearn.models.exp4 import Exp4
-    from howlearn.models.expert import Expert
-    from howlearn.models.fixed_policy import FixedPolicy
     from howlearn.models.gcm import GCM
-    from howlearn.models.lapse import Lapse
+    from howlearn.models.mixture import Expert
+    from howlearn.models.model import Model
+    from howlearn.models.networks import Alcove, ComponentCue
     from howlearn.models.partition_model import PartitionModel
-    from howlearn.models.q_forgetting import QLearningForgetting
-    from howlearn.models.q_learning import QLearning
-    from howlearn.models.q_perseveration import QLearningPerseveration
-    from howlearn.models.q_two_rates import QLearningTwoRates
-    from howlearn.models.stickiness import Stickiness
+    from howlearn.models.q_learning import (
+        QLearning,
+        QLearningForgetting,
+        QLearningPerseveration,
+        QLearningTwoRates,
+    )
     from howlearn.models.switch import Switch
+    from howlearn.models.task import Task
     from howlearn.models.values import Range
     from howlearn.models.win_stay_lose_shift import WinStayLoseShift
     from howlearn.reading import read
@@ -66,7 +65,6 @@ if TYPE_CHECKING:
     from howlearn.sensitivity.result import Path
     from howlearn.sensitivity.work import path
     from howlearn.simulation.play import simulate
-    from howlearn.task.task import Task
     from howlearn.weighing import leaders, weights
 
 _HOMES = {
@@ -121,25 +119,34 @@ _HOMES = {
     "howlearn.fitting.run": ("fit",),
     "howlearn.inspection": ("inspect",),
     "howlearn.inspection.found": ("Inspection",),
-    "howlearn.model": ("Model",),
     "howlearn.models.aca": ("ACA",),
-    "howlearn.models.alcove": ("Alcove",),
-    "howlearn.models.bias": ("Bias",),
+    "howlearn.models.adjustments": (
+        "Bias",
+        "Lapse",
+        "Stickiness",
+    ),
     "howlearn.models.candidates": ("candidates",),
-    "howlearn.models.coin": ("Coin",),
-    "howlearn.models.component_cue": ("ComponentCue",),
+    "howlearn.models.coin": (
+        "Coin",
+        "FixedPolicy",
+    ),
     "howlearn.models.exp4": ("Exp4",),
-    "howlearn.models.expert": ("Expert",),
-    "howlearn.models.fixed_policy": ("FixedPolicy",),
     "howlearn.models.gcm": ("GCM",),
-    "howlearn.models.lapse": ("Lapse",),
+    "howlearn.models.mixture": ("Expert",),
+    "howlearn.models.model": ("Model",),
+    "howlearn.models.networks": (
+        "Alcove",
+        "ComponentCue",
+    ),
     "howlearn.models.partition_model": ("PartitionModel",),
-    "howlearn.models.q_forgetting": ("QLearningForgetting",),
-    "howlearn.models.q_learning": ("QLearning",),
-    "howlearn.models.q_perseveration": ("QLearningPerseveration",),
-    "howlearn.models.q_two_rates": ("QLearningTwoRates",),
-    "howlearn.models.stickiness": ("Stickiness",),
+    "howlearn.models.q_learning": (
+        "QLearning",
+        "QLearningForgetting",
+        "QLearningPerseveration",
+        "QLearningTwoRates",
+    ),
     "howlearn.models.switch": ("Switch",),
+    "howlearn.models.task": ("Task",),
     "howlearn.models.values": ("Range",),
     "howlearn.models.win_stay_lose_shift": ("WinStayLoseShift",),
     "howlearn.reading": ("read",),
@@ -154,7 +161,6 @@ _HOMES = {
     "howlearn.sensitivity.result": ("Path",),
     "howlearn.sensitivity.work": ("path",),
     "howlearn.simulation.play": ("simulate",),
-    "howlearn.task.task": ("Task",),
     "howlearn.weighing": (
         "leaders",
         "weights",

@@ -18,9 +18,9 @@ from howlearn._version import __version__
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rule import Rule
 from howlearn.core.safe_files import read_json
-from howlearn.model import Model
-from howlearn.models.adjustment import Adjusted
+from howlearn.models.adjustments import Adjusted
 from howlearn.models.coin import Coin
+from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
 from howlearn.runs.files import write_json, write_whole
 from howlearn.runs.folder import BIDS_DESCRIPTION

@@ -15,9 +15,8 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.safe_files import read_json
 from howlearn.fitting.population import without_own
 from howlearn.manifest import describe
-from howlearn.model import Model
-from howlearn.models.expert import Expert
-from howlearn.models.mixture import SOURCES, Mixture
+from howlearn.models.mixture import SOURCES, Expert, Mixture
+from howlearn.models.model import Model
 from howlearn.runs.folder import read_table
 from howlearn.runs.shards import MANIFEST
 

@@ -18,24 +18,24 @@ from howlearn.core.safe_files import read_json
 from howlearn.core.study import Study
 from howlearn.experts import with_source
 from howlearn.manifest import describe, hash_of
-from howlearn.model import NEEDS, Model
+from howlearn.models import FIELD
 from howlearn.models.candidates import (
     candidates,
     check_contexts,
     one_rate_versions,
     too_many_contexts,
 )
-from howlearn.models.field import FIELD
 from howlearn.models.mixture import Mixture
-from howlearn.models.named import learning_named, model_named
+from howlearn.models.model import NEEDS, Model
+from howlearn.models.names import learning_named, model_named
+from howlearn.models.task import Task
+from howlearn.models.task_file import Order
 from howlearn.reading import read
 from howlearn.reading.options import ReadOptions
 from howlearn.reading.table import file_of
 from howlearn.runs.shards import MANIFEST
 from howlearn.staging.setting import setting_of
 from howlearn.staging.wholes import untold
-from howlearn.task.file import Order
-from howlearn.task.task import Task
 from howlearn.unfitted import without_unfitted
 
 # What load needs besides the options of reading.

@@ -11,11 +11,11 @@ from howlearn._version import __version__
 from howlearn.core.rule import Rule
 from howlearn.core.study import Study
 from howlearn.engine.model_source import code_of
-from howlearn.model import Model
-from howlearn.models.adjustment import Adjusted
+from howlearn.models.adjustments import Adjusted
+from howlearn.models.coin import FixedPolicy
 from howlearn.models.exp4 import Exp4
-from howlearn.models.fixed_policy import FixedPolicy
 from howlearn.models.mixture import Mixture
+from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
 from howlearn.reading.table import file_of
 from howlearn.runs.folder import versions

@@ -17,10 +17,10 @@ from howlearn.core.errors import HowlearnError
 if TYPE_CHECKING:
     from howlearn.calibration.recover import Recovery
     from howlearn.calibration.result import Calibration
+    from howlearn.models.task import Task
     from howlearn.report.findings import Findings
     from howlearn.report.style import Chart
     from howlearn.selection import Selection
-    from howlearn.task.task import Task
 
     Source = Selection | Findings | Path | str
 
@@ -169,8 +169,8 @@ def partition(source: Source | Task, model: str) -> Chart:
     'ByShapeExc sorts 9 contexts into 4 cells of 4, 3, 1, 1.'
     """
     _check()
+    from howlearn.models.task import Task
     from howlearn.report import partition_drawing
-    from howlearn.task.task import Task
 
     if isinstance(source, Task):
         return partition_drawing.partition(source.model(model), source.contexts, source.features)

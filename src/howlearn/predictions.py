@@ -12,7 +12,7 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Source, Study
 from howlearn.fitting.fits import Fits
 from howlearn.fitting.replay import latents_named, latents_of
-from howlearn.model import Model
+from howlearn.models.model import Model
 from howlearn.selection import Selection
 from howlearn.tables import labels as labels_of
 

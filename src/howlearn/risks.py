@@ -16,7 +16,7 @@ from howlearn.engine import compile as compiled
 from howlearn.engine.layout import POINTS
 from howlearn.engine.search import filling
 from howlearn.engine.whole import Records
-from howlearn.model import Model
+from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel, Unit
 from howlearn.models.values import checked
 from howlearn.staging.advice import Advisor

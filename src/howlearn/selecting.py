@@ -15,8 +15,8 @@ from howlearn.core.study import Study
 from howlearn.criteria import usual
 from howlearn.criteria.criterion import Criterion
 from howlearn.manifest import manifest_of
-from howlearn.model import Model
 from howlearn.models.candidates import candidates, check_contexts
+from howlearn.models.model import Model
 from howlearn.results import into
 from howlearn.results.chunk import Wanted
 from howlearn.runs.cluster import engine_of

@@ -20,9 +20,9 @@ from howlearn.fitting.guard import PASSED_ON, Guard, NoNumbers
 from howlearn.fitting.intervals import LEVEL
 from howlearn.fitting.run import Progress, fit, fit_at
 from howlearn.fitting.truncation import distinct
-from howlearn.model import Model
 from howlearn.models.candidates import candidates, check_contexts
 from howlearn.models.coin import Coin
+from howlearn.models.model import Model
 from howlearn.staging.interpreted import ModelError
 
 CLOSE = 1e-6  # nats; more than ties can add up to

@@ -16,9 +16,9 @@ from howlearn.fitting.guard import Guard
 from howlearn.fitting.population import asks_others
 from howlearn.fitting.run import Plan, check, check_models, fit
 from howlearn.fitting.whole import own
-from howlearn.model import Model
-from howlearn.models.adjustment import Adjusted
+from howlearn.models.adjustments import Adjusted
 from howlearn.models.mixture import Mixture
+from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
 from howlearn.runs.folder import read_table
 from howlearn.tables import NOT_FITTED

@@ -9,8 +9,8 @@ from howlearn.core.columns import RARE, of, renamed
 from howlearn.core.errors import HowlearnError
 from howlearn.fitting.fits import Fits
 from howlearn.fitting.replay import weights as log_weights
-from howlearn.model import Model
 from howlearn.models.mixture import Mixture
+from howlearn.models.model import Model
 from howlearn.selection import Selection
 from howlearn.tables import labels as labels_of
 

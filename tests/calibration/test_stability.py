@@ -16,8 +16,8 @@ from howlearn.core.rules import GradientBandit
 from howlearn.criteria.aic import AIC
 from howlearn.criteria.criterion import Criterion, Likelihoods, Scores
 from howlearn.criteria.penalized import Penalized
+from howlearn.models.task import Task
 from howlearn.selection import winners
-from howlearn.task.task import Task
 from studies import model_of, random_trials, study_of
 
 TASK = Task.load("five-four")

@@ -11,10 +11,9 @@ import polars as pl
 import pytest
 
 import howlearn as hl
-from howlearn.exclusion import parse
-from howlearn.exclusion.language import NUMBERS
+from howlearn.exclusion.language import NUMBERS, parse
+from howlearn.models.task import Task
 from howlearn.reading import rows as reading_rows
-from howlearn.task import Task
 
 Row = dict[str, object]
 

@@ -10,12 +10,12 @@ import pytest
 
 import howlearn as hl
 from howlearn.criteria import criterion_named, usual
-from howlearn.freezing import Deviation, deviations, freeze_plan, options_of, read_plan, write_plan
-from howlearn.freezing.deviations import table
-from howlearn.freezing.plan import FrozenPlan
+from howlearn.freezing.deviations import Deviation, deviations, table
+from howlearn.freezing.plan import FrozenPlan, freeze_plan
+from howlearn.freezing.toml import options_of, read_plan, write_plan
 from howlearn.freezing.words import paragraph
 from howlearn.inputs import chosen_models
-from howlearn.models.named import learning_named
+from howlearn.models.names import learning_named
 
 HOSTILE = """name = "odd <b>&"
 actions = ["A]", "B\\"", "C'"]

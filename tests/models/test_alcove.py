@@ -8,8 +8,8 @@ import pytest
 
 from howlearn.core.study import Study
 from howlearn.fitting.replay import log_probabilities
-from howlearn.models.alcove import Alcove
-from howlearn.task.task import Task
+from howlearn.models.networks import Alcove
+from howlearn.models.task import Task
 
 # catlearn was run with r = q = 1, attention 0.25, weights 0 and a humble teacher.
 CATEGORY_A = (8, 11, 12, 14, 15)

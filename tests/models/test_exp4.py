@@ -11,16 +11,14 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.rules import Exp3IX, GradientBandit
 from howlearn.fitting.replay import log_probabilities, weights
 from howlearn.fitting.run import fit
-from howlearn.models.coin import Coin
+from howlearn.models.coin import Coin, FixedPolicy
 from howlearn.models.exp4 import Exp4
-from howlearn.models.expert import Expert
-from howlearn.models.fixed_policy import FixedPolicy
-from howlearn.models.mixture import Trials
+from howlearn.models.mixture import Expert, Trials
 from howlearn.models.q_learning import QLearning
+from howlearn.models.task import Task
 from howlearn.simulation.play import simulate
 from howlearn.staging.advice import Advisor
 from howlearn.staging.setting import records_of, setting_of
-from howlearn.task.task import Task
 from oracle import Trial, exp4, replay
 from studies import model_of, random_trials, study_of, trials_of
 

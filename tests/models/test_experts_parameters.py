@@ -17,11 +17,11 @@ from howlearn.fitting.fits import STATUS_WORDS
 from howlearn.fitting.population import without_own
 from howlearn.fitting.run import fit
 from howlearn.models.exp4 import Exp4
-from howlearn.models.expert import Expert
+from howlearn.models.mixture import Expert
 from howlearn.models.q_learning import QLearning
+from howlearn.models.task import Task
 from howlearn.selection import select
 from howlearn.simulation.play import simulate
-from howlearn.task.task import Task
 
 TASK = Task.load("five-four")
 PATTERN, PATTERN_EXC = TASK.model("ByPattern"), TASK.model("ByPatternExc")

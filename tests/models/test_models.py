@@ -17,8 +17,8 @@ from howlearn.core.study import Study
 from howlearn.core.world import Shown, Trial, World
 from howlearn.engine.whole import Likelihood
 from howlearn.fitting.replay import log_probabilities, replayed
+from howlearn.models import FIELD, field_model
 from howlearn.models.aca import ACA
-from howlearn.models.field import FIELD, field_model
 from howlearn.models.gcm import FEW, GCM
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.q_learning import QLearning

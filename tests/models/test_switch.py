@@ -10,12 +10,11 @@ from howlearn.core.rules import Exp3, GradientBandit
 from howlearn.engine.layout import Statuses
 from howlearn.fitting.replay import log_probabilities, weights
 from howlearn.fitting.run import fit
-from howlearn.models.coin import Coin
-from howlearn.models.expert import Expert
-from howlearn.models.fixed_policy import FixedPolicy
+from howlearn.models.coin import Coin, FixedPolicy
+from howlearn.models.mixture import Expert
 from howlearn.models.switch import Switch
+from howlearn.models.task import Task
 from howlearn.simulation.play import simulate
-from howlearn.task.task import Task
 from studies import model_of, random_trials, study_of
 
 TASK = Task.load("five-four")

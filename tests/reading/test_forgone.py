@@ -8,8 +8,8 @@ import pytest
 
 from howlearn.core.errors import DataError
 from howlearn.core.study import joined
+from howlearn.models.task import Task
 from howlearn.reading import read
-from howlearn.task.task import Task
 
 NAN = np.nan
 

@@ -8,7 +8,7 @@ import pytest
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
 from howlearn.models.candidates import candidates, check_contexts, too_many_contexts
-from howlearn.models.named import model_named
+from howlearn.models.names import model_named
 from howlearn.reading import read
 from howlearn.selection import select
 

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from howlearn.core.errors import DataError, HowlearnError
+from howlearn.models.task import Task
 from howlearn.reading import read
 from howlearn.reading.options import ReadOptions
-from howlearn.task.task import Task
 
 
 def frame(**columns: list) -> pl.DataFrame:

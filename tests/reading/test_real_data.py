@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from howlearn.core.errors import DataError
+from howlearn.models.task import Task
 from howlearn.reading import read
-from howlearn.task.task import Task
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 pytestmark = pytest.mark.usefixtures("shared_data")  # skips where they are absent

@@ -21,11 +21,11 @@ import pytest
 
 from howlearn.core.errors import DataError, HowlearnError, Problem
 from howlearn.inspection import inspect
+from howlearn.models.task import Task
 from howlearn.reading import extents, matlab5, read, unpacking
 from howlearn.reading.panics import Panic, no_panic
 from howlearn.reading.table import distinct_names
 from howlearn.reading.wide import families_in
-from howlearn.task.task import Task
 from workbooks import write_ods, write_xlsx
 
 HEAD = "participant,trial,item,choice,reward\n"

@@ -9,10 +9,8 @@ import pytest
 
 from howlearn.core.rules import RULES
 from howlearn.criteria import CRITERIA, criterion_named
-from howlearn.models.bias import Bias
-from howlearn.models.field import FIELD
-from howlearn.models.lapse import Lapse
-from howlearn.models.stickiness import Stickiness
+from howlearn.models import FIELD
+from howlearn.models.adjustments import Bias, Lapse, Stickiness
 from howlearn.report.methods import candidates, methods
 from howlearn.report.methods.references import WORKS, Citing
 from made_results import manifest, tables, unit

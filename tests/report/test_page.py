@@ -18,6 +18,7 @@ from howlearn.cli import main, show
 from howlearn.cli.app import app
 from howlearn.core.errors import HowlearnError
 from howlearn.core.text import visible
+from howlearn.models.task import Task
 from howlearn.report.findings import findings
 from howlearn.report.gather import Gathered, gather
 from howlearn.report.page.answer import answer
@@ -30,7 +31,6 @@ from howlearn.report.page.sample import sampled
 from howlearn.report.page.write import Report, write_report
 from howlearn.runs.folder import read_table
 from howlearn.simulation.play import simulate
-from howlearn.task.task import Task
 from report.browser import Visit, started
 
 HOSTILE = (

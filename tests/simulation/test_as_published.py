@@ -13,10 +13,10 @@ from howlearn.core.rules import GradientBandit, rule_named
 from howlearn.core.study import Study
 from howlearn.fitting.replay import log_probabilities
 from howlearn.models.partition_model import PartitionModel
+from howlearn.models.schedule import Reversal, correct_rewards
+from howlearn.models.task import Task
 from howlearn.reading import read
 from howlearn.simulation.play import simulate
-from howlearn.task.schedule import Reversal, correct_rewards
-from howlearn.task.task import Task
 from oracle import Trial
 from player import played
 from studies import model_of, study_of, trials_of

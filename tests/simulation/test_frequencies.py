@@ -24,13 +24,13 @@ from scipy import stats
 from howlearn.core.rules import rule_named
 from howlearn.core.study import Study
 from howlearn.fitting.replay import log_probabilities
-from howlearn.model import Model
 from howlearn.models.coin import Coin
+from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
+from howlearn.models.schedule import Reward, certain
+from howlearn.models.task import Task
 from howlearn.models.values import Range, drawn, parameter_values
 from howlearn.simulation.play import simulate
-from howlearn.task.schedule import Reward, certain
-from howlearn.task.task import Task
 from studies import model_of, random_trials, study_of
 
 ALARM = 1e-4

@@ -11,9 +11,9 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.rules import Exp3, GradientBandit, rule_named
 from howlearn.core.study import Study
 from howlearn.models.coin import Coin
+from howlearn.models.schedule import Reversal, Reward, certain, correct_rewards
+from howlearn.models.task import Task
 from howlearn.simulation.play import simulate
-from howlearn.task.schedule import Reversal, Reward, certain, correct_rewards
-from howlearn.task.task import Task
 from oracle import Trial
 from player import played
 from studies import model_of, random_trials, study_of, trials_of

@@ -10,9 +10,9 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.rules import Exp3IX, GradientBandit
 from howlearn.core.study import Study
 from howlearn.models.coin import Coin
+from howlearn.models.task import Task
 from howlearn.models.values import Range, defaults, drawn, parameter_values
 from howlearn.simulation.play import simulate
-from howlearn.task.task import Task
 from studies import model_of
 
 TASK = Task.load("five-four")

@@ -13,10 +13,10 @@ from howlearn.calibration.design import TaskDesign
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
 from howlearn.fitting.run import fit
+from howlearn.models.schedule import Reward
+from howlearn.models.task import Task
 from howlearn.models.values import Range
 from howlearn.simulation.play import simulate
-from howlearn.task.schedule import Reward
-from howlearn.task.task import Task
 from studies import random_trials, study_of
 
 CHANCE = {c: {"A": Reward(0.7), "B": Reward(0.3)} for c in Task.load("five-four").contexts}

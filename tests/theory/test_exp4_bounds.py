@@ -11,8 +11,7 @@ import pytest
 from howlearn.core.errors import HowlearnError
 from howlearn.models.coin import Coin
 from howlearn.models.exp4 import Exp4
-from howlearn.models.expert import Expert
-from howlearn.models.mixture import Trials
+from howlearn.models.mixture import Expert, Trials
 from howlearn.theory.exp4 import exp4_bounds
 
 MODEL = {

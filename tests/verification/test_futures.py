@@ -13,9 +13,9 @@ from howlearn.core.partition import Partition
 from howlearn.core.rules import Exp3, Exp3IX, GradientBandit
 from howlearn.fitting.replay import log_probabilities
 from howlearn.models.partition_model import PartitionModel
+from howlearn.models.task import Task
 from howlearn.risks import risk
 from howlearn.simulation.play import simulate
-from howlearn.task.task import Task
 from howlearn.verification.futures import Bandit, Futures
 
 TASK = Task.load("five-four")

@@ -14,7 +14,7 @@ from howlearn.core.safe_files import read_json
 from howlearn.criteria import criterion_named
 from howlearn.criteria.criterion import Criterion
 from howlearn.manifest import describe
-from howlearn.model import Model
+from howlearn.models.model import Model
 from howlearn.runs.folder import read_table
 from howlearn.share_tables import Known
 from howlearn.shares.corrected import Confusion

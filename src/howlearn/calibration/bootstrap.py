@@ -20,11 +20,11 @@ from howlearn.fitting.fits import Fits
 from howlearn.fitting.guard import Guard
 from howlearn.fitting.run import Progress, fit
 from howlearn.fitting.truncation import ALL, distinct
+from howlearn.models.task import Task
 from howlearn.results.chunk import Extra
 from howlearn.selection import Selection, winners
 from howlearn.simulation.play import simulate
 from howlearn.tables import labelled
-from howlearn.task.task import Task
 
 STREAM = 2  # of random numbers: neither who chooses constants nor who tests them (contests.py)
 MOST = 1_000_000  # doubles of a learner

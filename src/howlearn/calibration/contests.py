@@ -21,7 +21,7 @@ from howlearn.fitting.guard import Guard
 from howlearn.fitting.population import asks_others
 from howlearn.fitting.run import check, check_stops, fit
 from howlearn.fitting.truncation import ALL, Truncation
-from howlearn.model import Model
+from howlearn.models.model import Model
 from howlearn.runs.parts import Part, Progress, Store, Work
 
 GROUP = 500  # learners in a part: little is lost when a run is stopped

@@ -10,7 +10,9 @@ from howlearn.core.arrays import Floats
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
 from howlearn.fitting.fits import Fits
-from howlearn.model import Model
+from howlearn.models.model import Model
+from howlearn.models.schedule import Reward
+from howlearn.models.task import Task
 from howlearn.models.values import (
     Parameters,
     Range,
@@ -21,8 +23,6 @@ from howlearn.models.values import (
     parameter_values,
 )
 from howlearn.simulation.play import simulate
-from howlearn.task.schedule import Reward
-from howlearn.task.task import Task
 
 ENOUGH = 200  # learners per model, unless another number is asked for
 APART = 1  # ends the seed of a design, so that no learner is one of `howlearn simulate`

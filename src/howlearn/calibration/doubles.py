@@ -16,13 +16,13 @@ from howlearn.core.study import Study
 from howlearn.fitting.guard import Guard
 from howlearn.fitting.run import fit
 from howlearn.inputs import Inputs
-from howlearn.model import Model
-from howlearn.models.own import own_model
+from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
+from howlearn.models.task import Task
+from howlearn.models.user_code import own_model
 from howlearn.models.values import Parameters
 from howlearn.simulation.play import simulate
 from howlearn.simulation.rewards import RecordedRewards
-from howlearn.task.task import Task
 
 MANY = 2_000  # recorded learners who get a double each; of more, so many are picked evenly
 

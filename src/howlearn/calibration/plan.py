@@ -22,12 +22,12 @@ from howlearn.criteria import DEFAULT
 from howlearn.criteria.criterion import Criterion
 from howlearn.criteria.prequential import Prequential
 from howlearn.fitting.truncation import ALL
-from howlearn.model import Model
+from howlearn.models.model import Model
+from howlearn.models.task import Task
 from howlearn.models.values import Parameters
 from howlearn.runs.cluster import engine_of
 from howlearn.runs.parts import Memory, Progress, Store, Threads
 from howlearn.selection import check_criteria, winners
-from howlearn.task.task import Task
 
 if TYPE_CHECKING:
     from distributed import Client

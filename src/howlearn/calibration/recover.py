@@ -27,12 +27,12 @@ from howlearn.criteria.criterion import Criterion
 from howlearn.criteria.population import Population
 from howlearn.fitting.fits import Fits
 from howlearn.fitting.truncation import ALL, Truncation, distinct
-from howlearn.model import Model
+from howlearn.models.model import Model
+from howlearn.models.task import Task
 from howlearn.models.values import Parameters
 from howlearn.runs.cluster import engine_of
 from howlearn.runs.parts import Memory, Part, Progress, Store, Threads, Work
 from howlearn.selection import check_criteria, choose
-from howlearn.task.task import Task
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -17,10 +17,9 @@ from howlearn.core.rule import Parameter
 from howlearn.core.study import Study
 from howlearn.engine.search import filling
 from howlearn.engine.whole import Likelihood, Records, Setting, Whole, replay
-from howlearn.model import Model
-from howlearn.models.coin import Coin
-from howlearn.models.fixed_policy import FixedPolicy
+from howlearn.models.coin import Coin, FixedPolicy
 from howlearn.models.mixture import Mixture
+from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
 from howlearn.staging.compiling import compiled_or_error
 from howlearn.staging.gradient import wrong_gradient
@@ -59,7 +58,7 @@ def check_model(model: Model | type[Model], study: Study | None = None) -> Check
     future, new starts, compiled code equal to plain Python, play and replay, and its gradient and
     latents if it gives them.
 
-    >>> from howlearn.models import QLearning
+    >>> from howlearn.models.q_learning import QLearning
     >>> check_model(QLearning())
     q-learning passes: parameters, functions, probabilities, compiled code, no look at the future,
     new starts, play and replay, gradient, latents

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from howlearn.calibration.design import Design
-    from howlearn.model import Model
+    from howlearn.models.model import Model
 
 
 class GoalName(StrEnum):
@@ -219,7 +219,7 @@ def _uncoded(names: Sequence[str]) -> list[str]:
 def _doubles(like: Path, asked: dict[str, Any], threads: int | None) -> Asked:
     from howlearn.calibration.doubles import LikeDesign
     from howlearn.inputs import recorded
-    from howlearn.task.task import Task
+    from howlearn.models.task import Task
 
     free = ("task", "learners", "seed")  # the task may say what actions earn
     others = {**asked, **{name: _uncoded(asked[name]) for name in ("model", "add_model")}}

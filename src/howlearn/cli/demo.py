@@ -20,9 +20,9 @@ def demo(
     """Simulate learners of known models, select as if they were not known, and compare."""
     from howlearn.cli.show import console, show_recovery
     from howlearn.core.study import joined
+    from howlearn.models.task import Task
     from howlearn.report import save
     from howlearn.simulation.play import simulate
-    from howlearn.task.task import Task
     from howlearn.writing import write_study
 
     task = Task.load("five-four")

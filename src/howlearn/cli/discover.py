@@ -82,7 +82,7 @@ def discover(
     from howlearn.discovery.folder import discover_into
     from howlearn.inputs import load
     from howlearn.manifest import manifest_of
-    from howlearn.models.named import learning_named
+    from howlearn.models.names import learning_named
     from howlearn.models.partition_model import PartitionModel
     from howlearn.report import charts
 

@@ -21,9 +21,9 @@ def models(
 
     from howlearn.cli.show import console, listing_of
     from howlearn.core.rules import RULES
-    from howlearn.models.field import FIELD
-    from howlearn.models.named import ADJUSTMENTS, IN_CELLS, learning_named
-    from howlearn.task.task import Task
+    from howlearn.models import FIELD
+    from howlearn.models.names import ADJUSTMENTS, IN_CELLS, learning_named
+    from howlearn.models.task import Task
 
     if task is None:
         listing = listing_of("Tasks that are shipped", "task", "contexts", "actions", "models")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from howlearn.core.study import Study
     from howlearn.criteria.criterion import Criterion
-    from howlearn.model import Model
+    from howlearn.models.model import Model
     from howlearn.report.style import Chart
     from howlearn.results.summary import Summary
 

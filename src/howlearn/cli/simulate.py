@@ -27,7 +27,7 @@ from howlearn.cli.study import takes_study
 
 if TYPE_CHECKING:
     from howlearn.core.study import Study
-    from howlearn.task.task import Task
+    from howlearn.models.task import Task
 
 
 @takes_study

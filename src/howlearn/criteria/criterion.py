@@ -16,7 +16,7 @@ from howlearn.fitting.truncation import ALL, Truncation
 if TYPE_CHECKING:
     from howlearn.core.study import Study
     from howlearn.fitting.fits import Fits
-    from howlearn.model import Model
+    from howlearn.models.model import Model
 
 Progress = Callable[[int, int], None]  # learners done, learners in all
 

@@ -16,7 +16,7 @@ from howlearn.evidence.curves import curves_of, on_grid, plan_of
 from howlearn.evidence.hierarchy import groups_of, log_sum
 from howlearn.evidence.laplace import log_evidence_by_laplace, log_evidence_of_coin
 from howlearn.fitting.fits import Fits
-from howlearn.model import Model
+from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
 
 

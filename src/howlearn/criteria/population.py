@@ -33,7 +33,7 @@ from howlearn.fitting.fits import Fits
 from howlearn.fitting.guard import Guard
 from howlearn.fitting.run import fit
 from howlearn.fitting.truncation import ALL
-from howlearn.model import Model
+from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
 
 FEWEST = 10  # learners who can tell something about a population

@@ -23,8 +23,8 @@ from howlearn.discovery.search import Search
 from howlearn.engine.set_partitions import LARGEST, all_sets
 from howlearn.fitting.guard import PASSED_ON, NoNumbers, reason, too_short
 from howlearn.fitting.run import Progress
-from howlearn.model import Model
 from howlearn.models.candidates import check_contexts
+from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
 
 if TYPE_CHECKING:

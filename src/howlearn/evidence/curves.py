@@ -14,7 +14,7 @@ from howlearn.core.threads import in_threads
 from howlearn.engine.cell_fits import Passes
 from howlearn.evidence.rates import has_grid, log_rates, second_values
 from howlearn.fitting.partitions import Plan, block_of
-from howlearn.model import Model
+from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
 
 BLOCK = 50  # learners handled together

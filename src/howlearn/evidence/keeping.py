@@ -10,7 +10,7 @@ import polars as pl
 
 from howlearn.evidence.hierarchy import Hyper
 from howlearn.evidence.population import Learned, Rates
-from howlearn.model import Model
+from howlearn.models.model import Model
 from howlearn.shares.mixture import Shares
 
 KINDS = ("<f8", "<i8", "<u8")  # of arrays; nothing else is kept, or taken from a file

@@ -16,10 +16,9 @@ from howlearn.core.arrays import Floats
 from howlearn.core.study import Study
 from howlearn.fitting.fits import Fits
 from howlearn.fitting.truncation import ALL
-from howlearn.model import Model
-from howlearn.models.coin import Coin
-from howlearn.models.fixed_policy import FixedPolicy
+from howlearn.models.coin import Coin, FixedPolicy
 from howlearn.models.mixture import Mixture
+from howlearn.models.model import Model
 from howlearn.staging.advice import Advisor
 from howlearn.staging.setting import records_of, setting_of
 

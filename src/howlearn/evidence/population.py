@@ -17,7 +17,7 @@ from howlearn.evidence.curves import Curves, curves_of, in_blocks, on_grid, plan
 from howlearn.evidence.em import Estimated, estimate
 from howlearn.evidence.hierarchy import LARGEST, SMALLEST, Group, Hyper, groups_of, median_rate
 from howlearn.evidence.other import can_have_other, log_evidence_other
-from howlearn.model import Model
+from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
 from howlearn.shares.mixture import Shares, mixture_shares
 from howlearn.shares.random_effects import random_effects

@@ -15,10 +15,9 @@ from howlearn.engine.whole import Likelihood, Records, Setting, Whole
 from howlearn.fitting.fits import Fits
 from howlearn.fitting.partitions import Plan, block_of
 from howlearn.fitting.truncation import ALL, Stop, Truncation, marks_of, sizes_of
-from howlearn.model import Model
-from howlearn.models.coin import Coin
-from howlearn.models.fixed_policy import FixedPolicy
+from howlearn.models.coin import Coin, FixedPolicy
 from howlearn.models.mixture import Mixture
+from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel, Unit
 from howlearn.staging.advice import Advisor
 from howlearn.staging.setting import records_of, setting_of

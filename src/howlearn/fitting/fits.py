@@ -13,7 +13,7 @@ from howlearn.core.study import Study
 from howlearn.engine.crossings import Reach
 from howlearn.engine.layout import Statuses
 from howlearn.fitting.truncation import ALL, Truncation
-from howlearn.model import Model
+from howlearn.models.model import Model
 
 STATUSES = {
     "ok": "the best value lies inside the bounds",

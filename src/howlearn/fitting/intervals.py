@@ -12,7 +12,7 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.rule import Parameter, Rule
 from howlearn.core.rules import GradientBandit
 from howlearn.engine.layout import Statuses
-from howlearn.model import Model
+from howlearn.models.model import Model
 
 LEVEL = 0.95
 # The mean of 2·(ℓ(θ̂) − ℓ(θ)) is 1 in theory, and up to 1.2 where a cell holds contexts with

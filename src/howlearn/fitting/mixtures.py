@@ -18,8 +18,7 @@ from howlearn.engine.whole import Records, Setting, Space
 from howlearn.fitting.fits import ModelFits
 from howlearn.fitting.intervals import known_ends
 from howlearn.fitting.joint import JointLikelihood
-from howlearn.models.coin import Coin
-from howlearn.models.fixed_policy import FixedPolicy
+from howlearn.models.coin import Coin, FixedPolicy
 from howlearn.models.mixture import Best, Mixture
 from howlearn.staging.advice import Advisor
 from howlearn.staging.setting import records_of, setting_of

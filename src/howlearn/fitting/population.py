@@ -12,8 +12,8 @@ from howlearn.core.study import Study
 from howlearn.engine.layout import Statuses
 from howlearn.fitting.fits import Fits
 from howlearn.fitting.truncation import ALL
-from howlearn.model import Model
 from howlearn.models.mixture import Mixture
+from howlearn.models.model import Model
 
 
 def asks_others(model: Model) -> bool:

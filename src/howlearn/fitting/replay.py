@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from howlearn.core.rule import Rule
 from howlearn.core.study import Study
 from howlearn.engine.whole import replay
-from howlearn.model import Model
-from howlearn.models.adjustment import Adjusted
-from howlearn.models.fixed_policy import FixedPolicy
+from howlearn.models.adjustments import Adjusted
+from howlearn.models.coin import FixedPolicy
 from howlearn.models.mixture import Mixture
+from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
 from howlearn.staging.advice import Advisor
 from howlearn.staging.setting import feature_names, records_of, setting_of
@@ -59,9 +59,9 @@ def latents_of(
 def latents_named(study: Study, model: Model) -> tuple[str, ...]:
     """The names of a model's latent variables, with the actions and features of the study.
 
-    >>> from howlearn.models import QLearning
+    >>> from howlearn.models.q_learning import QLearning
     >>> from howlearn.simulation import simulate
-    >>> from howlearn.task import Task
+    >>> from howlearn.models.task import Task
     >>> study = simulate(Task.load("five-four"), "ByShape", {"eta": 0.05}, 1, 10, seed=1)
     >>> latents_named(study, QLearning())
     ('value(A)', 'value(B)', 'prediction_error')

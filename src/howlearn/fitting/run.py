@@ -23,11 +23,10 @@ from howlearn.fitting.partitions import fit_partitions
 from howlearn.fitting.population import with_others
 from howlearn.fitting.truncation import ALL, Stop, Truncation, marks_of, sizes_of
 from howlearn.fitting.whole import WholePlan, fit_wholes
-from howlearn.model import Model, same
-from howlearn.models.adjustment import Adjusted
-from howlearn.models.coin import Coin
-from howlearn.models.fixed_policy import FixedPolicy
+from howlearn.models.adjustments import Adjusted
+from howlearn.models.coin import Coin, FixedPolicy
 from howlearn.models.mixture import Mixture
+from howlearn.models.model import Model, same
 from howlearn.models.partition_model import PartitionModel
 from howlearn.staging.wholes import by_cells
 from howlearn.theory.quantity import check_epsilon

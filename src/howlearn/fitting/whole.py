@@ -18,8 +18,8 @@ from howlearn.engine.whole import Likelihood, Records, Setting, Whole, replay
 from howlearn.fitting.fits import ModelFits
 from howlearn.fitting.intervals import known_ends, stretch_of
 from howlearn.fitting.partitions import filled
-from howlearn.model import Model
-from howlearn.models.adjustment import Adjusted
+from howlearn.models.adjustments import Adjusted
+from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel, Unit
 from howlearn.staging.compiling import Uncompiled, compiled_or_error
 from howlearn.staging.gradient import wrong_gradient

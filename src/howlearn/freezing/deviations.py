@@ -26,7 +26,7 @@ from howlearn.freezing.plan import (
     task_hash,
 )
 from howlearn.manifest import describe
-from howlearn.model import Model
+from howlearn.models.model import Model
 from howlearn.reading.study_file import MODELS, data_kinds
 
 # Where something stands in the file may be left open; what is done with it may not.

@@ -23,14 +23,14 @@ from howlearn.exclusion.language import parse as exclusion_parse
 from howlearn.inputs import chosen_models
 from howlearn.manifest import describe
 from howlearn.manifest import hash_of as file_hash
-from howlearn.model import Model
-from howlearn.models.named import learning_named
-from howlearn.models.own import own_model
+from howlearn.models.model import Model
+from howlearn.models.names import learning_named
+from howlearn.models.task import Task
+from howlearn.models.user_code import own_model
 from howlearn.reading.bins import parse_bin
 from howlearn.reading.options import ReadOptions, options_named, parse_missing, parse_recode
 from howlearn.reading.study_file import MODELS
 from howlearn.selection import check_criteria
-from howlearn.task.task import Task
 
 NAME = "frozen.toml"
 CONDITIONS = {"where": "--where", "test_when": "--test-when", "forced_when": "--forced-when"}

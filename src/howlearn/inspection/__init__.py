@@ -43,7 +43,7 @@ from howlearn.reading.table import Table
 from howlearn.reading.tables import open_tables
 
 if TYPE_CHECKING:
-    from howlearn.task.task import Task
+    from howlearn.models.task import Task
 
 __all__ = ["Guess", "Inspection", "Oddity", "inspect"]
 
@@ -69,7 +69,7 @@ def inspect(
     """
     given = options_named(options)
     if isinstance(task, str | PathLike):
-        from howlearn.task.task import Task
+        from howlearn.models.task import Task
 
         task = Task.load(Path(task))
     tables, unreadable, notes = open_tables(source, given)

@@ -21,7 +21,7 @@ from howlearn.reading.problems import listed
 from howlearn.reading.roles import FILE_STEM
 
 if TYPE_CHECKING:
-    from howlearn.task.task import Task
+    from howlearn.models.task import Task
 
 COLUMN_OPTIONS = (
     "learner context action reward trial features by keep reset_by scored learned forgone episode "

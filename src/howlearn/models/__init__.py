@@ -1,41 +1,48 @@
-"""The models, one per file."""
+"""The field's models by their names."""
 
+from __future__ import annotations
+
+from howlearn.core.errors import HowlearnError
 from howlearn.models.aca import ACA
-from howlearn.models.alcove import Alcove
-from howlearn.models.bias import Bias
-from howlearn.models.coin import Coin
-from howlearn.models.component_cue import ComponentCue
-from howlearn.models.exp4 import Exp4
-from howlearn.models.expert import Expert
-from howlearn.models.fixed_policy import FixedPolicy
 from howlearn.models.gcm import GCM
-from howlearn.models.lapse import Lapse
-from howlearn.models.partition_model import PartitionModel
-from howlearn.models.q_forgetting import QLearningForgetting
-from howlearn.models.q_learning import QLearning
-from howlearn.models.q_perseveration import QLearningPerseveration
-from howlearn.models.q_two_rates import QLearningTwoRates
-from howlearn.models.stickiness import Stickiness
-from howlearn.models.switch import Switch
+from howlearn.models.model import Model
+from howlearn.models.networks import Alcove, ComponentCue
+from howlearn.models.q_learning import (
+    QLearning,
+    QLearningForgetting,
+    QLearningPerseveration,
+    QLearningTwoRates,
+)
 from howlearn.models.win_stay_lose_shift import WinStayLoseShift
 
-__all__ = [
-    "ACA",
-    "GCM",
-    "Alcove",
-    "Bias",
-    "Coin",
-    "ComponentCue",
-    "Exp4",
-    "Expert",
-    "FixedPolicy",
-    "Lapse",
-    "PartitionModel",
-    "QLearning",
-    "QLearningForgetting",
-    "QLearningPerseveration",
-    "QLearningTwoRates",
-    "Stickiness",
-    "Switch",
-    "WinStayLoseShift",
-]
+FIELD: dict[str, type[Model]] = {
+    model.name: model
+    for model in (
+        QLearning,
+        QLearningTwoRates,
+        QLearningForgetting,
+        QLearningPerseveration,
+        WinStayLoseShift,
+        ACA,
+        Alcove,
+        ComponentCue,
+        GCM,
+    )
+}
+
+MANY_DIMENSIONS = 6  # beyond this, attention to each is more than a learner's data can tell
+
+
+def field_model(name: str, n_features: int) -> Model:
+    """The model of that name for contexts with so many features.
+
+    >>> field_model("q-learning", 0)
+    <model q-learning>
+    >>> len(field_model("gcm", 3).parameters), len(field_model("gcm", 20).parameters)
+    (5, 3)
+    """
+    if name not in FIELD:
+        raise HowlearnError(f"there is no model {name!r}; the models are {', '.join(FIELD)}")
+    if name == GCM.name and 2 <= n_features <= MANY_DIMENSIONS:
+        return GCM(dimensions=n_features)
+    return FIELD[name]()

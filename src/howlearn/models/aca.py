@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rule import Parameter
 from howlearn.core.world import log_softmax
-from howlearn.model import Model
+from howlearn.models.model import Model
 
 
 class ACAState(NamedTuple):

@@ -14,7 +14,7 @@ from howlearn.core.partition import Partition
 from howlearn.core.rule import Rule
 from howlearn.core.rules import GradientBandit
 from howlearn.core.study import Study
-from howlearn.model import Model
+from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
+from howlearn.core.errors import HowlearnError
 from howlearn.core.rule import Parameter
-from howlearn.model import Model
+from howlearn.models.model import Model
 
 
 @dataclass(frozen=True)
@@ -31,3 +35,65 @@ class Coin(Model):
     def floor(n_actions: int) -> float:
         """The smallest probability of an action."""
         return min(1e-3, 0.1 / n_actions)
+
+
+# --------------------
+# FixedPolicy: choices whose probabilities are given, and never change.
+
+
+Policy = Mapping[str, float]
+TOLERANCE = 1e-9  # by which probabilities may miss 1
+
+
+@dataclass(frozen=True, repr=False)
+class FixedPolicy(Model):
+    """A strategy without learning: a probability for every action, or such a table per context.
+
+    >>> FixedPolicy("likes A", {"A": 0.9, "B": 0.1}).log_table(["1"], ["A", "B"]).round(2).tolist()
+    [[-0.11, -2.3]]
+    """
+
+    name: str
+    probabilities: Policy | Mapping[str, Policy]
+    title = "given probabilities, without learning"
+    cells = "none"
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    @property
+    def meaning(self) -> object:
+        """The table, or the one policy that holds in all contexts."""
+        tables = [v for v in self.probabilities.values() if isinstance(v, Mapping)]
+        same = tables and all(table == tables[0] for table in tables)
+        return dict(tables[0]) if same else self.probabilities
+
+    def log_table(self, contexts: Sequence[str], actions: Sequence[str]) -> NDArray[np.float64]:
+        """Log-probabilities [context, action], checked."""
+        rows = [self._row(context, actions) for context in contexts]
+        with np.errstate(divide="ignore"):
+            return np.log(np.array(rows))
+
+    def _row(self, context: str, actions: Sequence[str]) -> list[float]:
+        policy = self.probabilities
+        where = ""
+        if any(isinstance(value, Mapping) for value in policy.values()):
+            if context not in policy:
+                raise HowlearnError(f"policy {self.name} says nothing of context {context}")
+            policy, where = policy[context], f" in context {context}"
+        assert isinstance(policy, Mapping)
+        if set(policy) != set(actions):
+            raise HowlearnError(
+                f"policy {self.name} has probabilities for {', '.join(map(str, policy))}{where}; "
+                f"the actions are {', '.join(actions)}"
+            )
+        given = [policy[action] for action in actions]
+        row = [float(p) for p in given if isinstance(p, int | float)]
+        if len(row) < len(given):
+            raise HowlearnError(f"the probabilities of policy {self.name}{where} are no numbers")
+        if not all(p >= 0 for p in row) or abs(sum(row) - 1.0) > TOLERANCE:
+            raise HowlearnError(
+                f"the probabilities of policy {self.name}{where} are {row}: they must be 0 or more "
+                "and add up to 1"
+            )
+        return row

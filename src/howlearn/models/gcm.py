@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rule import Parameter
 from howlearn.core.world import log_softmax
-from howlearn.model import Model
-from howlearn.models.alcove import activation
+from howlearn.models.model import Model
+from howlearn.models.networks import activation
 
 FEW = 64  # contexts whose similarities are kept in a table
 

@@ -15,7 +15,7 @@ from howlearn.core.partition import Cell, Partition, cell_name
 from howlearn.core.rule import Parameter, Rule
 from howlearn.core.rules import GradientBandit
 from howlearn.core.text import few
-from howlearn.model import Model
+from howlearn.models.model import Model
 
 Rates = Literal["per-cell", "shared"]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from howlearn.core.rule import Parameter
 from howlearn.core.world import log_softmax
-from howlearn.model import Model
+from howlearn.models.model import Model
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,3 +74,175 @@ class QLearning(Model):
             slope += weight * dq[a]
         out[0] = theta.beta * (dq[action] - slope / total)
         out[1] = q[action] - mean / total
+
+
+# --------------------
+# Q-learning with two rates: better and worse than expected teach at different speeds.
+
+
+@dataclass(frozen=True, repr=False)
+class QLearningTwoRates(Model):
+    """Q_a ← Q_a + α·δ with δ = r − Q_a, α = α_better if δ > 0 and α_worse if δ < 0.
+
+    p = softmax(β·Q), Q = 0 at the start: Frank, Moustafa, Haughey, Curran & Hutchison (2007);
+    Lefebvre, Lebreton, Meyniel, Bourgeois-Gironde & Palminteri (2017). Where forgone outcomes are
+    known, the other actions learn from theirs, by the sign of their own δ.
+
+    >>> [parameter.name for parameter in QLearningTwoRates().parameters]
+    ['alpha_better', 'alpha_worse', 'beta']
+    """
+
+    max_beta: float = 50.0
+
+    name = "q-two-rates"
+    smooth = True
+    title = "Q-learning with one rate for better and one for worse than expected"
+    latents = ("value(action)", "prediction_error")
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return (
+            Parameter("alpha_better", 0.0, 1.0, default=0.3, scale=0.001),
+            Parameter("alpha_worse", 0.0, 1.0, default=0.1, scale=0.001),
+            Parameter("beta", 0.0, self.max_beta, default=min(5.0, self.max_beta), scale=0.2),
+        )
+
+    @staticmethod
+    def start(world):
+        return np.zeros((world.n_cells, world.n_actions))
+
+    @staticmethod
+    def log_policy(state, shown, theta, out):
+        for a in range(len(out)):
+            out[a] = theta.beta * state[shown.cell, a]
+        log_softmax(out)
+
+    @staticmethod
+    def update(state, trial, theta):
+        for a in range(state.shape[1]):
+            outcome = trial.reward if a == trial.action else trial.forgone[a]
+            error = outcome - state[trial.cell, a]
+            # An unknown outcome is NaN, and neither.
+            if error > 0.0:
+                state[trial.cell, a] += theta.alpha_better * error
+            elif error < 0.0:
+                state[trial.cell, a] += theta.alpha_worse * error
+
+    @staticmethod
+    def observe(state, trial, theta, out):
+        out[:-1] = state[trial.cell]
+        out[-1] = trial.reward - state[trial.cell, trial.action]
+
+
+# --------------------
+# Q-learning with forgetting: the values of actions not chosen fade.
+
+
+@dataclass(frozen=True, repr=False)
+class QLearningForgetting(Model):
+    """Q_a ← Q_a + α·(r − Q_a) for the chosen action, Q_a ← (1 − φ)·Q_a for the others.
+
+    p = softmax(β·Q), Q = 0 at the start. Values fade to 0 with a rate of their own: the DF-Q model
+    of Ito & Doya (2009), whose F-Q model has φ = α; Niv et al. (2015) let the values of features
+    fade so. Only the values of the cell at hand fade, and where the forgone outcome of an action is
+    known, the action learns from it instead.
+
+    >>> [parameter.name for parameter in QLearningForgetting().parameters]
+    ['alpha', 'phi', 'beta']
+    """
+
+    max_beta: float = 50.0
+
+    name = "q-forgetting"
+    smooth = True
+    title = "Q-learning in which the values of actions not chosen fade"
+    latents = ("value(action)", "prediction_error")
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return (
+            Parameter("alpha", 0.0, 1.0, default=0.3, scale=0.001),
+            Parameter("phi", 0.0, 1.0, default=0.1, scale=0.1),
+            Parameter("beta", 0.0, self.max_beta, default=min(5.0, self.max_beta), scale=0.2),
+        )
+
+    @staticmethod
+    def start(world):
+        return np.zeros((world.n_cells, world.n_actions))
+
+    @staticmethod
+    def log_policy(state, shown, theta, out):
+        for a in range(len(out)):
+            out[a] = theta.beta * state[shown.cell, a]
+        log_softmax(out)
+
+    @staticmethod
+    def update(state, trial, theta):
+        for a in range(state.shape[1]):
+            outcome = trial.reward if a == trial.action else trial.forgone[a]
+            if np.isnan(outcome):
+                state[trial.cell, a] *= 1.0 - theta.phi
+            else:
+                state[trial.cell, a] += theta.alpha * (outcome - state[trial.cell, a])
+
+    @staticmethod
+    def observe(state, trial, theta, out):
+        out[:-1] = state[trial.cell]
+        out[-1] = trial.reward - state[trial.cell, trial.action]
+
+
+# --------------------
+# Q-learning with a choice kernel: what was often chosen is chosen again, whatever it earned.
+
+
+@dataclass(frozen=True, repr=False)
+class QLearningPerseveration(Model):
+    """p = softmax(β·Q + κ·C) with a choice kernel C_a ← C_a + τ·(1{a was chosen} − C_a).
+
+    Q_a ← Q_a + α·(r − Q_a) as in Q-learning; Q = C = 0 at the start, in every cell. A negative κ
+    avoids what was chosen before. Wilson & Collins (2019), model 5.
+
+    >>> [parameter.name for parameter in QLearningPerseveration().parameters]
+    ['alpha', 'beta', 'tau', 'kappa']
+    """
+
+    max_beta: float = 50.0
+
+    name = "q-perseveration"
+    title = "Q-learning with a choice kernel: earlier choices are repeated, or avoided"
+    latents = ("value(action)", "kernel(action)", "prediction_error")
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return (
+            Parameter("alpha", 0.0, 1.0, default=0.3, scale=0.001),
+            Parameter("beta", 0.0, self.max_beta, default=min(5.0, self.max_beta), scale=0.2),
+            Parameter("tau", 0.0, 1.0, default=0.3, scale=0.1),
+            Parameter("kappa", -10.0, 10.0, default=1.0),
+        )
+
+    @staticmethod
+    def start(world):
+        return np.zeros((2, world.n_cells, world.n_actions))  # values, kernels
+
+    @staticmethod
+    def log_policy(state, shown, theta, out):
+        for a in range(len(out)):
+            out[a] = theta.beta * state[0, shown.cell, a] + theta.kappa * state[1, shown.cell, a]
+        log_softmax(out)
+
+    @staticmethod
+    def update(state, trial, theta):
+        for a in range(state.shape[2]):
+            chosen = 1.0 if a == trial.action else 0.0
+            outcome = trial.reward if a == trial.action else trial.forgone[a]
+            if not np.isnan(outcome):
+                state[0, trial.cell, a] += theta.alpha * (outcome - state[0, trial.cell, a])
+            state[1, trial.cell, a] += theta.tau * (chosen - state[1, trial.cell, a])
+
+    @staticmethod
+    def observe(state, trial, theta, out):
+        n = state.shape[2]
+        out[:n] = state[0, trial.cell]
+        out[n:-1] = state[1, trial.cell]
+        out[-1] = trial.reward - state[0, trial.cell, trial.action]

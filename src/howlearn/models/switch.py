@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from howlearn.core.arrays import Floats, Ints
 from howlearn.core.rule import Parameter
 from howlearn.engine.layout import SCORED, Statuses
-from howlearn.model import Model
-from howlearn.models.expert import Expert
-from howlearn.models.mixture import Best, Mixture, Source, Trials
+from howlearn.models.mixture import Best, Expert, Mixture, Source, Trials
+from howlearn.models.model import Model
 
 LONGEST = 1e9  # trials
 LEVEL = 1e-9  # nats; trials that differ less are equally good

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.errors import HowlearnError
-from howlearn.model import Model
 from howlearn.models.coin import Coin
+from howlearn.models.model import Model
 
 STREAM = 1  # of random numbers for parameters, apart from that for choices
 

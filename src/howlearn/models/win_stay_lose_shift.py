@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.rule import Parameter
-from howlearn.model import Model
+from howlearn.models.model import Model
 
 
 class WinStayLoseShiftState(NamedTuple):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
+from howlearn.models.task import Task
 from howlearn.paper.layout import (
     TRIALS,
     files_around,
@@ -21,7 +22,6 @@ from howlearn.paper.participants import Participants, read_participants
 from howlearn.paper.recorded import read_recorded
 from howlearn.paper.stored import PUBLISHED, StoredFits, read_published
 from howlearn.reading import read
-from howlearn.task.task import Task
 
 REWARDS = (0, 15)  # the first reward of a cell may be an item's number (SPEC 8.B1)
 

@@ -9,7 +9,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
-from howlearn.criteria import AIC, Criterion, HoldOut, Penalized
+from howlearn.criteria.aic import AIC
+from howlearn.criteria.criterion import Criterion
+from howlearn.criteria.holdout import HoldOut
+from howlearn.criteria.penalized import Penalized
 from howlearn.paper.archive import Archive
 from howlearn.paper.published import AVERAGE_C, CHOSEN_C, HORIZONS, MODELS, TRIALS
 from howlearn.paper.stored import LearnerFits, StoredFits
@@ -109,7 +112,7 @@ def _reason(gap: float, tied: bool, undetermined: bool) -> str:
 
 def wrong_first_rewards(archive: Archive) -> dict[str, float]:
     """What the generator's fault did to the archive's learners, counted."""
-    from howlearn.task import Task
+    from howlearn.models.task import Task
 
     task = Task.load("five-four")
     schedule = task.schedule()

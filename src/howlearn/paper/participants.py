@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats
+from howlearn.models.task import Task
 from howlearn.paper.layout import model_order
 from howlearn.paper.rfits import FitArrays, fits_in
 from howlearn.paper.rtree import (
     EXTRA,
-    Floats,
     Node,
     Unfit,
     axis_names,
@@ -25,7 +26,6 @@ from howlearn.paper.rtree import (
     numbers,
     rdata_file,
 )
-from howlearn.task import Task
 
 PUBLISHED_NUMBER = 176
 WHOLE, TRAINING, TESTING = (

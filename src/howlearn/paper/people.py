@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
-from howlearn.models import PartitionModel
+from howlearn.models.partition_model import PartitionModel
+from howlearn.models.task import Task
 from howlearn.paper.participants import Participants
 from howlearn.paper.published import BAR, CHOSEN_C, MODELS, Key
 from howlearn.selection import winners
-from howlearn.task import Task
 
 
 def bars(people: Participants) -> tuple[dict[Key, float], dict[Key, float]]:

@@ -16,11 +16,11 @@ import numpy as np
 
 from howlearn.core.arrays import Floats
 from howlearn.core.study import Study
+from howlearn.models.task import Task
 from howlearn.paper.layout import AUTHORS, TRIALS, TRUNCATIONS, model_order
 from howlearn.paper.rfits import FitArrays, fits_in
 from howlearn.paper.rtree import EXTRA, Unfit, load, naming, rdata_file
 from howlearn.paper.stored import LearnerFits, StoredFits, disagreement, replayed
-from howlearn.task.task import Task
 
 Parts = dict[str, LearnerFits]
 

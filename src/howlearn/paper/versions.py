@@ -25,6 +25,7 @@ from howlearn.engine.layout import Statuses
 from howlearn.fitting.fits import Fits
 from howlearn.fitting.run import fit
 from howlearn.fitting.truncation import ALL
+from howlearn.models.task import Task
 from howlearn.paper.archive import Archive
 from howlearn.paper.loess import loess
 from howlearn.paper.published import (
@@ -47,7 +48,6 @@ from howlearn.paper.published import (
     Key,
 )
 from howlearn.runs.parts import Store
-from howlearn.task.task import Task
 
 SPLITS = tuple(n / TRIALS for n in HORIZONS)
 RECOVERED = ("OneForAll", "OnePerItem")  # the two models of Figure 2a

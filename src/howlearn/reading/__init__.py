@@ -25,7 +25,7 @@ from howlearn.reading.table import Table
 from howlearn.reading.tables import open_tables
 
 if TYPE_CHECKING:
-    from howlearn.task.task import Task
+    from howlearn.models.task import Task
 
 __all__ = ["ReadOptions", "read"]
 
@@ -85,7 +85,7 @@ def read(source: Any, task: Task | str | PathLike[str] | None = None, **options:
         task = described.models.get("task") if task is None else task
     chosen = options_named(options)
     if isinstance(task, str | PathLike):
-        from howlearn.task.task import Task
+        from howlearn.models.task import Task
 
         task = Task.load(Path(task))
     tables, unreadable, notes = open_tables(source, chosen)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from howlearn.core.errors import Problem
 from howlearn.core.study import SHORTEST, Source, Study
 from howlearn.core.text import few, many
-from howlearn.reading.answers import answers_of
+from howlearn.models.schedule import answers_of
 from howlearn.reading.assembly import Key, sequence_name, sequences_of
 from howlearn.reading.books import Book
 from howlearn.reading.excluding import exclude

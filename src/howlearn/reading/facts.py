@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.core.study import count_true
-from howlearn.reading.answers import answers_of
+from howlearn.models.schedule import answers_of
 from howlearn.reading.assembly import Ordered
 from howlearn.reading.excluding import known_of
 from howlearn.reading.plan import Plan

@@ -26,9 +26,9 @@ from howlearn.reading.roles import (
 from howlearn.reading.table import named_twice
 
 if TYPE_CHECKING:
+    from howlearn.models.task import Task
     from howlearn.reading.bins import Bins
     from howlearn.reading.table import Table
-    from howlearn.task.task import Task
 
 
 MAY_BE_ABSENT = (

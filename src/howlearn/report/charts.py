@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from howlearn.calibration.errors import confusion
-from howlearn.model import Model
 from howlearn.models.mixture import Mixture
+from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.switch import Switch
 from howlearn.report.accuracy import recovery

@@ -17,13 +17,13 @@ from howlearn.core.safe_files import read_json
 from howlearn.core.study import Study
 from howlearn.core.text import many
 from howlearn.inputs import Inputs, recorded
-from howlearn.model import Model
+from howlearn.models.model import Model
+from howlearn.models.task import Task
 from howlearn.runs.folder import read_table
 from howlearn.runs.shards import MANIFEST
 from howlearn.selection import WITHIN, Selection
 from howlearn.share_tables import shares_table
 from howlearn.tables import OTHER, fitted
-from howlearn.task.task import Task
 
 
 def findings(

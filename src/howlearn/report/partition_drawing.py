@@ -11,8 +11,8 @@ import altair as alt
 import polars as pl
 
 from howlearn.core.partition import Cell
-from howlearn.model import Model
-from howlearn.models.adjustment import Adjusted
+from howlearn.models.adjustments import Adjusted
+from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
 from howlearn.report.glyphs import Glyph, glyphs
 from howlearn.report.style import INK, Chart, colours, data, finished, labels, mixed, nothing

@@ -18,7 +18,7 @@ from howlearn.engine.layout import Statuses
 from howlearn.fitting.fits import STATUS_WORDS
 from howlearn.fitting.truncation import ALL
 from howlearn.future import leave_future_out
-from howlearn.model import Model
+from howlearn.models.model import Model
 from howlearn.predictions import predictions, source_of
 from howlearn.runs.folder import ALWAYS
 from howlearn.runs.parts import Progress

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rule import MAX_RATE, Rule
-from howlearn.model import Model
-from howlearn.models.adjustment import Adjusted
+from howlearn.models.adjustments import Adjusted
 from howlearn.models.mixture import Mixture
+from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
 
 MAX_RATES = (0.5, 1.0, 2.0, 5.0, 20.0)

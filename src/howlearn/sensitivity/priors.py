@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from howlearn.core.arrays import Floats
-from howlearn.criteria import Evidence
-from howlearn.criteria.evidence import unintegrated
-from howlearn.evidence.alone import SPREADS, log_evidence_alone, log_evidence_even
+from howlearn.criteria.evidence import Evidence, unintegrated
+from howlearn.evidence.alone import log_evidence_alone, log_evidence_even
 from howlearn.evidence.curves import in_blocks, on_grid, plan_of
 from howlearn.evidence.hierarchy import groups_of, log_sum
+from howlearn.evidence.rates import SPREADS
 from howlearn.fitting.fits import Fits
 from howlearn.fitting.run import Progress
-from howlearn.models import PartitionModel
+from howlearn.models.partition_model import PartitionModel
 
 AVERAGED = repr(Evidence())
 EVEN = "evidence, cells independent"

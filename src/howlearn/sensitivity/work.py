@@ -23,9 +23,9 @@ from howlearn.fitting.guard import Guard
 from howlearn.fitting.run import Progress, check_stops, fit
 from howlearn.fitting.run import check as check_study
 from howlearn.fitting.truncation import ALL, Stop, distinct
-from howlearn.model import Model
 from howlearn.models.candidates import candidates, check_contexts
 from howlearn.models.coin import Coin
+from howlearn.models.model import Model
 from howlearn.selection import check_criteria, winners
 from howlearn.sensitivity import tables
 from howlearn.sensitivity.bounds import MAX_RATES, check_bounds, has_bound, with_bound

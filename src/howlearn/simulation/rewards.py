@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from howlearn.core.arrays import Floats
 from howlearn.core.study import Study, Trials
 from howlearn.engine.layout import RESET
+from howlearn.models.schedule import Schedule
+from howlearn.models.task import Task
 from howlearn.simulation.sequences import Sequence
-from howlearn.task.schedule import Schedule
-from howlearn.task.task import Task
 
 
 class Rewards(Protocol):

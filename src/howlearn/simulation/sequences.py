@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
 from howlearn.engine.layout import LEARNED, RESET, SCORED
-from howlearn.task.task import Task
+from howlearn.models.task import Task
 
 
 @dataclass(frozen=True, eq=False)

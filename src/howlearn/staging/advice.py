@@ -12,10 +12,9 @@ from howlearn.core.rule import Rule
 from howlearn.engine import compile as compiled
 from howlearn.engine.layout import LEARNED
 from howlearn.engine.whole import Records, Setting, Whole, replay
-from howlearn.model import Model
-from howlearn.models.coin import Coin
-from howlearn.models.fixed_policy import FixedPolicy
+from howlearn.models.coin import Coin, FixedPolicy
 from howlearn.models.mixture import Mixture, Trials
+from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
 from howlearn.staging.wholes import by_cells, cells_by_rule, check_needs, whole_of, whole_of_unit
 

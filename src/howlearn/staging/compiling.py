@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TypeVar
 
-from howlearn.model import Model
+from howlearn.models.model import Model
 from howlearn.staging.interpreted import ModelError
 
 Result = TypeVar("Result")

@@ -20,7 +20,7 @@ from howlearn.core.world import Shown, Trial, World
 from howlearn.engine.layout import LEARNED, RESET
 from howlearn.engine.model_source import start_takes_theta
 from howlearn.engine.whole import Records, Setting
-from howlearn.model import Model
+from howlearn.models.model import Model
 
 TOLERANCE = 1e-8  # by which probabilities may miss 1
 AFTER = ("action", "reward", "correct", "forgone", "ends_episode", "duration")  # the choice

@@ -12,8 +12,8 @@ from howlearn.core.partition import Cell
 from howlearn.core.rule import Parameter, Rule
 from howlearn.engine.model_source import start_takes_theta
 from howlearn.engine.whole import Setting, Whole, places
-from howlearn.model import NEEDS, Model
-from howlearn.models.adjustment import Adjusted
+from howlearn.models.adjustments import Adjusted
+from howlearn.models.model import NEEDS, Model
 from howlearn.models.partition_model import PartitionModel, Unit
 
 

@@ -16,12 +16,12 @@ from howlearn.fitting.fits import Fits
 from howlearn.fitting.run import fit
 from howlearn.fitting.truncation import ALL
 from howlearn.models.partition_model import PartitionModel
+from howlearn.models.task import Task
 from howlearn.risks import highest_expected
 from howlearn.selection import winners
 from howlearn.simulation.play import simulate
 from howlearn.staging.advice import Advisor
 from howlearn.staging.setting import records_of, setting_of
-from howlearn.task.task import Task
 from howlearn.verification.futures import Bandit, Futures
 
 MANY = 2_000  # trials from which an oracle's rate is near the estimate

@@ -14,8 +14,8 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.partition import Partition
 from howlearn.core.rules import Exp3
 from howlearn.models.partition_model import PartitionModel
+from howlearn.models.task import Task
 from howlearn.runs.parts import Memory, Part, Progress, Store, Threads, Work
-from howlearn.task.task import Task
 from howlearn.theory.holdout import published, repaired
 from howlearn.verification.learners import Case, Measure, measured
 from howlearn.verification.propositions import check_propositions

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
+import numpy as np
+
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rule import Parameter
-from howlearn.model import Model
-from howlearn.models.coin import Coin
-from howlearn.models.fixed_policy import FixedPolicy
+from howlearn.core.world import log_softmax
+from howlearn.models.coin import Coin, FixedPolicy
 from howlearn.models.mixture import Mixture
+from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
 
 
@@ -45,7 +47,9 @@ class Adjustment(ABC):
 class Adjusted(Model):
     """A model with adjustments, such as ``ByShape+lapse``; they are fitted together.
 
-    >>> from howlearn.models import Lapse, QLearning
+    >>> from howlearn.models.adjustments import Lapse
+
+    >>> from howlearn.models.q_learning import QLearning
     >>> (QLearning() + Lapse()).name
     'q-learning+lapse'
     """
@@ -83,3 +87,104 @@ class Adjusted(Model):
     def owners(self, actions: Sequence[str]) -> tuple[tuple[str, Parameter], ...]:
         mine = [("all", p) for each in self.adjustments for p in each.parameters(actions)]
         return (*self.base.owners(actions), *mine)
+
+
+# --------------------
+# Lapses: now and then a choice has nothing to do with what was learned.
+
+
+class Lapse(Adjustment):
+    """p ← (1 − λ)·p + λ/K for K actions.
+
+    Wichmann & Hill (2001).
+
+    >>> [parameter.name for parameter in Lapse().parameters(["A", "B"])]
+    ['lapse']
+    """
+
+    name = "lapse"
+    title = "some choices are made at random"
+
+    def parameters(self, actions: Sequence[str]) -> tuple[Parameter, ...]:
+        return (Parameter("lapse", 0.0, 1.0, default=0.0, scale=0.05),)
+
+    @staticmethod
+    def start(world):
+        return np.zeros(0)
+
+    @staticmethod
+    def adjust(state, shown, theta, out):
+        lapse, n = theta[0], len(out)
+        if lapse > 0.0:
+            for a in range(n):
+                out[a] = np.log((1.0 - lapse) * np.exp(out[a]) + lapse / n)
+
+    @staticmethod
+    def update(state, trial, theta):
+        pass
+
+
+# --------------------
+# Bias: some actions are preferred whatever they earn.
+
+
+class Bias(Adjustment):
+    """log p_a ← log p_a + b_a, normalised; b = 0 for the last action.
+
+    >>> [parameter.name for parameter in Bias().parameters(["A", "B", "C"])]
+    ['bias(A)', 'bias(B)']
+    """
+
+    name = "bias"
+    title = "some actions are preferred whatever they earn"
+
+    def parameters(self, actions: Sequence[str]) -> tuple[Parameter, ...]:
+        return tuple(Parameter(f"bias({a})", -5.0, 5.0, default=0.0) for a in actions[:-1])
+
+    @staticmethod
+    def start(world):
+        return np.zeros(0)
+
+    @staticmethod
+    def adjust(state, shown, theta, out):
+        for a in range(len(out) - 1):
+            out[a] += theta[a]
+        log_softmax(out)
+
+    @staticmethod
+    def update(state, trial, theta):
+        pass
+
+
+# --------------------
+# Stickiness: the last choice is repeated, or avoided, whatever it earned.
+
+
+class Stickiness(Adjustment):
+    """log p_a ← log p_a + κ·1{a was chosen on the trial before}, normalised, in whatever context.
+
+    Schönberg, Daw, Joel & O'Doherty (2007).
+
+    >>> [parameter.name for parameter in Stickiness().parameters(["A", "B"])]
+    ['stickiness']
+    """
+
+    name = "stickiness"
+    title = "the last choice is repeated, or avoided, whatever it earned"
+
+    def parameters(self, actions: Sequence[str]) -> tuple[Parameter, ...]:
+        return (Parameter("stickiness", -5.0, 5.0, default=0.0),)
+
+    @staticmethod
+    def start(world):
+        return np.full(1, -1)  # the action chosen last
+
+    @staticmethod
+    def adjust(state, shown, theta, out):
+        if state[0] >= 0:
+            out[state[0]] += theta[0]
+            log_softmax(out)
+
+    @staticmethod
+    def update(state, trial, theta):
+        state[0] = trial.action

@@ -15,7 +15,7 @@ from types import ModuleType
 
 from howlearn.core import safe_files
 from howlearn.core.errors import HowlearnError
-from howlearn.model import Model
+from howlearn.models.model import Model
 
 
 def own_model(text: str) -> Model:

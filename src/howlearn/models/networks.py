@@ -10,8 +10,50 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from howlearn.core.rule import Parameter
-from howlearn.model import Model
-from howlearn.models.network import RUNAWAY, probabilities, teacher
+from howlearn.core.world import log_softmax
+from howlearn.models.model import Model
+
+# --------------------
+# What networks with one output per action share: their choices, and what feedback teaches.
+
+
+# An output beyond this comes from steps too large to converge: weights stay as they are, since they
+# would overflow.
+RUNAWAY = 1e100
+
+
+@register_jitable
+def teacher(trial, action):
+    """1 for the right action, −1 for a wrong one, NaN where the feedback does not tell.
+
+    A wrong choice among more than two actions tells about the chosen one only.
+
+    >>> from types import SimpleNamespace
+    >>> [teacher(SimpleNamespace(correct=-1, action=2), action) for action in (1, 2)]
+    [nan, -1.0]
+    """
+    if action == trial.correct:
+        return 1.0
+    if trial.correct >= 0 or action == trial.action:
+        return -1.0
+    return np.nan
+
+
+@register_jitable
+def probabilities(phi, out):
+    """From outputs to the logs of softmax(φ·out), in place, however large the outputs are.
+
+    >>> out = np.array([3e99, 3e99, -1.0])
+    >>> probabilities(2.0, out)
+    >>> np.exp(out)
+    array([0.5, 0.5, 0. ])
+    """
+    largest = out[0]
+    for k in range(1, len(out)):
+        largest = max(largest, out[k])
+    for k in range(len(out)):
+        out[k] = phi * (out[k] - largest)
+    log_softmax(out)
 
 
 class AlcoveState(NamedTuple):
@@ -144,3 +186,79 @@ class Alcove(Model):
         attention, n = state.attention, len(state.attention)
         out[:n] = attention
         outputs(state.exemplars, attention, state.weights, trial.context, theta.c, out[n:])
+
+
+# --------------------
+# Component-cue: every value of every feature votes for the actions.
+
+
+class ComponentCueState(NamedTuple):
+    """A network with one input per value of a feature."""
+
+    inputs: NDArray[np.int64]  # [context, feature]: which inputs are on
+    weights: NDArray[np.float64]  # [input, action]
+    output: NDArray[np.float64]  # [action]: room for the sums of an update
+
+
+@dataclass(frozen=True, repr=False)
+class ComponentCue(Model):
+    """out_k = Σ_i w_ki over the inputs i that are on, p = softmax(φ·out), w = 0 at the start.
+
+    There is one input per value of each feature. Feedback teaches t = 1 for the right action and −1
+    for the others: w_ki ← w_ki + λ_w·(t_k − out_k), the least-mean-squares rule. Gluck & Bower
+    (1988). With more than two actions a wrong choice teaches about the chosen action only.
+
+    >>> [parameter.name for parameter in ComponentCue().parameters]
+    ['lambda_w', 'phi']
+    """
+
+    name = "component-cue"
+    title = "a network that learns what each feature value speaks for"
+    latents = ("output(action)",)
+    needs = frozenset({"features", "correct"})
+    cells = "none"
+
+    parameters = (
+        Parameter("lambda_w", 0.0, 1.0, default=0.05, scale=0.001),
+        Parameter("phi", 0.0, 20.0, default=2.0, scale=0.1),
+    )
+
+    @staticmethod
+    def start(world):
+        inputs = np.empty(world.levels.shape, np.int64)
+        first = 0
+        for i in range(len(world.n_levels)):
+            inputs[:, i] = first + world.levels[:, i]
+            first += world.n_levels[i]
+        weights = np.zeros((first, world.n_actions))
+        return ComponentCueState(inputs, weights, np.zeros(world.n_actions))
+
+    @staticmethod
+    def log_policy(state, shown, theta, out):
+        for k in range(len(out)):
+            total = 0.0
+            for i in range(state.inputs.shape[1]):
+                total += state.weights[state.inputs[shown.context, i], k]
+            out[k] = total
+        probabilities(theta.phi, out)
+
+    @staticmethod
+    def update(state, trial, theta):
+        inputs, weights, output = state
+        for k in range(len(output)):
+            output[k] = 0.0
+            for i in range(inputs.shape[1]):
+                output[k] += weights[inputs[trial.context, i], k]
+            if abs(output[k]) > RUNAWAY:
+                return
+        for k in range(len(output)):
+            error = teacher(trial, k) - output[k]
+            if not np.isnan(error):
+                for i in range(inputs.shape[1]):
+                    weights[inputs[trial.context, i], k] += theta.lambda_w * error
+
+    @staticmethod
+    def observe(state, trial, theta, out):
+        out[:] = 0.0
+        for i in range(state.inputs.shape[1]):
+            out += state.weights[state.inputs[trial.context, i]]

@@ -1,0 +1,256 @@
+"""Models by what a user types: ``q-learning(ByShape)+lapse``, ``my_module:MyModel``."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Callable, Iterator, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rule import Form, Rule
+from howlearn.core.rules import RULES, rule_named
+from howlearn.models import FIELD, field_model
+from howlearn.models.adjustments import Adjustment, Bias, Lapse, Stickiness
+from howlearn.models.candidates import one_rate_versions
+from howlearn.models.coin import Coin
+from howlearn.models.exp4 import Exp4
+from howlearn.models.mixture import SOURCES, Expert, Mixture
+from howlearn.models.model import Model
+from howlearn.models.partition_model import PartitionModel, Rates
+from howlearn.models.switch import Switch
+from howlearn.models.user_code import own_model
+
+# --------------------
+# Mixtures by what a user types: ``exp4(ByPattern, ByPatternExc[eta=0.03], source=joint)``.
+
+
+KINDS: dict[str, type[Mixture]] = {Exp4.kind: Exp4, Switch.kind: Switch}
+_CALL = re.compile(rf"(?P<kind>{'|'.join(KINDS)})\s*(\((?P<inside>.*)\))?", re.I | re.S)
+_SETTING = re.compile(r"(?P<key>\w+)\s*=\s*(?P<value>.+)", re.S)
+
+
+def is_mixture(text: str) -> bool:
+    """Whether a text names a mixture.
+
+    >>> is_mixture("exp4(ByShape, ByPattern)"), is_mixture("ByShape")
+    (True, False)
+    """
+    return _CALL.fullmatch(text.strip()) is not None
+
+
+def refuse_open(text: str) -> None:
+    """Refuse the text of a mixture whose parenthesis is not closed."""
+    kind, bracket, _ = text.partition("(")
+    if bracket and kind.strip().lower() in KINDS and not text.rstrip().endswith(")"):
+        raise HowlearnError(f"{text}: the parenthesis after {kind.strip()} is not closed")
+
+
+def mixture_named(text: str, find: Callable[[str], Model]) -> Mixture:
+    """The mixture that a text names; ``find`` gives the model that the text of an expert names.
+
+    Experts are separated by commas. Parameters that are given stand in brackets after an expert,
+    ``ByShape[eta=0.03]`` for all of its cells or ``ByShape[eta=0.01/0.03]`` one per cell; those of
+    the others come from ``source=training``, ``joint`` or ``population``. ``form=loss`` and
+    ``max_rate=2`` are settings of Exp4.
+
+    >>> from howlearn.models.candidates import candidates
+    >>> known = {model.name: model for model in candidates(["1", "2"])}
+    >>> mixture_named("exp4(OneForAll[eta=0.1], OnePerItem, source=joint)", known.__getitem__).name
+    'exp4(OneForAll[eta=0.1], OnePerItem, source=joint)'
+    """
+    called = _CALL.fullmatch(text.strip())
+    assert called is not None
+    kind = called["kind"].lower()
+    experts: list[Expert] = []
+    settings: dict[str, Any] = {}
+    for part in _parts(called["inside"] or ""):
+        if not part:
+            raise HowlearnError(f"{text}: an expert is missing before or after a comma")
+        setting = _SETTING.fullmatch(part)
+        if setting and "[" not in setting["key"]:
+            key = setting["key"]
+            if key in settings:
+                raise HowlearnError(f"{text}: {key} is set twice")
+            settings[key] = _setting(kind, key, setting["value"].strip(), text)
+        else:
+            try:
+                experts.append(_expert(part, find))
+            except HowlearnError as error:
+                raise HowlearnError(f"{text}: {error}") from None
+    return built(kind, experts, settings)
+
+
+def built(kind: str, experts: list[Expert], settings: dict[str, Any]) -> Mixture:
+    """A mixture of that kind."""
+    if kind == Exp4.kind:
+        return Exp4(tuple(experts), **settings)
+    if len(experts) != 2:
+        raise HowlearnError(f"{kind} has two experts, the first and the second, not {len(experts)}")
+    return Switch(experts[0], experts[1], **settings)
+
+
+def _setting(kind: str, key: str, value: str, text: str) -> object:
+    allowed = ["source", "form", "max_rate"] if kind == Exp4.kind else ["source"]
+    if key not in allowed:
+        raise HowlearnError(
+            f"{text}: {kind} has no setting {key}; it has {', '.join(allowed)}. The parameters of "
+            "an expert stand in brackets after it, as in ByShape[eta=0.03]"
+        )
+    choices = {"source": [*SOURCES], "form": ["gain", "loss"]}
+    if key in choices:
+        if value not in choices[key]:
+            raise HowlearnError(f"{text}: {key} is {' or '.join(choices[key])}, not {value}")
+        return value
+    return _number(value, f"{text}: max_rate")
+
+
+def _expert(text: str, find: Callable[[str], Model]) -> Expert:
+    name, bracket, inside = text.partition("[")
+    if not bracket:
+        return Expert(find(text))
+    if not inside.endswith("]"):
+        raise HowlearnError(
+            f"expert {text}: parameters stand in brackets at the end, as in "
+            f"{name.strip()}[eta=0.03]"
+        )
+    given: dict[str, list[float]] = {}
+    for part in _parts(inside[:-1]):
+        key, equals, values = (word.strip() for word in part.rpartition("="))
+        if not equals or not key:
+            raise HowlearnError(f"expert {text}: {part} is no parameter such as eta=0.03")
+        if key in given:
+            raise HowlearnError(f"expert {text}: {key} is given twice")
+        given[key] = [_number(value, f"expert {text}: {key}") for value in values.split("/")]
+    if not given:
+        raise HowlearnError(f"expert {text}: the brackets hold no parameter such as eta=0.03")
+    return Expert(find(name.strip()), given)
+
+
+def _number(text: str, what: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise HowlearnError(f"{what} needs a number, not {text!r}") from None
+
+
+def _parts(text: str) -> Iterator[str]:
+    """What stands between commas that are in no brackets.
+
+    >>> [*_parts("a, q-learning(b, per-cell), c[x=1, y=2]")]
+    ['a', 'q-learning(b, per-cell)', 'c[x=1, y=2]']
+    """
+    depth, start = 0, 0
+    for i, character in enumerate(text):
+        depth += (character in "([") - (character in ")]")
+        if character == "," and depth == 0:
+            yield text[start:i].strip()
+            start = i + 1
+    if text[start:].strip() or start:
+        yield text[start:].strip()
+
+
+ADJUSTMENTS: dict[str, type[Adjustment]] = {a.name: a for a in (Lapse, Bias, Stickiness)}
+IN_CELLS = tuple(name for name, model in FIELD.items() if model.cells == "any")  # as rules
+
+
+def model_named(
+    models: Sequence[PartitionModel], name: str, whose: str = "the data", n_features: int = 0
+) -> Model:
+    """The model that a text names, among these partition models and those that are always there.
+
+    - ``NAME``, and ``NAME (one rate)`` with one rate for all cells; ``Coin`` does not learn;
+    - ``q-learning`` and the field's other models, in which every context is learned on its own;
+    - ``q-learning(NAME)`` with the cells of that partition and parameters that they share, or
+      ``q-learning(NAME, per-cell)`` with parameters of each cell's own;
+    - ``my_module:MyModel``, a model of your own;
+    - each of them with adjustments: ``NAME+lapse``, ``q-learning+stickiness+bias``;
+    - ``exp4(NAME, NAME…)`` and ``switch(NAME, NAME)``, mixtures of them; see ``mixture_named``.
+
+    >>> from howlearn.models.candidates import candidates
+    >>> models = candidates(["1", "2"])
+    >>> model_named(models, "OnePerItem (one rate)").n_parameters(2)
+    1
+    >>> model_named(models, "q-learning(OnePerItem, per-cell)+lapse").n_parameters(2)
+    5
+    """
+    own = {model.name: model for model in models}
+    known: dict[str, Model] = {**{m.name: m for m in one_rate_versions(models)}, **own}
+    known["Coin"] = Coin()
+    if name in known:
+        return known[name]
+    if is_mixture(name):
+        return mixture_named(name, lambda each: model_named(models, each, whose, n_features))
+    base, plus, last = name.rpartition("+")
+    if not (plus and last.strip() in ADJUSTMENTS):
+        refuse_open(name)
+    if plus and last.strip() in ADJUSTMENTS:
+        return ADJUSTMENTS[last.strip()]().__radd__(
+            model_named(models, base.strip(), whose, n_features)
+        )
+    called = re.fullmatch(r"(?P<what>[^()]+)\((?P<partition>.+?)(, *(?P<rates>per-cell))?\)", name)
+    what = (called["what"] if called else name).strip()
+    if ":" in what:
+        model = own_model(what)
+    elif what in FIELD:
+        model = field_model(what, n_features)
+    else:
+        raise _unknown(name, own, whose)
+    if called is None:
+        return model
+    rates: Rates = "per-cell" if called["rates"] else "shared"
+    return _in_cells(model, own, called["partition"].strip(), rates, name)
+
+
+def _in_cells(
+    model: Model, own: dict[str, PartitionModel], partition: str, rates: Rates, name: str
+) -> PartitionModel:
+    if partition not in own:
+        raise HowlearnError(
+            f"{name}: there is no model {partition!r} whose cells could be used; there are "
+            f"{', '.join(own)}"
+        )
+    what = f"{model.name}({partition}{', per-cell' if rates == 'per-cell' else ''})"
+    return PartitionModel(what, own[partition].partition, model, rates)
+
+
+def _unknown(name: str, own: dict[str, PartitionModel], whose: str) -> HowlearnError:
+    known = [*own, "Coin", *FIELD]
+    base, plus, last = name.rpartition("+")
+    if plus and base.strip() in known:
+        close = _meant(last.strip(), [*ADJUSTMENTS])
+        there = ", ".join(ADJUSTMENTS)
+        return HowlearnError(f"{name}: there is no +{last.strip()}{close}; there are {there}")
+    if name.endswith(".py") or (name.isidentifier() and importlib.util.find_spec(name)):
+        return HowlearnError(f"{name}: which model of it? Write {name}:MyModel")
+    return HowlearnError(
+        f"{whose} has no model {name!r}{_meant(name, known)}; its models are {', '.join(own)} and "
+        f"Coin, and those with several cells also as 'NAME (one rate)'. The field's models are "
+        f"{', '.join(FIELD)}, also as 'q-learning(NAME)' in the cells of a model; +lapse, +bias "
+        "and +stickiness may follow any of them; exp4(NAME, NAME) and switch(NAME, NAME) are "
+        "mixtures; a model of your own is my_module:MyModel"
+    )
+
+
+def _meant(name: str, known: Sequence[str]) -> str:
+    lower = {each.lower(): each for each in known}
+    close = get_close_matches(name.lower(), list(lower), 1)
+    return f" (did you mean {lower[close[0]]}?)" if close else ""
+
+
+def learning_named(name: str, form: Form = "gain", max_rate: float = 1.0) -> Rule | Model:
+    """What may learn in the cells of a partition: a rule, or one of the field's models.
+
+    >>> learning_named("q-learning")
+    <model q-learning>
+    """
+    if name in RULES or name not in IN_CELLS:
+        return rule_named(name, form, max_rate)
+    if form != "gain":
+        raise HowlearnError(f"{name} has no form: --form goes with {', '.join(RULES)}")
+    if max_rate != 1.0:
+        raise HowlearnError(
+            f"the rates of {name} end at 1: --max-rate goes with {', '.join(RULES)}"
+        )
+    return field_model(name, 0)
