@@ -13,8 +13,8 @@ import numpy as np
 
 from fuzz.verdict import Verdict
 from howlearn.core.errors import HowlearnError
-from howlearn.inspection import inspect
-from howlearn.reading import read
+from howlearn.reading.guess import inspect
+from howlearn.reading.read import read
 
 LONGEST = 20_000  # letters of a message
 NOISE = ("Traceback (most", "panicked at", " object at 0x", "<class '")

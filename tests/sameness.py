@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from howlearn.core.study import Study
-from howlearn.reading import read
+from howlearn.reading.read import read
 
 LEARNERS, TRIALS = 3, 9
 _RNG = np.random.default_rng(8)

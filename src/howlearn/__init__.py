@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from howlearn.discovery.result import Discovery
     from howlearn.fitting.fits import Fits
     from howlearn.fitting.run import fit
-    from howlearn.inspection import inspect
-    from howlearn.inspection.found import Inspection
     from howlearn.models.aca import ACA
     from howlearn.models.adjustments import Bias, Lapse, Stickiness
     from howlearn.models.candidates import candidates
@@ -59,7 +57,9 @@ if TYPE_CHECKING:
     from howlearn.models.task import Task
     from howlearn.models.values import Range
     from howlearn.models.win_stay_lose_shift import WinStayLoseShift
-    from howlearn.reading import read
+    from howlearn.reading.guess import inspect
+    from howlearn.reading.guess.inspection import Inspection
+    from howlearn.reading.read import read
     from howlearn.selecting import Results, select_into
     from howlearn.selection import Selection, select
     from howlearn.sensitivity.result import Path
@@ -117,8 +117,6 @@ _HOMES = {
     "howlearn.discovery.result": ("Discovery",),
     "howlearn.fitting.fits": ("Fits",),
     "howlearn.fitting.run": ("fit",),
-    "howlearn.inspection": ("inspect",),
-    "howlearn.inspection.found": ("Inspection",),
     "howlearn.models.aca": ("ACA",),
     "howlearn.models.adjustments": (
         "Bias",
@@ -149,7 +147,9 @@ _HOMES = {
     "howlearn.models.task": ("Task",),
     "howlearn.models.values": ("Range",),
     "howlearn.models.win_stay_lose_shift": ("WinStayLoseShift",),
-    "howlearn.reading": ("read",),
+    "howlearn.reading.guess": ("inspect",),
+    "howlearn.reading.guess.inspection": ("Inspection",),
+    "howlearn.reading.read": ("read",),
     "howlearn.selecting": (
         "Results",
         "select_into",

@@ -30,9 +30,9 @@ from howlearn.models.model import NEEDS, Model
 from howlearn.models.names import learning_named, model_named
 from howlearn.models.task import Task
 from howlearn.models.task_file import Order
-from howlearn.reading import read
+from howlearn.reading.formats.table import file_of
 from howlearn.reading.options import ReadOptions
-from howlearn.reading.table import file_of
+from howlearn.reading.read import read
 from howlearn.runs.shards import MANIFEST
 from howlearn.staging.setting import setting_of
 from howlearn.staging.wholes import untold

@@ -17,7 +17,7 @@ from howlearn.models.exp4 import Exp4
 from howlearn.models.mixture import Mixture
 from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
-from howlearn.reading.table import file_of
+from howlearn.reading.formats.table import file_of
 from howlearn.runs.folder import versions
 
 

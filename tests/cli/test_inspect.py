@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from howlearn.reading import read
+from howlearn.reading.read import read
 from made import MADE, restarting
 from running import Run
 

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import howlearn as hl
-from howlearn.reading.study_file import read_study_file, write_study_file
+from howlearn.reading.project_file import read_study_file, write_study_file
 from running import Run
 
 AWKWARD = 'a "quoted" \\ name [of] two\tparts \u202e'

@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 import howlearn as hl
-from howlearn.exclusion.language import NUMBERS, parse
 from howlearn.models.task import Task
 from howlearn.reading import rows as reading_rows
+from howlearn.reading.exclude import NUMBERS, parse
 
 Row = dict[str, object]
 

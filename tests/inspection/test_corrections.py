@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 from howlearn.core.errors import HowlearnError
-from howlearn.inspection import inspect
-from howlearn.inspection.found import Inspection
-from howlearn.reading import read
+from howlearn.reading.guess import inspect
+from howlearn.reading.guess.inspection import Inspection
+from howlearn.reading.read import read
 from made import choices
 
 

@@ -11,10 +11,10 @@ import pytest
 
 import howlearn
 from howlearn.core.errors import HowlearnError
-from howlearn.inspection import inspect
-from howlearn.inspection.found import Inspection
-from howlearn.inspection.values import is_key, nothing_in
-from howlearn.reading import read
+from howlearn.reading.guess import inspect
+from howlearn.reading.guess.column_checks import is_key, nothing_in
+from howlearn.reading.guess.inspection import Inspection
+from howlearn.reading.read import read
 from made import MADE, choices
 
 EXPECTED: dict[str, dict[str, Any]] = {

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from howlearn.core.errors import HowlearnError
-from howlearn.inspection import inspect
+from howlearn.reading.guess import inspect
 from made import choices
 
 

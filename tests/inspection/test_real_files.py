@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from howlearn.inspection import inspect
-from howlearn.reading import read
+from howlearn.reading.guess import inspect
+from howlearn.reading.read import read
 
 
 def test_badham(shared_data: Path) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from howlearn.inspection import Inspection, inspect
+from howlearn.reading.guess import inspect
+from howlearn.reading.guess.inspection import Inspection
 from made import choices
 
 

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import polars as pl
 import pytest
 
-from howlearn.inspection import Inspection, inspect
+from howlearn.reading.guess import inspect
+from howlearn.reading.guess.inspection import Inspection
 
 
 def said(found: Inspection) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study, joined
-from howlearn.reading import read
+from howlearn.reading.read import read
 
 
 def frame(**columns: list) -> pl.DataFrame:

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from howlearn.core.errors import DataError, HowlearnError
-from howlearn.reading import read
 from howlearn.reading.labels import natural_key
+from howlearn.reading.read import read
 
 
 def frame(**columns: list) -> pl.DataFrame:

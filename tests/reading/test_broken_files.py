@@ -10,7 +10,7 @@ import pytest
 from howlearn.core.errors import DataError, HowlearnError
 from howlearn.core.text import one_line
 from howlearn.models.task import Task
-from howlearn.reading import read
+from howlearn.reading.read import read
 
 GOOD = "participant,trial,item,choice,reward\n1,1,7,A,1\n1,2,8,B,0\n"
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from howlearn.core.errors import DataError, HowlearnError
-from howlearn.reading import read
+from howlearn.reading.read import read
 
 
 def frame(**columns: Any) -> pl.DataFrame:

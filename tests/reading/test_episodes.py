@@ -8,7 +8,7 @@ import pytest
 
 from howlearn.core.errors import DataError
 from howlearn.core.study import joined
-from howlearn.reading import read
+from howlearn.reading.read import read
 
 
 def frame(**columns: list) -> pl.DataFrame:

@@ -9,7 +9,7 @@ import pytest
 from howlearn.core.errors import DataError
 from howlearn.core.study import joined
 from howlearn.models.task import Task
-from howlearn.reading import read
+from howlearn.reading.read import read
 
 NAN = np.nan
 

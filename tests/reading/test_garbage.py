@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
-from howlearn.reading import read
+from howlearn.reading.read import read
 
 VALUES = st.one_of(
     st.none(), st.sampled_from(["1", "1.0", "A", "B", "0", "", "NA", "-1", "inf", "x y"]), st.text()

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from howlearn.core.text import canonical
-from howlearn.reading import read
 from howlearn.reading.labels import canonical_series, natural_key, typed
+from howlearn.reading.read import read
 
 SEEDED = settings(derandomize=True, deadline=None)
 

@@ -9,7 +9,7 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
 from howlearn.models.candidates import candidates, check_contexts, too_many_contexts
 from howlearn.models.names import model_named
-from howlearn.reading import read
+from howlearn.reading.read import read
 from howlearn.selection import select
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from howlearn.reading import read
+from howlearn.reading.read import read
 
 ROWS = [
     ("a", None, None, None),  # instructions

@@ -10,8 +10,8 @@ import pytest
 
 from howlearn.core.errors import DataError, HowlearnError
 from howlearn.models.task import Task
-from howlearn.reading import read
 from howlearn.reading.options import ReadOptions
+from howlearn.reading.read import read
 
 
 def frame(**columns: list) -> pl.DataFrame:

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from howlearn.core.errors import DataError
-from howlearn.reading import read
+from howlearn.reading.read import read
 
 
 def frame(**columns: list) -> pl.DataFrame:

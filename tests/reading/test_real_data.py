@@ -10,7 +10,7 @@ import pytest
 
 from howlearn.core.errors import DataError
 from howlearn.models.task import Task
-from howlearn.reading import read
+from howlearn.reading.read import read
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 pytestmark = pytest.mark.usefixtures("shared_data")  # skips where they are absent

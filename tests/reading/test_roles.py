@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from howlearn.reading import read
-from howlearn.reading.roles import guess
+from howlearn.reading.columns import guess
+from howlearn.reading.read import read
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
-from howlearn.reading import read
+from howlearn.reading.read import read
 
 FRAME = pl.DataFrame(
     {
@@ -163,7 +163,7 @@ def test_many_batches_are_one_study(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     frame.write_parquet(path)
     whole = read(path)
     for module in ("batches", "parquet"):
-        monkeypatch.setattr(f"howlearn.reading.{module}.BATCH_ROWS", 70)
+        monkeypatch.setattr(f"howlearn.reading.read.{module}.BATCH_ROWS", 70)
     parts = read(path)
     assert same(parts, whole)
     assert whole.source is not None

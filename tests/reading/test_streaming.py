@@ -22,7 +22,10 @@ from howlearn.core.study import Study, right_and_wrong
 from howlearn.criteria.holdout import HoldOut
 from howlearn.criteria.penalized import Penalized
 from howlearn.models.candidates import candidates
-from howlearn.reading import batches, parquet, read, streaming
+from howlearn.reading import read as batches
+from howlearn.reading import streaming
+from howlearn.reading.formats import parquet
+from howlearn.reading.read import read
 from howlearn.results.chunk import Wanted
 from howlearn.results.into import select_into
 

@@ -20,12 +20,13 @@ import polars as pl
 import pytest
 
 from howlearn.core.errors import DataError, HowlearnError, Problem
-from howlearn.inspection import inspect
 from howlearn.models.task import Task
-from howlearn.reading import extents, matlab5, read, unpacking
-from howlearn.reading.panics import Panic, no_panic
-from howlearn.reading.table import distinct_names
-from howlearn.reading.wide import families_in
+from howlearn.reading.formats import detect, matlab5, spreadsheets
+from howlearn.reading.formats.detect import Panic, no_panic
+from howlearn.reading.formats.table import distinct_names
+from howlearn.reading.formats.wide import families_in
+from howlearn.reading.guess import inspect
+from howlearn.reading.read import read
 from workbooks import write_ods, write_xlsx
 
 HEAD = "participant,trial,item,choice,reward\n"
@@ -42,10 +43,10 @@ def _inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def little(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if files that unpack to 100 kB were large."""
-    for module in (unpacking, matlab5):
+    for module in (detect, matlab5):
         monkeypatch.setattr(module, "FREE", 100_000)
-    monkeypatch.setattr(extents, "FREE_CELLS", 1000)
-    monkeypatch.setattr(extents, "FREE_REPEATED", 1000)
+    monkeypatch.setattr(spreadsheets, "FREE_CELLS", 1000)
+    monkeypatch.setattr(spreadsheets, "FREE_REPEATED", 1000)
 
 
 @pytest.fixture

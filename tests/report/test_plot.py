@@ -13,11 +13,12 @@ import pytest
 import howlearn as hl
 from howlearn import plot
 from howlearn.manifest import manifest_of
-from howlearn.reading import ReadOptions
+from howlearn.reading.options import ReadOptions
 from howlearn.report import save
 from howlearn.report.glyphs import SHAPES, glyphs
 from howlearn.report.partition_drawing import partition
-from howlearn.results import Wanted, select_into
+from howlearn.results.chunk import Wanted
+from howlearn.results.into import select_into
 from studies import model_of, random_trials, study_of
 
 HOSTILE = "<script>alert('x')</script> \"q\" \\d 模型"

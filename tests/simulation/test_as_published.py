@@ -15,7 +15,7 @@ from howlearn.fitting.replay import log_probabilities
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.schedule import Reversal, correct_rewards
 from howlearn.models.task import Task
-from howlearn.reading import read
+from howlearn.reading.read import read
 from howlearn.simulation.play import simulate
 from oracle import Trial
 from player import played

@@ -11,7 +11,7 @@ import pytest
 from howlearn.core.partition import Partition
 from howlearn.core.study import Study
 from howlearn.models.partition_model import PartitionModel
-from howlearn.reading import read
+from howlearn.reading.read import read
 from howlearn.simulation.play import simulate
 from howlearn.simulation.rewards import RecordedRewards
 from howlearn.simulation.sequences import as_recorded

@@ -14,7 +14,7 @@ from howlearn.cli.options import DATA, commas
 from howlearn.cli.study import Typed, with_study_file
 
 if TYPE_CHECKING:
-    from howlearn.reading.study_file import StudyFile
+    from howlearn.reading.project_file import StudyFile
 
 Given = Mapping[str, Any]
 DATA_OPTIONS: Given = MappingProxyType({})  # stands where a command's data options stand

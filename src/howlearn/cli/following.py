@@ -42,7 +42,7 @@ def selecting(files: Sequence[Path], options: Mapping[str, Any]) -> str:
     """``howlearn select`` on the data that a command has just used."""
     from howlearn.core.errors import HowlearnError
     from howlearn.reading.options import ReadOptions
-    from howlearn.reading.study_file import NAME, read_study_file
+    from howlearn.reading.project_file import NAME, read_study_file
 
     names = [str(file) for file in files]
     try:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from howlearn.criteria.criterion import Criterion
     from howlearn.freezing.deviations import Deviation
     from howlearn.inputs import Inputs
-    from howlearn.reading.study_file import StudyFile
+    from howlearn.reading.project_file import StudyFile
     from howlearn.runs.folder import Format
 
 NONE = "none"

@@ -13,7 +13,7 @@ from howlearn.cli.data import DATA_OPTIONS, Given, expanded, taken_from
 from howlearn.cli.options import OUTPUT, TaskOption
 
 if TYPE_CHECKING:
-    from howlearn.inspection.found import Inspection
+    from howlearn.reading.guess.inspection import Inspection
 
 Files = Annotated[
     list[Path],
@@ -66,8 +66,8 @@ def inspect(
     from howlearn.cli.retype import option
     from howlearn.cli.show import note, progress_bar
     from howlearn.core.errors import HowlearnError
-    from howlearn.inspection import inspect as look
-    from howlearn.reading.study_file import is_unchanged, said_in
+    from howlearn.reading.guess import inspect as look
+    from howlearn.reading.project_file import is_unchanged, said_in
 
     if out.exists() and not (fresh or is_unchanged(out)):
         raise HowlearnError(
@@ -97,7 +97,7 @@ def inspect(
 
 
 def _write(out: Path, files: list[str], found: Inspection, task: str | None) -> None:
-    from howlearn.reading.study_file import write_study_file
+    from howlearn.reading.project_file import write_study_file
 
     comments = {
         "": [
@@ -112,7 +112,7 @@ def _write(out: Path, files: list[str], found: Inspection, task: str | None) -> 
 def _what_to_type(found: Inspection, files: list[str]) -> str:
     """Why there is no study, and the one command that would help."""
     from howlearn.cli.retype import select_command
-    from howlearn.inspection.draft import SAID
+    from howlearn.reading.guess.draft import SAID
 
     if not found.lacking:
         return f"{found.problems}\nnothing was written; an option above helps, or --where EXPR"

@@ -228,10 +228,10 @@ def excluded(
     result: Summary, criteria: Sequence[Criterion], candidates: Sequence[Model], study: Study
 ) -> None:
     """Shares without and with the excluded learners, where they differ, and what that changes."""
-    from howlearn.exclusion import words
+    from howlearn.reading import exclude
 
     both = result.shares
-    if words.differ(both):
+    if exclude.differ(both):
         title = "Shares without / with the excluded"
         listing = listing_of(title, "model", *(repr(c) for c in criteria))
         rows = {(r["among"], r["criterion"], r["model"]): r["share"] for r in both.to_dicts()}
@@ -244,7 +244,7 @@ def excluded(
             if name != "Other" or any(cell != "·" for cell in cells):
                 listing.add_row(escape(name), *cells)
         console.print(listing)
-    told = words.sentence(len(study), result.n_excluded or 0, study.counts, both)
+    told = exclude.sentence(len(study), result.n_excluded or 0, study.counts, both)
     console.print(escape(told), soft_wrap=True)
 
 

@@ -11,7 +11,7 @@ from howlearn.cli.following import following
 from howlearn.cli.show import console, listing_of
 
 if TYPE_CHECKING:
-    from howlearn.inspection import Inspection
+    from howlearn.reading.guess.inspection import Inspection
 
 FILES_SHOWN = 5
 COLUMNS_SHOWN = 60

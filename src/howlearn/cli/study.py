@@ -14,7 +14,7 @@ import typer
 from howlearn.cli.options import DATA
 
 if TYPE_CHECKING:
-    from howlearn.reading.study_file import StudyFile
+    from howlearn.reading.project_file import StudyFile
 
 Typed: TypeAlias = Container[str]  # the options that the user typed
 StudyOption = Annotated[
@@ -107,7 +107,7 @@ def _named(path: Path | None) -> StudyFile | None:
     if path is None:
         return None
     from howlearn.cli import show
-    from howlearn.reading.study_file import read_study_file
+    from howlearn.reading.project_file import read_study_file
 
     found = read_study_file(path)
     outside = [name for name in _paths_of(found) if not _is_beside(path, name)]
@@ -130,7 +130,7 @@ def _study_file(command: str, path: Path | None, files: list[Path] | None) -> St
     """The file that was named, or the one of this folder if no data are named."""
     from howlearn.cli import show
     from howlearn.core.errors import HowlearnError
-    from howlearn.reading.study_file import NAME
+    from howlearn.reading.project_file import NAME
 
     if path is None and _only_study_file(files):
         path, files = (files or [])[0], None

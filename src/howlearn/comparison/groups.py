@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from howlearn.core.errors import DataError, HowlearnError
 from howlearn.core.text import few
+from howlearn.reading.columns import guess
+from howlearn.reading.formats.open import open_tables
 from howlearn.reading.labels import MISSING_TOKENS, canonical_series, natural_key
-from howlearn.reading.roles import guess
-from howlearn.reading.tables import open_tables
 
 Design = Literal["group", "within"]
 MOST = 20  # groups

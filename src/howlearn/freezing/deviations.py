@@ -27,7 +27,7 @@ from howlearn.freezing.plan import (
 )
 from howlearn.manifest import describe
 from howlearn.models.model import Model
-from howlearn.reading.study_file import MODELS, data_kinds
+from howlearn.reading.project_file import MODELS, data_kinds
 
 # Where something stands in the file may be left open; what is done with it may not.
 OPEN = ("learner", "context", "action", "reward", "trial", "keep", "episode", "duration", "rt")

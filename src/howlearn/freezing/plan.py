@@ -19,7 +19,6 @@ from howlearn.criteria import criterion_named, usual
 from howlearn.criteria.aic import AIC
 from howlearn.criteria.criterion import Criterion
 from howlearn.criteria.population import FEWEST
-from howlearn.exclusion.language import parse as exclusion_parse
 from howlearn.inputs import chosen_models
 from howlearn.manifest import describe
 from howlearn.manifest import hash_of as file_hash
@@ -28,8 +27,9 @@ from howlearn.models.names import learning_named
 from howlearn.models.task import Task
 from howlearn.models.user_code import own_model
 from howlearn.reading.bins import parse_bin
+from howlearn.reading.exclude import parse as exclusion_parse
 from howlearn.reading.options import ReadOptions, options_named, parse_missing, parse_recode
-from howlearn.reading.study_file import MODELS
+from howlearn.reading.project_file import MODELS
 from howlearn.selection import check_criteria
 
 NAME = "frozen.toml"

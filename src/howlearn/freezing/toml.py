@@ -11,7 +11,7 @@ from typing import Any
 from howlearn.core.errors import HowlearnError
 from howlearn.core.safe_files import parsed_toml
 from howlearn.freezing.plan import NAME, FrozenPlan, hash_of
-from howlearn.reading.study_file import (
+from howlearn.reading.project_file import (
     MODELS,
     StudyFile,
     beside,

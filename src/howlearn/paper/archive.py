@@ -21,7 +21,7 @@ from howlearn.paper.layout import (
 from howlearn.paper.participants import Participants, read_participants
 from howlearn.paper.recorded import read_recorded
 from howlearn.paper.stored import PUBLISHED, StoredFits, read_published
-from howlearn.reading import read
+from howlearn.reading.read import read
 
 REWARDS = (0, 15)  # the first reward of a cell may be an item's number (SPEC 8.B1)
 

@@ -14,13 +14,12 @@ import polars as pl
 
 from howlearn.core.errors import DataError, HowlearnError
 from howlearn.reading.labels import Column, code_column
-from howlearn.reading.numbers import numbers_of
 from howlearn.reading.problems import Problems, listed
-from howlearn.reading.rows import Rows, holds
+from howlearn.reading.rows import Rows, holds, numbers_of
 
 if TYPE_CHECKING:
+    from howlearn.reading.formats.table import Table
     from howlearn.reading.plan import Plan
-    from howlearn.reading.table import Table
 
 HOW = "write COL:N for N bins of equal width (at least 2), or COL:CUT,CUT… with cut points"
 MOST = 1_000  # bins of one column; more would not be few contexts

@@ -7,12 +7,11 @@ import polars as pl
 from howlearn.core.columns import free, renamed
 from howlearn.core.errors import DataError, HowlearnError
 from howlearn.core.study import Study
-from howlearn.reading.belonging import own
-from howlearn.reading.delimited import Delimited
-from howlearn.reading.frames import FRAME_NAME
-from howlearn.reading.table import Held, Table
-from howlearn.reading.tables import open_tables
-from howlearn.reading.wide import Long
+from howlearn.reading.formats.delimited import Delimited
+from howlearn.reading.formats.open import open_tables
+from howlearn.reading.formats.table import FRAME_NAME, Held, Table
+from howlearn.reading.formats.together import own
+from howlearn.reading.formats.wide import Long
 
 
 def originals(study: Study) -> list[pl.DataFrame]:

@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING
 
 from howlearn.core.errors import HowlearnError, Problem
 from howlearn.core.expressions import Derived, Expression, derive, is_expression, parse
-from howlearn.exclusion.language import Condition
-from howlearn.exclusion.language import parse as exclusion_parse
-from howlearn.reading.frames import FRAME_NAME
-from howlearn.reading.labels import MISSING_TOKENS
-from howlearn.reading.options import NONE, ReadOptions, parse_missing, parse_recode
-from howlearn.reading.problems import listed
-from howlearn.reading.roles import (
+from howlearn.reading.columns import (
     ROLES,
     Roles,
     find_roles,
@@ -23,12 +17,17 @@ from howlearn.reading.roles import (
     unseparated,
     used_by,
 )
-from howlearn.reading.table import named_twice
+from howlearn.reading.exclude import Condition
+from howlearn.reading.exclude import parse as exclusion_parse
+from howlearn.reading.formats.table import FRAME_NAME, named_twice
+from howlearn.reading.labels import MISSING_TOKENS
+from howlearn.reading.options import NONE, ReadOptions, parse_missing, parse_recode
+from howlearn.reading.problems import listed
 
 if TYPE_CHECKING:
     from howlearn.models.task import Task
     from howlearn.reading.bins import Bins
-    from howlearn.reading.table import Table
+    from howlearn.reading.formats.table import Table
 
 
 MAY_BE_ABSENT = (

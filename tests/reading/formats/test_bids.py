@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from howlearn.core.errors import DataError
-from howlearn.reading import read
-from howlearn.reading.tables import open_tables
+from howlearn.reading.formats.open import open_tables
+from howlearn.reading.read import read
 from sameness import FRAME, assert_same
 
 PARTS = FRAME.partition_by("subject", include_key=False)

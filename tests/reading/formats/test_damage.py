@@ -14,7 +14,7 @@ import rdata
 from scipy.io import savemat
 
 from howlearn.core.errors import DataError, HowlearnError
-from howlearn.reading import read
+from howlearn.reading.read import read
 from sameness import FRAME, NAMES, RECORDS, ROWS, lines
 from workbooks import write_ods, write_xlsx
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from howlearn.core.errors import DataError
-from howlearn.inspection import inspect
-from howlearn.reading import read
-from howlearn.reading.tables import open_tables
+from howlearn.reading.formats.open import open_tables
+from howlearn.reading.guess import inspect
+from howlearn.reading.read import read
 
 
 def frame(level: int, **values: object) -> list[str]:

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from howlearn.core.errors import DataError
-from howlearn.reading import read
+from howlearn.reading.formats.open import open_tables
 from howlearn.reading.originals import originals
-from howlearn.reading.tables import open_tables
+from howlearn.reading.read import read
 from sameness import FRAME, NAMES, assert_same
 from workbooks import write_ods, write_xlsx
 

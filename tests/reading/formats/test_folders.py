@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 from howlearn.core.errors import DataError
-from howlearn.inspection import inspect
-from howlearn.reading import read
+from howlearn.reading.formats.open import open_tables
+from howlearn.reading.guess import inspect
 from howlearn.reading.originals import originals
-from howlearn.reading.tables import open_tables
+from howlearn.reading.read import read
 
 NAMES = ["subject", "trial", "item", "choice", "reward"]
 

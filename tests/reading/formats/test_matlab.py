@@ -12,8 +12,8 @@ import pytest
 from scipy.io import savemat
 
 from howlearn.core.errors import DataError
-from howlearn.reading import read
-from howlearn.reading.tables import open_tables
+from howlearn.reading.formats.open import open_tables
+from howlearn.reading.read import read
 from sameness import FRAME, NAMES, ROWS, TRIALS, assert_same
 
 NUMBERS = count()

@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from howlearn.reading import read
 from howlearn.reading.originals import originals
+from howlearn.reading.read import read
 from sameness import FRAME, assert_same
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from howlearn.core.errors import DataError
-from howlearn.inspection import inspect
-from howlearn.reading import read
+from howlearn.reading.guess import inspect
 from howlearn.reading.originals import originals
+from howlearn.reading.read import read
 
 TRIALS = 60  # the questions fill more lines than are looked at first
 

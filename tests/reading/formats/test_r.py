@@ -11,8 +11,8 @@ import pytest
 import rdata
 
 from howlearn.core.errors import DataError
-from howlearn.reading import read
-from howlearn.reading.tables import open_tables
+from howlearn.reading.formats.open import open_tables
+from howlearn.reading.read import read
 from sameness import FRAME, ROWS, assert_same
 
 

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from howlearn.core.errors import DataError
-from howlearn.reading import read
-from howlearn.reading.tables import open_tables
+from howlearn.reading.formats.open import open_tables
+from howlearn.reading.read import read
 from sameness import FRAME, ROWS, assert_same, comma, lines
 
 PLAIN = "\n".join(lines()) + "\n"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from howlearn.core.errors import DataError, HowlearnError
-from howlearn.inspection import inspect
-from howlearn.reading import read
+from howlearn.reading.guess import inspect
+from howlearn.reading.read import read
 
 NAMES = "who,trial,stim,resp,points"
 GOOD = [f"{'ab'[i % 2]},{i},s{i % 3},{'fj'[i % 5 > 1]},{int(i % 4 > 0)}" for i in range(1, 41)]

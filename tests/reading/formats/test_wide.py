@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 from howlearn.core.errors import HowlearnError
-from howlearn.reading import read
+from howlearn.reading.formats.wide import families_in
 from howlearn.reading.originals import originals
-from howlearn.reading.wide import families_in
+from howlearn.reading.read import read
 from sameness import FRAME, TRIALS, assert_same
 
 FAMILIES = ("stimulus", "choice", "reward")

@@ -1,0 +1,1 @@
+"""One file per kind of file that can be opened."""

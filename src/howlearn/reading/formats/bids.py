@@ -1,0 +1,177 @@
+"""BIDS: learners from the names of files, what stands beside them, and where they lie.
+
+Brain Imaging Data Structure: https://bids-specification.readthedocs.io.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from howlearn.core.safe_files import text_in
+from howlearn.reading.columns import COMMON_NAMES, guess
+from howlearn.reading.formats.table import Extended, Table
+from howlearn.reading.labels import natural_key
+
+DESCRIPTION = "dataset_description.json"
+NAMES = {"ses": "session", "run": "run", "task": "task"}  # entities that become columns
+_PATTERN = re.compile(
+    r"(?P<entities>sub-[A-Za-z0-9+]+(_[a-z]+-[A-Za-z0-9+]+)*)_(?P<kind>events|beh)\.tsv(\.gz)?"
+)
+
+
+def entities_of(path: Path) -> dict[str, str] | None:
+    """The entities in a file's name, None where it is no BIDS name.
+
+    >>> entities_of(Path("sub-01_ses-2_task-x_events.tsv"))
+    {'sub': '01', 'ses': '2', 'task': 'x', 'kind': 'events'}
+    """
+    match = _PATTERN.fullmatch(path.name)
+    if match is None:
+        return None
+    pairs = [(part.split("-")[0], part.split("-")[1]) for part in match["entities"].split("_")]
+    return {**dict(pairs), "kind": match["kind"]}
+
+
+def files_inside(folder: Path) -> list[Path]:
+    """The data files of a BIDS data set, wherever they lie; none if the folder is no such set."""
+    learners = [inner for inner in folder.glob("sub-*") if inner.is_dir()]
+    if not learners:
+        return []
+    depths = ("", "*/", "*/*/")  # sub-01/, its func/ or ses-1/, ses-1/func/
+    found = {
+        path
+        for learner in learners
+        for depth in depths
+        for path in learner.glob(f"{depth}sub-*_*.tsv")
+        if entities_of(path) is not None and not path.is_dir()
+    }
+    return sorted(found, key=_order)
+
+
+def chosen_kind(paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
+    """Where a data set has both, _beh.tsv files are read and _events.tsv are not."""
+    behaviour = [path for path in paths if path.name.endswith("_beh.tsv")]
+    if not behaviour or len(behaviour) == len(paths):
+        return list(paths), []
+    left = len(paths) - len(behaviour)
+    return behaviour, [
+        f"the data set has _beh.tsv files, which were read, and {left} _events.tsv files, which "
+        "were not; name these if they are the study"
+    ]
+
+
+def as_bids(tables: list[Table]) -> tuple[list[Table], list[str]]:
+    """Tables with the learners of their names, if all files have BIDS names; and notes."""
+    known = [entities_of(Path(table.name)) for table in tables]
+    entities = [found for found in known if found is not None]
+    if not tables or len(entities) < len(tables):
+        return tables, []
+    roots = [_root(Path(table.name)) for table in tables]
+    several = len(set(roots)) > 1
+    people = {root: _participants(root) for root in dict.fromkeys(roots)}
+    sidecars: dict[tuple[Path, str], list[Path]] = {}
+    found: list[tuple[tuple[object, ...], Table]] = []
+    for table, entity, root in zip(tables, entities, roots, strict=True):
+        learner = f"{root.name}/{entity['sub']}" if several else entity["sub"]
+        own = {column: entity[key] for key, column in NAMES.items() if key in entity}
+        more = {**people[root].get(f"sub-{entity['sub']}", {}), **own}
+        about = _about(Path(table.name), root, sidecars)
+        found.append((_order(Path(table.name)), Extended(table, more, about, learner)))
+    if not several:
+        found.sort(key=lambda pair: pair[0])
+    return [table for _, table in found], _notes(entities)
+
+
+def _notes(entities: Sequence[Mapping[str, str]]) -> list[str]:
+    tasks = sorted({entity["task"] for entity in entities if "task" in entity}, key=natural_key)
+    notes = []
+    if len(tasks) > 1:
+        notes.append(
+            f"the files are of several tasks ({', '.join(tasks)}); --where \"task == '{tasks[0]}'\""
+            " keeps one, --by task tells them apart"
+        )
+    learners = {entity["sub"] for entity in entities}
+    if len(learners) < len(entities):
+        columns = [column for key, column in NAMES.items() if any(key in e for e in entities)]
+        notes.append(
+            f"{len(entities)} files of {len(learners)} learner{'s' * (len(learners) != 1)} were "
+            f"put together; the columns {', '.join(columns)} tell their trials apart, as in "
+            f"--reset-by {columns[0]}"
+            if columns
+            else f"{len(entities)} files of {len(learners)} learners were put together"
+        )
+    return notes
+
+
+def _order(path: Path) -> tuple[object, ...]:
+    """Learners in the order of their numbers, and their files in that of sessions and runs."""
+    entities = entities_of(path) or {}
+    keys = ("sub", "ses", "task", "run")
+    return (*(natural_key(entities.get(key, "")) for key in keys), str(path))
+
+
+def _root(path: Path) -> Path:
+    """The folder of the data set: above the learner's own folder, or where the file lies."""
+    for folder in path.parents:
+        if folder.name.startswith("sub-"):
+            return folder.parent
+    return path.parent
+
+
+def _participants(root: Path) -> dict[str, dict[str, str | None]]:
+    """What participants.tsv says about each learner, unless a role would be guessed from it."""
+    try:
+        text = text_in(root / "participants.tsv")
+        rows = list(csv.DictReader(text.splitlines(), delimiter="\t"))
+    except (OSError, ValueError, csv.Error):
+        return {}
+    found = {}
+    for row in rows:
+        learner = row.get("participant_id") or ""
+        found[learner if learner.startswith("sub-") else f"sub-{learner}"] = {
+            name: value
+            for name, value in row.items()
+            if isinstance(name, str) and name and not _plays_a_role(name)
+        }
+    return found
+
+
+def _plays_a_role(name: str) -> bool:
+    return any(guess(role, [name]) for role in COMMON_NAMES)
+
+
+def _about(
+    path: Path, root: Path, known: dict[tuple[Path, str], list[Path]]
+) -> dict[str, Mapping[str, Any]]:
+    """What sidecars say about the columns: those above, then the file's own."""
+    entities = entities_of(path) or {}
+    parts = {f"{key}-{label}" for key, label in entities.items() if key != "kind"}
+    folders = [folder for folder in (*path.parents,) if folder == root or root in folder.parents]
+    about: dict[str, Mapping[str, Any]] = {}
+    for folder in reversed(folders):
+        key = (folder, entities["kind"])
+        if key not in known:
+            known[key] = sorted(folder.glob(f"*_{entities['kind']}.json"))
+        fitting = [
+            (sidecar.name.count("_"), sidecar)
+            for sidecar in known[key]
+            if set(sidecar.name.split("_")[:-1]) <= parts
+        ]
+        for _, sidecar in sorted(fitting):
+            about.update(_read(sidecar))
+    return about
+
+
+def _read(sidecar: Path) -> dict[str, Mapping[str, Any]]:
+    try:
+        found = json.loads(text_in(sidecar))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    return {name: what for name, what in found.items() if isinstance(what, dict)}

@@ -1,0 +1,347 @@
+"""Text files with one row per line, whatever separates the columns."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+
+import polars as pl
+
+from howlearn.core.errors import DataError, Problem
+from howlearn.reading.formats.experiment_logs import (
+    QUALTRICS,
+    QUALTRICS_NOTE,
+    QUALTRICS_ROWS,
+    has_commas,
+    is_import_row,
+    is_jspsych,
+    is_psychopy,
+    with_points,
+    without_quotes,
+)
+from howlearn.reading.formats.nested import flat, object_in
+from howlearn.reading.formats.table import (
+    MOST_COLUMNS,
+    Described,
+    distinct_names,
+    named_twice,
+    told_twice,
+    too_many_columns,
+)
+from howlearn.reading.formats.text_layout import (
+    WINDOWS,
+    Encoding,
+    decoded,
+    encoding_of,
+    is_wrapped,
+    layout_of,
+    split,
+)
+
+HEAD_LINES = 100  # that the layout is found out from
+HEAD_BYTES = 2**20
+NO_NAMES = "is the row with the names of the columns missing?"
+EMPTY_ALLOWED = "a row with the names of the columns, then one row per trial"
+
+
+class Delimited(Described):
+    """A CSV or TSV file; every column is read as text, so that messages show what it says."""
+
+    def __init__(self, path: Path, content: bytes | None = None) -> None:
+        self.path = path
+        self.name, self.stem = str(path), path.stem
+        encoding = encoding_of(path if content is None else content)
+        if encoding is None:
+            raise DataError([self._not_text()])
+        self._content = self._plain(content, encoding)
+        head = self._head()
+        # Quoted text may hold many separators, but not in every line; counting comes first, since
+        # making names of them would take a machine's memory.
+        if min((sum(map(line.count, ",;\t|")) for line in head if line), default=0) > MOST_COLUMNS:
+            raise DataError([too_many_columns(self.name)])
+        layout = layout_of(head)
+        self._wrapped = layout is not None and is_wrapped(layout)
+        if self._wrapped:
+            self._content = self._unwrapped()
+            layout = layout_of(self._head())
+        if layout is None:
+            raise DataError([self._problem(None, None, "an empty file", EMPTY_ALLOWED)])
+        if len(layout.names) > MOST_COLUMNS:
+            raise DataError([too_many_columns(self.name)])
+        self.layout = layout
+        self.first_row = layout.header + 2
+        self._about_names = 0
+        if self._is_qualtrics():
+            self._about_names = QUALTRICS_ROWS
+            self.first_row += QUALTRICS_ROWS
+            layout = replace(layout, records=layout.records[QUALTRICS_ROWS:])
+            self.layout = layout
+        names = ("", *layout.names) if layout.unnamed else layout.names
+        self.twice = [name for name, times in Counter(names).items() if name and times > 1]
+        if any(_number(name) for name in self.twice):
+            row = layout.header + 1
+            raise DataError([named_twice(self.name, row, name, NO_NAMES) for name in self.twice])
+        kept = iter(distinct_names([name for name in names if name]))
+        self.columns = tuple(next(kept) if name else "" for name in names)
+        self._psychopy = is_psychopy(self.columns)
+        self._objects = self._expanded()
+        self.columns += tuple(self._objects)
+        self.format = self._format(encoding)
+        self.notes = tuple(self._notes(encoding))
+        self.layout = replace(layout, records=())  # there may be thousands of files
+
+    @property
+    def separator(self) -> str:
+        """What stands between the columns."""
+        return self.layout.separator
+
+    def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """All rows at once; a row with too few or too many values is refused."""
+        sources = [self._objects[name][0] if name in self._objects else name for name in columns]
+        frame = self._read([self._places[name] for name in sources])
+        found = []
+        for name, source in zip(columns, sources, strict=True):
+            values = frame[str(self._places[source])].alias(name)
+            if name in self._objects:
+                values = _members(values, self._objects[name][1])
+            else:
+                values = self._cleaned(values)
+            found.append(values)
+        yield pl.DataFrame(found)
+
+    def everything(self) -> pl.DataFrame:
+        """All columns as the file has them, called by their numbers."""
+        return self._read(range(self._width))
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        """Where each column stands; of several without a name the first."""
+        return {name: i for i, name in reversed([*enumerate(self.columns)])}
+
+    @cached_property
+    def _width(self) -> int:
+        return len(self.columns) - len(self._objects)
+
+    def _read(self, wanted: Iterable[int]) -> pl.DataFrame:
+        """The columns at these places, called by their numbers."""
+        if self.layout.rewritten:
+            return self._rewritten.select(str(i) for i in sorted(set(wanted)))
+        last = len(self.layout.names) - 1
+        places = sorted({*wanted, last})
+        try:
+            frame = pl.read_csv(
+                self.path if self._content is None else self._content,
+                separator=self.separator,
+                columns=places,
+                infer_schema=False,
+                glob=False,
+                skip_lines=self.layout.header,
+            )
+            frame.columns = [str(i) for i in places]
+            frame = frame[self._about_names :]
+        except (pl.exceptions.PolarsError, ValueError) as error:
+            return self._checked([self._unknown(error)]).select(str(i) for i in places)
+        if frame[str(last)].null_count():  # polars fills short rows without a word
+            self._refuse_ragged()
+        return frame
+
+    @cached_property
+    def _rewritten(self) -> pl.DataFrame:
+        return self._checked([])
+
+    def _checked(self, otherwise: list[Problem]) -> pl.DataFrame:
+        """The rows read one by one: slower, but nothing is taken for what it is not."""
+        width = len(self.layout.names) + self.layout.unnamed
+        rows: list[list[str | None]] = []
+        problems: list[Problem] = []
+        for row, values in self._records():
+            if len(values) > width and not any(value.strip() for value in values[width:]):
+                values = values[:width]  # separators at the end of the line
+            if len(values) == width:
+                rows.append([value or None for value in values])
+            elif any(value.strip() for value in values):
+                problems.append(self._wrong_number(row, len(values)))
+            else:
+                rows.append([None] * width)
+        if problems or (otherwise and not rows):
+            raise DataError(problems or otherwise)
+        schema = {str(i): pl.String for i in range(width)}
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+    def _refuse_ragged(self) -> None:
+        width = len(self.layout.names)
+        problems = [
+            self._wrong_number(row, len(values))
+            for row, values in self._records()
+            if len(values) not in (0, width) and any(value.strip() for value in values)
+        ]
+        if problems:
+            raise DataError(problems)
+
+    def _records(self) -> Iterator[tuple[int, list[str]]]:
+        """The rows of the data, with their numbers as a spreadsheet counts."""
+        before = self.layout.header
+        with self._text() as lines:
+            try:
+                records = split(islice(lines, before, None), self.separator)
+                below = islice(records, 1 + self._about_names, None)
+                yield from enumerate(below, start=self.first_row)
+            except (csv.Error, UnicodeDecodeError) as error:
+                raise DataError([self._unknown(error)]) from None
+
+    def _text(self) -> io.TextIOBase:
+        if self._content is None:
+            return self.path.open(encoding="utf-8-sig", newline="")
+        return io.TextIOWrapper(io.BytesIO(self._content), encoding="utf-8-sig", newline="")
+
+    def _is_qualtrics(self) -> bool:
+        """Whether two rows about the columns stand below their names."""
+        if len(QUALTRICS.intersection(self.layout.names)) < 2 and not any(
+            is_import_row(record) for record in self.layout.records[:QUALTRICS_ROWS]
+        ):
+            return False
+        try:  # not from the first lines: a question may have many
+            rows = [values for _, values in islice(self._records(), QUALTRICS_ROWS)]
+        except DataError:  # told when the rows are read
+            return False
+        return len(rows) == QUALTRICS_ROWS and is_import_row(rows[-1])
+
+    def _head(self) -> list[str]:
+        with self._text() as text:
+            lines = text.read(HEAD_BYTES).split("\n")
+            if text.read(1) and len(lines) > 1:
+                lines.pop()  # it is cut
+        return [line.removesuffix("\r") for line in lines[:HEAD_LINES]]
+
+    def _unwrapped(self) -> bytes:
+        """The text without the quotes around whole rows, and those inside as they were."""
+        with self._text() as text:
+            rows = [line.strip() for line in text]
+        whole = [len(row) > 1 and row[0] == row[-1] == '"' for row in rows]
+        found = [
+            row[1:-1].replace('""', '"') if quoted else row
+            for row, quoted in zip(rows, whole, strict=True)
+        ]
+        return "\n".join([*found, ""]).encode("utf-8")
+
+    def _plain(self, content: bytes | None, encoding: Encoding) -> bytes | None:
+        """The text as polars reads it; None where the file can be read as it is."""
+        if encoding.plain:
+            return content
+        raw = self.path.read_bytes() if content is None else content
+        try:
+            text = decoded(raw, encoding)
+        except UnicodeError:
+            raise DataError([self._not_text()]) from None
+        if "\0" in text:
+            raise DataError([self._not_text()])
+        return text.encode("utf-8")
+
+    def _cleaned(self, values: pl.Series) -> pl.Series:
+        if self.separator != ",":
+            values = with_points(values.alias("")).alias(values.name)  # ^a$ would be a pattern
+        return without_quotes(values) if self._psychopy else values
+
+    def _expanded(self) -> dict[str, tuple[str, str]]:
+        """Columns for what the objects in cells hold: their name → the column, and the key."""
+        rows = [row for row in self.layout.records if "{" in "".join(row)]
+        shift = 0 if not self.layout.unnamed else 1
+        width = len(self.layout.names) + shift
+        holding = [
+            i
+            for i in range(width)
+            if any(len(row) > i and object_in(row[i].strip()) for row in rows)
+        ]
+        if is_jspsych(self.columns):  # questions often come last
+            frame = self._read(range(width))
+            holding = [
+                i
+                for i in range(width)
+                if frame[str(i)].str.strip_chars().str.starts_with("{").any()
+            ]
+        found: dict[str, tuple[str, str]] = {}
+        for i in holding:
+            name = self.columns[i]
+            for text in self._read([i])[str(i)].drop_nulls().unique(maintain_order=True):
+                for key in flat(object_in(text.strip()) or {}):
+                    member = f"{name}.{key}"
+                    if member not in self.columns:
+                        found.setdefault(member, (name, key))
+        return found
+
+    def _format(self, encoding: Encoding) -> str:
+        layout = self.layout
+        kind = {"\t": "TSV", " ": "Text"}.get(self.separator, "CSV")
+        if self._psychopy:
+            kind = f"PsychoPy {kind}"
+        elif is_jspsych(self.columns):
+            kind = f"jsPsych {kind}"
+        elif self._about_names:
+            kind = f"Qualtrics {kind}"
+        elif "subjID" in self.columns and self.separator != ",":
+            kind = f"hBayesDM {kind.lower() if kind == 'Text' else kind}"
+        words = [kind, f"separated by {layout.words}"]
+        columns = zip(
+            *(row for row in layout.records if len(row) == len(layout.names)), strict=True
+        )
+        if self.separator != "," and any(has_commas(pl.Series(list(c))) for c in columns):
+            words.append("decimal comma")
+        return ", ".join([*words, *([encoding.words] if encoding.words else [])])
+
+    def _notes(self, encoding: Encoding) -> Iterator[str]:
+        if encoding.name == WINDOWS:
+            yield "its letters are not UTF-8; they were read as Windows-1252 (Latin-1)"
+        if self.twice:
+            yield told_twice(self.twice)
+        if self._about_names:
+            yield QUALTRICS_NOTE
+        if self._wrapped:
+            yield "each of its rows stood in quotes as a whole; these were left out"
+        if self.layout.above:
+            yield f"its columns are named in row {self.first_row - 1}; what is above was left out"
+
+    def _not_text(self) -> Problem:
+        remedy = "save the file as CSV UTF-8"
+        return self._problem(None, None, "a file that is not text", "rows of text", remedy)
+
+    def _wrong_number(self, row: int, number: int) -> Problem:
+        width = len(self.layout.names) + self.layout.unnamed
+        found = f"{number} value{'s' * (number != 1)}"
+        allowed = f"{width} in every row, separated by {self.layout.words}"
+        return self._problem(row, None, found, allowed)
+
+    def _unknown(self, error: Exception) -> Problem:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        found = f"a file that cannot be read as a table ({reason})"
+        allowed = f"rows of text, separated by {self.layout.words}"
+        return self._problem(None, None, found, allowed)
+
+    def _problem(
+        self, row: int | None, column: str | None, found: str, allowed: str, remedy: str = ""
+    ) -> Problem:
+        return Problem(self.name, row, column, found, allowed, remedy)
+
+
+def _members(values: pl.Series, key: str) -> pl.Series:
+    """What the objects in a column's cells hold under a key, as text."""
+    from howlearn.reading.formats.matrices import text_of
+
+    different = values.drop_nulls().unique()
+    members = {
+        text: text_of(flat(object_in(text.strip()) or {}).get(key)) for text in different.to_list()
+    }
+    return values.replace_strict(members, return_dtype=pl.String, default=None)
+
+
+def _number(name: str) -> bool:
+    try:
+        float(name)
+    except ValueError:
+        return False
+    return True

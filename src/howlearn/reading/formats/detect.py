@@ -1,0 +1,264 @@
+"""What a file is, by its content; its name decides only where the content leaves it open."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, BinaryIO, Literal
+
+from howlearn.core.errors import DataError, Problem
+
+# --------------------
+# Compressed files, unpacked unless they turn out to be far larger than they look.
+#
+# A file of a few megabytes can unpack to terabytes. Data compress to a tenth or a thirtieth;
+# whatever is a hundred times larger inside is refused, before it fills the memory.
+
+
+FREE = 2**26  # bytes that anything may unpack to
+TIMES = 100  # its own size, beyond that
+LARGEST = 2**32  # bytes that are unpacked at all
+CHUNK = 2**20
+OPENERS = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
+FAILURES = (OSError, EOFError, zlib.error, lzma.LZMAError)
+
+
+def is_compressed(head: bytes) -> bool:
+    """Whether a file that begins so is compressed as a whole."""
+    return any(head.startswith(mark) for mark in OPENERS)
+
+
+def opened(raw: BinaryIO, head: bytes) -> IO[bytes]:
+    """What is inside a compressed file."""
+    opener = next(o for mark, o in OPENERS.items() if head.startswith(mark))
+    return opener(raw, "rb")
+
+
+def rest_of(path: Path, raw: BinaryIO, inner: IO[bytes], start: bytes) -> bytes:
+    """All that is inside, of which the start was read already; DataError where it is too much."""
+    found = bytearray(start)
+    while chunk := inner.read(CHUNK):
+        found += chunk
+        check_growth(path, raw.tell(), len(found))
+        if len(found) > LARGEST:
+            raise _refused(path, "a compressed file that is too large to unpack")
+    return bytes(found)
+
+
+def check_growth(path: Path, packed: int, unpacked: int) -> None:
+    """Refuse a file of which so many bytes become so many."""
+    if unpacked > FREE + TIMES * packed:
+        found = f"a file that is more than {TIMES} times larger inside than it looks"
+        raise _refused(path, found)
+
+
+def _refused(path: Path, found: str) -> DataError:
+    allowed = f"files that unpack to at most {TIMES} times their size"
+    remedy = "unpack it yourself, and save the table as CSV or Parquet"
+    return DataError([Problem(str(path), None, None, found, allowed, remedy)])
+
+
+Kind = Literal["text", "json", "parquet", "excel", "matlab", "r", "eprime"]
+
+ALLOWED = (
+    "CSV, TSV or other text with columns, Excel, OpenDocument, JSON, Parquet, MATLAB or R files"
+)
+HEAD = 4096
+SUFFIXES: dict[str, Kind] = {
+    **dict.fromkeys((".csv", ".tsv", ".txt", ".dat"), "text"),
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".xlsx", ".xlsm", ".xls", ".xlsb", ".ods"), "excel"),
+    **dict.fromkeys((".json", ".jsonl", ".ndjson"), "json"),
+    ".mat": "matlab",
+    **dict.fromkeys((".rds", ".rdata", ".rda"), "r"),
+}
+WORDS: dict[Kind, str] = {
+    "text": "text",
+    "json": "JSON",
+    "parquet": "Parquet",
+    "excel": "Excel",
+    "matlab": "MATLAB",
+    "r": "R",
+    "eprime": "E-Prime",
+}
+_PACKED = (".gz", ".bz2", ".xz")
+_R = (b"RDX2\n", b"RDX3\n", b"RDA2\n", b"RDA3\n", b"X\n\0\0\0", b"A\n2\n", b"A\n3\n")
+_STARTS: dict[bytes, Kind] = {
+    b"PAR1": "parquet",
+    b"\xd0\xcf\x11\xe0": "excel",
+    b"MATLAB 5.0 MAT-file": "matlab",
+    b"MATLAB 7.3 MAT-file": "matlab",
+    b"\x89HDF\r\n\x1a\n": "matlab",
+    **dict.fromkeys(_R, "r"),
+}
+_EPRIME = b"*** Header Start ***"
+_EPRIME_IN = 100  # bytes, of UTF-16 too
+_OTHERS = {
+    b"\x89PNG": "a picture",
+    b"\xff\xd8\xff": "a picture",
+    b"GIF8": "a picture",
+    b"%PDF": "a PDF file",
+    b"{\\rtf": "an RTF text",
+    b"<!doctype html": "a web page",
+    b"<html": "a web page",
+    b"<?xml": "an XML file",
+    b"$FL2": "an SPSS file",
+    b"$FL3": "an SPSS file",
+    b"<stata_dta>": "a Stata file",
+    b"ARROW1": "a Feather file",
+    b"\x93NUMPY": "a numpy file",
+    b"\x80\x04\x95": "a Python pickle",
+    b"\x80\x05\x95": "a Python pickle",
+    b"7z\xbc\xaf": "a 7z archive",
+    b"Rar!": "a RAR archive",
+}
+_OTHER_SUFFIXES = {
+    ".sav": "an SPSS file",
+    ".dta": "a Stata file",
+    ".sas7bdat": "a SAS file",
+    ".docx": "a Word document",
+    ".pptx": "a presentation",
+}
+
+
+def suffix_of(path: Path) -> str:
+    """The end of a name without that of a compression.
+
+    >>> suffix_of(Path("a.CSV.gz"))
+    '.csv'
+    """
+    name = path.name.lower()
+    for packed in _PACKED:
+        name = name.removesuffix(packed)
+    return Path(name).suffix
+
+
+def kind_of(path: Path) -> tuple[Kind, bytes | None]:
+    """What a file is, and its content where that had to be unpacked."""
+    if path.exists() and not path.is_file():  # a pipe would be waited for, a device never ends
+        what = "a folder" if path.is_dir() else "a pipe or a device"
+        raise refused(path, what, "save what it gives as a file, and name that")
+    with path.open("rb") as raw:
+        head = raw.read(HEAD)
+        if not is_compressed(head):
+            return _kind(path, head), None
+        raw.seek(0)
+        try:
+            with opened(raw, head) as file:
+                inner = file.read(HEAD)
+                kind = _kind(path, inner)
+                if kind in ("text", "json", "eprime", "r"):
+                    return kind, rest_of(path, raw, file, inner)
+        except FAILURES as error:
+            raise refused(path, f"a damaged compressed file ({_reason(error)})") from None
+    raise refused(path, "a compressed file", "unpack it, and name the file inside")
+
+
+def _kind(path: Path, head: bytes) -> Kind:
+    for start, kind in _STARTS.items():
+        if head.startswith(start):
+            return kind
+    if head.startswith(b"PK\x03\x04"):
+        return _zipped(path)
+    if _EPRIME in head[:_EPRIME_IN].replace(b"\0", b""):
+        return "eprime"
+    named = SUFFIXES.get(suffix_of(path))
+    lowered = head.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    other = next((w for start, w in _OTHERS.items() if lowered.startswith(start.lower())), None)
+    other = other or (_OTHER_SUFFIXES.get(path.suffix.lower()) if named is None else None)
+    if other is not None:
+        raise refused(path, other)
+    if named == "matlab" and b"\0" in head:  # version 4 has nothing that tells it
+        return "matlab"
+    if named == "json" or _like_json(head):
+        return "json"
+    if named in ("excel", "parquet", "matlab", "r") and (not head or b"\0" in head):
+        raise refused(path, f"a file that is not {WORDS[named]} or is damaged")
+    return "text"
+
+
+def _like_json(head: bytes) -> bool:
+    text = head.removeprefix(b"\xef\xbb\xbf").replace(b"\0", b"").lstrip(b"\xff\xfe \t\r\n")
+    if text[:1] == b"{":
+        return text[1:].lstrip()[:1] in (b'"', b"}")
+    return text[:1] == b"[" and text[1:].lstrip()[:1] in (b"{", b"[", b"]")
+
+
+def _zipped(path: Path) -> Kind:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, EOFError):
+        raise refused(path, "a damaged spreadsheet or ZIP archive") from None
+    if any(name.startswith("xl/") for name in names) or {"mimetype", "content.xml"} <= set(names):
+        return "excel"
+    if any(name.startswith(("word/", "ppt/")) for name in names):
+        raise refused(path, "a document without columns")
+    if any(name.endswith(".npy") for name in names):
+        raise refused(path, "a numpy file")
+    raise refused(path, "a ZIP archive", "unpack it, and name the files or the folder inside")
+
+
+def refused(path: Path, found: str, remedy: str = "") -> DataError:
+    """A file that cannot be a table, and what would help."""
+    remedy = remedy or "save it as CSV UTF-8, or read it into a data frame"
+    return DataError([Problem(str(path), None, None, found, ALLOWED, remedy)])
+
+
+def _reason(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+# --------------------
+# Panics of compiled libraries: told as any other failure, and without their own words.
+
+
+STDERR = 2
+_NAME = "PanicException"  # of every library that is built with pyo3; it is no Exception
+
+
+class Panic(ValueError):
+    """A library gave up on what it was reading."""
+
+
+@contextmanager
+def no_panic() -> Iterator[None]:
+    """A panic inside becomes a Panic, and what the library prints about it is left out.
+
+    Whatever else is printed meanwhile is held back until the end.
+    """
+    with tempfile.TemporaryFile() as held:
+        try:
+            kept = os.dup(STDERR)
+        except OSError:  # there is no standard error
+            kept = None
+        else:
+            os.dup2(held.fileno(), STDERR)
+        panicked = False
+        try:
+            yield
+        except BaseException as error:
+            if type(error).__name__ != _NAME:
+                raise
+            panicked = True
+            raise Panic(str(error).splitlines()[0] if str(error) else _NAME) from None
+        finally:
+            if kept is not None:
+                os.dup2(kept, STDERR)
+                os.close(kept)
+                held.seek(0)
+                if not panicked:
+                    _pass_on(held.read())
+
+
+def _pass_on(words: bytes) -> None:
+    while words:
+        words = words[os.write(STDERR, words) :]

@@ -1,0 +1,217 @@
+"""E-Prime's logs: blocks of lines, one for each trial, then one for each list of trials."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from howlearn.core.errors import DataError, Problem
+from howlearn.reading.formats.detect import refused
+from howlearn.reading.formats.nested import from_records, parts, table_in
+from howlearn.reading.formats.table import Held
+from howlearn.reading.formats.text_layout import decoded, encoding_of
+
+FORMAT = "E-Prime log, rows counted as trials"
+_NEEDED = "a log with the lines of each trial (LogFrame)"
+_REMEDY = "export it as text from E-DataAid, or put several together in E-Merge first"
+_UNSAID = ("VersionPersist", "LevelName")  # about the file, not the session
+
+
+Frame = tuple[int, dict[str, str]]  # the level of a trial or of a list, and what its lines say
+
+
+def open_eprime(path: Path, content: bytes | None = None) -> list[Held]:
+    """The trials of a log: its deepest level, with what the levels above and its head say."""
+    raw = path.read_bytes() if content is None else content
+    encoding = encoding_of(raw)
+    try:
+        lines = [] if encoding is None else decoded(raw, encoding).splitlines()
+    except UnicodeError:
+        raise refused(path, "an E-Prime log that is damaged", _REMEDY) from None
+    head, frames, cut = _parsed(lines)
+    rows = _trials(head, frames)
+    if not rows:
+        found = "an E-Prime log without trials"
+        raise DataError([Problem(str(path), None, None, found, _NEEDED, _REMEDY)])
+    notes = ["the log is cut off; its last, incomplete part was left out"] if cut else []
+    return [Held(str(path), path.stem, from_records(rows), FORMAT, 1, notes)]
+
+
+def _parsed(lines: Sequence[str]) -> tuple[dict[str, str], list[Frame], bool]:
+    """What the head says, the frames in the order of the log, and whether the last one is cut."""
+    head: dict[str, str] = {}
+    frames: list[Frame] = []
+    level, said = 1, None
+    for line in lines:
+        text = line.strip()
+        if text.startswith("***") and text.endswith("***"):
+            mark = text.strip("* ").lower()
+            if mark == "logframe end" and said is not None:
+                frames.append((level, said))
+            said = head if mark == "header start" else {} if mark == "logframe start" else None
+            continue
+        name, colon, value = (part.strip() for part in text.partition(":"))
+        if colon and said is not None:
+            said.setdefault(name, value)
+        elif name == "Level" and value.isdigit():
+            level = int(value)
+    return head, frames, said is not None
+
+
+def _trials(head: dict[str, str], frames: Sequence[Frame]) -> list[dict[str, str]]:
+    """One record per frame of the deepest level; a frame above is about those before it."""
+    session = {name: value for name, value in head.items() if name not in _UNSAID}
+    deepest = max((level for level, _ in frames), default=0)
+    rows: list[dict[str, str]] = []
+    told: dict[int, int] = {}  # level → how many rows its frames have told about
+    for level, said in frames:
+        if level == deepest:
+            rows.append({**session, **said})
+            continue
+        for row in rows[told.get(level, 0) :]:
+            for name, value in said.items():
+                row.setdefault(name, value)
+        told[level] = len(rows)
+    return rows
+
+
+# --------------------
+# What experiment software writes into cells, as plain values.
+
+
+_COMMA = r"^\s*[-+]?[0-9]+,[0-9]+\s*$"
+_NUMBER = r"^\s*[-+]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][-+]?[0-9]+)?\s*$"
+_LIST = r"^\s*[1-9][0-9]?,[0-9]{1,2}\s*$"  # two short numbers: more likely 1 and 2 than 1.2
+_MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL")
+QUALTRICS = frozenset("StartDate EndDate Progress Finished RecordedDate ResponseId".split())
+QUALTRICS_ROWS = 2  # below the names: the questions, and where they are in the survey
+QUALTRICS_NOTE = (
+    "it is an export of Qualtrics; the two rows below the names of its columns were left out"
+)
+_IMPORT = '{"ImportId"'
+_PSYCHOPY = ("psychopyversion", "expname", "framerate")
+
+
+def with_points(values: pl.Series) -> pl.Series:
+    """Decimal commas as points, if that makes numbers of all values.
+
+    >>> with_points(pl.Series(["0,5", "1", None])).to_list()
+    ['0.5', '1', None]
+    >>> with_points(pl.Series(["1,2", "2,1"])).to_list()
+    ['1,2', '2,1']
+    """
+    if not has_commas(values):
+        return values
+    return values.str.replace(",", ".", literal=True)
+
+
+def has_commas(values: pl.Series) -> bool:
+    """Whether a column's numbers have decimal commas."""
+    if values.dtype != pl.String:
+        return False
+    commas = values.str.contains(_COMMA)
+    if not commas.any():
+        return False
+    there = values.filter(values.is_not_null() & ~values.str.strip_chars().is_in(_MISSING))
+    return bool(there.str.contains(_NUMBER).all()) and not there.str.contains(_LIST).all()
+
+
+def is_psychopy(columns: Sequence[str]) -> bool:
+    """Whether a file's columns are PsychoPy's."""
+    names = [name.lower() for name in columns]
+    return any(name in _PSYCHOPY for name in names) or any(
+        name.endswith((".thisrepn", ".thistrialn")) for name in names
+    )
+
+
+def is_import_row(values: Sequence[str | None]) -> bool:
+    """Whether a row is the one in which Qualtrics says where each column comes from.
+
+    >>> is_import_row(['{"ImportId":"QID1"}', '{"ImportId":"QID2"}', ""])
+    True
+    """
+    there = [value.strip() for value in values if value is not None and value.strip()]
+    return bool(there) and all(value.startswith(_IMPORT) for value in there)
+
+
+def is_jspsych(columns: Sequence[str]) -> bool:
+    """Whether the columns are those of jsPsych."""
+    return "trial_type" in columns and bool({"trial_index", "time_elapsed"} & set(columns))
+
+
+def without_quotes(values: pl.Series) -> pl.Series:
+    """PsychoPy's keys without quotes and brackets; None is no key.
+
+    >>> without_quotes(pl.Series("key_resp.keys", ["'left'", "['right']", "None", "a"])).to_list()
+    ['left', 'right', None, 'a']
+    """
+    if values.dtype != pl.String:
+        return values
+    values = values.str.replace(r"^\s*\[?\s*(?:'([^',]*)'|\"([^\",]*)\")\s*\]?\s*$", "$1$2")
+    if "." not in values.name:  # a column of the design: None may be a name there
+        return values
+    gone = values.str.strip_chars().is_in(["None", "[]"]).fill_null(False)
+    return values.zip_with(~gone, pl.Series([None], dtype=pl.String))
+
+
+# --------------------
+# JSON: jsPsych's and JATOS' exports, JSON Lines, pandas' to_json, and other nested values.
+
+
+NEEDED = "a list of trials, or an object with one"
+
+
+def open_json(path: Path, content: bytes | None = None) -> list[Held]:
+    """The table in a JSON file; its rows are counted as trials, from 1."""
+    raw = path.read_bytes() if content is None else content
+    encoding = encoding_of(raw)
+    if encoding is None:
+        raise refused(path, "a file that is not text")
+    notes: list[str] = []
+    try:
+        values = _values(path, decoded(raw, encoding))
+        frame = _table(values, notes)
+    except (UnicodeError, RecursionError):
+        raise refused(path, "a file that is not JSON or is damaged") from None
+    if frame is None or not frame.height:
+        found = "JSON without trials" if values else "an empty file"
+        raise DataError([Problem(str(path), None, None, found, NEEDED)])
+    kind = "jsPsych JSON" if is_jspsych(frame.columns) else "JSON"
+    lines = " (several values one after the other)" if len(values) > 1 else ""
+    told = f"{kind}{lines}, rows counted as trials"
+    return [Held(str(path), path.stem, frame, told, 1, [*dict.fromkeys(notes)])]
+
+
+def _table(values: list[Any], notes: list[str]) -> Any:
+    if len(values) == 1:
+        inner = values[0]
+        with suppress(ValueError):  # JSON as a text in JSON
+            inner = json.loads(inner) if isinstance(inner, str) else inner
+        return table_in(inner, notes=notes)
+    if all(isinstance(value, dict) for value in values):  # JSON Lines: a trial or a learner each
+        return table_in(values, notes=notes)
+    found = {str(i): table_in(value, notes=notes) for i, value in enumerate(values, start=1)}
+    tables = {name: frame for name, frame in found.items() if frame is not None and frame.height}
+    return parts(tables) if tables else None
+
+
+def _values(path: Path, text: str) -> list[Any]:
+    """The values that stand one after the other in a text."""
+    decoder = json.JSONDecoder(strict=False)
+    found, place = [], 0
+    while True:
+        while place < len(text) and text[place] in " \t\r\n,\x1e":
+            place += 1
+        if place >= len(text):
+            return found
+        try:
+            value, place = decoder.raw_decode(text, place)
+        except json.JSONDecodeError as error:
+            what = f"a file that is not JSON or is damaged (line {error.lineno}: {error.msg})"
+            raise refused(path, what) from None
+        found.append(value)

@@ -1,0 +1,313 @@
+"""From whatever the user points at to tables: files, folders and data frames look alike here."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from os import PathLike
+from os.path import realpath
+from pathlib import Path
+from typing import Any
+
+from howlearn.core.errors import DataError, HowlearnError, Problem
+from howlearn.reading.formats.bids import as_bids, chosen_kind, files_inside
+from howlearn.reading.formats.delimited import Delimited
+from howlearn.reading.formats.detect import ALLOWED, SUFFIXES, WORDS, kind_of, refused, suffix_of
+from howlearn.reading.formats.parquet import open_parquet, partitioned
+from howlearn.reading.formats.table import Frame, Table, split_name
+from howlearn.reading.formats.together import continues, shares_columns, spelled_alike, strays
+from howlearn.reading.formats.wide import long, texts
+from howlearn.reading.labels import natural_key
+from howlearn.reading.options import ReadOptions
+from howlearn.reading.problems import listed
+
+# --------------------
+# Which files of a folder are the study.
+
+
+# Of several kinds in one folder the first is read: JSON often stands beside data to explain them.
+_FIRST = (("text", "parquet"), ("excel",), ("matlab",), ("r",), ("json",))
+_STATISTICS = (".sav", ".dta", ".sas7bdat")  # data that are not read here
+_NO_DATA = (".", "~$", "readme", "license")
+_ABOUT = ("participants.tsv", "samples.tsv")  # what BIDS puts beside data
+_ABOUT_ENDS = ("_scans.tsv", "_sessions.tsv", "_channels.tsv", "_electrodes.tsv")
+
+
+def files_of(folder: Path) -> tuple[list[Path], list[Path], list[str]]:
+    """The data files of a folder, JSON beside them, notes on what was not read.
+
+    DataError if it has none.
+    """
+    inside = sorted(folder.iterdir(), key=lambda inner: natural_key(inner.name))
+    direct = [inner for inner in inside if _is_data(inner)]
+    if all(map(_is_json, direct)):
+        spread = files_inside(folder)
+        if spread:
+            files, notes = chosen_kind(spread)
+            return files, [], notes
+        divided = partitioned(folder)
+        if divided:
+            return sorted(divided, key=lambda path: natural_key(str(path))), [], []
+    files, left = _of_one_kind(direct)
+    unread = list(dict.fromkeys(str(f.relative_to(folder)) for i in inside for f in _unread(i)))
+    if not files:
+        allowed = f"{ALLOWED} directly inside"
+        found = "a folder without data files"
+        remedy = f"name the folders inside it that have some: {listed(unread)}" if unread else ""
+        raise DataError([Problem(str(folder), None, None, found, allowed, remedy)])
+    stems = {path.stem for path in files}
+    beside = [p for p in direct if _is_json(p) and p not in files and p.stem not in stems]
+    left += [path.name for path in inside if path.suffix.lower() in _STATISTICS]
+    notes = []
+    if left:
+        notes.append(f"{folder} has files of other kinds that were not read: {listed(left)}")
+    if unread:
+        notes.append(
+            f"{folder} has folders inside it with data files that were not read: {listed(unread)}; "
+            "name them too if they belong to the study"
+        )
+    return files, beside, notes
+
+
+def _of_one_kind(paths: list[Path]) -> tuple[list[Path], list[str]]:
+    """The files of the first kind, and the names of others that may be data too."""
+    for kinds in _FIRST:
+        files = [path for path in paths if SUFFIXES[suffix_of(path)] in kinds]
+        if files:
+            others = [p for p in paths if SUFFIXES[suffix_of(p)] not in (*kinds, "json")]
+            return files, [path.name for path in others]
+    return [], []
+
+
+def _is_data(path: Path) -> bool:
+    name = path.name.lower()
+    about = name in _ABOUT or name.endswith(_ABOUT_ENDS) or name == "dataset_description.json"
+    named = name.startswith(_NO_DATA) or about
+    return suffix_of(path) in SUFFIXES and not named and not path.is_dir()
+
+
+def _is_json(path: Path) -> bool:
+    return SUFFIXES[suffix_of(path)] == "json"
+
+
+def _unread(path: Path) -> list[Path]:
+    """The folders with data files in a folder: itself, and those directly inside."""
+    try:
+        if path.name.startswith(".") or not path.is_dir():
+            return []
+        inside = [inner for depth in ("*", "*/*") for inner in path.glob(depth)]
+        found = [p for p in inside if _is_data(p) and not _is_json(p)]
+        return sorted({inner.parent for inner in found})
+    except OSError:  # a folder that may not be read
+        return []
+
+
+def open_tables(
+    source: Any, options: ReadOptions | None = None
+) -> tuple[list[Table], list[Problem], list[str]]:
+    """The tables of a source that can be opened, what is wrong with the others, and notes.
+
+    The options decide only whether a table may be a wide one: none of whose columns they name.
+    """
+    if isinstance(source, str | PathLike):
+        paths = [Path(source)]
+    elif isinstance(source, Iterable) and not (
+        hasattr(source, "columns") or isinstance(source, Mapping | bytes)
+    ):
+        paths = _paths(list(source))
+    else:
+        table = long(Frame(source), options)
+        return [table], [], _told([table])
+    tables: list[Table] = []
+    problems: list[Problem] = []
+    notes: list[str] = []
+    seen: set[str] = set()
+    told = set() if options is None else {*texts(vars(options).values())}
+    for given in paths:
+        files, beside = _expanded(given, problems, notes)
+        opened: list[Table] = []
+        for path in files:
+            try:
+                opened += _open(path, seen)
+            except DataError as error:
+                problems += error.problems
+        if files != [given]:
+            opened = _of_folder(given, opened, beside, told, seen, notes)
+        tables += opened
+    tables, spelled = spelled_alike(tables)
+    tables, found = as_bids([long(table, options) for table in tables])
+    return tables, problems, [*notes, *spelled, *_told(tables), *found]
+
+
+def learner_names(tables: Sequence[Table]) -> list[str]:
+    """Each file's learner or stem; where stems collide, the folder stands before them."""
+    if all(table.learner is not None for table in tables):
+        return [table.learner or "" for table in tables]
+    times = Counter(table.stem for table in tables)
+    names = [
+        table.stem if times[table.stem] == 1 else f"{Path(table.name).parent.name}/{table.stem}"
+        for table in tables
+    ]
+    again = Counter(names)
+    return [
+        name if again[name] == 1 else table.name for name, table in zip(names, tables, strict=True)
+    ]
+
+
+def _told(tables: Sequence[Table]) -> list[str]:
+    """The notes of all tables, each once, with the first file that it is about."""
+    about: dict[str, list[str]] = {}
+    for table in tables:
+        for note in table.notes:
+            about.setdefault(note, []).append(table.name)
+    return [f"{_and_more(names)}: {note}" for note, names in about.items()]
+
+
+def _and_more(names: Sequence[str]) -> str:
+    more = len(names) - 1
+    return f"{names[0]} and {more} more file{'s' * (more > 1)}" if more else names[0]
+
+
+def _paths(items: list[Any]) -> list[Path]:
+    if not items:
+        raise HowlearnError("no file was given")
+    if not all(isinstance(item, str | PathLike) for item in items):
+        raise HowlearnError(
+            "a list of files may hold paths only; several data frames are put together into one "
+            "before they are read"
+        )
+    return [Path(item) for item in items]
+
+
+def _expanded(
+    path: Path, problems: list[Problem], notes: list[str]
+) -> tuple[list[Path], list[Path]]:
+    """A folder stands for the data files in it; JSON beside them may be data too."""
+    try:
+        if not path.is_dir():
+            return ([path] if _is_text(path, problems) else []), []
+        files, beside, found = files_of(path)
+    except DataError as error:
+        problems += error.problems
+        return [], []
+    except (OSError, ValueError) as error:
+        problems.append(_unreadable(path, error))
+        return [], []
+    notes += found
+    return [path for path in files if _is_text(path, problems)], beside
+
+
+def _is_text(path: Path, problems: list[Problem]) -> bool:
+    """Whether the name of a file can be written; on Linux it may be any bytes."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        found, allowed = "a name whose bytes are no text", "names in UTF-8"
+        problems.append(Problem(str(path), None, None, found, allowed, "rename it"))
+        return False
+    return True
+
+
+def _of_folder(
+    folder: Path,
+    tables: list[Table],
+    beside: Sequence[Path],
+    told: Collection[str],
+    seen: set[str],
+    notes: list[str],
+) -> list[Table]:
+    """The tables of a folder that belong together, and notes on the others."""
+    left = strays(tables, told)
+    seen -= {realpath(table.name) for table in left}
+    if left:
+        names = listed([Path(table.name).name for table in left])
+        one = len(left) == 1
+        notes.append(
+            f"{folder} has {'a file' if one else 'files'} without any column of the others, which "
+            f"{'was' if one else 'were'} left out: {names}; what is named itself is read"
+        )
+    study = [table for table in tables if not any(table is one for one in left)]
+    more: list[Table] = []
+    unread = []
+    for path in [path for path in beside if realpath(path) not in seen]:
+        try:
+            found = _open(path, set())
+        except DataError:  # JSON often explains data
+            continue
+        if all(continues(table, study) for table in found):
+            more += found
+            seen.add(realpath(path))
+        elif any(shares_columns(table, study) for table in found):
+            unread.append(path.name)
+    if more:
+        notes.append(
+            f"{folder} has JSON files with the columns of the others, which were read too: "
+            f"{listed([Path(table.name).name for table in more])}"
+        )
+    if unread:
+        notes.append(
+            f"{folder} has JSON files that were not read: {listed(unread)}; name the files "
+            "themselves if these belong to the study"
+        )
+    return [*study, *more]
+
+
+def _open(given: Path, seen: set[str]) -> Sequence[Table]:
+    """The tables of a file, or the one that FILE#NAME means."""
+    path, inside = split_name(given)
+    try:
+        place = f"{realpath(path)}#{inside}" if inside else realpath(path)
+        if place in seen:
+            found = "the same file twice"
+            raise DataError([Problem(str(given), None, None, found, "each file once")])
+        seen.add(place)
+        kind, content = kind_of(path)
+        if inside is not None and kind not in ("excel", "matlab", "r"):
+            raise refused(
+                given, f"a file without sheets or variables: {path.name}", "name it alone"
+            )
+        match kind:
+            case "parquet":
+                return [open_parquet(path)]
+            case "excel":
+                from howlearn.reading.formats.spreadsheets import open_excel
+
+                return open_excel(path, inside)
+            case "json":
+                from howlearn.reading.formats.experiment_logs import open_json
+
+                return open_json(path, content)
+            case "matlab":
+                from howlearn.reading.formats.matlab import open_matlab
+
+                return open_matlab(path, inside)
+            case "r":
+                from howlearn.reading.formats.r import open_r
+
+                return open_r(path, inside, content)
+            case "eprime":
+                from howlearn.reading.formats.experiment_logs import open_eprime
+
+                return open_eprime(path, content)
+        return [_text(path, content)]
+    except (OSError, ValueError) as error:
+        raise DataError([_unreadable(path, error)]) from None
+
+
+def _text(path: Path, content: bytes | None) -> Delimited:
+    """A text; one that is called otherwise must look like a table."""
+    named = SUFFIXES.get(suffix_of(path), "text")
+    table = Delimited(path, content)
+    if named != "text" and len(table.columns) < 2:
+        raise refused(path, f"a file that is not {WORDS[named]} or is damaged")
+    return table
+
+
+def _unreadable(path: Path, error: Exception) -> Problem:
+    if isinstance(error, FileNotFoundError):
+        return Problem(str(path), None, None, "no such file", "a file or a folder that exists")
+    reason = getattr(error, "strerror", None) or str(error)
+    if isinstance(error, ValueError) and "\0" in str(path):  # Python's words for it vary
+        reason = "a null character in its name"
+    found = f"a file that cannot be read ({reason})"
+    return Problem(str(path), None, None, found, "a file that may be read")

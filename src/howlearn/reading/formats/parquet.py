@@ -1,0 +1,105 @@
+"""Parquet files, some million rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from urllib.parse import unquote
+
+import polars as pl
+
+from howlearn.core.errors import DataError, Problem
+from howlearn.core.safe_files import column_named
+from howlearn.reading.formats.detect import Panic, no_panic
+from howlearn.reading.formats.matrices import text_of
+from howlearn.reading.formats.table import Described, Extended, Table
+from howlearn.reading.rows import BATCH_ROWS
+
+_NOTHING = "__HIVE_DEFAULT_PARTITION__"
+
+
+class Parquet(Described):
+    """A Parquet file; only the columns that are needed are read."""
+
+    first_row = 2  # as if it were a spreadsheet with a header
+    format = "Parquet"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name, self.stem = str(path), path.stem
+        path.open("rb").close()  # a missing file is told apart from a broken one
+        try:
+            with no_panic():
+                rows = pl.scan_parquet(path, glob=False, hive_partitioning=False)
+                self._schema = rows.collect_schema()
+        except (pl.exceptions.PolarsError, Panic) as error:
+            raise self._broken(error) from None
+        self.columns = tuple(self._schema)
+
+    def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Slices of the file, so that a large study never is in memory twice."""
+        try:
+            rows = pl.scan_parquet(self.path, glob=False, hive_partitioning=False)
+            with no_panic():
+                total = rows.select(pl.len()).collect().item()
+            for start in range(0, total, BATCH_ROWS):
+                with no_panic():
+                    part = (
+                        rows.select(map(column_named, columns)).slice(start, BATCH_ROWS).collect()
+                    )
+                yield _without_lists(part)
+        except (pl.exceptions.PolarsError, Panic, OSError) as error:
+            raise self._broken(error) from None
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows the file says it has; 0 if it is damaged."""
+        try:
+            rows = pl.scan_parquet(self.path, glob=False, hive_partitioning=False)
+            with no_panic():
+                return rows.select(pl.len()).collect().item()
+        except (pl.exceptions.PolarsError, Panic, OSError):  # is told when the rows are read
+            return 0
+
+    def _broken(self, error: Exception) -> DataError:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        found = f"a file that is not Parquet or is damaged ({reason})"
+        return DataError([Problem(self.name, None, None, found, "a Parquet file")])
+
+
+def _without_lists(frame: pl.DataFrame) -> pl.DataFrame:
+    """Lists and structures as text."""
+    return frame.with_columns(
+        pl.Series(column.name, [text_of(value) for value in column.to_list()], dtype=pl.String)
+        for column in frame.get_columns()
+        if column.dtype.is_nested()
+    )
+
+
+def open_parquet(path: Path) -> Table:
+    """A Parquet file with the columns that the folders above it are named for."""
+    table = Parquet(path)
+    parts = partition_of(path)
+    return Extended(table, parts, {}) if parts else table
+
+
+def partition_of(path: Path) -> dict[str, str | None]:
+    """The columns in the names of the folders above a file.
+
+    >>> partition_of(Path("data/learner=3/block=a%20b/part-0.parquet"))
+    {'learner': '3', 'block': 'a b'}
+    """
+    found: dict[str, str | None] = {}
+    for folder in path.parents:
+        name, equals, value = folder.name.partition("=")
+        if not (name and equals):
+            break
+        found[unquote(name)] = None if value == _NOTHING else unquote(value)
+    return dict(reversed(found.items()))
+
+
+def partitioned(folder: Path) -> list[Path]:
+    """The Parquet files of a folder that is divided into learner=1, learner=2 …"""
+    inner = [path for path in folder.iterdir() if path.is_dir() and "=" in path.name]
+    files = [path for part in inner for end in ("parquet", "pq") for path in part.rglob(f"*.{end}")]
+    return [path for path in files if not path.name.startswith((".", "_"))]

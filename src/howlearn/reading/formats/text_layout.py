@@ -1,0 +1,286 @@
+"""How the columns of a text file are laid out: found out from its first lines."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "|", " ": "blanks"}
+BLANKS = " "  # runs of them
+_BETWEEN = tuple(separator for separator in SEPARATORS if separator != BLANKS)
+RECORDS = 60  # that are looked at
+TITLE_LINES = 20  # among which the table starts
+_SEP_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE)  # Excel's first line
+_WORDS = re.compile(r'"((?:[^"]|"")*)"|(\S+)')
+_NUMBER = re.compile(r"[-+]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)(e[-+]?[0-9]+)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the table starts and what separates its columns."""
+
+    separator: str
+    header: int  # lines before the one with the names
+    names: tuple[str, ...]
+    records: tuple[tuple[str, ...], ...]  # the first rows
+    unnamed: bool = False  # the rows have one more value than there are names, before the others
+    above: bool = False  # a title stands above the names
+    longer: bool = False  # rows have separators at their end that the names have not
+
+    @property
+    def words(self) -> str:
+        """What separates the columns, for people."""
+        return SEPARATORS[self.separator]
+
+    @property
+    def rewritten(self) -> bool:
+        """Whether polars cannot read it as it is."""
+        return self.separator == BLANKS or self.unnamed or self.longer
+
+
+def layout_of(lines: Sequence[str]) -> Layout | None:
+    """The layout of a text from its first lines; None where nothing is in them."""
+    said, start = None, 0
+    for number, line in enumerate(lines):
+        match = _SEP_LINE.fullmatch(line.strip("\ufeff\r\n "))
+        if match and said is None and match[1] in SEPARATORS:
+            said, start = match[1], number + 1
+        elif line.strip("\ufeff\r\n ,;|\t"):
+            break
+    comments = _comments(lines, start)
+    first = comments[-1] + 1 if comments else start
+    while first < len(lines) and not lines[first].strip("\ufeff\r\n"):
+        first += 1
+    if first >= len(lines):
+        return None
+    separator = said or _separator(lines[first:])
+    found = _laid_out(lines, first, separator)
+    if sum(map(bool, found.names)) < 2:
+        return _below_a_title(lines, first, said) or found
+    if comments and any(map(_is_number, found.names)):  # the names stand behind a #
+        named = _laid_out(lines, comments[-1], separator)
+        if len(named.names) > 1 and len(named.names) == len(found.names):
+            return named
+    return found
+
+
+def _below_a_title(lines: Sequence[str], first: int, said: str | None) -> Layout | None:
+    """The layout of a table that starts some lines below the first."""
+    for start in range(first + 1, min(first + TITLE_LINES, len(lines) - 1)):
+        separator = said or _separator(lines[start:])
+        found = _laid_out(lines, start, separator)
+        width = len(found.names)
+        if width < 3 or separator == BLANKS or not all(found.names) or not found.records:
+            continue
+        if _share(found.records, width) >= 0.9 and not any(map(_is_number, found.names)):
+            return replace(found, above=True)
+    return None
+
+
+def is_wrapped(layout: Layout) -> bool:
+    """Whether whole rows stand in quotes, as a spreadsheet writes what it took for one column."""
+    separator = layout.separator
+    if len(layout.names) == 1:
+        [name] = layout.names
+        separator = max(_BETWEEN, key=name.count)
+        if separator not in name:
+            return False
+    rows = layout.records
+    between = separator in _BETWEEN
+    return between and bool(rows) and all(len(row) == 1 and separator in row[0] for row in rows)
+
+
+def split(lines: Iterable[str], separator: str) -> Iterator[list[str]]:
+    """The records of a text."""
+    if separator == BLANKS:
+        for line in lines:
+            words = _WORDS.finditer(line)
+            yield [w[2] if w[1] is None else w[1].replace('""', '"') for w in words]
+        return
+    yield from csv.reader(lines, delimiter=separator)
+
+
+def _laid_out(lines: Sequence[str], first: int, separator: str) -> Layout:
+    records = _records(lines[first:], separator)
+    if not records:
+        return Layout(separator, first, (lines[first].strip(),), ())
+    header = records[0]
+    if header:
+        header = [header[0].lstrip("\ufeff").removeprefix("#"), *header[1:]]
+    names = tuple(name.strip() for name in header)
+    rows = tuple(tuple(record) for record in records[1:] if any(v.strip() for v in record))
+    unnamed = bool(rows) and all(len(row) == len(names) + 1 for row in rows)
+    trailing = all(not row[-1].strip() for row in rows)
+    longer = any(_trailing(row, len(names)) for row in rows)
+    return Layout(separator, first, names, rows, unnamed and not trailing, longer=longer)
+
+
+def _comments(lines: Sequence[str], start: int) -> list[int]:
+    """The lines with # before the table."""
+    found = []
+    for number in range(start, len(lines)):
+        line = lines[number].strip("\ufeff\r\n ")
+        if line.startswith("#"):
+            found.append(number)
+        elif line:
+            return found
+    return []  # nothing else: then they are no comments
+
+
+def _separator(lines: Sequence[str]) -> str:
+    scores = {}
+    for separator in SEPARATORS:
+        if separator == BLANKS or separator not in lines[0]:
+            continue
+        records = _records(lines, separator)
+        width = len(records[0]) if records else 0
+        if width > 1:
+            scores[separator] = (round(_share(records[1:], width), 1), width)
+    best = max(scores, key=lambda s: scores[s], default=None)
+    if best is not None and (scores[best][0] >= 0.5 or len(lines) < 2):
+        return best
+    if _by_blanks(lines):
+        return BLANKS
+    return max(SEPARATORS, key=lambda s: lines[0].count(s) if s != BLANKS else 0)
+
+
+def _share(records: Sequence[Sequence[str]], width: int) -> float:
+    """The part of the rows that have as many values as there are names."""
+    rows = [record for record in records if any(value.strip() for value in record)]
+    if not rows:
+        return 1.0
+    if all(len(row) == width + 1 for row in rows):
+        return 1.0
+    return sum(len(row) == width or _trailing(row, width) for row in rows) / len(rows)
+
+
+def _by_blanks(lines: Sequence[str]) -> bool:
+    rows = [record for record in _records(lines, BLANKS) if record]
+    width = len(rows[0]) if rows else 0
+    lengths = {len(row) for row in rows[1:]}
+    return width > 1 and len(lengths) == 1 and lengths <= {width, width + 1}
+
+
+def _records(lines: Sequence[str], separator: str) -> list[list[str]]:
+    found: list[list[str]] = []
+    try:
+        for record in split((line + "\n" for line in lines), separator):
+            found.append(record)
+            if len(found) > RECORDS:
+                break
+    except csv.Error:  # told when the rows are read
+        pass
+    return found
+
+
+def _trailing(row: Sequence[str], width: int) -> bool:
+    """Whether a row is longer only by empty values at its end."""
+    return len(row) > width and not any(value.strip() for value in row[width:])
+
+
+def _is_number(text: str) -> bool:
+    return _NUMBER.fullmatch(text.strip()) is not None
+
+
+# --------------------
+# Which letters the bytes of a text file stand for.
+
+
+CHUNK = 2**20
+UTF8, WINDOWS = "utf-8", "cp1252"
+WORDS = {UTF8: "", "utf-8-sig": "", WINDOWS: "Windows-1252"}
+_MARKS = {
+    b"\xff\xfe\0\0": "utf-32",
+    b"\0\0\xfe\xff": "utf-32",
+    b"\xef\xbb\xbf": "utf-8-sig",
+    b"\xff\xfe": "utf-16",
+    b"\xfe\xff": "utf-16",
+}
+_CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\x1a"))  # of no use in a text
+_SAMPLE = 4096
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How a text is written."""
+
+    name: str
+    old_mac: bool  # lines end with \r alone
+
+    @property
+    def plain(self) -> bool:
+        """Whether the bytes can be read as they are."""
+        return self.name in (UTF8, "utf-8-sig") and not self.old_mac
+
+    @property
+    def words(self) -> str:
+        """Its name for people; nothing where it is UTF-8."""
+        return WORDS.get(self.name, self.name[:6].upper())
+
+
+def encoding_of(source: Path | bytes) -> Encoding | None:
+    """The encoding, None where the bytes are no text; a large file is looked at in parts."""
+    decoder = codecs.getincrementaldecoder(UTF8)()
+    name, returns, news, controls = UTF8, False, False, False
+    for i, chunk in enumerate(_chunks(source)):
+        if i == 0:
+            marked = _marked(chunk)
+            if marked is not None and marked != "utf-8-sig":
+                return Encoding(marked, False)
+            name = marked or UTF8
+        if b"\0" in chunk:
+            return None
+        returns, news = returns or b"\r" in chunk, news or b"\n" in chunk
+        controls = controls or len(chunk.translate(None, _CONTROLS)) < len(chunk)
+        if name != WINDOWS:
+            try:
+                decoder.decode(chunk)
+            except UnicodeDecodeError:
+                name = WINDOWS
+    try:
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        name = WINDOWS
+    if name == WINDOWS and controls:
+        return None
+    return Encoding(name, returns and not news)
+
+
+def decoded(content: bytes, encoding: Encoding) -> str:
+    """The text with one kind of line ends; raises UnicodeError where it is not what it seems."""
+    if encoding.name == WINDOWS:
+        try:
+            text = content.decode(WINDOWS)
+        except UnicodeDecodeError:  # a few bytes have no letter there
+            text = content.decode("latin-1")
+    else:
+        text = content.decode(encoding.name)
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _marked(chunk: bytes) -> str | None:
+    for mark, name in _MARKS.items():
+        if chunk.startswith(mark):
+            return name
+    sample = chunk[: _SAMPLE // 2 * 2]
+    if len(sample) >= 4 and b"\0" in sample:  # UTF-16 without a mark: every other byte is 0
+        first, second = sample[::2].count(0), sample[1::2].count(0)
+        half = len(sample) // 2
+        if second > 0.7 * half and first < 0.1 * half:
+            return "utf-16-le"
+        if first > 0.7 * half and second < 0.1 * half:
+            return "utf-16-be"
+    return None
+
+
+def _chunks(source: Path | bytes) -> Iterator[bytes]:
+    if isinstance(source, bytes):
+        yield from (source[i : i + CHUNK] for i in range(0, len(source), CHUNK))
+        return
+    with source.open("rb") as file:
+        while chunk := file.read(CHUNK):
+            yield chunk

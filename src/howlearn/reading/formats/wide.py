@@ -1,0 +1,231 @@
+"""Wide tables: one row per learner, and a column for each trial's choice, reward and so on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from howlearn.core.errors import DataError
+from howlearn.reading.columns import guess, plain
+from howlearn.reading.formats.table import Described, Table
+from howlearn.reading.options import ReadOptions
+
+FEWEST = 3  # numbers of a family
+ENOUGH = 8  # numbers that are a learner's trials whatever the columns are called
+TRIAL, LEARNER = "trial", "learner"
+RESPONSE = "responseid"  # whose row it is where surveys have one row per learner
+_BEFORE = re.compile(
+    r"(?:t|tr|trial)?[\s_.\-]?(?P<number>[0-9]+)[\s_.\-]+(?P<name>[^\W\d_].*)", re.IGNORECASE
+)
+_LETTER = re.compile(r"[^\W\d_]")
+_BETWEEN = "_.-" + "".join(filter(str.isspace, map(chr, range(0x3001))))
+_DIGITS = "0123456789"
+_TRIAL_ENDS = ("trial", "tr", "t")  # choice_t1
+_LONGEST = 7  # digits of a number
+
+
+@dataclass(frozen=True)
+class Families:
+    """Columns that differ by a number only: name → number → column."""
+
+    members: Mapping[str, Mapping[int, str]]
+    numbers: tuple[int, ...]
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """All of their columns."""
+        return frozenset(c for family in self.members.values() for c in family.values())
+
+
+def families_in(columns: Sequence[str]) -> Families | None:
+    """The families with the same numbers, at least two of them.
+
+    >>> found = families_in(["id", "choice_1", "choice_2", "choice_3", "r1", "r2", "r3"])
+    >>> list(found.members), found.numbers
+    (['choice', 'r'], (1, 2, 3))
+    """
+    families: dict[str, dict[int, str]] = {}
+    for column in columns:
+        name, number = _numbered(column)
+        if 0 < len(number) <= _LONGEST:
+            families.setdefault(_without_trial(name), {}).setdefault(int(number), column)
+    alike: dict[tuple[int, ...], dict[str, dict[int, str]]] = {}
+    for name, family in families.items():
+        if len(family) >= FEWEST:
+            alike.setdefault(tuple(sorted(family)), {})[name] = family
+    best = max(alike.items(), key=lambda item: len(item[0]) * (len(item[1]) > 1), default=None)
+    return None if best is None or len(best[1]) < 2 else Families(best[1], best[0])
+
+
+def _numbered(column: str) -> tuple[str, str]:
+    """What a column is called beside its number, and the number; nothing where it has none.
+
+    Letter by letter from the end: a pattern would take minutes for a name of thousands of letters.
+
+    >>> [_numbered(column) for column in ("choice_12", "r [3]", "t4 key", "x", "7")]
+    [('choice', '12'), ('r', '3'), ('key', '4'), ('', ''), ('', '')]
+    """
+    match = _BEFORE.fullmatch(column)
+    if match is not None:
+        return match["name"].strip(), match["number"]
+    closed = column[:-1] if column[-1:] in ("]", ")") else column
+    before = closed.rstrip(_DIGITS)
+    name = (before[:-1] if before[-1:] in ("[", "(") else before).rstrip(_BETWEEN)
+    if before == closed or "\n" in name or not _LETTER.search(name):
+        return "", ""
+    return name.strip(), closed[len(before) :]
+
+
+def _without_trial(name: str) -> str:
+    """A name without the word for trial at its end."""
+    for end in _TRIAL_ENDS:
+        if name[-len(end) :].lower() == end:
+            bare = name[: -len(end)].rstrip(_BETWEEN)
+            if len(bare) + len(end) < len(name):
+                return bare
+    return name
+
+
+def long(table: Table, options: ReadOptions | None) -> Table:
+    """The table as it is, or with one row per trial where it has one row per learner."""
+    families = families_in(table.columns)
+    if families is None or not _is_wide(table, families, options):
+        return table
+    return Long(table, families)
+
+
+def _is_wide(table: Table, families: Families, options: ReadOptions | None) -> bool:
+    """Whether a table can only be meant as wide: no choices and rewards beside the families."""
+    numbered = families.columns
+    rest = [column for column in table.columns if column not in numbered]
+    given = [] if options is None else list(texts(vars(options).values()))
+    if any(_named(column, given) for column in numbered):
+        return False
+    if _known("action", rest, options) and _known("reward", rest, options):
+        return False
+    names = [*families.members, *rest]
+    few = len(families.numbers) < ENOUGH
+    if few and not (_known("action", names, options) and _known("reward", names, options)):
+        return False
+    return len(families.numbers) >= ENOUGH or _once_each(table, rest)
+
+
+def _known(role: str, names: Sequence[str], options: ReadOptions | None) -> bool:
+    """Whether one of the names is told or looks like a role."""
+    given = getattr(options, role, None)
+    return given in names if given is not None else bool(guess(role, names))
+
+
+def _once_each(table: Table, rest: Sequence[str]) -> bool:
+    """Whether each learner has one row."""
+    owners = guess(LEARNER, rest)
+    return not owners or _unique(table, owners[0])
+
+
+def _unique(table: Table, column: str) -> bool:
+    """Whether no value of a column comes twice."""
+    try:
+        frames = [frame[column] for frame in table.frames([column])]
+    except DataError:  # will be told when the rows are read
+        return False
+    return not frames or not pl.concat(frames).drop_nulls().is_duplicated().any()
+
+
+def texts(values: Iterable[Any]) -> Iterator[str]:
+    """The texts among values and inside those that hold several."""
+    for value in values:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, list | tuple):
+            yield from texts(value)
+
+
+def _named(column: str, given: Sequence[str]) -> bool:
+    """Whether an option names a column, alone or in a condition."""
+    return any(
+        column in text
+        and (column == text or re.search(rf"(?<![\w.]){re.escape(column)}(?![\w.])", text))
+        for text in given
+    )
+
+
+class Long(Described):
+    """A wide table with one row per trial; trials that nobody recorded anything in are left out."""
+
+    first_row = 1  # trials are counted
+
+    def __init__(self, table: Table, families: Families) -> None:
+        self.table, self.families = table, families
+        self.name, self.stem = table.name, table.stem
+        numbered = families.columns
+        self._rest = [c for c in table.columns if c and c not in numbered]
+        self._names = {
+            name if name not in self._rest else f"{name} (each trial)": family
+            for name, family in families.members.items()
+        }
+        self._trial = TRIAL if not guess("trial", self._rest) else f"{TRIAL} (of the columns)"
+        self._learner = () if guess(LEARNER, self._rest) else (LEARNER,)
+        named = [c for c in self._rest if plain(c) == RESPONSE and _unique(table, c)]
+        self._response = named[:1] if self._learner else []
+        self.columns = (*self._learner, *self._rest, self._trial, *self._names)
+        self.format = f"{table.format}, one row per learner, rows counted as trials"
+        shown = ", ".join(f"{name} ({len(families.numbers)})" for name in families.members)
+        self.notes = (
+            *table.notes,
+            f"it has one row per learner and columns for each trial: {shown}; it was read as one "
+            "row per trial",
+        )
+        self.about, self.learner, self.twice = table.about, table.learner, table.twice
+
+    def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """One row per learner and trial, in this order."""
+        before = 0
+        needed = {*columns, *(self._response if LEARNER in columns else ())}
+        used = [name for name in self._rest if name in needed]
+        inner = [*used, *(c for family in self._names.values() for c in family.values())]
+        for frame in self.table.frames(inner):
+            rows = self._long(frame, used, before)
+            yield pl.DataFrame([rows.get_column(name) for name in columns])
+            before += frame.height
+
+    def _long(self, frame: pl.DataFrame, used: Sequence[str], before: int) -> pl.DataFrame:
+        # column by column: a selection for each number would look at all columns each time
+        own = dict(zip(frame.columns, frame.get_columns(), strict=True))
+        numbers, height = self.families.numbers, frame.height
+        order = np.arange(before + 1, before + height + 1)
+        parts = [
+            pl.Series("\0row", np.tile(order, len(numbers))),
+            pl.Series("\0number", np.repeat(np.array(numbers, dtype=np.int64), height)),
+            *(_below([own[name]] * len(numbers), name) for name in used),
+            *(_below([own[f[n]] for n in numbers], name) for name, f in self._names.items()),
+        ]
+        rows = pl.DataFrame(parts).sort("\0row", "\0number")
+        blank = [_blank(rows.get_column(name)).to_numpy() for name in self._names]
+        kept = rows.filter(~np.logical_and.reduce(blank))
+        who = self._response[0] if {*self._response} & {*used} else "\0row"
+        return kept.with_columns(
+            pl.col("\0number").cast(pl.String).alias(self._trial),
+            *(pl.col(who).cast(pl.String).alias(name) for name in self._learner),
+        )
+
+
+def _blank(column: pl.Series) -> pl.Series:
+    """Where nothing was recorded."""
+    column = column.alias("values")  # polars would read a name such as ^a$ as a pattern
+    if column.dtype.is_float():
+        return column.is_null() | column.is_nan().fill_null(True)
+    if column.dtype != pl.String:
+        return column.is_null()
+    return column.is_null() | (column.str.strip_chars() == "").fill_null(True)
+
+
+def _below(columns: Sequence[pl.Series], name: str) -> pl.Series:
+    """Columns below one another as one; text where their types differ."""
+    if len({column.dtype for column in columns}) > 1:
+        columns = [column.cast(pl.String) for column in columns]
+    return pl.concat([column.alias(name) for column in columns])

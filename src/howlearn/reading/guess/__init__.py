@@ -1,0 +1,178 @@
+"""Inspection: what is in files that nobody has described yet."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from howlearn.core.errors import DataError, HowlearnError
+from howlearn.core.expressions import is_expression, parse
+from howlearn.core.text import quoted, shortened
+from howlearn.reading.formats.open import open_tables
+from howlearn.reading.formats.table import Table
+from howlearn.reading.guess.action_and_reward import (
+    find_action,
+    find_reward,
+    find_reward_by_content,
+)
+from howlearn.reading.guess.coding import (
+    apply_missing,
+    find_features,
+    find_missing_choices,
+    find_reward_coding,
+    find_rt,
+    find_shortest,
+    find_words,
+)
+from howlearn.reading.guess.column_checks import examples, materialise
+from howlearn.reading.guess.draft import Draft, Guess, check_names, columns_of, take_sample
+from howlearn.reading.guess.inspection import Inspection
+from howlearn.reading.guess.learner_and_context import find_context, find_learner
+from howlearn.reading.guess.oddities import remark
+from howlearn.reading.guess.rows import (
+    apply_where,
+    find_order,
+    find_stretches,
+    leave_incomplete_out,
+    leave_other_loops_out,
+    leave_other_screens_out,
+    leave_practice_out,
+)
+from howlearn.reading.options import options_named, refused
+from howlearn.reading.problems import listed
+from howlearn.reading.read import read
+
+if TYPE_CHECKING:
+    from howlearn.models.task import Task
+
+
+ROLES_NEEDED = ("action", "reward")
+
+
+def inspect(
+    source: Any, task: Task | str | PathLike[str] | None = None, **options: Any
+) -> Inspection:
+    """Look at files, or at a data frame, and guess what ``read`` would have to be told.
+
+    The options are those of ``read``; whatever is given is not guessed.
+
+    >>> import polars as pl
+    >>> columns = {"vp": [1] * 4, "stim": [*"abab"], "key": [*"fjjj"], "r": [1, 1, -1, 1]}
+    >>> found = inspect(pl.DataFrame(columns), reward="r")
+    >>> found.roles
+    {'learner': 'vp', 'context': 'stim', 'action': 'key', 'reward': 'r'}
+    >>> found.options["recode"]
+    ('reward:-1=0,1=1',)
+    >>> len(found.study.context)
+    4
+    """
+    given = options_named(options)
+    if isinstance(task, str | PathLike):
+        from howlearn.models.task import Task
+
+        task = Task.load(Path(task))
+    tables, unreadable, notes = open_tables(source, given)
+    if unreadable:
+        raise DataError(unreadable)
+    if not tables:
+        raise HowlearnError("no file was given")
+    check_names(given, columns_of(tables))
+    draft = Draft(take_sample(tables), given, task, refused=refused(options))
+    shown = {name: examples(draft.sample, name) for name in draft.sample.columns}
+    unseen = len(columns_of(tables)) - len(shown)
+    if unseen:
+        draft.odd(
+            f"there are {unseen + len(shown):,} columns, of which the first and those with telling "
+            "names were looked at"
+        )
+    _guess(draft)
+    if draft.sample.unread and any(role not in draft.guesses for role in ROLES_NEEDED):
+        raise DataError(draft.sample.unread)
+    lacking = tuple(role for role in ROLES_NEEDED if role not in draft.guesses)
+    study, problems = None, ""
+    if not lacking:
+        try:
+            study = read(source, task=task, **draft.options())
+        except HowlearnError as error:
+            problems = str(error)
+    remark(draft, study)
+    shown |= {c: examples(draft.sample, c) for c in draft.sample.columns if c not in shown}
+    return Inspection(
+        {table.name: _format(table) for table in tables},
+        {name: _described(draft.guesses[name], tables[0]) for name in draft.options()},
+        shown,
+        tuple(dict.fromkeys(draft.oddities)),
+        study,
+        lacking,
+        problems,
+        draft.answer,
+        (*notes, *(study.notes if study else ())),
+    )
+
+
+def _described(guess: Guess, table: Table) -> Guess:
+    """The guess with what the data themselves say about the column, as BIDS does in a sidecar."""
+    about = getattr(table, "about", {}).get(guess.columns[0], {}) if guess.columns else {}
+    told = str(about.get("Description") or about.get("LongName") or "")
+    if not told or len(guess.columns) > 1:
+        return guess
+    described = f'described as "{shortened(told, 80)}"'
+    return replace(guess, why="; ".join(filter(None, (guess.why, described))))
+
+
+def _guess(draft: Draft) -> None:
+    """One guess after the other; each may rest on those before it."""
+    columns = draft.sample.columns
+    if not draft.sample.height:
+        return
+    for option in ("context", "action", "reward"):
+        guess = draft.guesses.get(option)
+        for text in guess.columns if guess is not None else ():
+            if text not in columns and is_expression(text):
+                materialise(draft, option, text)
+    if draft.given.where is not None:
+        apply_where(draft, draft.given.where)
+        _refuse_none(draft, draft.given.where)
+    apply_missing(draft)
+    leave_practice_out(draft)
+    for find in (find_learner, find_reward, find_words, find_action, find_reward_by_content):
+        find(draft)
+    leave_other_screens_out(draft)
+    apply_missing(draft)
+    find_missing_choices(draft)
+    leave_other_loops_out(draft)
+    find_context(draft)
+    leave_incomplete_out(draft)
+    for find in (find_stretches, find_order, find_reward_coding):
+        find(draft)
+    for find in (find_features, find_rt, find_shortest):
+        find(draft)
+
+
+def _refuse_none(draft: Draft, where: str) -> None:
+    """Refuse a condition that leaves nothing to look at, with the values that there are."""
+    sample = draft.sample
+    if sample.height:
+        return
+    columns = sample.columns
+    labels = {
+        name: columns[name].labels.drop_nulls().unique(maintain_order=True).to_list()
+        for name in parse(where, "--where", [*columns]).columns
+    }
+    values = "; ".join(
+        f"{name} has {listed([*map(quoted, found)]) or 'no values'}"
+        for name, found in labels.items()
+    )
+    rows = "no row" if sample.whole else f"none of the first {len(sample.rows):,} rows"
+    raise HowlearnError(f"--where {where!r} holds in {rows}; {values}")
+
+
+def _format(table: Table) -> str:
+    """What kind of file a table was read from."""
+    told = getattr(table, "format", None)
+    if told:
+        return str(told)
+    suffix = Path(table.name).suffix.lower().removeprefix(".")
+    return suffix.upper() or "data frame"

@@ -1,0 +1,280 @@
+"""How choices and rewards are coded: what means nothing, and what becomes 0 to 1."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from howlearn.core.study import SHORTEST
+from howlearn.core.text import few
+from howlearn.reading.columns import is_answer, is_feature, is_practice, is_rt, is_time
+from howlearn.reading.guess.column_checks import (
+    are_words,
+    constant_within,
+    is_number,
+    nothing_in,
+    sparse,
+)
+from howlearn.reading.guess.draft import BY_CONTENT, BY_NAME, Draft, Guess
+from howlearn.reading.options import NONE, parse_missing
+from howlearn.reading.rewards import BAD_WORDS, GOOD_WORDS
+
+# --------------------
+# Rewards that are written for people: amounts with a unit, and words for success and failure.
+
+
+MOST_VALUES = 101  # that are recoded one by one: 0% to 100%
+_GOOD = {
+    *GOOD_WORDS,
+    *"right success successful rewarded reward hit good positive smiley happy richtig".split(),
+    *"korrekt gewonnen gewinn correcto correcte juste bien".split(),
+}
+_BAD = {
+    *BAD_WORDS,
+    *"error fail failure failed unrewarded noreward miss bad negative frowny sad falsch".split(),
+    *"verloren fehler incorrecto incorrecte faux mal punished punishment".split(),
+}
+_AMOUNT = re.compile(
+    r"([-+−]?)\s*([$€£¥]?)\s*([-+−]?)\s*([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*"
+    r"(%|€|\$|£|¥|[a-z]{1,7})?\.?",
+    re.IGNORECASE,
+)
+
+
+def without_nothing(values: Iterable[str]) -> list[str]:
+    """The values but for those that mean that there was no outcome.
+
+    >>> without_nothing(["Correct", "Too slow", "Incorrect"])
+    ['Correct', 'Incorrect']
+    """
+    return [value for value in values if not nothing_in({value: 1, "1": 2, "0": 2})]
+
+
+def worth(values: Iterable[str]) -> Mapping[str, str] | None:
+    """What each value is as a number, where it is none itself; None if it cannot be told.
+
+    >>> worth(["right", "wrong"]), worth(["$0.50", "$0.00"]), worth(["96%", "5%"])
+    ({'right': '1', 'wrong': '0'}, {'$0.50': '0.5', '$0.00': '0'}, {'96%': '0.96', '5%': '0.05'})
+    >>> worth(["5 ct", "1 €"]), worth(["left", "right"]), worth(["0", "1"])
+    (None, None, None)
+    """
+    rest = without_nothing(values)
+    if not 2 <= len(rest) <= MOST_VALUES or any("," in value for value in rest):
+        return None
+    if are_words(rest) or all(is_number(value) for value in rest):
+        return None
+    words = {value: re.sub(r"[\s_.!-]+", "", value.lower()) for value in rest}
+    good = [value for value in rest if words[value] in _GOOD]
+    bad = [value for value in rest if words[value] in _BAD]
+    if good and bad and len(good) + len(bad) == len(rest):
+        return {value: "1" if value in good else "0" for value in rest}
+    return _amounts(rest)
+
+
+def _amounts(values: list[str]) -> Mapping[str, str] | None:
+    """Amounts as numbers, if all that are more than a number have the same unit."""
+    found = {value: _AMOUNT.fullmatch(value.strip()) for value in values}
+    units: set[str] = set()
+    numbers: dict[str, str] = {}
+    for value, match in found.items():
+        if match is None:
+            return None
+        sign, before, inner, number, after = match.groups()
+        unit = (before or after or "").lower().rstrip("s")
+        units |= {unit} if unit or float(number) else set()  # 0 is 0 in any unit
+        amount = float(number) / (100 if unit == "%" else 1)
+        minus = {sign, inner} & {"-", "−"} and amount
+        numbers[value] = f"{-amount if minus else amount:.12g}"
+    return numbers if len(units) == 1 else None
+
+
+FEW = 0.05  # of the rewards: fewer are mistakes or codes, more are points
+MOST_CODES = 12
+
+
+def find_missing_choices(draft: Draft) -> None:
+    """Values of the action that mean that there was none."""
+    action = draft.column("action")
+    if action is None or draft.given.missing:
+        return
+    codes = nothing_in(draft.sample.counts(action))
+    if codes and not any("," in code or ":" in code for code in codes):
+        counts = draft.sample.counts(action)
+        times = ", ".join(f"{code} ({counts[code]:,} rows)" for code in codes)
+        _add_missing(draft, "action", action, codes, f"no choice, by the look of it: {times}")
+
+
+def _add_missing(draft: Draft, role: str, column: str, codes: tuple[str, ...], why: str) -> None:
+    if NONE in draft.given.missing:
+        return
+    name = column if role in draft.sample.columns or ":" in column else role  # a column wins
+    before = draft.guesses.get("missing")
+    texts = tuple(f"{name}:{code}" for code in codes)
+    if before is not None:
+        texts, why = (*before.columns, *texts), "; ".join(filter(None, (before.why, why)))
+    draft.guesses["missing"] = Guess("missing", texts, BY_CONTENT, why)
+    draft.sample = draft.sample.without(column, codes)
+
+
+def apply_missing(draft: Draft) -> None:
+    """Take the values that the user calls missing as such."""
+    for text in draft.given.missing:
+        name, value = parse_missing(text)
+        named = [c for c in (name, draft.column(name) if name else None) if c is not None]
+        for column in draft.sample.columns if name is None else named:
+            if column in draft.sample.columns:
+                draft.sample = draft.sample.without(column, (value,))
+
+
+def find_words(draft: Draft) -> None:
+    """Rewards that are amounts with a unit, or words; what means that there was none."""
+    reward = draft.column("reward")
+    if reward is None or draft.given.recode:
+        return
+    counts = draft.sample.counts(reward)
+    values, rest = worth(counts), without_nothing(counts)
+    name = reward if "reward" in draft.sample.columns else "reward"
+    understood = len(rest) > 1 and are_words(rest)
+    if values is not None and draft.open("recode") and ":" not in name:
+        pairs = ",".join(f"{old}={new}" for old, new in values.items())
+        shown = few([f"{old} is {new}" for old, new in values.items()], 4)
+        draft.put("recode", (f"{name}:{pairs}",), BY_CONTENT, f"rewards as numbers: {shown}")
+        draft.sample = draft.sample.recoded(reward, values)
+        understood = True
+    nothing = tuple(v for v in counts if v not in rest and not is_number(v))
+    if understood and nothing and not any("," in v or ":" in v for v in nothing):
+        times = ", ".join(f"{v} ({counts[v]:,} rows)" for v in nothing)
+        _add_missing(draft, "reward", reward, nothing, f"no outcome: {times}")
+
+
+def find_reward_coding(draft: Draft) -> None:
+    """Rewards that are not between 0 and 1: signs, points, or a few values that are wrong."""
+    reward = draft.column("reward")
+    told = draft.given.recode or draft.given.reward_range or draft.given.reward_scale
+    if reward is None or told or (draft.task is not None and draft.task.reward_range != (0, 1)):
+        return
+    rows = np.zeros(len(draft.sample.rows), dtype=np.bool_)
+    rows[np.flatnonzero(draft.sample.rows)[draft.chosen]] = True
+    counts = draft.sample.only(rows).counts(reward)
+    if are_words(counts):
+        return
+    words = tuple(value for value in counts if not is_number(value))
+    if words and len(words) <= MOST_CODES and not any("," in w or ":" in w for w in words):
+        times = sum(counts[word] for word in words)
+        if times < 0.5 * sum(counts.values()):
+            shown = ", ".join(words[:3])
+            _add_missing(draft, "reward", reward, words, f"no reward: {shown} ({times:,} rows)")
+            counts = {value: n for value, n in counts.items() if value not in words}
+    if not counts or not all(is_number(value) for value in counts):
+        return
+    numbers = {value: float(value) for value in counts}
+    if 0 <= min(numbers.values()) <= max(numbers.values()) <= 1:
+        return
+    if not _few_odd(draft, reward, counts, numbers):
+        _signs_or_points(draft, reward, numbers)
+
+
+def _few_odd(draft: Draft, reward: str, counts: dict[str, int], numbers: dict[str, float]) -> bool:
+    """A few other numbers among many 0 and 1."""
+    odd = tuple(value for value, number in numbers.items() if number not in (0.0, 1.0))
+    times = sum(counts[value] for value in odd)
+    usual = {0.0, 1.0} <= {*numbers.values()}
+    if (
+        not usual
+        or NONE in draft.given.missing
+        or times > FEW * sum(counts.values())
+        or len(odd) > MOST_CODES
+    ):
+        return False
+    shown = ", ".join(sorted(odd, key=float))
+    low, high = min(numbers.values()), max(numbers.values())
+    helps = f"--reward-range {low:g},{high:g} would take them as recorded"
+    why = f"{shown} among 0 and 1 in {times:,} rows: taken as no reward; {helps}"
+    _add_missing(draft, "reward", reward, odd, why)
+    draft.odd(
+        f"{reward} is 0 or 1, but for {times:,} rows with {shown}: these are taken as missing, so "
+        "that nothing is learned there",
+        helps,
+    )
+    return True
+
+
+def _signs_or_points(draft: Draft, reward: str, numbers: dict[str, float]) -> None:
+    values = {*numbers.values()}
+    name = reward if "reward" in draft.sample.columns or ":" in reward else "reward"
+    if values <= {-1.0, 1.0} and ":" not in name and draft.open("recode"):
+        why = (
+            "rewards are -1 and 1: -1 becomes 0, and errors then teach a gain-form rule nothing; "
+            "reward_range = [-1, 1] instead takes them as recorded"
+        )
+        pairs = ",".join(f"{v}={0 if numbers[v] < 0 else 1}" for v in sorted(numbers, key=float))
+        draft.put("recode", (f"{name}:{pairs}",), BY_CONTENT, why)
+        return
+    low, high = min(0.0, *values) if len(values) != 2 else min(values), max(values)
+    if low >= high:
+        low, high = (low, 0.0) if low < 0 else (0.0, 1.0)
+    why = (
+        f"rewards from {low:.15g} to {high:.15g} become 0 to 1; reward_range = [{low:.15g}, "
+        f"{high:.15g}] instead takes them as recorded, where rates are per point"
+    )
+    draft.put("reward_scale", (low, high), BY_CONTENT, why)
+    if values == {1.0, 2.0}:  # either may be the success; nothing but a codebook tells
+        bad, good = sorted(numbers, key=float)
+        draft.odd(
+            f"{reward} is 1 or 2, and 2 is taken as the success",
+            f"--recode {name}:{bad}=1,{good}=0 turns it round",
+        )
+
+
+# --------------------
+# Features of contexts, reaction times, and learners that are too short.
+
+
+def find_features(draft: Draft) -> None:
+    """Columns with the names of features that are the same wherever a context is shown."""
+    context = draft.contexts()
+    if context is None or not draft.open("features") or draft.task is not None:
+        return
+    rows = draft.chosen
+    found = tuple(
+        column
+        for column in draft.free
+        if is_feature(column) and describes(draft, column, rows, context)
+    )
+    if found:
+        draft.put("features", found, BY_NAME, "they describe the context: each gives candidates")
+
+
+def describes(draft: Draft, column: str, rows: np.ndarray, context: np.ndarray) -> bool:
+    """Whether a column is a function of the context, and coarser than it."""
+    sample = draft.sample
+    if is_answer(column) or is_time(column) or sample.missing(column)[rows].any():
+        return False
+    codes = sample.codes(column)[rows]
+    different = len(np.unique(codes))
+    if not 2 <= different < len(np.unique(context[rows])):
+        return False
+    return constant_within(context[rows], codes)
+
+
+def find_rt(draft: Draft) -> None:
+    """The column with reaction times."""
+    numbers = [c for c in draft.free if is_rt(c) and np.isfinite(draft.sample.numbers(c)).any()]
+    few = sparse(draft, numbers)
+    numbers.sort(key=lambda c: (c in few, is_practice(c)))
+    if numbers:
+        draft.put("rt", numbers[0], BY_NAME, "for --exclude", tuple(numbers[1:]))
+
+
+def find_shortest(draft: Draft) -> None:
+    """Learners with so few choices that they would be refused."""
+    if draft.given.min_trials is not None or not draft.sample.whole:
+        return
+    owner = draft.sequences()
+    trials = np.bincount(owner[draft.chosen], minlength=int(owner.max(initial=0)) + 1)
+    short = int(np.count_nonzero(trials < SHORTEST))
+    if short and short < len(trials):
+        why = f"{short:,} of {len(trials):,} sequences have fewer than {SHORTEST} choices"
+        draft.put("min_trials", SHORTEST, BY_CONTENT, why)

@@ -1,0 +1,213 @@
+"""Looking at columns together: which rows, the same values, choices that follow rewards."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from howlearn.core.expressions import derive
+from howlearn.core.text import few, shortened
+from howlearn.reading.columns import named_like
+from howlearn.reading.guess.draft import Draft, Sample, together
+from howlearn.reading.rewards import BAD_WORDS, GOOD_WORDS, worth_of
+
+
+def materialise(draft: Draft, option: str, text: str) -> None:
+    """Compute an expression, so that its values can be looked at like a column's."""
+    columns = draft.sample.columns
+    derived = derive(text, f"--{option.replace('_', '-')}", [*columns])
+    labels = pl.DataFrame([columns[name].per_row().alias(name) for name in derived.columns])
+    words = ("0", "1") if option == "reward" else ("no", "yes")
+    draft.sample = draft.sample.having(text, derived.values(labels, words))
+
+
+def repeats(sample: Sample, column: str) -> bool:
+    """Whether a column has values for most rows, and each for several of them."""
+    counts = sample.counts(column)
+    total = sum(counts.values())
+    return bool(counts) and 2 * total > sample.height and (2 * len(counts) <= total or total < 4)
+
+
+def sparse(draft: Draft, columns: Sequence[str]) -> frozenset[str]:
+    """Those of the columns with less than half as many values for choices as the fullest one."""
+    told = {c: int(np.sum(~draft.sample.missing(c) & draft.chosen)) for c in columns}
+    most = max(told.values(), default=0)
+    return frozenset(c for c, times in told.items() if 2 * times < most)
+
+
+def with_reward(draft: Draft) -> Sample:
+    """The rows with a reward, if it is known which they are."""
+    reward = draft.column("reward")
+    if reward is None or draft.sample.columns[reward].missing().all():
+        return draft.sample
+    return draft.sample.only(~draft.sample.columns[reward].missing())
+
+
+def over_all(sample: Sample, part: np.ndarray) -> np.ndarray:
+    """A mask over the rows that are looked at as one over all rows."""
+    rows = np.zeros(len(sample.rows), dtype=np.bool_)
+    rows[np.flatnonzero(sample.rows)[part]] = True
+    return rows
+
+
+def rows_among(draft: Draft, rows: Sample) -> np.ndarray:
+    """Which of the draft's rows are among these."""
+    return rows.rows[draft.sample.rows]
+
+
+def tell_the_same(sample: Sample, one: str, other: str) -> bool:
+    """Whether two columns tell the same."""
+    pairs = together(sample.codes(one), sample.codes(other))
+    sizes = {len(np.unique(sample.codes(name))) for name in (one, other)}
+    return sizes == {int(pairs.max(initial=-1)) + 1}
+
+
+def follows(draft: Draft, rows: Sample, column: str) -> float:
+    """How much likelier a value is repeated after a reward than without: learned choices are."""
+    reward = draft.column("reward")
+    if reward is None:
+        return 0.0
+    inside = rows_among(draft, rows)
+    seen = [c for c in named_like("context", draft.free) if repeats(rows, c)][:1]
+    owner = together(draft.learners()[inside], *(rows.codes(c) for c in seen))
+    order = np.argsort(owner, kind="stable")
+    worth = worth_in(rows, reward)[order]
+    same = np.diff(owner[order]) == 0
+    stays = (np.diff(rows.codes(column)[order]) == 0)[same]
+    good = (worth[:-1] > np.nanmean(worth))[same] if len(worth) else np.empty(0, np.bool_)
+    if not good.any() or good.all():
+        return 0.0
+    return float(stays[good].mean() - stays[~good].mean())
+
+
+def worth_in(rows: Sample, reward: str) -> np.ndarray:
+    """Rewards as numbers, whether the column has numbers or words."""
+    numbers = rows.numbers(reward)
+    if np.isnan(numbers).all():
+        numbers = worth_of(rows.columns[reward].labels)[rows.codes(reward)]
+    return np.nan_to_num(numbers)
+
+
+# --------------------
+# What values look like: keys, words for right and wrong, codes for nothing, counters.
+
+
+NOTHING_WORDS = (
+    "timeout timedout time-out none noresponse no_response miss missed tooslow too_slow late "
+    "omission noresp nan undefined no-response skipped skip expired -"
+)
+FEW_VALUES = 1_000  # of a column, that are worth being sorted
+NOTHING_NUMBERS = ("-1", "-9", "-99", "-999", "-9999", "9999", "999", "99")
+PRACTICE = re.compile(
+    r"(practi[cs]e|prac|demo|demonstration|instruction|warm.?up|example|tutorial|exercise|"
+    r"familiari[sz]ation|comprehension|quiz)(s|_?trials?|_?block|_?phase|[ _-]?[0-9]+)*|"
+    r"(practi[cs]e|instruct|demo|tutorial|übung|uebung).*|prac(proc|list|trials?|block|run|loop).*|"
+    r".*[ _-](practi[cs]e|instructions?|demo)"
+)
+TRAINING = re.compile(r"train(ing)?([ _-]?[0-9]+)?")
+TESTING = re.compile(r"(.*[ _-])?(test|transfer|generali[sz]ation)(ing)?([ _-].*)?")
+_KEYS = re.compile(
+    r"[a-z0-9]|key[a-z]|digit[0-9]|arrow_?(left|right|up|down)|(left|right|up|down|middle|centre|"
+    r"center|top|bottom)([ _-]?arrow|[ _-]?button)?|space|num_?[0-9]|\[?'[a-z0-9]+'\]?"
+)
+
+
+def is_number(value: str) -> bool:
+    """Whether a value is a finite number."""
+    try:
+        return bool(np.isfinite(float(value)))
+    except ValueError:
+        return False
+
+
+def is_key(value: str) -> bool:
+    """Whether a value looks like a key or a side.
+
+    >>> [is_key(value) for value in ("f", "ArrowLeft", "left", "2", "square")]
+    [True, True, True, True, False]
+    """
+    return _KEYS.fullmatch(value.lower()) is not None
+
+
+def are_words(values: Iterable[str]) -> bool:
+    """Whether all values are words for right and wrong."""
+    return {value.lower() for value in values} <= {*GOOD_WORDS, *BAD_WORDS}
+
+
+def nothing_in(counts: Mapping[str, int]) -> tuple[str, ...]:
+    """The values of a column of choices that seem to mean that there was none.
+
+    >>> nothing_in({"1": 50, "2": 40, "-1": 3}), nothing_in({"left": 9, "right": 7, "timeout": 1})
+    (('-1',), ('timeout',))
+    >>> nothing_in({"-1": 50, "1": 40}), nothing_in({"0": 9, "1": 8, "99": 1})
+    ((), ('99',))
+    """
+    words = {re.sub(r"[\s_-]+", "", word) for word in NOTHING_WORDS.split()} | {"-"}
+    found = [v for v in counts if re.sub(r"[\s_]+", "", v.lower()).replace("-", "") in words]
+    rest = [value for value in counts if value not in found]
+    if len(rest) > 2 and all(is_number(value) for value in rest):
+        numbers = {value: float(value) for value in rest}
+        for value in NOTHING_NUMBERS:
+            others = [number for other, number in numbers.items() if other != value]
+            outside = value in numbers and not _within(numbers[value], others)
+            if outside and counts[value] < max(counts.values()):
+                found.append(value)
+    return tuple(found) if len(found) < len(counts) - 1 else ()
+
+
+def _within(number: float, others: list[float]) -> bool:
+    """Whether a number could be one of the others: near them, and not of another sign."""
+    low, high = min(others), max(others)
+    step = 1 if number > high else 0  # 1, 2, 3 may go on with 4; below 0 there is nothing
+    return low <= number <= high + step or (number < 0 and low < 0)
+
+
+def runs_within(owner: NDArray[np.integer], codes: NDArray[np.integer]) -> tuple[float, bool]:
+    """The mean length of runs of one value within owners; whether each value has one run only."""
+    if not len(codes):
+        return 0.0, False
+    order = np.argsort(owner, kind="stable")
+    owner, codes = owner[order], codes[order]
+    pairs = together(owner, codes)
+    runs = 1 + int(np.count_nonzero(pairs[1:] != pairs[:-1]))
+    different = int(pairs.max()) + 1
+    return len(codes) / runs, runs <= 1.05 * different
+
+
+def constant_within(owner: NDArray[np.integer], codes: NDArray[np.integer]) -> bool:
+    """Whether each owner has one value only.
+
+    >>> constant_within(np.array([0, 0, 1]), np.array([5, 5, 5]))
+    True
+    """
+    return int(together(owner, codes).max(initial=-1)) == int(together(owner).max(initial=-1))
+
+
+def unique_within(owner: NDArray[np.integer], codes: NDArray[np.integer]) -> bool:
+    """Whether no owner has a value twice."""
+    return int(together(owner, codes).max(initial=-1)) + 1 == len(codes)
+
+
+def examples(sample: Sample, name: str, most: int = 4) -> str:
+    """Some values of a column, as it is printed.
+
+    Long ones are cut, and control characters are not shown as they are.
+    """
+    counts = sample.counts(name)
+    if not counts:
+        return "(empty)"
+    values = list(counts)
+    if len(values) <= FEW_VALUES and all(is_number(value) for value in values):
+        values.sort(key=float)
+    return few([*map(_short, values)], most, ", … ({all:,} values)")
+
+
+def _short(value: str) -> str:
+    if is_number(value) and len(value) > 8:
+        value = f"{float(value):.4g}"
+    plain = "".join(c if c.isprintable() else " " for c in value)
+    return shortened(plain, 24)

@@ -1,0 +1,348 @@
+"""What is guessed so far: options with reasons, which the user's own words always overrule."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from howlearn.core.errors import DataError, HowlearnError, Problem
+from howlearn.core.expressions import is_expression
+from howlearn.core.text import shortened
+from howlearn.reading.columns import FILE_STEM, is_telling
+from howlearn.reading.formats.matrices import has_no_text
+from howlearn.reading.formats.table import Table
+from howlearn.reading.labels import MISSING_TOKENS, Column, code_column
+from howlearn.reading.options import NONE, ReadOptions
+from howlearn.reading.problems import listed, no_rows
+from howlearn.reading.read import has_rows
+
+if TYPE_CHECKING:
+    from howlearn.models.task import Task
+
+
+# --------------------
+# The rows that are looked at: enough to guess from, coded column by column.
+
+
+MOST_CELLS = 20_000_000  # rows × columns to look at; the study itself is read in full
+FEWEST_ROWS = 2_000  # of a file with very many columns
+MOST_COLUMNS = 400  # that are all looked at
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The first rows of all tables, each column coded."""
+
+    columns: dict[str, Column]
+    file: NDArray[np.int32]  # of each row; the files of one learner, as BIDS has them, are one
+    whole: bool  # whether these are all rows
+    rows: Mask  # the rows that are looked at
+    in_names: bool = False  # whether the files' names say who the learner is
+    unread: tuple[Problem, ...] = ()  # what is wrong with the files that cannot be read
+
+    @property
+    def height(self) -> int:
+        """How many rows are looked at."""
+        return int(self.rows.sum())
+
+    def only(self, rows: Mask) -> Sample:
+        """The same with fewer rows."""
+        return replace(self, rows=self.rows & rows)
+
+    def codes(self, name: str) -> NDArray[np.int32]:
+        """The codes of the rows that are looked at."""
+        return self.columns[name].codes[self.rows]
+
+    def missing(self, name: str) -> Mask:
+        """Where the rows that are looked at have no value."""
+        return self.columns[name].missing()[self.rows]
+
+    def counts(self, name: str) -> dict[str, int]:
+        """The values with how often each occurs, the most frequent first."""
+        column = self.columns[name]
+        times = np.bincount(self.codes(name), minlength=len(column.labels))
+        order = np.argsort(-times, kind="stable")
+        order = order[times[order] > 0]
+        found: dict[str, int] = {}
+        for label, n in zip(
+            column.labels.gather(order).to_list(), times[order].tolist(), strict=True
+        ):
+            if label is not None:
+                found[label] = found.get(label, 0) + n
+        return found
+
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        """The numbers of the rows that are looked at, NaN where there is none."""
+        numbers = self.columns[name].numbers()
+        return np.where(np.isfinite(numbers), numbers, np.nan)[self.codes(name)]
+
+    def without(self, name: str, values: Sequence[str]) -> Sample:
+        """The same with these values of a column taken as missing."""
+        column = self.columns[name]
+        gone = column.labels.is_in(list(values)).fill_null(False)
+        labels = column.labels.zip_with(~gone, pl.Series([None], dtype=pl.String))
+        return replace(self, columns={**self.columns, name: replace(column, labels=labels)})
+
+    def recoded(self, name: str, values: Mapping[str, str]) -> Sample:
+        """The same with these values of a column taken as others."""
+        column = self.columns[name]
+        labels = column.labels.replace(dict(values))
+        return replace(self, columns={**self.columns, name: replace(column, labels=labels)})
+
+    def having(self, name: str, values: pl.Series) -> Sample:
+        """The same with one more column, of values for all rows."""
+        column, _ = code_column(values.alias(name), {}, MISSING_TOKENS)
+        return replace(self, columns={**self.columns, name: column})
+
+
+def take_sample(tables: Sequence[Table]) -> Sample:
+    """Read the first rows of the tables; DataError where none of them has any."""
+    names = _telling(columns_of(tables))
+    most = max(FEWEST_ROWS, MOST_CELLS // max(1, len(names)))
+    frames: list[pl.DataFrame] = []
+    files: list[NDArray[np.int32]] = []
+    left, whole = most, True
+    owners: dict[str, int] = {}
+    unread: list[Problem] = []
+    for table in tables:
+        number = owners.setdefault(table.learner or table.name, len(owners))
+        if left <= 0:
+            whole = False
+            break
+        here = [name for name in names if name in table.columns]
+        try:
+            for frame in table.frames(here):
+                whole &= frame.height <= left
+                part = pl.DataFrame([_text(c) for c in frame.head(left).get_columns()])
+                frames.append(part)
+                files.append(np.full(part.height, number, dtype=np.int32))
+                left -= part.height
+                if left <= 0:
+                    break
+        except DataError as error:  # told here only where nothing can be guessed without it
+            unread += error.problems
+    if not any(map(has_rows, frames)):
+        raise DataError(unread or [no_rows(table.name) for table in tables])
+    empty = pl.DataFrame(schema=dict.fromkeys(names, pl.String))
+    rows = pl.concat([empty, *frames], how="diagonal")
+    file = np.concatenate([np.empty(0, np.int32), *files])
+    columns = {name: code_column(rows[name], {}, MISSING_TOKENS)[0] for name in names}
+    in_names = all(table.learner for table in tables)
+    rows_seen = np.ones(len(file), dtype=np.bool_)
+    return Sample(columns, file, whole, rows_seen, in_names, tuple(unread))
+
+
+def columns_of(tables: Sequence[Table]) -> list[str]:
+    """The columns of all tables: some software writes one only where it was needed."""
+    return [*dict.fromkeys(name for table in tables for name in table.columns if name)]
+
+
+def _telling(names: list[str]) -> list[str]:
+    """Of very many columns those whose names say something, and the first ones."""
+    if len(names) <= MOST_COLUMNS:
+        return names
+    return [name for i, name in enumerate(names) if i < MOST_COLUMNS // 2 or is_telling(name)]
+
+
+def _text(column: pl.Series) -> pl.Series:
+    if has_no_text(column.dtype):
+        return pl.Series(column.name, [None], dtype=pl.String).new_from_index(0, len(column))
+    return column.cast(pl.String)
+
+
+def together(*codes: NDArray[np.integer]) -> NDArray[np.intp]:
+    """One code for each combination that occurs."""
+    whole = np.zeros(len(codes[0]), dtype=np.intp) if codes else np.empty(0, np.intp)
+    for each in codes:
+        pairs = whole.astype(np.int64) * (int(each.max(initial=0)) + 1) + each
+        whole = np.unique(pairs, return_inverse=True)[1].reshape(-1)
+    return whole
+
+
+COLUMN_OPTIONS = (
+    "learner context action reward trial features by keep reset_by scored learned forgone episode "
+    "duration rt"
+).split()
+LONG, TYPED = 60, 200  # characters of a column's name that a note shows, that somebody types
+SAID, BY_NAME, BY_CONTENT = "you said so", "by its name", "by what it holds"
+
+
+@dataclass(frozen=True)
+class Guess:
+    """The value of an option, and why."""
+
+    option: str  # as ReadOptions calls it
+    value: Any
+    how: str  # SAID, BY_NAME or BY_CONTENT
+    why: str = ""
+    others: tuple[str, ...] = ()  # columns that it could also be
+
+    @property
+    def columns(self) -> tuple[Any, ...]:
+        """The value as a row of names, or of numbers."""
+        return self.value if isinstance(self.value, tuple) else (str(self.value),)
+
+    @property
+    def typed(self) -> str:
+        """The value as one would type it."""
+        return ",".join(f"{one:.15g}" if isinstance(one, float) else one for one in self.columns)
+
+
+@dataclass(frozen=True)
+class Oddity:
+    """Something that the user should look at, and the option that helps."""
+
+    sentence: str
+    helps: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.sentence} ({self.helps})" if self.helps else self.sentence
+
+
+@dataclass
+class Draft:
+    """The sample, what the user said, and what has been guessed from both."""
+
+    sample: Sample
+    given: ReadOptions
+    task: Task | None = None
+    guesses: dict[str, Guess] = field(default_factory=dict)
+    oddities: list[Oddity] = field(default_factory=list)
+    lacking: list[str] = field(default_factory=list)  # roles that nobody could play
+    answer: str | None = None  # the column with the right answer
+    refused: frozenset[str] = frozenset()  # options that shall stay empty
+
+    def __post_init__(self) -> None:
+        for name, value in said(self.given).items():
+            self.guesses[name] = Guess(name, value, SAID)
+
+    def put(
+        self, option: str, value: Any, how: str, why: str, others: tuple[str, ...] = ()
+    ) -> None:
+        """Guess an option, unless it is known already."""
+        if self.open(option):
+            self.guesses[option] = Guess(option, value, how, why, others)
+
+    def open(self, option: str) -> bool:
+        """Whether an option may still be guessed."""
+        return option not in self.guesses and option not in self.refused
+
+    def odd(self, sentence: str, helps: str = "") -> None:
+        """Remember an oddity."""
+        for name in self.sample.columns:
+            if len(name) > LONG:
+                sentence = sentence.replace(name, shortened(name, LONG))
+                helps = "" if len(name) > TYPED and name in helps else helps
+        self.oddities.append(Oddity(sentence, helps))
+
+    def column(self, option: str) -> str | None:
+        """The one column of an option; None if it has none, several, or an expression."""
+        guess = self.guesses.get(option)
+        if guess is None or len(guess.columns) != 1:
+            return None
+        return guess.columns[0] if guess.columns[0] in self.sample.columns else None
+
+    def columns(self, option: str) -> tuple[str, ...]:
+        """The columns of an option that there are."""
+        guess = self.guesses.get(option)
+        found = () if guess is None else guess.columns
+        return tuple(name for name in found if name in self.sample.columns)
+
+    @property
+    def free(self) -> list[str]:
+        """The columns that play no role yet."""
+        taken = {name for guess in self.guesses.values() for name in guess.columns}
+        return [name for name in self.sample.columns if name not in taken]
+
+    @property
+    def chosen(self) -> Mask:
+        """Which of the rows have a choice."""
+        action = self.column("action")
+        rows = np.ones(self.sample.height, dtype=np.bool_)
+        return rows if action is None else ~self.sample.missing(action)
+
+    def learners(self) -> NDArray[np.intp]:
+        """A code per row for the learner."""
+        name = self.column("learner")
+        file = self.sample.file[self.sample.rows]
+        return together(file if name is None else self.sample.codes(name))
+
+    def contexts(self) -> NDArray[np.intp] | None:
+        """A code per row for the context; None when it is always the same."""
+        names = self.columns("context")
+        return together(*(self.sample.codes(name) for name in names)) if names else None
+
+    def sequences(self) -> NDArray[np.intp]:
+        """A code per row for learner × condition."""
+        return together(self.learners(), *(self.sample.codes(n) for n in self.columns("by")))
+
+    def options(self) -> dict[str, Any]:
+        """The options as ``read`` takes them."""
+        known = [option.name for option in fields(ReadOptions)]
+        return {name: self.guesses[name].value for name in known if name in self.guesses}
+
+
+def said(given: ReadOptions) -> Mapping[str, Any]:
+    """The options that the user gave."""
+    usual = ReadOptions()
+    values = {option.name: getattr(given, option.name) for option in fields(given)}
+    return {name: value for name, value in values.items() if value != getattr(usual, name)}
+
+
+def check_names(given: ReadOptions, columns: Sequence[str]) -> None:
+    """Refuse a column that the user names and that is not there, before anything is guessed."""
+    words = {"learner": FILE_STEM, **dict.fromkeys(("context", "trial", "scored", "learned"), NONE)}
+    for option in COLUMN_OPTIONS:
+        value = getattr(given, option)
+        for text in value if isinstance(value, tuple) else (value,):
+            if text is None or text in columns or text == words.get(option) or is_expression(text):
+                continue
+            parts = text.split(",") if option == "trial" else [text]
+            unknown = [part.strip() for part in parts if part.strip() not in columns]
+            if unknown:
+                close = get_close_matches(unknown[0], columns, 1)
+                hint = f" (did you mean {close[0]}?)" if close else ""
+                known = listed([name for name in columns if name])
+                name = option.replace("_", "-")
+                raise HowlearnError(
+                    f"--{name} {text}: there is no column {unknown[0]}{hint}; the columns: {known}"
+                )
+
+
+def in_expression(name: str) -> str | None:
+    """A column as expressions name it; None where they cannot.
+
+    >>> in_expression("phase"), in_expression("key_resp.keys"), in_expression("a`b")
+    ('phase', '`key_resp.keys`', None)
+    """
+    words = ("missing", "true", "false", "TRUE", "FALSE")
+    if name.isidentifier() and name.isascii() and not keyword.iskeyword(name) and name not in words:
+        return name
+    return None if "`" in name or not name.strip() else f"`{name}`"
+
+
+def typed(name: str) -> str:
+    """A name, or several with commas between them, as one would type it.
+
+    >>> typed("key_resp.keys"), typed("left,right"), typed("my column")
+    ('key_resp.keys', 'left,right', '"my column"')
+    """
+    return name if re.sub(r"[_.,]", "", name).isalnum() else f'"{name}"'
+
+
+def in_quotes(value: str) -> str:
+    """A value as expressions write it: numbers as they are, text in quotes."""
+    try:
+        float(value)
+    except ValueError:
+        return repr(value)
+    return value if value.replace("-", "", 1).replace(".", "", 1).isdigit() else repr(value)

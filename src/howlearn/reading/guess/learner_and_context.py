@@ -1,0 +1,294 @@
+"""Which column is the learner."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+
+from howlearn.reading.columns import (
+    BLOCKS,
+    CONDITIONS,
+    FILE_STEM,
+    GROUPS,
+    KINDS,
+    is_feature,
+    is_numbered,
+    is_time,
+    like,
+    named_like,
+    parts_of,
+)
+from howlearn.reading.guess.column_checks import (
+    is_number,
+    over_all,
+    repeats,
+    rows_among,
+    runs_within,
+    tell_the_same,
+)
+from howlearn.reading.guess.draft import BY_CONTENT, BY_NAME, Draft, Sample, together, typed
+from howlearn.reading.options import NONE
+
+COUNTING = 0.9  # of the steps from row to row of a trial's number go up
+LONG_RUN = 10  # rows in a row that a learner has at least, to be found without a name
+
+
+def find_learner(draft: Draft) -> None:
+    """A column that is the same over many rows, or the files."""
+    sample = draft.sample
+    files = int(sample.file.max(initial=0)) + 1
+    named = named_like("learner", draft.free)
+    fit = [c for c in named if repeats(sample, c)]
+    if fit:
+        if files > 1 and len(sample.counts(fit[0])) == 1:
+            why = f"each file is one learner, since {fit[0]} is the same in all files"
+            draft.put("learner", FILE_STEM, BY_CONTENT, why, (fit[0],))
+        draft.put("learner", fit[0], BY_NAME, "", tuple(fit[1:]))
+    for column in named if "learner" not in draft.guesses else ():
+        if sample.counts(column):
+            draft.odd(f"{column} is another in nearly every row, so that it is not the learner")
+    if "learner" not in draft.guesses and files == 1:
+        found = [column for column in draft.free if _is_owner(draft, column)]
+        if found:
+            why = "it is the same over long stretches, and numbers start anew where it changes"
+            draft.put("learner", found[0], BY_CONTENT, why, tuple(found[1:]))
+            if _identifies(found[0]) and like(found[0], BLOCKS) and len(found) == 1:
+                draft.odd(
+                    f"{found[0]} is taken as the learner, since numbers start anew with it",
+                    "--learner file if it is one person all along",
+                )
+    if "learner" not in draft.guesses and sample.in_names:
+        draft.put("learner", FILE_STEM, BY_NAME, "the files' names hold it, after sub-")
+    if "learner" not in draft.guesses:
+        one = "no column looks like it: " + (
+            "each file is one learner" if files > 1 else "the file is taken as one learner"
+        )
+        draft.put("learner", FILE_STEM, BY_CONTENT, one)
+        if files == 1:
+            _could_be(draft)
+
+
+def _could_be(draft: Draft) -> None:
+    """One learner in one file is rare: name a column that may hold several."""
+    found = [column for column in draft.free if _has_stretches(draft, column)]
+    if found:
+        n = len(draft.sample.counts(found[0]))
+        draft.odd(
+            f"all rows are taken as those of one learner, but {found[0]} has {n:,} values, each "
+            "over a long stretch of rows",
+            f"--learner {found[0]} if these are the learners",
+        )
+
+
+def _is_owner(draft: Draft, column: str) -> bool:
+    """Whether a column without a telling name has the learners: other columns start anew there."""
+    sample = draft.sample
+    if not _has_stretches(draft, column):
+        return False
+    codes = sample.codes(column)
+    change = np.flatnonzero(codes[1:] != codes[:-1]) + 1
+    return any(_restarts(sample, other, change) for other in draft.free if other != column)
+
+
+def _has_stretches(draft: Draft, column: str) -> bool:
+    """Whether each value of a column has one long stretch of rows, and may name somebody."""
+    sample = draft.sample
+    other = like(column, f"{BLOCKS} {CONDITIONS} {KINDS} {GROUPS}") and not _identifies(column)
+    if other or is_time(column):
+        return False
+    if not repeats(sample, column) or len(sample.counts(column)) < 2:
+        return False
+    codes = sample.codes(column)
+    length, one_run = runs_within(np.zeros(len(codes), np.intp), codes)
+    return one_run and length >= LONG_RUN and not sample.missing(column).any()
+
+
+def _identifies(column: str) -> bool:
+    """Whether a name ends like an identifier: a run may be a block, a run_id is somebody's."""
+    return parts_of(column)[-1:] in (["id"], ["uuid"], ["code"], ["uid"])
+
+
+def _restarts(sample: Sample, column: str, change: np.ndarray) -> bool:
+    numbers = sample.numbers(column)
+    steps = np.diff(numbers)
+    inside = np.delete(steps, change - 1)
+    if not named_like("trial", [column]):
+        return bool(np.all(inside == 1) and np.all(steps[change - 1] < 0))
+    # Rows may be left out, and numbers start anew in blocks too.
+    return bool(np.mean(inside > 0) >= COUNTING and np.all(steps[change - 1] < 0))
+
+
+# --------------------
+# Two things on screen at once, as stim_left and stim_right: neither alone is the context.
+
+
+SIDES = [("left", "right"), ("l", "r"), ("bottom", "top"), ("down", "up"), ("1", "2"), ("a", "b")]
+THIRD = [("1", "3"), ("2", "3"), ("a", "c"), ("b", "c"), ("left", "middle"), ("center", "left")]
+ALIKE = 0.02  # of the rows may show the same thing twice
+CHOSEN = {"chosen", "chose", "selected", "picked"}
+
+
+def is_chosen(name: str) -> bool:
+    """Whether a name is that of what was chosen, so that it is not what was shown."""
+    return not CHOSEN.isdisjoint(parts_of(name))
+
+
+def pair_on_screen(rows: Sample, columns: Sequence[str]) -> tuple[str, str] | None:
+    """The columns that say what was on two sides; None if there are none."""
+    words = {c: _words(c) for c in columns if not (is_time(c) or is_feature(c) or is_numbered(c))}
+    for one, other in combinations(words, 2):
+        if not _sides(words[one], words[other]):
+            continue
+        third = any(_sides(words[one], each, THIRD) for each in words.values())
+        if not third and _are_two(rows, one, other):
+            return one, other
+    return None
+
+
+def _words(name: str) -> list[str]:
+    return [word for part in parts_of(name) for word in re.findall(r"[^\W\d_]+|[0-9]+", part)]
+
+
+def _sides(one: list[str], other: list[str], sides: Sequence[tuple[str, str]] = SIDES) -> bool:
+    """Whether two names differ by the words for two sides only."""
+    differ = [pair for pair in zip(one, other, strict=False) if pair[0] != pair[1]]
+    if len(one) != len(other) or len(differ) != 1 or tuple(sorted(differ[0])) not in sides:
+        return False
+    return len(one) > 1 or len(one[0]) > 1  # left and right say enough, a and b do not
+
+
+def _are_two(rows: Sample, one: str, other: str) -> bool:
+    """Whether two columns show the same things, and never the same at once."""
+    if named_like("reward", [one, other]) or named_like("trial", [one, other]):
+        return False
+    left, right = rows.counts(one), rows.counts(other)
+    shown = named_like("context", [one]) or "option" in _words(one)
+    if not shown and all(is_number(value) for value in (*left, *right)):
+        return False  # chances or amounts
+    if min(len(left), len(right)) < 2 or 2 * len({*left} & {*right}) < len({*left, *right}):
+        return False
+    a, b = _labels(rows, one), _labels(rows, other)
+    return bool(np.mean(a == b) <= ALIKE)
+
+
+def _labels(rows: Sample, column: str) -> np.ndarray:
+    labels = np.array([label or "" for label in rows.columns[column].labels], dtype=object)
+    return labels[rows.codes(column)]
+
+
+def put_pair(draft: Draft, rows: Sample, pair: tuple[str, str]) -> None:
+    """The context is what is on both sides, unless the same two are always there."""
+    action, both_of = draft.column("action"), typed(",".join(pair))
+    shown = {*rows.counts(pair[0]), *rows.counts(pair[1])}
+    names_it = action is not None and {*rows.counts(action)} <= shown
+    at = np.unique(together(*(rows.codes(c) for c in pair)), return_index=True)[1]
+    two = {frozenset(both) for both in zip(*(_labels(rows, c)[at] for c in pair), strict=True)}
+    what = f"what is on screen is a pair ({pair[0]} and {pair[1]})"
+    if names_it and len(two) == 1:
+        draft.put("context", (NONE,), BY_CONTENT, f"{what}, always the same two")
+        draft.odd(
+            f"{what}, always of the same two, so that only what is chosen counts",
+            f"--context {both_of} if the sides are to be told apart",
+        )
+        return
+    draft.put("context", pair, BY_CONTENT, what)
+    chosen = [c for c in draft.free if is_chosen(c) and {*rows.counts(c)} <= shown]
+    which = f" --action {typed(chosen[0])}" if chosen and not names_it else ""
+    counts = "only what is chosen counts" if which or names_it else "what is shown does not matter"
+    draft.odd(
+        f"{what}: each pair is a context of its own, also the same two with sides exchanged",
+        f"--context none{which} if {counts}",
+    )
+
+
+# --------------------
+# Which column is the context.
+
+
+def find_context(draft: Draft) -> None:
+    """A column that describes the situation and comes back again and again, or none."""
+    sample, task = draft.sample, draft.task
+    if "context" in draft.guesses or (task is not None and len(task.contexts) == 1):
+        return
+    if draft.given.features:  # reading takes them for the context
+        return
+    rows = sample.only(over_all(sample, draft.chosen))
+    if task is not None:
+        labels = {*task.contexts, *task.context_aliases}
+        matching = [c for c in draft.free if _are_among(rows, c, labels)]
+        if matching:
+            why = f"its values are the contexts of the task {task.name}"
+            draft.put("context", (matching[0],), BY_CONTENT, why, tuple(matching[1:]))
+            return
+    named = named_like("context", draft.free)
+    pair = pair_on_screen(rows, [c for c in draft.free if not is_chosen(c)])
+    free = [c for c in named if not (is_feature(c) or is_numbered(c) or is_chosen(c))]
+    fit = [c for c in free if c not in (pair or ()) and _is_situation(draft, rows, c)]
+    if fit:
+        how = BY_NAME if named[fit[0]] > 1 else BY_CONTENT
+        draft.put("context", (fit[0],), how, "", (*fit[1:], *(pair or ())))
+        return
+    if pair is not None:
+        put_pair(draft, rows, pair)
+        return
+    if _put_features(draft, rows):
+        return
+    mixed = [c for c in draft.free if like(c, f"{CONDITIONS} pair") and _is_mixed(draft, rows, c)]
+    if mixed:
+        why = "it changes from trial to trial"
+        draft.put("context", (mixed[0],), BY_CONTENT, why, tuple(mixed[1:]))
+        return
+    draft.put("context", (NONE,), BY_CONTENT, "no column looks like it: always the same situation")
+
+
+def _put_features(draft: Draft, rows: Sample) -> bool:
+    """Features whose combination is the context; whether there are any."""
+    for sort in (is_feature, is_numbered):
+        likely = [c for c in draft.free if sort(c) and len(rows.counts(c)) > 1]
+        found = tuple(c for c in likely if _is_situation(draft, rows, c))
+        if sort is is_numbered and (len(found) < 2 or not _comes_back(draft, rows, found)):
+            continue
+        if found:
+            draft.put("context", found, BY_NAME, "the features that describe it")
+            if len(found) > 1:
+                draft.put("features", found, BY_NAME, "")
+            return True
+    return False
+
+
+def _comes_back(draft: Draft, rows: Sample, columns: tuple[str, ...]) -> bool:
+    """Whether combinations are met more than once by a learner."""
+    owner = draft.learners()[rows_among(draft, rows)]
+    met = int(together(owner, *(rows.codes(c) for c in columns)).max(initial=-1)) + 1
+    return met * 2 <= rows.height
+
+
+def _are_among(rows: Sample, column: str, labels: set[str]) -> bool:
+    counts = rows.counts(column)
+    return len(counts) > 1 and {*counts} <= labels
+
+
+def _is_situation(draft: Draft, rows: Sample, column: str) -> bool:
+    counts = rows.counts(column)
+    if len(counts) < 2 or is_time(column):
+        return False
+    inside = rows_among(draft, rows)
+    owner = draft.learners()[inside]
+    met = int(together(owner, rows.codes(column)).max(initial=-1)) + 1
+    if met * 2 > rows.height and rows.height > 3:
+        numeric = all(is_number(value) for value in counts)
+        helps = f"--context {column} --bin {column}:4 makes bins of it" if numeric else ""
+        draft.odd(f"{column} is another in nearly every trial, so it is not the context", helps)
+        return False
+    return all(
+        other is None or not tell_the_same(rows, column, other)
+        for other in (draft.column("action"), draft.column("reward"))
+    )
+
+
+def _is_mixed(draft: Draft, rows: Sample, column: str) -> bool:
+    length, _ = runs_within(draft.learners()[rows_among(draft, rows)], rows.codes(column))
+    return length < 3 and len(rows.counts(column)) <= 20 and _is_situation(draft, rows, column)

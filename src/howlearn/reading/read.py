@@ -1,0 +1,447 @@
+"""Reading: files and data frames become a Study, or one list of everything that is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import compress
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from howlearn.core.errors import DataError, Problem
+from howlearn.core.study import SHORTEST, Source, Study
+from howlearn.core.text import few, many
+from howlearn.models.schedule import answers_of
+from howlearn.reading.bins import with_bins
+from howlearn.reading.code_books import Book
+from howlearn.reading.facts import MAYBE_SILENT, Facts, exclude
+from howlearn.reading.formats.matrices import has_no_text
+from howlearn.reading.formats.open import learner_names, open_tables
+from howlearn.reading.formats.table import Table
+from howlearn.reading.labels import natural_key, typed
+from howlearn.reading.options import options_named
+from howlearn.reading.order import Key, assemble, sequence_name, sequences_of
+from howlearn.reading.plan import Plan, make_plan, missing_columns
+from howlearn.reading.problems import Ledger, Problems, listed, no_rows
+from howlearn.reading.project_file import read_study_file
+from howlearn.reading.rewards import by_action, check_chosen, misfit
+from howlearn.reading.rows import BATCH_ROWS, Batch
+from howlearn.reading.streaming import (
+    NOT_GROUPED,
+    InMemory,
+    NotGrouped,
+    StartAnew,
+    Store,
+    Stream,
+    is_large,
+)
+from howlearn.reading.trials import NEITHER, TrialReader
+
+if TYPE_CHECKING:
+    from howlearn.models.task import Task
+
+
+# --------------------
+# The last checks, and the Study.
+
+
+TOLD = ("recoded", "learners excluded", "sequences excluded")  # even if there are none
+NAMED = 5  # learners that a note names
+
+
+def build_study(facts: Facts, store: Store, reader: TrialReader, problems: Problems) -> Study:
+    """The study, or everything that was found wrong on the way here."""
+    plan, books = reader.plan, reader.books
+    keys, codes = sequences_of(books)
+    scored = facts.scored(codes)
+    left_out, short = _check_lengths(keys, codes, scored, reader, problems)
+    if not len(problems):
+        _check_whole(bool(left_out.all()), facts, reader, problems)
+    problems.raise_all()
+    if left_out.any():
+        keys, codes = list(compress(keys, ~left_out)), list(compress(codes, ~left_out))
+        scored = scored[~left_out]
+    contexts = _final_labels(books.contexts, facts, store, "context")
+    actions = _final_labels(books.actions, facts, store, "action")
+    if len(actions) < 2:
+        _refuse_whole(problems, plan.roles.action, f"one action only ({listed(actions)})")
+        problems.raise_all()
+    told = _settle_forgone(store, plan, actions, problems)
+    excluded, unknown = exclude(codes, reader, facts.known(codes), problems)
+    ledger = problems.ledger
+    return store.study(
+        codes,
+        scored,
+        learners=tuple(str(key[0]) for key in keys),
+        contexts=contexts,
+        actions=actions,
+        reward_range=plan.reward_range,
+        features=_features(reader, contexts),
+        about=_about(keys, codes, reader),
+        counts={name: n for name, n in reader.counts.items() if n or name.startswith(TOLD)},
+        notes=(*_notes(reader), *short, *_silent(facts, store, plan), *unknown),
+        roles={**plan.roles.found, **told},
+        source=Source(
+            tuple(ledger.names), ledger.file_rows(), store.rows, tuple(ledger.first_rows)
+        ),
+        right_wrong=facts.right_wrong,
+        answers=answers_of(plan.task),
+        excluded=excluded,
+    )
+
+
+def _settle_forgone(
+    store: Store, plan: Plan, actions: tuple[str, ...], problems: Problems
+) -> dict[str, str]:
+    """Lay out by action what was not earned; and in words which column belongs to which."""
+    columns = plan.roles.forgone
+    if not columns:
+        return {}
+    wrong = misfit(columns, actions)
+    if wrong is not None:
+        _refuse_whole(problems, ", ".join(columns), *wrong)
+        problems.raise_all()
+    if len(columns) > 1:
+        for arrays, rows in store.blocks(["forgone", "action", "reward", "rewarded"]):
+            check_chosen(arrays["forgone"], columns, arrays, rows, problems)
+        problems.raise_all()
+
+    def laid_out(arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+        return by_action(arrays["forgone"], arrays["action"], len(actions))
+
+    store.put("forgone", ["forgone", "action"], laid_out)
+    if len(columns) == 1:
+        return {"forgone": f"{columns[0]} (of the other action)"}
+    pairs = zip(columns, actions, strict=True)
+    return {"forgone": ", ".join(f"{column} (of {action})" for column, action in pairs)}
+
+
+def _silent(facts: Facts, store: Store, plan: Plan) -> list[str]:
+    """Columns that were named and hold nothing."""
+    return [
+        f"--{role} {','.join(plan.roles.columns_of(role))}: no value in any row"
+        for role in MAYBE_SILENT
+        if role in store and role in facts.silent
+    ]
+
+
+def _check_lengths(
+    keys: Sequence[Key],
+    codes: Sequence[int],
+    scored: NDArray[np.int64],
+    reader: TrialReader,
+    problems: Problems,
+) -> tuple[NDArray[np.bool_], list[str]]:
+    """Short sequences that are left out if asked to; those too short for anything get a note.
+
+    They are refused where they are many, since then an option is wrong more often than a learner.
+    """
+    least = reader.plan.options.min_trials or 0
+    left_out = scored < least
+    short = np.flatnonzero((scored < SHORTEST) & ~left_out).tolist()
+    notes = []
+    if 2 * len(short) >= np.count_nonzero(~left_out):
+        allowed, remedy = (
+            f"at least {SHORTEST} trials with a choice",
+            f"--min-trials {SHORTEST} leaves them out",
+        )
+        for i in short:
+            row = reader.books.first_rows[codes[i]]
+            found = f"{sequence_name(keys[i])} with {many(int(scored[i]), 'trial')}"
+            problems.at(row, reader.plan.roles.learner, found, allowed, remedy)
+    elif short:
+        names = few([sequence_name(keys[i]) for i in short], NAMED, " and {left:,} more")
+        notes.append(
+            f"{names}: fewer than {SHORTEST} trials with a choice, so that "
+            f"nothing can be fitted; --min-trials {SHORTEST} leaves such learners out"
+        )
+    if left_out.any() and not len(problems):
+        what = "sequences" if reader.plan.options.by else "learners"
+        reader.counts[f"{what} left out (fewer than {least} trials)"] += int(left_out.sum())
+    return left_out, notes
+
+
+def _check_whole(nobody: bool, facts: Facts, reader: TrialReader, problems: Problems) -> None:
+    """What can only be said when all rows are known to be right one by one."""
+    if nobody:
+        left_out = [name for name in reader.counts if "left out" in name]
+        found = f"no learner left: {', '.join(left_out) or 'every row is blank'}"
+        _refuse_whole(problems, None, found, "at least one learner", "--where EXPR, --min-trials N")
+    elif not reader.rewards_seen:
+        remedy = "--reward COL"
+        _refuse_whole(problems, reader.plan.roles.reward, "no reward in any row", "rewards", remedy)
+    elif not facts.teaches:
+        found = "nothing that is ever learned: every rewarded trial is a test trial"
+        remedy = "--test-when EXPR, --learned COL"
+        column = reader.plan.roles.learned
+        _refuse_whole(problems, column, found, "at least one trial that teaches", remedy)
+
+
+def _refuse_whole(
+    problems: Problems,
+    column: str | None,
+    found: str,
+    allowed: str = "at least two actions",
+    remedy: str = "--action COL, --task TASK",
+) -> None:
+    names = problems.ledger.names
+    file = names[0] if len(names) == 1 else f"{len(names)} files"
+    problems.extend([Problem(file, None, column, found, allowed, remedy)])
+
+
+def _final_labels(book: Book, facts: Facts, store: Store, name: str) -> tuple[str, ...]:
+    """The task's labels, or those of the data in natural order; codes follow."""
+    labels = list(book.codes)
+    if book.closed:
+        return tuple(labels)
+    used = facts.used(name, len(labels))
+    final = sorted((label for label, u in zip(labels, used, strict=True) if u), key=natural_key)
+    place = {label: code for code, label in enumerate(final)}
+    if final != labels:
+        table = np.array([place.get(label, -1) for label in labels], dtype=np.int32)
+        store.recode(name, table)
+    return tuple(final)
+
+
+def _features(reader: TrialReader, contexts: tuple[str, ...]) -> Mapping[str, Mapping[str, str]]:
+    names = reader.plan.options.features
+    if not names:
+        return reader.plan.task.features if reader.plan.task is not None else {}
+    known = reader.books.features
+    return {c: dict(zip(names, map(str, known[c]), strict=True)) for c in contexts if c in known}
+
+
+def _about(keys: Sequence[Key], codes: Sequence[int], reader: TrialReader) -> pl.DataFrame:
+    """The conditions, then the kept columns, of every sequence."""
+    by = reader.plan.options.by
+    columns = {name: [key[i] for key in keys] for i, name in enumerate(by, start=1)}
+    for name, known in reader.books.kept.items():
+        columns[name] = [known.get(code) for code in codes]
+    return pl.DataFrame([typed(labels).alias(name) for name, labels in columns.items()])
+
+
+def _notes(reader: TrialReader) -> tuple[str, ...]:
+    """What the user should know about the data that were accepted."""
+    notes = [*reader.plan.notes, *reader.unmatched.notes(), *reader.advice.notes()]
+    silent = reader.counts["choices without feedback"]
+    if silent:
+        notes.append(
+            f"{many(silent, 'choice')} without a reward: scored, but nothing is learned from them"
+        )
+    neither = reader.counts[NEITHER]
+    if neither:
+        notes.append(
+            f"{many(neither, 'forced choice')} that are test trials too or have no reward: "
+            f"{NEITHER}"
+        )
+    if _errors_teach_nothing(reader.plan):
+        notes.append(
+            "negative rewards were recoded to 0: errors then teach a gain-form rule nothing "
+            "(a loss-form rule learns from them)"
+        )
+    return tuple(notes)
+
+
+def _errors_teach_nothing(plan: Plan) -> bool:
+    values = plan.recode.get(plan.roles.reward, {})
+    return any(old.startswith("-") and new == "0" for old, new in values.items())
+
+
+# --------------------
+# Reads tables in batches: large files in parts, many small files together.
+
+
+ENOUGH_PROBLEMS = 10_000  # after which reading on would only add to a long list
+
+
+def read_tables(
+    tables: Sequence[Table],
+    plan: Plan,
+    problems: Problems,
+    then: Callable[[TrialReader], None] = lambda reader: None,
+) -> TrialReader:
+    """A reader that has read the rows of all tables; ``then`` is called after every batch."""
+    reader = TrialReader(plan, problems, learner_names(tables))
+    for batch in _batches(tables, plan, problems):
+        reader.read(batch)
+        then(reader)
+        if len(problems) > ENOUGH_PROBLEMS and not reader.advice.only_words:
+            break
+    reader.advice.fill_in(problems)
+    for role, rows in reader.advice.words_taken.items():
+        reader.counts[f"recoded {role} words"] += rows
+    return reader
+
+
+def _batches(tables: Sequence[Table], plan: Plan, problems: Problems) -> Iterator[Batch]:
+    waiting: list[tuple[int, pl.DataFrame]] = []
+    for number, frame in _frames(tables, plan, problems):
+        if waiting and waiting[-1][1].schema != frame.schema:
+            yield _together(waiting, problems)
+            waiting = []
+        waiting.append((number, frame))
+        problems.ledger.rows += frame.height
+        if sum(frame.height for _, frame in waiting) >= BATCH_ROWS:
+            yield _together(waiting, problems)
+            waiting = []
+    if waiting:
+        yield _together(waiting, problems)
+
+
+def _together(waiting: list[tuple[int, pl.DataFrame]], problems: Problems) -> Batch:
+    frame = pl.concat([frame for _, frame in waiting])
+    files = [(number, frame.height) for number, frame in waiting]
+    return Batch(frame, problems.ledger.rows - frame.height, files)
+
+
+def _frames(
+    tables: Sequence[Table], plan: Plan, problems: Problems
+) -> Iterator[tuple[int, pl.DataFrame]]:
+    """The frames of all tables with the table's number; what cannot be read is a problem."""
+    columns = list(plan.columns)
+    for number, table in enumerate(tables):
+        problems.ledger.open(table.name, table.first_row)
+        absent = missing_columns(plan, table)
+        problems.extend(absent)
+        if absent:
+            continue
+        filled = False
+        try:
+            there = [name for name in columns if name in table.columns]
+            absences = [
+                pl.lit(None, pl.String).alias(name) for name in columns if name not in there
+            ]
+            for frame in table.frames(there):
+                filled = filled or has_rows(frame)
+                filled_up = _plain(frame, table, problems).with_columns(absences)
+                # by name: select would take * or ^a$ for patterns
+                whole = pl.DataFrame([filled_up.get_column(name) for name in columns])
+                for part in whole.iter_slices(BATCH_ROWS):
+                    yield number, part
+        except DataError as error:
+            problems.extend(error.problems)
+            continue
+        if not filled:
+            problems.extend([no_rows(table.name)])
+
+
+def has_rows(frame: pl.DataFrame) -> bool:
+    """Whether anything stands in a frame."""
+    return any(column.null_count() < frame.height for column in frame.get_columns())
+
+
+def _plain(frame: pl.DataFrame, table: Table, problems: Problems) -> pl.DataFrame:
+    """Columns of lists and the like cannot be labels; they are refused and read as missing."""
+    for column in frame.get_columns():
+        if has_no_text(column.dtype):
+            found, allowed = f"values of the type {column.dtype}", "numbers, text or booleans"
+            problems.extend([Problem(table.name, None, column.name, found, allowed)])
+            empty = pl.Series(column.name, [None], dtype=pl.String)
+            frame = frame.with_columns(empty.new_from_index(0, frame.height))
+    return frame
+
+
+def read(source: Any, task: Task | str | PathLike[str] | None = None, **options: Any) -> Study:
+    """Read trials from a file, several files, a folder or a data frame.
+
+    A ``howlearn.toml``, as ``howlearn inspect`` writes it, stands for the files and options in it.
+    ``task`` is a Task, the name of a shipped one, or the path of a task's file. The other options
+    (messages call them as the command line does: ``reset_by`` is ``--reset-by``); columns that
+    are not named are guessed:
+
+    - ``learner``: the column with the learner; "file": each file is a learner
+    - ``context``: the column, or the columns, of the context; "none": always the same situation
+    - ``action``: the column with the choice
+    - ``reward``: the column with what the choice earned
+    - ``trial``: the column with the trial's number, or several (["block", "trial"]); "none": the
+      order of the rows
+    - ``features``: columns that describe the context
+    - ``by``: columns with conditions; each learner × condition is a sequence of its own
+    - ``keep``: columns about the learner that go into every table
+    - ``reset_by``: columns; learning starts anew where they change
+    - ``scored``: the column that says whether a choice counts
+    - ``learned``: the column that says whether a trial teaches
+    - ``where``: a condition such as "block > 1"; the other rows are left out
+    - ``test_when``: a condition; where it holds, choices count and teach nothing
+    - ``forced_when``: a condition; where it holds, choices teach and do not count
+    - ``recode``: new values, such as "reward:-1=0,1=1"
+    - ``missing``: values that mean nothing is there, such as -1 or "action:-1"
+    - ``reward_range``: the smallest and the largest reward that are allowed, such as (0, 5)
+    - ``min_trials``: learners with fewer choices are left out
+    - ``forgone``: the column with what the other of two actions would have earned, or one column
+      per action in the order of the actions
+    - ``episode``: the column with the episode; trials in a row with the same value are one
+    - ``duration``: the column with the time spent on the trial
+    - ``exclude``: conditions on a learner, such as "accuracy < 0.55" or "median(rt) < 0.2"; those
+      for whom one holds are fitted, but no share and no population is of them (``docs/exclude.md``)
+    - ``reward_scale``: the ends of the rewards, such as (0, 100); they become 0 to 1
+    - ``rt``: the column with reaction times
+    - ``bin``: bins for the numbers of a context or feature, such as "size:4" or "size:0.2,0.5"
+
+    An expression may stand where a column is expected: ``action="house_old == chose_old"`` (with
+    the values yes and no; as a reward 1 and 0), ``reward="gain + loss"``. A row in which one of its
+    columns is missing has no value.
+
+    >>> import polars as pl
+    >>> columns = {"Subject": [1, 1], "Item": [3, 4], "Choice": ["A", "B"], "Reward": [0, 1]}
+    >>> study = read(pl.DataFrame(columns))
+    >>> study.learners, study.contexts, study.actions
+    (('1',), ('3', '4'), ('A', 'B'))
+    >>> study.roles["learner"]
+    'Subject (guessed)'
+    """
+    if isinstance(source, str | PathLike) and Path(source).suffix.lower() == ".toml":
+        described = read_study_file(Path(source))
+        source, options = described.files, {**described.data, **options}
+        task = described.models.get("task") if task is None else task
+    chosen = options_named(options)
+    if isinstance(task, str | PathLike):
+        from howlearn.models.task import Task
+
+        task = Task.load(Path(task))
+    tables, unreadable, notes = open_tables(source, chosen)
+    if not tables:
+        raise Problems(Ledger(), unreadable).error()
+    plan, unknown = make_plan(chosen, tables, task, notes)
+    wrong = (*unreadable, *unknown)
+    if plan is None:
+        raise Problems(Ledger(), wrong).error()
+    plan = with_bins(plan, tables)
+    if is_large(tables):
+        try:
+            return _streamed(tables, plan, wrong)
+        except NotGrouped:
+            plan = replace(plan, notes=(*plan.notes, NOT_GROUPED))
+    problems = Problems(Ledger(), wrong)
+    reader = read_tables(tables, plan, problems)
+    if not reader.books.sequences:  # nothing further can be checked
+        problems.raise_all()
+    facts, store = Facts(plan), InMemory()
+    ordered = assemble(reader.pile, reader.books, problems)
+    facts.count(ordered)
+    if not len(problems):
+        facts.see(ordered)
+    store.add(ordered)
+    return build_study(facts, store, reader, problems)
+
+
+def _streamed(tables: Sequence[Table], plan: Plan, wrong: Sequence[Problem]) -> Study:
+    """The study with its trials on disk."""
+    level = 0
+    while True:
+        problems = Problems(Ledger(), wrong)
+        stream = Stream(plan, problems, level)
+        try:
+            reader = read_tables(tables, plan, problems, stream.take)
+            stream.finish(reader)
+        except StartAnew as again:
+            level = again.level
+            continue
+        if not reader.books.sequences:  # nothing further can be checked
+            problems.raise_all()
+        return build_study(stream.facts, stream.store, reader, problems)
