@@ -14,7 +14,7 @@ from howlearn.core.rules import Exp3IX
 from howlearn.core.study import Study
 from howlearn.engine.cell_fits import Passes
 from howlearn.engine.layout import RATES, lay_out
-from howlearn.fitting.partitions import block_of
+from howlearn.fitting.cells import block_of
 from howlearn.verification.verify import verify
 
 TRIALS, BAR, VERIFY_BAR = 500, 5e-3, 60.0

@@ -22,7 +22,7 @@ from howlearn.core.study import Study
 from howlearn.criteria.aic import AIC
 from howlearn.engine.cell_fits import Passes
 from howlearn.engine.layout import RATES
-from howlearn.fitting.partitions import Plan, block_of
+from howlearn.fitting.cells import Plan, block_of
 from howlearn.models.partition_model import PartitionModel
 from howlearn.shares.rows import certain
 

@@ -26,8 +26,7 @@ from howlearn.criteria.criterion import Criterion
 from howlearn.criteria.holdout import HoldOut
 from howlearn.criteria.penalized import Penalized
 from howlearn.engine.layout import Statuses
-from howlearn.fitting.fits import Fits
-from howlearn.fitting.truncation import ALL, Truncation, distinct
+from howlearn.fitting.fits import ALL, Fits, Truncation, distinct
 from howlearn.selection import winners
 
 Floats = NDArray[np.float64]

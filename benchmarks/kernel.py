@@ -17,8 +17,8 @@ from benchmarks.report import Row, note
 from benchmarks.timing import least
 from howlearn.engine.cell_fits import Passes
 from howlearn.engine.layout import RATES, Units
-from howlearn.fitting.partitions import Plan, block_of
-from howlearn.fitting.truncation import marks_of, sizes_of
+from howlearn.fitting.cells import Plan, block_of
+from howlearn.fitting.fits import marks_of, sizes_of
 
 SOURCE = Path(__file__).parent / "c" / "pair.c"
 BAR = 1.5

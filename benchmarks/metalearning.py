@@ -22,7 +22,7 @@ from howlearn.criteria.aic import AIC
 from howlearn.criteria.criterion import Criterion
 from howlearn.criteria.holdout import HoldOut
 from howlearn.criteria.likelihood import Likelihood
-from howlearn.fitting.truncation import ALL
+from howlearn.fitting.fits import ALL
 from howlearn.models.mixture import Mixture, Source
 from howlearn.models.model import Model
 from howlearn.selection import winners

@@ -10,9 +10,9 @@ from scipy.optimize import minimize_scalar
 from benchmarks.report import Row, duration
 from benchmarks.timing import least
 from howlearn import Exp4, Expert, Task, fit, simulate
+from howlearn.fitting.replay import Advisor
+from howlearn.fitting.settings import records_of, setting_of
 from howlearn.models.mixture import Trials
-from howlearn.staging.advice import Advisor
-from howlearn.staging.setting import records_of, setting_of
 
 EXPERTS = ("OneForAll", "ByPattern", "ByPatternExc")
 TRIALS, BAR = 500, 1e-3

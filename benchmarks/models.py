@@ -20,8 +20,8 @@ from benchmarks import data
 from benchmarks.report import Row, duration, note
 from benchmarks.timing import least
 from howlearn.engine.whole import Likelihood
+from howlearn.fitting.settings import records_of
 from howlearn.fitting.whole import WholePlan
-from howlearn.staging.setting import records_of
 
 TIMES_BAR = 20  # times faster than cpm
 WORSE_BAR = 1e-6  # nats

@@ -8,7 +8,7 @@ from howlearn.core.rule import Rule
 from howlearn.core.study import Study
 from howlearn.engine.cell_fits import Passes
 from howlearn.engine.layout import RATES, lay_out
-from howlearn.fitting.partitions import block_of
+from howlearn.fitting.cells import block_of
 
 
 def dense_maximum(

@@ -51,8 +51,8 @@ def prepare() -> None:
 
 def compile_kernels() -> None:
     """Load them once for all children; without a thread, and without work for polars."""
-    from howlearn.fitting.run import fit
-    from howlearn.fitting.truncation import ALL
+    from howlearn.fitting.fit import fit
+    from howlearn.fitting.fits import ALL
     from howlearn.models.candidates import candidates
     from howlearn.models.task import Task
     from studies import random_trials, study_of

@@ -12,14 +12,14 @@ from scipy.optimize import minimize
 from howlearn.core.rule import Parameter
 from howlearn.engine.climb import climb
 from howlearn.engine.whole import Likelihood
+from howlearn.fitting.fit import fit
 from howlearn.fitting.fits import STATUS_WORDS
-from howlearn.fitting.run import fit
+from howlearn.fitting.settings import records_of
 from howlearn.fitting.whole import WholePlan
 from howlearn.models.adjustments import Bias, Lapse, Stickiness
 from howlearn.models.q_learning import QLearning, QLearningForgetting
 from howlearn.models.task import Task
 from howlearn.simulation.play import simulate
-from howlearn.staging.setting import records_of
 from oracle import Trial
 from studies import study_of
 

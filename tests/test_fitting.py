@@ -20,8 +20,8 @@ from howlearn.criteria.aic import AIC
 from howlearn.criteria.bic import BIC
 from howlearn.criteria.holdout import HoldOut
 from howlearn.criteria.penalized import Penalized
+from howlearn.fitting.fit import fit
 from howlearn.fitting.replay import log_probabilities
-from howlearn.fitting.run import fit
 from howlearn.models.candidates import one_rate_versions
 from howlearn.models.coin import Coin
 from howlearn.models.partition_model import PartitionModel

@@ -14,8 +14,8 @@ from howlearn.core.rules import Exp3, Exp3IX, GradientBandit
 from howlearn.engine.cell_fits import Passes
 from howlearn.engine.crossings import between_nodes, crossings, depth_of, march, on_nodes
 from howlearn.engine.layout import lay_out
+from howlearn.fitting.cells import block_of
 from howlearn.fitting.intervals import nats_within, stretch_of
-from howlearn.fitting.partitions import block_of
 from howlearn.fitting.replay import log_probabilities
 from howlearn.models.task import Task
 from oracle import dense, log_likelihood, maximum
@@ -121,8 +121,8 @@ def test_two_parameters_as_a_dense_grid_says():
 
 def test_models_fitted_whole_as_a_dense_grid_says():
     from howlearn.engine.whole import Likelihood
+    from howlearn.fitting.settings import records_of
     from howlearn.fitting.whole import WholePlan
-    from howlearn.staging.setting import records_of
 
     model = hl.QLearning()
     study = hl.simulate(

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from howlearn.fitting.fit import fit
 from howlearn.fitting.replay import log_probabilities
-from howlearn.fitting.run import fit
 from howlearn.models import FIELD
 from howlearn.models.schedule import Reversal, Reward
 from howlearn.models.task import Task

@@ -14,8 +14,8 @@ from dense import dense_maximum
 from howlearn.core.rules import GradientBandit
 from howlearn.engine.cell_fits import evaluate
 from howlearn.engine.layout import lay_out
-from howlearn.fitting.partitions import block_of
-from howlearn.fitting.run import fit
+from howlearn.fitting.cells import block_of
+from howlearn.fitting.fit import fit
 from howlearn.models.task import Task
 from oracle import Trial
 from studies import study_of

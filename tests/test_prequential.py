@@ -20,8 +20,8 @@ from howlearn.criteria import criterion_named
 from howlearn.criteria.aic import AIC
 from howlearn.criteria.holdout import HoldOut
 from howlearn.criteria.prequential import Prequential
+from howlearn.fitting.fit import fit
 from howlearn.fitting.replay import log_probabilities
-from howlearn.fitting.run import fit
 from howlearn.future import leave_future_out
 from howlearn.models.adjustments import Lapse
 from howlearn.models.coin import Coin

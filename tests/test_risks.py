@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose
 
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rules import Exp3IX, GradientBandit
+from howlearn.fitting.fit import fit
 from howlearn.fitting.replay import log_probabilities
-from howlearn.fitting.run import fit
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.q_learning import QLearning
 from howlearn.models.task import Task

@@ -17,7 +17,7 @@ from howlearn.core.rules import RULES, Exp3, Exp3IX, GradientBandit, rule_named
 from howlearn.engine import compile as compiled
 from howlearn.engine.cell_fits import Passes
 from howlearn.engine.layout import LANES, RATES, lay_out
-from howlearn.fitting.partitions import block_of
+from howlearn.fitting.cells import block_of
 from howlearn.fitting.replay import log_probabilities
 from howlearn.models.schedule import Reward
 from howlearn.models.task import Task

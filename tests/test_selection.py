@@ -12,7 +12,7 @@ from howlearn.criteria.aic import AIC
 from howlearn.criteria.bic import BIC
 from howlearn.criteria.holdout import HoldOut
 from howlearn.criteria.penalized import Penalized
-from howlearn.fitting.run import fit
+from howlearn.fitting.fit import fit
 from howlearn.models.coin import Coin
 from howlearn.models.task import Task
 from howlearn.selection import choose, ranking, select, winners

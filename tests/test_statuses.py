@@ -7,9 +7,9 @@ import pytest
 
 import oracle
 from howlearn.core.rules import Exp3, Exp3IX, GradientBandit
-from howlearn.fitting.coin import floored
+from howlearn.fitting.cells import floored
+from howlearn.fitting.fit import fit
 from howlearn.fitting.fits import STATUS_WORDS, STATUSES
-from howlearn.fitting.run import fit
 from howlearn.models.coin import Coin
 from howlearn.selection import select
 from oracle import Trial

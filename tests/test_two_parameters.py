@@ -9,8 +9,8 @@ from howlearn.core.partition import Partition
 from howlearn.core.rules import Exp3, Exp3IX, GradientBandit
 from howlearn.engine.cell_fits import Passes, fit_units
 from howlearn.engine.layout import RATES, Statuses, lay_out
-from howlearn.fitting.partitions import block_of
-from howlearn.fitting.run import fit
+from howlearn.fitting.cells import block_of
+from howlearn.fitting.fit import fit
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.task import Task
 from howlearn.simulation.play import simulate

@@ -12,9 +12,9 @@ import pytest
 
 import howlearn as hl
 from howlearn.criteria import criterion_named
-from howlearn.fitting import run as running
+from howlearn.fitting import fit as running
 from howlearn.fitting.fits import Fits
-from howlearn.fitting.guard import LONGEST, reason
+from howlearn.fitting.unfittable import LONGEST, reason
 from howlearn.selection import attempt
 from howlearn.tables import fitted
 from howlearn.unfitted import check_somebody, sentence, unfitted_of

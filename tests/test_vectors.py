@@ -9,7 +9,7 @@ import pytest
 from howlearn.core.rules import Exp3, Exp3IX, GradientBandit
 from howlearn.engine.cell_fits import evaluate
 from howlearn.engine.layout import lay_out
-from howlearn.fitting.partitions import block_of
+from howlearn.fitting.cells import block_of
 from howlearn.fitting.replay import log_probabilities
 from howlearn.models.task import Task
 from oracle import Trial, log_likelihood

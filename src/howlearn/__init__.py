@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from howlearn.calibration.plan import Plan, plan
     from howlearn.calibration.recover import Recovery, recover
     from howlearn.calibration.result import Calibration
-    from howlearn.checking.check import check_model
     from howlearn.comparison.compare import Comparison, compare
     from howlearn.core.errors import DataError, HowlearnError
     from howlearn.core.partition import Partition
@@ -35,8 +34,9 @@ if TYPE_CHECKING:
     from howlearn.discovery.criteria import Codelength, Ewens, Kappa
     from howlearn.discovery.discover import discover
     from howlearn.discovery.result import Discovery
+    from howlearn.fitting.check_model import check_model
+    from howlearn.fitting.fit import fit
     from howlearn.fitting.fits import Fits
-    from howlearn.fitting.run import fit
     from howlearn.models.aca import ACA
     from howlearn.models.adjustments import Bias, Lapse, Stickiness
     from howlearn.models.candidates import candidates
@@ -79,7 +79,6 @@ _HOMES = {
         "recover",
     ),
     "howlearn.calibration.result": ("Calibration",),
-    "howlearn.checking.check": ("check_model",),
     "howlearn.comparison.compare": (
         "Comparison",
         "compare",
@@ -115,8 +114,9 @@ _HOMES = {
     ),
     "howlearn.discovery.discover": ("discover",),
     "howlearn.discovery.result": ("Discovery",),
+    "howlearn.fitting.check_model": ("check_model",),
+    "howlearn.fitting.fit": ("fit",),
     "howlearn.fitting.fits": ("Fits",),
-    "howlearn.fitting.run": ("fit",),
     "howlearn.models.aca": ("ACA",),
     "howlearn.models.adjustments": (
         "Bias",

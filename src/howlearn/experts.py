@@ -13,7 +13,7 @@ import polars as pl
 from howlearn.core.arrays import Floats
 from howlearn.core.errors import HowlearnError
 from howlearn.core.safe_files import read_json
-from howlearn.fitting.population import without_own
+from howlearn.fitting.joint import without_own
 from howlearn.manifest import describe
 from howlearn.models.mixture import SOURCES, Expert, Mixture
 from howlearn.models.model import Model

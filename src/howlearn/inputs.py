@@ -17,6 +17,7 @@ from howlearn.core.rule import Form
 from howlearn.core.safe_files import read_json
 from howlearn.core.study import Study
 from howlearn.experts import with_source
+from howlearn.fitting.settings import setting_of, untold
 from howlearn.manifest import describe, hash_of
 from howlearn.models import FIELD
 from howlearn.models.candidates import (
@@ -34,8 +35,6 @@ from howlearn.reading.formats.table import file_of
 from howlearn.reading.options import ReadOptions
 from howlearn.reading.read import read
 from howlearn.runs.shards import MANIFEST
-from howlearn.staging.setting import setting_of
-from howlearn.staging.wholes import untold
 from howlearn.unfitted import without_unfitted
 
 # What load needs besides the options of reading.

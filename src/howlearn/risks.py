@@ -16,12 +16,11 @@ from howlearn.engine import compile as compiled
 from howlearn.engine.layout import POINTS
 from howlearn.engine.search import filling
 from howlearn.engine.whole import Records
+from howlearn.fitting.replay import Advisor
+from howlearn.fitting.settings import by_cells, records_of, setting_of
 from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel, Unit
 from howlearn.models.values import checked
-from howlearn.staging.advice import Advisor
-from howlearn.staging.setting import records_of, setting_of
-from howlearn.staging.wholes import by_cells
 
 NODES = 128  # rates at which the oracle looks first, where it has no guess
 NEAR = 0.22  # in u, around a guess

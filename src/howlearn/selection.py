@@ -15,15 +15,14 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
 from howlearn.criteria import criterion_named, usual
 from howlearn.criteria.criterion import Criterion, Scores
-from howlearn.fitting.fits import Fits, ModelFits
-from howlearn.fitting.guard import PASSED_ON, Guard, NoNumbers
+from howlearn.fitting.fit import Progress, fit, fit_at
+from howlearn.fitting.fits import Fits, ModelFits, distinct
+from howlearn.fitting.interpreted import ModelError
 from howlearn.fitting.intervals import LEVEL
-from howlearn.fitting.run import Progress, fit, fit_at
-from howlearn.fitting.truncation import distinct
+from howlearn.fitting.unfittable import PASSED_ON, Guard, NoNumbers
 from howlearn.models.candidates import candidates, check_contexts
 from howlearn.models.coin import Coin
 from howlearn.models.model import Model
-from howlearn.staging.interpreted import ModelError
 
 CLOSE = 1e-6  # nats; more than ties can add up to
 TIE = 1e-9  # nats; closer scores are equal, and the model with fewer parameters is preferred

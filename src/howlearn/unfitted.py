@@ -12,9 +12,9 @@ from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import SHORTEST, Study
 from howlearn.core.text import few, many, shortened
-from howlearn.fitting.guard import Guard
-from howlearn.fitting.population import asks_others
-from howlearn.fitting.run import Plan, check, check_models, fit
+from howlearn.fitting.fit import Plan, check, check_models, fit
+from howlearn.fitting.joint import asks_others
+from howlearn.fitting.unfittable import Guard
 from howlearn.fitting.whole import own
 from howlearn.models.adjustments import Adjusted
 from howlearn.models.mixture import Mixture

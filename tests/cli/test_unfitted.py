@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from howlearn.fitting import run as running
+from howlearn.fitting import fit as running
 from howlearn.results import into
 from howlearn.runs.folder import read_table
 from running import Run

@@ -20,7 +20,7 @@ from howlearn.engine.cell_fits import Passes
 from howlearn.engine.layout import Statuses, lay_out
 from howlearn.engine.set_partitions import all_sets
 from howlearn.evidence.rates import SPREADS, log_rates
-from howlearn.fitting.partitions import block_of
+from howlearn.fitting.cells import block_of
 from howlearn.models.schedule import correct_rewards
 from studies import model_of, random_trials, study_of
 

@@ -25,7 +25,7 @@ from howlearn.evidence.curves import curves_of, plan_of
 from howlearn.evidence.hierarchy import Group, Hyper, groups_of, log_sum
 from howlearn.evidence.laplace import log_volume
 from howlearn.evidence.rates import SECOND, SPREADS, log_rates
-from howlearn.fitting.run import fit
+from howlearn.fitting.fit import fit
 from oracle import log_likelihood
 from studies import model_of, random_trials, study_of, trials_of
 

@@ -9,16 +9,15 @@ import pytest
 
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rules import Exp3IX, GradientBandit
-from howlearn.fitting.replay import log_probabilities, weights
-from howlearn.fitting.run import fit
+from howlearn.fitting.fit import fit
+from howlearn.fitting.replay import Advisor, log_probabilities, weights
+from howlearn.fitting.settings import records_of, setting_of
 from howlearn.models.coin import Coin, FixedPolicy
 from howlearn.models.exp4 import Exp4
 from howlearn.models.mixture import Expert, Trials
 from howlearn.models.q_learning import QLearning
 from howlearn.models.task import Task
 from howlearn.simulation.play import simulate
-from howlearn.staging.advice import Advisor
-from howlearn.staging.setting import records_of, setting_of
 from oracle import Trial, exp4, replay
 from studies import model_of, random_trials, study_of, trials_of
 

@@ -13,9 +13,9 @@ from howlearn.criteria.aic import AIC
 from howlearn.criteria.holdout import HoldOut
 from howlearn.criteria.likelihood import Likelihood
 from howlearn.criteria.prequential import Prequential
+from howlearn.fitting.fit import fit
 from howlearn.fitting.fits import STATUS_WORDS
-from howlearn.fitting.population import without_own
-from howlearn.fitting.run import fit
+from howlearn.fitting.joint import without_own
 from howlearn.models.exp4 import Exp4
 from howlearn.models.mixture import Expert
 from howlearn.models.q_learning import QLearning

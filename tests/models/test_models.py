@@ -17,13 +17,12 @@ from howlearn.core.study import Study
 from howlearn.core.world import Shown, Trial, World
 from howlearn.engine.whole import Likelihood
 from howlearn.fitting.replay import log_probabilities, replayed
+from howlearn.fitting.settings import latent_names, records_of, setting_of, whole_of
 from howlearn.models import FIELD, field_model
 from howlearn.models.aca import ACA
 from howlearn.models.gcm import FEW, GCM
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.q_learning import QLearning
-from howlearn.staging.setting import records_of, setting_of
-from howlearn.staging.wholes import latent_names, whole_of
 from models.oracles import ORACLES, Facts, Row, replay
 from models.records import FEATURES, RIGHT, WRONG, facts_of, points, record, study_of
 

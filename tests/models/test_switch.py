@@ -8,8 +8,8 @@ import pytest
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rules import Exp3, GradientBandit
 from howlearn.engine.layout import Statuses
+from howlearn.fitting.fit import fit
 from howlearn.fitting.replay import log_probabilities, weights
-from howlearn.fitting.run import fit
 from howlearn.models.coin import Coin, FixedPolicy
 from howlearn.models.mixture import Expert
 from howlearn.models.switch import Switch

@@ -12,7 +12,7 @@ import pytest
 from howlearn.calibration.design import TaskDesign
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
-from howlearn.fitting.run import fit
+from howlearn.fitting.fit import fit
 from howlearn.models.schedule import Reward
 from howlearn.models.task import Task
 from howlearn.models.values import Range

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rules import Exp3IX
 from howlearn.criteria.penalized import Penalized
-from howlearn.fitting.run import fit
+from howlearn.fitting.fit import fit
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.task import Task
 from howlearn.risks import oracle, risk

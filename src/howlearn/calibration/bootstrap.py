@@ -16,10 +16,9 @@ from howlearn.calibration.design import APART
 from howlearn.core.arrays import Floats, Ints
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
-from howlearn.fitting.fits import Fits
-from howlearn.fitting.guard import Guard
-from howlearn.fitting.run import Progress, fit
-from howlearn.fitting.truncation import ALL, distinct
+from howlearn.fitting.fit import Progress, fit
+from howlearn.fitting.fits import ALL, Fits, distinct
+from howlearn.fitting.unfittable import Guard
 from howlearn.models.task import Task
 from howlearn.results.chunk import Extra
 from howlearn.selection import Selection, winners

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from howlearn.core.arrays import Floats
 from howlearn.core.errors import HowlearnError
 from howlearn.criteria.criterion import Criterion
-from howlearn.fitting.fits import Fits
-from howlearn.fitting.truncation import ALL, Truncation
+from howlearn.fitting.fits import ALL, Fits, Truncation
 from howlearn.selection import winners
 
 NO_BLOCKS = (

@@ -16,11 +16,10 @@ from howlearn.calibration.design import Design
 from howlearn.calibration.recovery import estimates_of
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
-from howlearn.fitting.fits import Fits
-from howlearn.fitting.guard import Guard
-from howlearn.fitting.population import asks_others
-from howlearn.fitting.run import check, check_stops, fit
-from howlearn.fitting.truncation import ALL, Truncation
+from howlearn.fitting.fit import check, check_stops, fit
+from howlearn.fitting.fits import ALL, Fits, Truncation
+from howlearn.fitting.joint import asks_others
+from howlearn.fitting.unfittable import Guard
 from howlearn.models.model import Model
 from howlearn.runs.parts import Part, Progress, Store, Work
 

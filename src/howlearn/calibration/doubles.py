@@ -13,8 +13,8 @@ from howlearn.core.arrays import Floats
 from howlearn.core.errors import HowlearnError
 from howlearn.core.safe_files import own_names
 from howlearn.core.study import Study
-from howlearn.fitting.guard import Guard
-from howlearn.fitting.run import fit
+from howlearn.fitting.fit import fit
+from howlearn.fitting.unfittable import Guard
 from howlearn.inputs import Inputs
 from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel

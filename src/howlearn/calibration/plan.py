@@ -21,7 +21,7 @@ from howlearn.core.errors import HowlearnError
 from howlearn.criteria import DEFAULT
 from howlearn.criteria.criterion import Criterion
 from howlearn.criteria.prequential import Prequential
-from howlearn.fitting.truncation import ALL
+from howlearn.fitting.fits import ALL
 from howlearn.models.model import Model
 from howlearn.models.task import Task
 from howlearn.models.values import Parameters

@@ -25,8 +25,7 @@ from howlearn.core.study import together
 from howlearn.criteria import DEFAULT
 from howlearn.criteria.criterion import Criterion
 from howlearn.criteria.population import Population
-from howlearn.fitting.fits import Fits
-from howlearn.fitting.truncation import ALL, Truncation, distinct
+from howlearn.fitting.fits import ALL, Fits, Truncation, distinct
 from howlearn.models.model import Model
 from howlearn.models.task import Task
 from howlearn.models.values import Parameters

@@ -92,7 +92,7 @@ def recover(
     from howlearn.cli import show
     from howlearn.cli.parse import parse_settings_by_model
     from howlearn.cli.starting import starting
-    from howlearn.fitting.run import check_models
+    from howlearn.fitting.fit import check_models
     from howlearn.inputs import chosen_models, task_with
     from howlearn.manifest import describe, made_by
     from howlearn.report import charts

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from howlearn.fitting.truncation import ALL, Truncation
+from howlearn.fitting.fits import ALL, Truncation
 
 if TYPE_CHECKING:
     from howlearn.core.study import Study

@@ -8,7 +8,7 @@ import numpy as np
 
 from howlearn.core.errors import HowlearnError
 from howlearn.criteria.criterion import Criterion, Likelihoods, Scores
-from howlearn.fitting.truncation import ALL, Truncation
+from howlearn.fitting.fits import ALL, Truncation
 
 
 @dataclass(frozen=True, repr=False)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from howlearn.core.errors import HowlearnError
 from howlearn.criteria.criterion import PerParameter
-from howlearn.fitting.truncation import ALL, Stop, Truncation
+from howlearn.fitting.fits import ALL, Stop, Truncation
 
 EPSILON = 0.05  # of stop_at="paper"
 PAPER = re.compile(r"paper(?:\((?:epsilon=)?([^()]+)\))?")

@@ -29,10 +29,9 @@ from howlearn.evidence.population import (
     prints_of,
 )
 from howlearn.evidence.rates import log_rates
-from howlearn.fitting.fits import Fits
-from howlearn.fitting.guard import Guard
-from howlearn.fitting.run import fit
-from howlearn.fitting.truncation import ALL
+from howlearn.fitting.fit import fit
+from howlearn.fitting.fits import ALL, Fits
+from howlearn.fitting.unfittable import Guard
 from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from howlearn.core.errors import HowlearnError
 from howlearn.criteria.criterion import Criterion, Likelihoods, Scores
-from howlearn.fitting.truncation import ALL, Truncation
+from howlearn.fitting.fits import ALL, Truncation
 
 DIGITS = 12  # of a share, so that 0.5 + 0.5·1/5 is the 0.6 of a hold-out, not 0.6000000000000001
 

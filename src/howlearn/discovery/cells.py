@@ -16,8 +16,8 @@ from howlearn.engine.cell_fits import Passes, evaluate, fit_units, profile_units
 from howlearn.engine.layout import Block, Statuses, Units, lay_out, product
 from howlearn.evidence.curves import averaged_curves
 from howlearn.evidence.rates import log_rates
-from howlearn.fitting.partitions import block_of
-from howlearn.fitting.truncation import marks_of, sizes_of
+from howlearn.fitting.cells import block_of
+from howlearn.fitting.fits import marks_of, sizes_of
 
 GROUP = 128  # cells that go through the trials together: their states stay in fast memory
 

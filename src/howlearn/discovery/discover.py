@@ -21,8 +21,8 @@ from howlearn.discovery.judging import Judged, judge
 from howlearn.discovery.result import NOT_JUDGED, Discovery
 from howlearn.discovery.search import Search
 from howlearn.engine.set_partitions import LARGEST, all_sets
-from howlearn.fitting.guard import PASSED_ON, NoNumbers, reason, too_short
-from howlearn.fitting.run import Progress
+from howlearn.fitting.fit import Progress
+from howlearn.fitting.unfittable import PASSED_ON, NoNumbers, reason, too_short
 from howlearn.models.candidates import check_contexts
 from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel

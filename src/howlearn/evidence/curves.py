@@ -13,7 +13,7 @@ from howlearn.core.study import Study
 from howlearn.core.threads import in_threads
 from howlearn.engine.cell_fits import Passes
 from howlearn.evidence.rates import has_grid, log_rates, second_values
-from howlearn.fitting.partitions import Plan, block_of
+from howlearn.fitting.cells import Plan, block_of
 from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
 

@@ -14,13 +14,12 @@ import numpy as np
 
 from howlearn.core.arrays import Floats
 from howlearn.core.study import Study
-from howlearn.fitting.fits import Fits
-from howlearn.fitting.truncation import ALL
+from howlearn.fitting.fits import ALL, Fits
+from howlearn.fitting.replay import Advisor
+from howlearn.fitting.settings import records_of, setting_of
 from howlearn.models.coin import Coin, FixedPolicy
 from howlearn.models.mixture import Mixture
 from howlearn.models.model import Model
-from howlearn.staging.advice import Advisor
-from howlearn.staging.setting import records_of, setting_of
 
 STEP = 1e-3  # of a parameter's range in u
 EDGE = 1e-6  # of the range: closer to a bound is at it

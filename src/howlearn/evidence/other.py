@@ -23,7 +23,7 @@ from howlearn.engine.layout import RATES, lay_out, product, through
 from howlearn.engine.set_partitions import all_sets, log_total, members
 from howlearn.evidence.ewens import log_cells, log_rising
 from howlearn.evidence.hierarchy import Hyper, log_sum, normal
-from howlearn.fitting.partitions import block_of
+from howlearn.fitting.cells import block_of
 from howlearn.models.partition_model import PartitionModel
 
 LARGEST = 12  # contexts

@@ -13,11 +13,11 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.rule import Form, Rule
 from howlearn.core.study import Study
 from howlearn.fitting.fits import Fits, ModelFits
+from howlearn.fitting.replay import Advisor
+from howlearn.fitting.settings import records_of, setting_of
 from howlearn.models.exp4 import Exp4
 from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
-from howlearn.staging.advice import Advisor
-from howlearn.staging.setting import records_of, setting_of
 from howlearn.theory.horizons import exp3_ix_horizon, gradient_horizon
 
 

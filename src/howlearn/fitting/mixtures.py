@@ -18,11 +18,10 @@ from howlearn.engine.whole import Records, Setting, Space
 from howlearn.fitting.fits import ModelFits
 from howlearn.fitting.intervals import known_ends
 from howlearn.fitting.joint import JointLikelihood
+from howlearn.fitting.replay import Advisor
+from howlearn.fitting.settings import by_cells, records_of, setting_of
 from howlearn.models.coin import Coin, FixedPolicy
 from howlearn.models.mixture import Best, Mixture
-from howlearn.staging.advice import Advisor
-from howlearn.staging.setting import records_of, setting_of
-from howlearn.staging.wholes import by_cells
 
 
 @dataclass(frozen=True, eq=False)

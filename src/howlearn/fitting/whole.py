@@ -15,17 +15,21 @@ from howlearn.engine.layout import Statuses
 from howlearn.engine.profiles import searched_ends
 from howlearn.engine.search import SMOOTH, THOROUGH, USUAL, Effort, NoNumber, Tops, filling, highest
 from howlearn.engine.whole import Likelihood, Records, Setting, Whole, replay
+from howlearn.fitting.cells import filled
 from howlearn.fitting.fits import ModelFits
+from howlearn.fitting.interpreted import (
+    TOLERANCE,
+    ModelError,
+    Uncompiled,
+    compiled_or_error,
+    interpreted,
+    wrong_gradient,
+)
 from howlearn.fitting.intervals import known_ends, stretch_of
-from howlearn.fitting.partitions import filled
+from howlearn.fitting.settings import check_needs, records_of, setting_of, whole_of, whole_of_unit
 from howlearn.models.adjustments import Adjusted
 from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel, Unit
-from howlearn.staging.compiling import Uncompiled, compiled_or_error
-from howlearn.staging.gradient import wrong_gradient
-from howlearn.staging.interpreted import TOLERANCE, ModelError, interpreted
-from howlearn.staging.setting import records_of, setting_of
-from howlearn.staging.wholes import check_needs, whole_of, whole_of_unit
 
 SHORT = 150  # trials
 NO_TOP = (Statuses.UNSEEN, Statuses.BROKEN)  # of all parameters at once

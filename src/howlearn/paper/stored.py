@@ -15,7 +15,7 @@ from howlearn.core.rules import GradientBandit
 from howlearn.core.study import Study
 from howlearn.engine.cell_fits import evaluate
 from howlearn.engine.layout import lay_out
-from howlearn.fitting.partitions import block_of
+from howlearn.fitting.cells import block_of
 from howlearn.models.task import Task
 from howlearn.paper.layout import AUTHORS, TRIALS, TRUNCATIONS
 

@@ -22,9 +22,8 @@ from howlearn.criteria.criterion import Criterion
 from howlearn.criteria.holdout import HoldOut
 from howlearn.criteria.penalized import Penalized
 from howlearn.engine.layout import Statuses
-from howlearn.fitting.fits import Fits
-from howlearn.fitting.run import fit
-from howlearn.fitting.truncation import ALL
+from howlearn.fitting.fit import fit
+from howlearn.fitting.fits import ALL, Fits
 from howlearn.models.task import Task
 from howlearn.paper.archive import Archive
 from howlearn.paper.loess import loess

@@ -11,7 +11,7 @@ from howlearn.criteria.aic import AIC
 from howlearn.criteria.bic import BIC
 from howlearn.criteria.criterion import PerParameter
 from howlearn.criteria.penalized import Penalized
-from howlearn.fitting.truncation import ALL
+from howlearn.fitting.fits import ALL
 from howlearn.report.findings import Findings
 from howlearn.sensitivity import tables
 from howlearn.sensitivity.prices import intervals

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.fitting.replay import Advisor
+from howlearn.fitting.settings import records_of, setting_of
 from howlearn.report.findings import Findings
-from howlearn.staging.advice import Advisor
-from howlearn.staging.setting import records_of, setting_of
 
 
 class Replays:

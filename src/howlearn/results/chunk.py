@@ -15,8 +15,7 @@ from howlearn.criteria.criterion import Criterion
 from howlearn.criteria.holdout import HoldOut
 from howlearn.criteria.prequential import Prequential
 from howlearn.engine.layout import Statuses
-from howlearn.fitting.fits import STATUS_WORDS
-from howlearn.fitting.truncation import ALL
+from howlearn.fitting.fits import ALL, STATUS_WORDS
 from howlearn.future import leave_future_out
 from howlearn.models.model import Model
 from howlearn.predictions import predictions, source_of

@@ -12,11 +12,11 @@ from howlearn.bids import write_events
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
 from howlearn.criteria.criterion import Criterion
-from howlearn.fitting.guard import Guard
+from howlearn.fitting.fit import Plan, check_stops, fit
+from howlearn.fitting.fits import ALL
 from howlearn.fitting.intervals import nats_within
-from howlearn.fitting.population import with_others
-from howlearn.fitting.run import Plan, check_stops, fit
-from howlearn.fitting.truncation import ALL
+from howlearn.fitting.joint import with_others
+from howlearn.fitting.unfittable import Guard
 from howlearn.group_tables import group_tables
 from howlearn.predictions import check_named, only_used, source_of, with_every_row
 from howlearn.reading.originals import beside, originals

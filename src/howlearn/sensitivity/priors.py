@@ -10,8 +10,8 @@ from howlearn.evidence.alone import log_evidence_alone, log_evidence_even
 from howlearn.evidence.curves import in_blocks, on_grid, plan_of
 from howlearn.evidence.hierarchy import groups_of, log_sum
 from howlearn.evidence.rates import SPREADS
+from howlearn.fitting.fit import Progress
 from howlearn.fitting.fits import Fits
-from howlearn.fitting.run import Progress
 from howlearn.models.partition_model import PartitionModel
 
 AVERAGED = repr(Evidence())

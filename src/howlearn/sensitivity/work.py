@@ -18,11 +18,11 @@ from howlearn.criteria.evidence import Evidence
 from howlearn.criteria.penalized import Penalized
 from howlearn.criteria.population import FEWEST, Population
 from howlearn.evidence.curves import on_grid
-from howlearn.fitting.fits import Fits
-from howlearn.fitting.guard import Guard
-from howlearn.fitting.run import Progress, check_stops, fit
-from howlearn.fitting.run import check as check_study
-from howlearn.fitting.truncation import ALL, Stop, distinct
+from howlearn.fitting.fit import Progress, check_stops, fit
+from howlearn.fitting.fit import check as check_study
+from howlearn.fitting.fits import ALL, Fits, Stop, distinct
+from howlearn.fitting.settings import by_cells
+from howlearn.fitting.unfittable import Guard
 from howlearn.models.candidates import candidates, check_contexts
 from howlearn.models.coin import Coin
 from howlearn.models.model import Model
@@ -32,7 +32,6 @@ from howlearn.sensitivity.bounds import MAX_RATES, check_bounds, has_bound, with
 from howlearn.sensitivity.prices import intervals
 from howlearn.sensitivity.priors import AVERAGED, under_priors
 from howlearn.sensitivity.result import Path
-from howlearn.staging.wholes import by_cells
 from howlearn.tables import OTHER
 
 MAX_KAPPA = 10.0  # nats per parameter

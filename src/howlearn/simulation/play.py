@@ -14,6 +14,7 @@ from howlearn.core.study import Study
 from howlearn.engine import compile as compiled
 from howlearn.engine.layout import LEARNED, RESET, SCORED
 from howlearn.engine.whole import Records
+from howlearn.fitting.replay import Advisor
 from howlearn.models.coin import Coin
 from howlearn.models.model import Model
 from howlearn.models.task import Task
@@ -21,7 +22,6 @@ from howlearn.models.values import Parameters, checked, drawn, parameter_values
 from howlearn.simulation import sequences
 from howlearn.simulation.rewards import TaskRewards
 from howlearn.simulation.stage import Stage, stage_for
-from howlearn.staging.advice import Advisor
 
 
 def simulate(

@@ -12,6 +12,15 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.rule import Rule
 from howlearn.core.study import Study
 from howlearn.engine.whole import Setting, Whole
+from howlearn.fitting.replay import Advisor
+from howlearn.fitting.settings import (
+    by_cells,
+    cells_by_rule,
+    check_needs,
+    setting_for,
+    whole_of,
+    whole_of_unit,
+)
 from howlearn.models.adjustments import Adjusted
 from howlearn.models.coin import Coin, FixedPolicy
 from howlearn.models.mixture import Mixture
@@ -21,9 +30,6 @@ from howlearn.models.schedule import answers_of
 from howlearn.models.task import Task
 from howlearn.simulation import sequences
 from howlearn.simulation.rewards import RecordedRewards, Rewards, TaskRewards, item_numbers
-from howlearn.staging.advice import Advisor
-from howlearn.staging.setting import setting_for
-from howlearn.staging.wholes import by_cells, cells_by_rule, check_needs, whole_of, whole_of_unit
 
 
 @dataclass(frozen=True, eq=False)

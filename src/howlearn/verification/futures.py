@@ -12,11 +12,11 @@ from howlearn.core.rule import Rule
 from howlearn.core.study import Study, Trials
 from howlearn.engine import compile as compiled
 from howlearn.engine.layout import LEARNED, SCORED
+from howlearn.fitting.settings import by_cells, cells_by_rule
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.task import Task
 from howlearn.simulation.rewards import TaskRewards
 from howlearn.simulation.sequences import Sequence
-from howlearn.staging.wholes import by_cells, cells_by_rule
 
 
 class Verdicts(NamedTuple):

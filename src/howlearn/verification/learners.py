@@ -12,16 +12,15 @@ from howlearn.core.arrays import Floats
 from howlearn.core.study import Study
 from howlearn.core.threads import in_threads
 from howlearn.criteria.penalized import Penalized
-from howlearn.fitting.fits import Fits
-from howlearn.fitting.run import fit
-from howlearn.fitting.truncation import ALL
+from howlearn.fitting.fit import fit
+from howlearn.fitting.fits import ALL, Fits
+from howlearn.fitting.replay import Advisor
+from howlearn.fitting.settings import records_of, setting_of
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.task import Task
 from howlearn.risks import highest_expected
 from howlearn.selection import winners
 from howlearn.simulation.play import simulate
-from howlearn.staging.advice import Advisor
-from howlearn.staging.setting import records_of, setting_of
 from howlearn.verification.futures import Bandit, Futures
 
 MANY = 2_000  # trials from which an oracle's rate is near the estimate

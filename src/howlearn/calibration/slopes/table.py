@@ -9,11 +9,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.calibration.contest import Contest
-from howlearn.calibration.slopes import dimension_jump, pooled_jump, slope_heuristic
+from howlearn.calibration.slopes.ddse import slope_heuristic
+from howlearn.calibration.slopes.jump import dimension_jump
+from howlearn.calibration.slopes.pooled import pooled_jump
 from howlearn.core.arrays import Floats
 from howlearn.core.columns import of
-from howlearn.fitting import Fits
-from howlearn.fitting.truncation import ALL
+from howlearn.fitting.fits import ALL, Fits
 
 MOST = 500  # learners who are looked at one by one; of more, so many are picked evenly
 

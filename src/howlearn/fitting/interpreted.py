@@ -5,11 +5,12 @@ What the compiled loops trust is looked at here: normalisation, numbers, an unch
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections import namedtuple
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.world import Shown, Trial, World
 from howlearn.engine.layout import LEARNED, RESET
 from howlearn.engine.model_source import start_takes_theta
-from howlearn.engine.whole import Records, Setting
+from howlearn.engine.whole import Likelihood, Records, Setting
 from howlearn.models.model import Model
 
 TOLERANCE = 1e-8  # by which probabilities may miss 1
@@ -220,3 +221,74 @@ def same(before: Any, state: Any) -> bool:
     if isinstance(state, tuple):
         return all(same(b, s) for b, s in zip(before, state, strict=True))
     return bool(np.array_equal(before, np.asarray(state), equal_nan=True))
+
+
+# --------------------
+# What the compiler says about a user's model, in a sentence.
+
+
+Result = TypeVar("Result")
+
+
+class Uncompiled(ModelError):
+    """A model's text is at fault, whoever the learner is."""
+
+
+def compiled_or_error(model: Model, work: Callable[[], Result]) -> Result:
+    """Do work that may have to compile a model first."""
+    try:
+        return work()
+    except Exception as error:
+        # The compiler's errors have no common class.
+        if not type(error).__module__.startswith("numba."):
+            raise
+        raise Uncompiled(_sentence(model, str(error))) from None
+
+
+def _sentence(model: Model, text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    told = [line for line in lines if not line.startswith(("Failed in", "During:", "-", "File"))]
+    where = re.search(r'File "(?P<file>[^"]+)", line (?P<line>\d+)', text)
+    told = [re.sub(r" Raised from .*?([^/ ]+) \((\d+)\)", r" (\1, line \2)", line) for line in told]
+    place = f" ({where['file'].rsplit('/', 1)[-1]}, line {where['line']})" if where else ""
+    helper = re.search(r"Untyped global name '(\w+)'", text)
+    if helper:
+        return (
+            f"{model.name} uses {helper[1]}, which cannot be compiled as it is; a function of your "
+            "own that the model calls must be decorated with @numba.njit, and a class or other "
+            "object cannot be used there"
+        )
+    return (
+        f"{model.name} cannot be compiled: {' '.join(told[:2])[:300]}{place}; it may use numbers, "
+        "numpy arrays, loops and functions decorated with @numba.njit"
+    )
+
+
+# --------------------
+# Whether the gradient that a model gives is that of its likelihood.
+
+
+STEEP = 1e-4  # relative error that is forgiven: differences are not exact
+
+
+def wrong_gradient(likelihood: Likelihood, points: NDArray[np.float64], mark: int) -> str | None:
+    """A sentence about the first derivative that differs from differences, for the first learner.
+
+    ``points`` are parameters within the bounds, ``mark`` the number of trials.
+    """
+    if not likelihood.analytic:
+        return None
+    whole = likelihood.whole
+    u = whole.u(points)
+    first, marks = np.zeros(len(points), np.int64), np.full(len(points), mark)
+    given = likelihood.slope(first, u, marks)
+    likelihood.analytic = False
+    found = likelihood.slope(first, u, marks)
+    likelihood.analytic = True
+    wrong = ~(np.abs(given - found) <= STEEP * (1.0 + np.abs(found)))
+    for row, k in np.argwhere(wrong):
+        return (
+            f"its gradient in {whole.parameters[k].name} is {given[row, k]:.6g} where differences "
+            f"of the log-likelihood say {found[row, k]:.6g} (both per step of the search)"
+        )
+    return None

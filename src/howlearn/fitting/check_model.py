@@ -1,4 +1,4 @@
-"""``check_model``: one call before a model competes; what is wrong comes back as sentences."""
+"""Records on which a model is tried: few trials with all that a task may have."""
 
 from __future__ import annotations
 
@@ -10,22 +10,63 @@ from typing import Any
 
 import numpy as np
 
-from howlearn.checking.example import example
 from howlearn.core.arrays import Floats
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rule import Parameter
 from howlearn.core.study import Study
 from howlearn.engine.search import filling
 from howlearn.engine.whole import Likelihood, Records, Setting, Whole, replay
+from howlearn.fitting.interpreted import ModelError, compiled_or_error, interpreted, wrong_gradient
+from howlearn.fitting.settings import records_of, setting_of, whole_of
 from howlearn.models.coin import Coin, FixedPolicy
 from howlearn.models.mixture import Mixture
 from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
-from howlearn.staging.compiling import compiled_or_error
-from howlearn.staging.gradient import wrong_gradient
-from howlearn.staging.interpreted import ModelError, interpreted
-from howlearn.staging.setting import records_of, setting_of
-from howlearn.staging.wholes import whole_of
+
+N_TRIALS = 60
+
+
+def example(n_actions: int = 2, seed: int = 0) -> Study:
+    """One learner's random choices among contexts with two features, with a new start midway.
+
+    >>> example(3)
+    Study of 1 learners: 1 sequences, 60 trials, 4 contexts, 3 actions
+    """
+    random = np.random.default_rng(seed)
+    contexts = ("a", "b", "c", "d")
+    context = random.integers(0, len(contexts), N_TRIALS)
+    action = random.integers(0, n_actions, N_TRIALS)
+    answers = np.arange(len(contexts)) % n_actions
+    reset = np.isin(np.arange(N_TRIALS), (0, 40))
+    forgone = (np.arange(n_actions) == answers[context][:, None]).astype(float)
+    forgone[np.arange(N_TRIALS), action] = np.nan
+    forgone[random.random(N_TRIALS) < 0.5] = np.nan
+    return Study(
+        learners=("example",),
+        starts=np.array([0, N_TRIALS]),
+        contexts=contexts,
+        actions=tuple("ABCDEFGH"[:n_actions]),
+        context=context.astype(np.int32),
+        action=action.astype(np.int16),
+        reward=(action == answers[context]).astype(float),
+        scored=np.ones(N_TRIALS, bool),
+        learned=random.random(N_TRIALS) < 0.9,
+        reset=reset,
+        features={
+            name: {"size": str(1 + i // 2), "shape": ("round", "square")[i % 2]}
+            for i, name in enumerate(contexts)
+        },
+        forgone=forgone,
+        episode_end=random.random(N_TRIALS) < 0.5,
+        duration=random.uniform(0.2, 2.0, N_TRIALS),
+        right_wrong=(0.0, 1.0),
+        answers=answers.astype(np.int16),
+    )
+
+
+# --------------------
+# ``check_model``: one call before a model competes; what is wrong comes back as sentences.
+
 
 EQUAL = 1e-9  # nats
 POINTS = 6  # sets of parameters inside the bounds, besides the defaults and the bounds themselves

@@ -12,23 +12,31 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
 from howlearn.core.threads import in_threads, threads_of
 from howlearn.engine.crossings import Reach
-from howlearn.fitting.coin import fit_coin
-from howlearn.fitting.fits import Fits, fullest, joined, of_nobody
-from howlearn.fitting.guard import PASSED_ON, CannotFit, Guard, reason
+from howlearn.fitting.cells import Plan as CellPlan
+from howlearn.fitting.cells import fit_coin, fit_partitions
+from howlearn.fitting.fits import (
+    ALL,
+    Fits,
+    Stop,
+    Truncation,
+    fullest,
+    joined,
+    marks_of,
+    of_nobody,
+    sizes_of,
+)
 from howlearn.fitting.intervals import nats_within
+from howlearn.fitting.joint import with_others
 from howlearn.fitting.lowest import along_path, by_formula
 from howlearn.fitting.mixtures import MixturePlan, fit_mixtures
-from howlearn.fitting.partitions import Plan as CellPlan
-from howlearn.fitting.partitions import fit_partitions
-from howlearn.fitting.population import with_others
-from howlearn.fitting.truncation import ALL, Stop, Truncation, marks_of, sizes_of
+from howlearn.fitting.settings import by_cells
+from howlearn.fitting.unfittable import PASSED_ON, CannotFit, Guard, reason
 from howlearn.fitting.whole import WholePlan, fit_wholes
 from howlearn.models.adjustments import Adjusted
 from howlearn.models.coin import Coin, FixedPolicy
 from howlearn.models.mixture import Mixture
 from howlearn.models.model import Model, same
 from howlearn.models.partition_model import PartitionModel
-from howlearn.staging.wholes import by_cells
 from howlearn.theory.quantity import check_epsilon
 
 BLOCK = 50  # learners handled together: enough work per call, little enough memory

@@ -13,7 +13,7 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.study import SHORTEST, Study
 from howlearn.core.text import shortened
 from howlearn.fitting.fits import Fits
-from howlearn.staging.compiling import Uncompiled
+from howlearn.fitting.interpreted import Uncompiled
 
 LONGEST = 200  # characters of a reason
 # Of the machine, or of a model's text: whoever the learner is.

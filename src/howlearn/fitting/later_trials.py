@@ -12,16 +12,14 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
 from howlearn.engine.cell_fits import evaluate
 from howlearn.engine.whole import Likelihood, Records, Setting, Whole
-from howlearn.fitting.fits import Fits
-from howlearn.fitting.partitions import Plan, block_of
-from howlearn.fitting.truncation import ALL, Stop, Truncation, marks_of, sizes_of
+from howlearn.fitting.cells import Plan, block_of
+from howlearn.fitting.fits import ALL, Fits, Stop, Truncation, marks_of, sizes_of
+from howlearn.fitting.replay import Advisor
+from howlearn.fitting.settings import by_cells, records_of, setting_of, whole_of, whole_of_unit
 from howlearn.models.coin import Coin, FixedPolicy
 from howlearn.models.mixture import Mixture
 from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel, Unit
-from howlearn.staging.advice import Advisor
-from howlearn.staging.setting import records_of, setting_of
-from howlearn.staging.wholes import by_cells, whole_of, whole_of_unit
 
 
 def between(fits: Fits, truncation: Truncation, following: Truncation) -> Floats:
