@@ -21,7 +21,7 @@ from howlearn.fitting.fit import fit
 from howlearn.models.coin import Coin
 from howlearn.models.task import Task
 from howlearn.selection import select
-from howlearn.simulation.play import simulate
+from howlearn.simulation.simulate import simulate
 from studies import model_of, random_trials, study_of
 
 CELLS = [["x"], ["y"]]

@@ -19,7 +19,7 @@ from howlearn.fitting.whole import WholePlan
 from howlearn.models.adjustments import Bias, Lapse, Stickiness
 from howlearn.models.q_learning import QLearning, QLearningForgetting
 from howlearn.models.task import Task
-from howlearn.simulation.play import simulate
+from howlearn.simulation.simulate import simulate
 from oracle import Trial
 from studies import study_of
 

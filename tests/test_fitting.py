@@ -27,7 +27,7 @@ from howlearn.models.coin import Coin
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.task import Task
 from howlearn.selection import select
-from howlearn.simulation.play import simulate
+from howlearn.simulation.simulate import simulate
 from studies import model_of, random_trials, study_of
 
 EACH, ALL = [["x"], ["y"], ["z"]], [["x", "y", "z"]]

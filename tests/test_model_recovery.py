@@ -13,7 +13,7 @@ from howlearn.models import FIELD
 from howlearn.models.schedule import Reversal, Reward
 from howlearn.models.task import Task
 from howlearn.models.values import Range, drawn, parameter_values
-from howlearn.simulation.play import simulate
+from howlearn.simulation.simulate import simulate
 
 LEARNERS, SEED = 8, 3
 RATE, BETA = Range(0.05, 0.8), Range(1, 10)

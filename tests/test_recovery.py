@@ -12,7 +12,7 @@ from howlearn.criteria.penalized import Penalized
 from howlearn.models.candidates import one_rate_versions
 from howlearn.models.task import Task
 from howlearn.selection import select
-from howlearn.simulation.play import simulate
+from howlearn.simulation.simulate import simulate
 
 TASK = Task.load("five-four")
 LEARNERS = 600

@@ -21,7 +21,7 @@ from howlearn.fitting.cells import block_of
 from howlearn.fitting.replay import log_probabilities
 from howlearn.models.schedule import Reward
 from howlearn.models.task import Task
-from howlearn.simulation.play import simulate
+from howlearn.simulation.simulate import simulate
 from studies import model_of, random_trials, study_of, trials_of
 
 CELLS = [["x", "z"], ["y"]]

@@ -16,7 +16,7 @@ from howlearn.fitting.fit import fit
 from howlearn.models.coin import Coin
 from howlearn.models.task import Task
 from howlearn.selection import choose, ranking, select, winners
-from howlearn.simulation.play import simulate
+from howlearn.simulation.simulate import simulate
 from oracle import Trial
 from studies import model_of, random_trials, study_of
 

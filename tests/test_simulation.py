@@ -14,7 +14,7 @@ from howlearn.models.coin import Coin
 from howlearn.models.schedule import Reversal, Reward
 from howlearn.models.task import Task
 from howlearn.models.values import parameter_values
-from howlearn.simulation.play import simulate
+from howlearn.simulation.simulate import simulate
 from studies import model_of
 
 TASK = Task.load("five-four")

@@ -13,7 +13,7 @@ from howlearn.fitting.cells import block_of
 from howlearn.fitting.fit import fit
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.task import Task
-from howlearn.simulation.play import simulate
+from howlearn.simulation.simulate import simulate
 from oracle import Trial, log_likelihood
 from studies import study_of, trials_of
 

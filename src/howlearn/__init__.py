@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from howlearn.selection import Selection, select
     from howlearn.sensitivity.result import Path
     from howlearn.sensitivity.work import path
-    from howlearn.simulation.play import simulate
+    from howlearn.simulation.simulate import simulate
     from howlearn.weighing import leaders, weights
 
 _HOMES = {
@@ -160,7 +160,7 @@ _HOMES = {
     ),
     "howlearn.sensitivity.result": ("Path",),
     "howlearn.sensitivity.work": ("path",),
-    "howlearn.simulation.play": ("simulate",),
+    "howlearn.simulation.simulate": ("simulate",),
     "howlearn.weighing": (
         "leaders",
         "weights",

@@ -17,7 +17,7 @@ from howlearn.models.exp4 import Exp4
 from howlearn.models.mixture import Expert, Trials
 from howlearn.models.q_learning import QLearning
 from howlearn.models.task import Task
-from howlearn.simulation.play import simulate
+from howlearn.simulation.simulate import simulate
 from oracle import Trial, exp4, replay
 from studies import model_of, random_trials, study_of, trials_of
 

@@ -21,7 +21,7 @@ from howlearn.models.mixture import Expert
 from howlearn.models.q_learning import QLearning
 from howlearn.models.task import Task
 from howlearn.selection import select
-from howlearn.simulation.play import simulate
+from howlearn.simulation.simulate import simulate
 
 TASK = Task.load("five-four")
 PATTERN, PATTERN_EXC = TASK.model("ByPattern"), TASK.model("ByPatternExc")

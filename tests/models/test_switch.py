@@ -14,7 +14,7 @@ from howlearn.models.coin import Coin, FixedPolicy
 from howlearn.models.mixture import Expert
 from howlearn.models.switch import Switch
 from howlearn.models.task import Task
-from howlearn.simulation.play import simulate
+from howlearn.simulation.simulate import simulate
 from studies import model_of, random_trials, study_of
 
 TASK = Task.load("five-four")

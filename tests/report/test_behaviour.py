@@ -16,7 +16,7 @@ from howlearn.report.behaviour import behaviour, sampled
 from howlearn.report.details import sequence_named
 from howlearn.report.findings import OfSelection, findings
 from howlearn.report.yardstick import yardstick
-from howlearn.simulation.play import simulate
+from howlearn.simulation.simulate import simulate
 from oracle import Trial
 from studies import random_trials, study_of
 

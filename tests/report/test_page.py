@@ -30,7 +30,7 @@ from howlearn.report.page.page import page
 from howlearn.report.page.sample import sampled
 from howlearn.report.page.write import Report, write_report
 from howlearn.runs.folder import read_table
-from howlearn.simulation.play import simulate
+from howlearn.simulation.simulate import simulate
 from report.browser import Visit, started
 
 HOSTILE = (

@@ -16,7 +16,7 @@ from howlearn.models.partition_model import PartitionModel
 from howlearn.models.schedule import Reversal, correct_rewards
 from howlearn.models.task import Task
 from howlearn.reading.read import read
-from howlearn.simulation.play import simulate
+from howlearn.simulation.simulate import simulate
 from oracle import Trial
 from player import played
 from studies import model_of, study_of, trials_of

@@ -30,7 +30,7 @@ from howlearn.models.partition_model import PartitionModel
 from howlearn.models.schedule import Reward, certain
 from howlearn.models.task import Task
 from howlearn.models.values import Range, drawn, parameter_values
-from howlearn.simulation.play import simulate
+from howlearn.simulation.simulate import simulate
 from studies import model_of, random_trials, study_of
 
 ALARM = 1e-4

@@ -13,7 +13,7 @@ from howlearn.core.study import Study
 from howlearn.models.coin import Coin
 from howlearn.models.schedule import Reversal, Reward, certain, correct_rewards
 from howlearn.models.task import Task
-from howlearn.simulation.play import simulate
+from howlearn.simulation.simulate import simulate
 from oracle import Trial
 from player import played
 from studies import model_of, random_trials, study_of, trials_of

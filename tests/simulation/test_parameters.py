@@ -12,7 +12,7 @@ from howlearn.core.study import Study
 from howlearn.models.coin import Coin
 from howlearn.models.task import Task
 from howlearn.models.values import Range, defaults, drawn, parameter_values
-from howlearn.simulation.play import simulate
+from howlearn.simulation.simulate import simulate
 from studies import model_of
 
 TASK = Task.load("five-four")

@@ -12,9 +12,8 @@ from howlearn.core.partition import Partition
 from howlearn.core.study import Study
 from howlearn.models.partition_model import PartitionModel
 from howlearn.reading.read import read
-from howlearn.simulation.play import simulate
-from howlearn.simulation.rewards import RecordedRewards
-from howlearn.simulation.sequences import as_recorded
+from howlearn.simulation.shown import RecordedRewards, as_recorded
+from howlearn.simulation.simulate import simulate
 from oracle import Trial
 from studies import study_of
 

@@ -16,7 +16,7 @@ from howlearn.fitting.fit import fit
 from howlearn.models.schedule import Reward
 from howlearn.models.task import Task
 from howlearn.models.values import Range
-from howlearn.simulation.play import simulate
+from howlearn.simulation.simulate import simulate
 from studies import random_trials, study_of
 
 CHANCE = {c: {"A": Reward(0.7), "B": Reward(0.3)} for c in Task.load("five-four").contexts}

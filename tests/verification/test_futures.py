@@ -15,7 +15,7 @@ from howlearn.fitting.replay import log_probabilities
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.task import Task
 from howlearn.risks import risk
-from howlearn.simulation.play import simulate
+from howlearn.simulation.simulate import simulate
 from howlearn.verification.futures import Bandit, Futures
 
 TASK = Task.load("five-four")

@@ -22,7 +22,7 @@ from howlearn.fitting.unfittable import Guard
 from howlearn.models.task import Task
 from howlearn.results.chunk import Extra
 from howlearn.selection import Selection, winners
-from howlearn.simulation.play import simulate
+from howlearn.simulation.simulate import simulate
 from howlearn.tables import labelled
 
 STREAM = 2  # of random numbers: neither who chooses constants nor who tests them (contests.py)

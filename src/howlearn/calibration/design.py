@@ -22,7 +22,7 @@ from howlearn.models.values import (
     owners,
     parameter_values,
 )
-from howlearn.simulation.play import simulate
+from howlearn.simulation.simulate import simulate
 
 ENOUGH = 200  # learners per model, unless another number is asked for
 APART = 1  # ends the seed of a design, so that no learner is one of `howlearn simulate`

@@ -21,8 +21,8 @@ from howlearn.models.partition_model import PartitionModel
 from howlearn.models.task import Task
 from howlearn.models.user_code import own_model
 from howlearn.models.values import Parameters
-from howlearn.simulation.play import simulate
-from howlearn.simulation.rewards import RecordedRewards
+from howlearn.simulation.shown import RecordedRewards
+from howlearn.simulation.simulate import simulate
 
 MANY = 2_000  # recorded learners who get a double each; of more, so many are picked evenly
 

@@ -22,7 +22,7 @@ def demo(
     from howlearn.core.study import joined
     from howlearn.models.task import Task
     from howlearn.report import save
-    from howlearn.simulation.play import simulate
+    from howlearn.simulation.simulate import simulate
     from howlearn.writing import write_study
 
     task = Task.load("five-four")

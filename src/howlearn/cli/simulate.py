@@ -116,7 +116,7 @@ def simulate(
     from howlearn.core.errors import HowlearnError
     from howlearn.inputs import recorded, task_with
     from howlearn.models.values import defaults
-    from howlearn.simulation.play import simulate as play
+    from howlearn.simulation.simulate import simulate as play
     from howlearn.writing import write_study
 
     design: dict[str, Any] = {

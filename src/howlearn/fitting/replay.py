@@ -204,7 +204,7 @@ def latents_named(study: Study, model: Model) -> tuple[str, ...]:
     """The names of a model's latent variables, with the actions and features of the study.
 
     >>> from howlearn.models.q_learning import QLearning
-    >>> from howlearn.simulation import simulate
+    >>> from howlearn.simulation.simulate import simulate
     >>> from howlearn.models.task import Task
     >>> study = simulate(Task.load("five-four"), "ByShape", {"eta": 0.05}, 1, 10, seed=1)
     >>> latents_named(study, QLearning())

@@ -11,7 +11,7 @@ from howlearn.core.arrays import Floats, Ints
 from howlearn.core.errors import HowlearnError
 from howlearn.report.findings import Findings
 from howlearn.report.yardstick import UNKNOWN, Yardstick, yardstick
-from howlearn.simulation.play import simulate
+from howlearn.simulation.simulate import simulate
 
 EVERY = "all"
 CONTEXTS = 12  # that have a curve each; where there are more, none has

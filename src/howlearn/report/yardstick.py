@@ -11,7 +11,7 @@ from howlearn.core.arrays import Floats, Ints
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study, right_and_wrong
 from howlearn.models.task import Task
-from howlearn.simulation.sequences import codes_in
+from howlearn.simulation.shown import codes_in
 
 BINS = 20  # at most, along the trials
 MOST = 0.9  # of the stretches end within the last bin

@@ -15,8 +15,7 @@ from howlearn.engine.layout import LEARNED, SCORED
 from howlearn.fitting.settings import by_cells, cells_by_rule
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.task import Task
-from howlearn.simulation.rewards import TaskRewards
-from howlearn.simulation.sequences import Sequence
+from howlearn.simulation.shown import ShownTrials, TaskRewards
 
 
 class Verdicts(NamedTuple):
@@ -74,7 +73,7 @@ class Futures:
         n, k = len(self.context), truth.n_actions
         rewards = TaskRewards(task)
         flags = np.full(len(trials), SCORED | LEARNED, np.uint8)
-        nobody = Sequence(
+        nobody = ShownTrials(
             trials.context.astype(np.int64), flags, np.zeros(len(trials), np.int16),
             np.zeros(len(trials)),
         )  # fmt: skip

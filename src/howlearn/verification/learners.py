@@ -20,7 +20,7 @@ from howlearn.models.partition_model import PartitionModel
 from howlearn.models.task import Task
 from howlearn.risks import highest_expected
 from howlearn.selection import winners
-from howlearn.simulation.play import simulate
+from howlearn.simulation.simulate import simulate
 from howlearn.verification.futures import Bandit, Futures
 
 MANY = 2_000  # trials from which an oracle's rate is near the estimate

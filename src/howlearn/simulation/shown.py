@@ -1,18 +1,94 @@
-"""What every action would earn at every trial: by the task, or as a study's records suggest."""
+"""What simulated learners are shown: the task's order, or a recorded study's own sequences."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
+from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study, Trials
-from howlearn.engine.layout import RESET
+from howlearn.engine.layout import LEARNED, RESET, SCORED
 from howlearn.models.schedule import Schedule
 from howlearn.models.task import Task
-from howlearn.simulation.sequences import Sequence
+
+
+@dataclass(frozen=True, eq=False)
+class ShownTrials:
+    """One learner's trials before any choice is made; instructed choices are already there."""
+
+    context: NDArray[np.int64]  # in the codes of the simulation
+    flags: NDArray[np.uint8]
+    action: NDArray[np.int16]
+    reward: NDArray[np.float64]
+    episode_end: NDArray[np.bool_] | None = None
+    duration: NDArray[np.float64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.context)
+
+    def until(self, end: int) -> ShownTrials:
+        """The first trials."""
+        ends, times = self.episode_end, self.duration
+        return ShownTrials(
+            self.context[:end],
+            self.flags[:end],
+            self.action[:end],
+            self.reward[:end],
+            None if ends is None else ends[:end],
+            None if times is None else times[:end],
+        )
+
+
+def by_task(task: Task, trials: int, random: np.random.Generator) -> ShownTrials:
+    """The contexts in the task's order; every trial is chosen freely and teaches."""
+    n = len(task.contexts)
+    if task.order == "periodic":
+        context = np.arange(trials) % n
+    elif task.order == "independent":
+        context = random.integers(0, n, trials)
+    else:
+        cycles = [random.permutation(n) for _ in range(-(-trials // n))]
+        context = np.concatenate(cycles)[:trials]
+    flags = np.full(trials, SCORED | LEARNED, np.uint8)
+    flags[0] |= RESET
+    return ShownTrials(context, flags, np.zeros(trials, np.int16), np.zeros(trials))
+
+
+def as_recorded(study: Study, learner: int, code: NDArray[np.int64]) -> ShownTrials:
+    """The contexts of a recorded learner, with its instructed choices, tests and new starts."""
+    trials = study[learner]
+    mine = slice(int(study.starts[learner]), int(study.starts[learner + 1]))
+    flags = SCORED * trials.scored + LEARNED * trials.learned + RESET * trials.reset
+    return ShownTrials(
+        code[trials.context],
+        flags.astype(np.uint8),
+        trials.action.astype(np.int16),
+        trials.reward.copy(),
+        None if study.episode_end is None else study.episode_end[mine],
+        None if study.duration is None else study.duration[mine],
+    )
+
+
+def codes_in(task: Task, study: Study) -> NDArray[np.int64]:
+    """Of every context of a study: its place among the task's."""
+    if study.actions != task.actions:
+        raise HowlearnError(
+            f"the study has the actions {', '.join(study.actions)}, task {task.name} has "
+            f"{', '.join(task.actions)}"
+        )
+    known = {name: i for i, name in enumerate(task.contexts)}
+    for context in study.contexts:
+        if context not in known:
+            raise HowlearnError(f"task {task.name} has no context {context}")
+    return np.array([known[context] for context in study.contexts], dtype=np.int64)
+
+
+# --------------------
+# What every action would earn at every trial: by the task, or as a study's records suggest.
 
 
 class Rewards(Protocol):
@@ -23,11 +99,11 @@ class Rewards(Protocol):
         """The rewards for wrong and right, where there are no others."""
         ...
 
-    def gains(self, learner: int, sequence: Sequence, u: Floats) -> Floats:
+    def gains(self, learner: int, sequence: ShownTrials, u: Floats) -> Floats:
         """What each action would earn: [trial, action]; u[trial] is uniform."""
         ...
 
-    def correct(self, sequence: Sequence, actions: NDArray[np.int16]) -> NDArray[np.bool_]:
+    def correct(self, sequence: ShownTrials, actions: NDArray[np.int16]) -> NDArray[np.bool_]:
         """Which choices a stopping rule counts as correct."""
         ...
 
@@ -41,23 +117,23 @@ class TaskRewards:
         self.numbers = item_numbers(task)
         self.right_wrong = _two(self.schedule)
 
-    def gains(self, learner: int, sequence: Sequence, u: Floats) -> Floats:
+    def gains(self, learner: int, sequence: ShownTrials, u: Floats) -> Floats:
         at = (self._phase(sequence), sequence.context)
         if self.certain:
             return self.schedule.reward[at]
         paid = u[:, None] < self.schedule.probability[at]
         return np.where(paid, self.schedule.reward[at], self.schedule.otherwise[at])
 
-    def correct(self, sequence: Sequence, actions: NDArray[np.int16]) -> NDArray[np.bool_]:
+    def correct(self, sequence: ShownTrials, actions: NDArray[np.int16]) -> NDArray[np.bool_]:
         return self.schedule.best[self._phase(sequence), sequence.context, actions]
 
-    def _phase(self, sequence: Sequence) -> NDArray[np.int64]:
+    def _phase(self, sequence: ShownTrials) -> NDArray[np.int64]:
         if len(self.schedule.from_trial) == 1:
             return np.zeros(len(sequence), np.int64)
         trial = np.arange(len(sequence))
         return np.searchsorted(self.schedule.from_trial, trial, side="right") - 1
 
-    def first_gains(self, sequence: Sequence) -> Floats:
+    def first_gains(self, sequence: ShownTrials) -> Floats:
         """The authors' generator at the first trial of a cell looks one column too far left.
 
         Their table has the item's number, then the reward of each action. So the first action earns
@@ -113,7 +189,7 @@ class RecordedRewards:
         self.values = _right_or_wrong(run, pair, reward, self.shape)
         self.implied = self.borrowed = 0  # actions that a learner never tried in a situation
 
-    def gains(self, learner: int, sequence: Sequence, u: Floats) -> Floats:
+    def gains(self, learner: int, sequence: ShownTrials, u: Floats) -> Floats:
         pays = self.complete(self.study[learner])
         gains = np.empty((len(sequence), self.shape[1]))
         reset = (sequence.flags & RESET) > 0
@@ -167,7 +243,7 @@ class RecordedRewards:
                 return known
         return self.everything
 
-    def correct(self, sequence: Sequence, actions: NDArray[np.int16]) -> NDArray[np.bool_]:
+    def correct(self, sequence: ShownTrials, actions: NDArray[np.int16]) -> NDArray[np.bool_]:
         return np.zeros(len(actions), bool)  # nobody said what is correct: no stopping rule
 
 
