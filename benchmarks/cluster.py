@@ -13,13 +13,13 @@ import polars as pl
 
 import howlearn as hl
 from benchmarks.report import Row, duration, note
-from howlearn.criteria import DEFAULT
 from howlearn.results.chunk import Chunk, Wanted
 from howlearn.results.into import CHUNK, select_into
 from howlearn.runs.cluster import Cluster, cluster_at
 from howlearn.runs.folder import Start
 from howlearn.runs.parts import Keep, Memory, Part, Progress, Work
 from howlearn.runs.workers import packed
+from howlearn.selection.criteria import DEFAULT
 
 SPEED_UP = 1.8
 SCHEDULING = 0.05

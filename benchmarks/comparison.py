@@ -19,12 +19,12 @@ from howlearn import Range, Task, fit, simulate
 from howlearn.comparison.groups import Groups
 from howlearn.comparison.strategies import difference, group_shares, shares_test
 from howlearn.core.study import Study
-from howlearn.criteria.aic import AIC
 from howlearn.engine.cell_fits import Passes
 from howlearn.engine.layout import RATES
 from howlearn.fitting.cells import Plan, block_of
 from howlearn.models.partition_model import PartitionModel
-from howlearn.shares.rows import certain
+from howlearn.selection.criteria import AIC
+from howlearn.selection.shares import certain
 
 Floats = NDArray[np.float64]
 

@@ -20,14 +20,11 @@ from howlearn import PartitionModel, Task, fit, simulate
 from howlearn.core.rule import Form, Rule
 from howlearn.core.rules import Exp3, Exp3IX, GradientBandit
 from howlearn.core.study import Study
-from howlearn.criteria.aic import AIC
-from howlearn.criteria.bic import BIC
-from howlearn.criteria.criterion import Criterion
-from howlearn.criteria.holdout import HoldOut
-from howlearn.criteria.penalized import Penalized
 from howlearn.engine.layout import Statuses
 from howlearn.fitting.fits import ALL, Fits, Truncation, distinct
-from howlearn.selection import winners
+from howlearn.selection.criteria import AIC, BIC, HoldOut, Penalized
+from howlearn.selection.criterion import Criterion
+from howlearn.selection.select import winners
 
 Floats = NDArray[np.float64]
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "exp3-ix-study.md"

@@ -18,14 +18,12 @@ from numpy.typing import NDArray
 from benchmarks.report import note, table
 from howlearn import Exp4, Expert, Switch, Task, fit, simulate
 from howlearn.core.study import Study
-from howlearn.criteria.aic import AIC
-from howlearn.criteria.criterion import Criterion
-from howlearn.criteria.holdout import HoldOut
-from howlearn.criteria.likelihood import Likelihood
 from howlearn.fitting.fits import ALL
 from howlearn.models.mixture import Mixture, Source
 from howlearn.models.model import Model
-from howlearn.selection import winners
+from howlearn.selection.criteria import AIC, HoldOut, Likelihood
+from howlearn.selection.criterion import Criterion
+from howlearn.selection.select import winners
 
 Floats = NDArray[np.float64]
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "metalearning-study.md"

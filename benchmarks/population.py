@@ -18,7 +18,7 @@ import howlearn as hl
 from benchmarks.populations import Population
 from howlearn.core.study import together
 from howlearn.models.partition_model import PartitionModel
-from howlearn.selection import Choice, choose
+from howlearn.selection.select import Choice, choose
 
 PAPER = Population("paper", rate=None)
 ROWS = (

@@ -13,7 +13,7 @@ import howlearn as hl
 from benchmarks import data
 from benchmarks.report import Row, duration, note
 from benchmarks.timing import least
-from howlearn.criteria import DEFAULT
+from howlearn.selection.criteria import DEFAULT
 
 GIB = 2**30
 MEMORY_BAR = 3 * GIB

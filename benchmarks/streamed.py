@@ -11,7 +11,7 @@ from time import perf_counter
 
 from benchmarks import data
 from benchmarks.report import Row, duration, note
-from howlearn.criteria import HoldOut, Penalized
+from howlearn.selection.criteria import HoldOut, Penalized
 
 GIB = 2**30
 MEMORY_BAR = 3 * GIB

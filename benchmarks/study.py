@@ -12,7 +12,7 @@ from time import perf_counter
 import howlearn as hl
 from benchmarks import data
 from benchmarks.report import Row, duration
-from howlearn.selection import choose
+from howlearn.selection.select import choose
 
 BAR = 1.0
 CRITERIA = (

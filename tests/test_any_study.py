@@ -11,14 +11,11 @@ from hypothesis import strategies as st
 from howlearn.core.rule import Rule
 from howlearn.core.rules import Exp3, Exp3IX, GradientBandit
 from howlearn.core.study import Study
-from howlearn.criteria.aic import AIC
-from howlearn.criteria.bic import BIC
-from howlearn.criteria.holdout import HoldOut
-from howlearn.criteria.penalized import Penalized
 from howlearn.fitting.fits import STATUSES
 from howlearn.models.candidates import candidates, one_rate_versions
 from howlearn.models.coin import Coin
-from howlearn.selection import select
+from howlearn.selection.criteria import AIC, BIC, HoldOut, Penalized
+from howlearn.selection.select import select
 
 RULES = [
     GradientBandit(),

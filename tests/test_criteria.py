@@ -12,15 +12,11 @@ from hypothesis import strategies as st
 import oracle
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rules import Exp3IX, GradientBandit
-from howlearn.criteria import DEFAULT, criterion_named
-from howlearn.criteria.aic import AIC
-from howlearn.criteria.bic import BIC
-from howlearn.criteria.holdout import HoldOut
-from howlearn.criteria.penalized import Penalized
 from howlearn.fitting.fit import fit
 from howlearn.models.coin import Coin
 from howlearn.models.task import Task
-from howlearn.selection import select
+from howlearn.selection.criteria import AIC, BIC, DEFAULT, HoldOut, Penalized, criterion_named
+from howlearn.selection.select import select
 from howlearn.simulation.simulate import simulate
 from studies import model_of, random_trials, study_of
 

@@ -16,17 +16,14 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.partition import Partition
 from howlearn.core.rule import Parameter, Rule
 from howlearn.core.rules import Exp3, Exp3IX, GradientBandit
-from howlearn.criteria.aic import AIC
-from howlearn.criteria.bic import BIC
-from howlearn.criteria.holdout import HoldOut
-from howlearn.criteria.penalized import Penalized
 from howlearn.fitting.fit import fit
 from howlearn.fitting.replay import log_probabilities
 from howlearn.models.candidates import one_rate_versions
 from howlearn.models.coin import Coin
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.task import Task
-from howlearn.selection import select
+from howlearn.selection.criteria import AIC, BIC, HoldOut, Penalized
+from howlearn.selection.select import select
 from howlearn.simulation.simulate import simulate
 from studies import model_of, random_trials, study_of
 

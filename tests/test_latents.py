@@ -20,8 +20,8 @@ from howlearn.models.coin import Coin
 from howlearn.models.model import Model
 from howlearn.models.networks import Alcove
 from howlearn.models.q_learning import QLearning, QLearningTwoRates
-from howlearn.predictions import latent_columns, only_used, predictions
 from howlearn.reading.originals import beside, originals
+from howlearn.selection.predictions import latent_columns, only_used, predictions
 
 TASK = hl.Task.load("five-four")
 BY = {model.name: model for model in TASK.models}

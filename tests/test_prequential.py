@@ -16,18 +16,15 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.partition import Partition
 from howlearn.core.rules import Exp3, GradientBandit
 from howlearn.core.study import Source, Study
-from howlearn.criteria import criterion_named
-from howlearn.criteria.aic import AIC
-from howlearn.criteria.holdout import HoldOut
-from howlearn.criteria.prequential import Prequential
 from howlearn.fitting.fit import fit
 from howlearn.fitting.replay import log_probabilities
-from howlearn.future import leave_future_out
 from howlearn.models.adjustments import Lapse
 from howlearn.models.coin import Coin
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.q_learning import QLearning
-from howlearn.selection import select
+from howlearn.selection.criteria import AIC, HoldOut, Prequential, criterion_named
+from howlearn.selection.predictions import leave_future_out
+from howlearn.selection.select import select
 from oracle import log_likelihood, mark_of
 from studies import model_of, random_trials, study_of, trials_of
 

@@ -7,11 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from howlearn.criteria.aic import AIC
-from howlearn.criteria.penalized import Penalized
 from howlearn.models.candidates import one_rate_versions
 from howlearn.models.task import Task
-from howlearn.selection import select
+from howlearn.selection.criteria import AIC, Penalized
+from howlearn.selection.select import select
 from howlearn.simulation.simulate import simulate
 
 TASK = Task.load("five-four")

@@ -8,14 +8,11 @@ import pytest
 
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rules import Exp3IX, GradientBandit
-from howlearn.criteria.aic import AIC
-from howlearn.criteria.bic import BIC
-from howlearn.criteria.holdout import HoldOut
-from howlearn.criteria.penalized import Penalized
 from howlearn.fitting.fit import fit
 from howlearn.models.coin import Coin
 from howlearn.models.task import Task
-from howlearn.selection import choose, ranking, select, winners
+from howlearn.selection.criteria import AIC, BIC, HoldOut, Penalized
+from howlearn.selection.select import choose, ranking, select, winners
 from howlearn.simulation.simulate import simulate
 from oracle import Trial
 from studies import model_of, random_trials, study_of

@@ -11,7 +11,7 @@ import howlearn as hl
 from howlearn.core.errors import HowlearnError
 from howlearn.core.partition import Partition
 from howlearn.core.rules import Exp3, Exp3IX, GradientBandit
-from howlearn.criteria import criterion_named
+from howlearn.selection.criteria import criterion_named
 from oracle import Trial, replay
 from studies import study_of, trials_of
 

@@ -11,13 +11,13 @@ import polars as pl
 import pytest
 
 import howlearn as hl
-from howlearn.criteria import criterion_named
 from howlearn.fitting import fit as running
 from howlearn.fitting.fits import Fits
 from howlearn.fitting.unfittable import LONGEST, reason
-from howlearn.selection import attempt
-from howlearn.tables import fitted
-from howlearn.unfitted import check_somebody, sentence, unfitted_of
+from howlearn.selection.criteria import criterion_named
+from howlearn.selection.select import attempt
+from howlearn.selection.tables import fitted
+from howlearn.selection.unfitted import check_somebody, sentence, unfitted_of
 
 TASK = hl.Task.load("shepard-1")
 CRITERIA = ("evidence", "penalized(c=0.012)", "holdout(split=0.5)")
@@ -185,7 +185,7 @@ def test_a_population_learns_from_those_who_can_be_fitted(study: hl.Study, spoil
 def test_a_model_of_ones_own_that_fails_for_everybody_is_found_at_once(
     study: hl.Study, monkeypatch: pytest.MonkeyPatch, spoil: Spoil
 ) -> None:
-    from howlearn import unfitted
+    from howlearn.selection import unfitted
 
     monkeypatch.setattr(unfitted, "own", lambda model: isinstance(model, hl.Coin))
     many = study.take(np.arange(600) % 12)

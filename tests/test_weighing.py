@@ -8,7 +8,7 @@ import pytest
 
 import howlearn as hl
 from howlearn.core.errors import HowlearnError
-from howlearn.weighing import averages, leader, leaders, weights
+from howlearn.selection.predictions import averages, leader, leaders, weights
 
 TASK = hl.Task.load("five-four")
 EXP4 = TASK.model("exp4(ByPattern[eta=0.1], ByPatternExc[eta=0.1])")

@@ -23,14 +23,6 @@ if TYPE_CHECKING:
     from howlearn.core.rules import Exp3, Exp3IX, GradientBandit
     from howlearn.core.study import Study, Trials
     from howlearn.core.world import log_softmax
-    from howlearn.criteria.aic import AIC
-    from howlearn.criteria.bic import BIC
-    from howlearn.criteria.evidence import Evidence
-    from howlearn.criteria.holdout import HoldOut
-    from howlearn.criteria.likelihood import Likelihood
-    from howlearn.criteria.penalized import Penalized
-    from howlearn.criteria.population import Population
-    from howlearn.criteria.prequential import Prequential
     from howlearn.discovery.criteria import Codelength, Ewens, Kappa
     from howlearn.discovery.discover import discover
     from howlearn.discovery.result import Discovery
@@ -61,11 +53,14 @@ if TYPE_CHECKING:
     from howlearn.reading.guess.inspection import Inspection
     from howlearn.reading.read import read
     from howlearn.selecting import Results, select_into
-    from howlearn.selection import Selection, select
+    from howlearn.selection.criteria import AIC, BIC, HoldOut, Likelihood, Penalized, Prequential
+    from howlearn.selection.evidence import Evidence
+    from howlearn.selection.population import Population
+    from howlearn.selection.predictions import leaders, weights
+    from howlearn.selection.select import Selection, select
     from howlearn.sensitivity.result import Path
     from howlearn.sensitivity.work import path
     from howlearn.simulation.simulate import simulate
-    from howlearn.weighing import leaders, weights
 
 _HOMES = {
     "howlearn.calibration.bootstrap": ("stability",),
@@ -99,14 +94,6 @@ _HOMES = {
         "Trials",
     ),
     "howlearn.core.world": ("log_softmax",),
-    "howlearn.criteria.aic": ("AIC",),
-    "howlearn.criteria.bic": ("BIC",),
-    "howlearn.criteria.evidence": ("Evidence",),
-    "howlearn.criteria.holdout": ("HoldOut",),
-    "howlearn.criteria.likelihood": ("Likelihood",),
-    "howlearn.criteria.penalized": ("Penalized",),
-    "howlearn.criteria.population": ("Population",),
-    "howlearn.criteria.prequential": ("Prequential",),
     "howlearn.discovery.criteria": (
         "Codelength",
         "Ewens",
@@ -154,17 +141,27 @@ _HOMES = {
         "Results",
         "select_into",
     ),
-    "howlearn.selection": (
+    "howlearn.selection.criteria": (
+        "AIC",
+        "BIC",
+        "HoldOut",
+        "Likelihood",
+        "Penalized",
+        "Prequential",
+    ),
+    "howlearn.selection.evidence": ("Evidence",),
+    "howlearn.selection.population": ("Population",),
+    "howlearn.selection.predictions": (
+        "leaders",
+        "weights",
+    ),
+    "howlearn.selection.select": (
         "Selection",
         "select",
     ),
     "howlearn.sensitivity.result": ("Path",),
     "howlearn.sensitivity.work": ("path",),
     "howlearn.simulation.simulate": ("simulate",),
-    "howlearn.weighing": (
-        "leaders",
-        "weights",
-    ),
 }
 _MODULES = ("plot",)  # that are public as they are
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

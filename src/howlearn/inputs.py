@@ -35,7 +35,7 @@ from howlearn.reading.formats.table import file_of
 from howlearn.reading.options import ReadOptions
 from howlearn.reading.read import read
 from howlearn.runs.shards import MANIFEST
-from howlearn.unfitted import without_unfitted
+from howlearn.selection.unfitted import without_unfitted
 
 # What load needs besides the options of reading.
 OPTIONS = {"task", "rule", "form", "max_rate", "model", "add_model", "one_rate"}

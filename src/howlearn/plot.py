@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from howlearn.models.task import Task
     from howlearn.report.findings import Findings
     from howlearn.report.style import Chart
-    from howlearn.selection import Selection
+    from howlearn.selection.select import Selection
 
     Source = Selection | Findings | Path | str
 

@@ -12,8 +12,6 @@ import numpy as np
 import polars as pl
 
 from howlearn.core.study import Study
-from howlearn.criteria import usual
-from howlearn.criteria.criterion import Criterion
 from howlearn.manifest import manifest_of
 from howlearn.models.candidates import candidates, check_contexts
 from howlearn.models.model import Model
@@ -22,7 +20,9 @@ from howlearn.results.chunk import Wanted
 from howlearn.runs.cluster import engine_of
 from howlearn.runs.folder import Format, Start, read_table
 from howlearn.runs.parts import Progress
-from howlearn.selection import WITHIN, check_criteria
+from howlearn.selection.criteria import usual
+from howlearn.selection.criterion import Criterion
+from howlearn.selection.select import WITHIN, check_criteria
 
 if TYPE_CHECKING:
     from distributed import Client

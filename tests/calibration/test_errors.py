@@ -15,7 +15,7 @@ from howlearn.calibration.design import APART
 from howlearn.calibration.errors import Curve, curve, standard_error
 from howlearn.calibration.result import Calibration, constants_for
 from howlearn.core.errors import HowlearnError
-from howlearn.criteria.criterion import Criterion
+from howlearn.selection.criterion import Criterion
 
 TASK = hl.Task.load("shepard-1")
 NAMES = ("OneForAll", "ByFeature1", "OnePerItem")

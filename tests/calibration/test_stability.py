@@ -13,11 +13,10 @@ from howlearn.calibration.bootstrap import STREAM, stability_of
 from howlearn.calibration.design import APART
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rules import GradientBandit
-from howlearn.criteria.aic import AIC
-from howlearn.criteria.criterion import Criterion, Likelihoods, Scores
-from howlearn.criteria.penalized import Penalized
 from howlearn.models.task import Task
-from howlearn.selection import winners
+from howlearn.selection.criteria import AIC, Penalized
+from howlearn.selection.criterion import Criterion, Likelihoods, Scores
+from howlearn.selection.select import winners
 from studies import model_of, random_trials, study_of
 
 TASK = Task.load("five-four")

@@ -15,7 +15,7 @@ from howlearn.comparison.rates import Parameter, rate
 from howlearn.comparison.strategies import SharesTest
 from howlearn.comparison.words import verdict
 from howlearn.core.errors import HowlearnError
-from howlearn.shares.marginal import Marginal
+from howlearn.selection.random_effects import Marginal
 
 QUICK = {"resamples": 100, "permutations": 200}
 

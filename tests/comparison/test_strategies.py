@@ -17,8 +17,7 @@ from howlearn.comparison.strategies import (
     posterior,
     shares_test,
 )
-from howlearn.shares import mixture_shares
-from howlearn.shares.rows import certain
+from howlearn.selection.shares import certain, mixture_shares
 
 
 def groups_of(code: list[int], owner: list[int] | None = None) -> Groups:

@@ -19,9 +19,9 @@ from howlearn.discovery.words import bell
 from howlearn.engine.cell_fits import Passes
 from howlearn.engine.layout import Statuses, lay_out
 from howlearn.engine.set_partitions import all_sets
-from howlearn.evidence.rates import SPREADS, log_rates
 from howlearn.fitting.cells import block_of
 from howlearn.models.schedule import correct_rewards
+from howlearn.selection.rate_grid import SPREADS, log_rates
 from studies import model_of, random_trials, study_of
 
 CONTEXTS = ("a", "b", "c", "d")

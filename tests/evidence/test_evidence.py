@@ -19,13 +19,11 @@ from howlearn import (
     select,
     simulate,
 )
-from howlearn.criteria import criterion_named, usual
-from howlearn.evidence.alone import log_evidence_alone
-from howlearn.evidence.curves import curves_of, plan_of
-from howlearn.evidence.hierarchy import Group, Hyper, groups_of, log_sum
-from howlearn.evidence.laplace import log_volume
-from howlearn.evidence.rates import SECOND, SPREADS, log_rates
 from howlearn.fitting.fit import fit
+from howlearn.selection.criteria import criterion_named, usual
+from howlearn.selection.evidence import log_evidence_alone, log_volume
+from howlearn.selection.hierarchy import Group, Hyper, groups_of, log_sum
+from howlearn.selection.rate_grid import SECOND, SPREADS, curves_of, log_rates, plan_of
 from oracle import log_likelihood
 from studies import model_of, random_trials, study_of, trials_of
 

@@ -25,14 +25,13 @@ from howlearn import (
     simulate,
 )
 from howlearn.core.study import together
-from howlearn.criteria import criterion_named
-from howlearn.evidence import population as home
-from howlearn.evidence.curves import curves_of, plan_of
-from howlearn.evidence.em import estimate, fitted_normal
-from howlearn.evidence.hierarchy import Hyper, groups_of, normal
-from howlearn.evidence.other import log_evidence_other
-from howlearn.evidence.rates import log_rates
-from howlearn.selection import choose
+from howlearn.selection import learning_population as home
+from howlearn.selection.criteria import criterion_named
+from howlearn.selection.em import estimate, fitted_normal
+from howlearn.selection.hierarchy import Hyper, groups_of, normal
+from howlearn.selection.other_partitions import log_evidence_other
+from howlearn.selection.rate_grid import curves_of, log_rates, plan_of
+from howlearn.selection.select import choose
 from populations import population
 from studies import random_trials, study_of
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 import howlearn as hl
-from howlearn.criteria import criterion_named, usual
 from howlearn.freezing.deviations import Deviation, deviations, table
 from howlearn.freezing.plan import FrozenPlan, freeze_plan
 from howlearn.freezing.toml import options_of, read_plan, write_plan
 from howlearn.freezing.words import paragraph
 from howlearn.inputs import chosen_models
 from howlearn.models.names import learning_named
+from howlearn.selection.criteria import criterion_named, usual
 
 HOSTILE = """name = "odd <b>&"
 actions = ["A]", "B\\"", "C'"]

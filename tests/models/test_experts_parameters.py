@@ -9,10 +9,6 @@ import pytest
 
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
-from howlearn.criteria.aic import AIC
-from howlearn.criteria.holdout import HoldOut
-from howlearn.criteria.likelihood import Likelihood
-from howlearn.criteria.prequential import Prequential
 from howlearn.fitting.fit import fit
 from howlearn.fitting.fits import STATUS_WORDS
 from howlearn.fitting.joint import without_own
@@ -20,7 +16,8 @@ from howlearn.models.exp4 import Exp4
 from howlearn.models.mixture import Expert
 from howlearn.models.q_learning import QLearning
 from howlearn.models.task import Task
-from howlearn.selection import select
+from howlearn.selection.criteria import AIC, HoldOut, Likelihood, Prequential
+from howlearn.selection.select import select
 from howlearn.simulation.simulate import simulate
 
 TASK = Task.load("five-four")

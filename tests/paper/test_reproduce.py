@@ -11,7 +11,6 @@ from scipy.stats import hypergeom
 
 import howlearn as hl
 from howlearn.calibration.clock import Clock
-from howlearn.criteria import AIC, HoldOut, Penalized
 from howlearn.paper.archive import read_archive
 from howlearn.paper.differences import HIGHER, TIED, UNDETERMINED, differences
 from howlearn.paper.layout import AUTHORS
@@ -31,6 +30,7 @@ from howlearn.paper.published import (
     published,
 )
 from howlearn.paper.versions import from_archive, values
+from howlearn.selection.criteria import AIC, HoldOut, Penalized
 
 LEARNERS = 50  # of each model in the half of the archive that is at hand
 SIZES = np.array([9, 1, 2, 2, 4, 4])  # cells of the models in the authors' order

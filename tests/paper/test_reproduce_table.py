@@ -9,14 +9,13 @@ import polars as pl
 import pytest
 import rdata
 
-from howlearn.criteria.holdout import HoldOut
-from howlearn.criteria.penalized import Penalized
 from howlearn.paper import reproduce as module
 from howlearn.paper.claims import Claim, Measured
 from howlearn.paper.published import BAR, MODELS, RELATIVE, published
 from howlearn.paper.reproduce import CLAIM_LEARNERS, reproduce
 from howlearn.paper.why import reasons
 from howlearn.runs.parts import Memory
+from howlearn.selection.criteria import HoldOut, Penalized
 
 COLUMNS = ["figure", "quantity", "setting", "true_model", "selected_model"]
 NUMBERS = ["published", "archive", "corrected"]

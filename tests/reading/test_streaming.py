@@ -19,8 +19,6 @@ from howlearn.core import stored_study
 from howlearn.core.errors import DataError, HowlearnError
 from howlearn.core.stored_study import StoredStudy
 from howlearn.core.study import Study, right_and_wrong
-from howlearn.criteria.holdout import HoldOut
-from howlearn.criteria.penalized import Penalized
 from howlearn.models.candidates import candidates
 from howlearn.reading import read as batches
 from howlearn.reading import streaming
@@ -28,6 +26,7 @@ from howlearn.reading.formats import parquet
 from howlearn.reading.read import read
 from howlearn.results.chunk import Wanted
 from howlearn.results.into import select_into
+from howlearn.selection.criteria import HoldOut, Penalized
 
 BATCH = 13  # rows, so that most learners cross the end of a batch
 

@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 
 from howlearn.core.rules import RULES
-from howlearn.criteria import CRITERIA, criterion_named
 from howlearn.models import FIELD
 from howlearn.models.adjustments import Bias, Lapse, Stickiness
 from howlearn.report.methods import candidates, methods
 from howlearn.report.methods.references import WORKS, Citing
+from howlearn.selection.criteria import CRITERIA, criterion_named
 from made_results import manifest, tables, unit
 
 

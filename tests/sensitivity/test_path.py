@@ -11,9 +11,9 @@ import pytest
 import howlearn as hl
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rules import Exp3, GradientBandit
-from howlearn.criteria.evidence import Evidence
-from howlearn.evidence.rates import log_rates
 from howlearn.models.adjustments import Adjusted
+from howlearn.selection.evidence import Evidence
+from howlearn.selection.rate_grid import log_rates
 from howlearn.sensitivity.bounds import has_bound, with_bound
 from howlearn.sensitivity.priors import AVERAGED, EVEN, spread_text, under_priors
 from howlearn.sensitivity.work import Work, usual

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howlearn.selection import ranking
+from howlearn.selection.select import ranking
 from howlearn.sensitivity.prices import intervals
 from howlearn.sensitivity.tables import corners, counts_at, runs
 

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import howlearn as hl
-from howlearn.selection import ranking
+from howlearn.selection.select import ranking
 from howlearn.sensitivity.prices import intervals
 from howlearn.sensitivity.tables import runs
 

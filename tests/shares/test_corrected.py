@@ -7,7 +7,7 @@ import pytest
 
 from howlearn.core.errors import HowlearnError
 from howlearn.paper.published import MODELS, SELECTED, published
-from howlearn.shares.corrected import Confusion, corrected_shares
+from howlearn.selection.shares import Confusion, corrected_shares
 
 PEOPLE = np.repeat(np.arange(6), [120, 6, 3, 4, 12, 31])  # by penalized(c=0.012), in that order
 

@@ -9,9 +9,8 @@ from scipy.special import digamma, gammaln
 from scipy.stats import beta
 
 from howlearn.core.errors import HowlearnError
-from howlearn.shares.marginal import log_marginal
-from howlearn.shares.random_effects import exceedance, random_effects
-from howlearn.shares.rows import certain
+from howlearn.selection.random_effects import exceedance, log_marginal, random_effects
+from howlearn.selection.shares import certain
 
 RANDOM = np.random.default_rng(7)
 CLEAR = RANDOM.normal(size=(12, 3)) * 4

@@ -11,12 +11,12 @@ from numpy.testing import assert_allclose
 
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rules import Exp3IX
-from howlearn.criteria.penalized import Penalized
 from howlearn.fitting.fit import fit
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.task import Task
 from howlearn.risks import oracle, risk
-from howlearn.selection import select
+from howlearn.selection.criteria import Penalized
+from howlearn.selection.select import select
 from howlearn.theory.holdout import published, repaired
 from howlearn.verification.learners import Case, Measure, measured
 from howlearn.verification.rates import rate_of, ratio_and_error

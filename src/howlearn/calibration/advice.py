@@ -11,13 +11,13 @@ import polars as pl
 
 from howlearn.core.errors import HowlearnError
 from howlearn.core.safe_files import read_json
-from howlearn.criteria import criterion_named
-from howlearn.criteria.criterion import Criterion
 from howlearn.manifest import describe
 from howlearn.models.model import Model
 from howlearn.runs.folder import read_table
-from howlearn.share_tables import Known
-from howlearn.shares.corrected import Confusion
+from howlearn.selection.criteria import criterion_named
+from howlearn.selection.criterion import Criterion
+from howlearn.selection.share_tables import Known
+from howlearn.selection.shares import Confusion
 
 RECOMMENDATION = "recommendation.json"
 FAR = 2.0  # a calibration for half or twice as many trials is worth a note

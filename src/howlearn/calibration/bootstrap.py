@@ -21,9 +21,9 @@ from howlearn.fitting.fits import ALL, Fits, distinct
 from howlearn.fitting.unfittable import Guard
 from howlearn.models.task import Task
 from howlearn.results.chunk import Extra
-from howlearn.selection import Selection, winners
+from howlearn.selection.select import Selection, winners
+from howlearn.selection.tables import labelled
 from howlearn.simulation.simulate import simulate
-from howlearn.tables import labelled
 
 STREAM = 2  # of random numbers: neither who chooses constants nor who tests them (contests.py)
 MOST = 1_000_000  # doubles of a learner

@@ -13,13 +13,13 @@ from howlearn.calibration.result import Calibration, constants_for
 from howlearn.calibration.slopes.table import slope_of
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
-from howlearn.criteria.penalized import Penalized
 from howlearn.models.candidates import candidates
 from howlearn.models.model import Model
 from howlearn.models.task import Task
 from howlearn.models.values import Parameters
 from howlearn.runs.cluster import engine_of
 from howlearn.runs.parts import Memory, Progress, Store, Threads
+from howlearn.selection.criteria import Penalized
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
 from howlearn.core.errors import HowlearnError
-from howlearn.criteria.criterion import Criterion
 from howlearn.fitting.fits import ALL, Fits, Truncation
-from howlearn.selection import winners
+from howlearn.selection.criterion import Criterion
+from howlearn.selection.select import winners
 
 NO_BLOCKS = (
     "simulated learners are not fitted block by block, so that prequential cannot be judged before "

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from howlearn.calibration.contest import Contest
 from howlearn.core.arrays import Floats
-from howlearn.criteria import Criterion
+from howlearn.selection.criterion import Criterion
 
 Goal = Literal["maximum", "average"]
 GOALS: tuple[Goal, ...] = ("maximum", "average")

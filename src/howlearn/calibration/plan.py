@@ -18,16 +18,15 @@ from howlearn.calibration.errors import curve, selected_counts, standard_error
 from howlearn.core.arrays import Floats
 from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
-from howlearn.criteria import DEFAULT
-from howlearn.criteria.criterion import Criterion
-from howlearn.criteria.prequential import Prequential
 from howlearn.fitting.fits import ALL
 from howlearn.models.model import Model
 from howlearn.models.task import Task
 from howlearn.models.values import Parameters
 from howlearn.runs.cluster import engine_of
 from howlearn.runs.parts import Memory, Progress, Store, Threads
-from howlearn.selection import check_criteria, winners
+from howlearn.selection.criteria import DEFAULT, Prequential
+from howlearn.selection.criterion import Criterion
+from howlearn.selection.select import check_criteria, winners
 
 if TYPE_CHECKING:
     from distributed import Client

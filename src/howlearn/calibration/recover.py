@@ -22,16 +22,16 @@ from howlearn.calibration.design import ENOUGH, Design, TaskDesign, by_model_nam
 from howlearn.calibration.errors import standard_error
 from howlearn.calibration.recovery import recovery
 from howlearn.core.study import together
-from howlearn.criteria import DEFAULT
-from howlearn.criteria.criterion import Criterion
-from howlearn.criteria.population import Population
 from howlearn.fitting.fits import ALL, Fits, Truncation, distinct
 from howlearn.models.model import Model
 from howlearn.models.task import Task
 from howlearn.models.values import Parameters
 from howlearn.runs.cluster import engine_of
 from howlearn.runs.parts import Memory, Part, Progress, Store, Threads, Work
-from howlearn.selection import check_criteria, choose
+from howlearn.selection.criteria import DEFAULT
+from howlearn.selection.criterion import Criterion
+from howlearn.selection.population import Population
+from howlearn.selection.select import check_criteria, choose
 
 if TYPE_CHECKING:
     from distributed import Client

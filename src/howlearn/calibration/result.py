@@ -14,7 +14,8 @@ from howlearn.calibration.contest import Contest
 from howlearn.calibration.contests import left_out
 from howlearn.calibration.errors import GOALS, Curve, Goal, confusion, curve, kappa_of
 from howlearn.calibration.recovery import recovery
-from howlearn.criteria import AIC, BIC, Criterion, HoldOut, Penalized
+from howlearn.selection.criteria import AIC, BIC, HoldOut, Penalized
+from howlearn.selection.criterion import Criterion
 
 SMALLEST, LARGEST, STEPS = 0.02, 12.0, 60  # nats per parameter: from hardly a penalty to twice BIC
 

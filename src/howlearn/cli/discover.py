@@ -28,8 +28,8 @@ from howlearn.cli.options import (
 
 if TYPE_CHECKING:
     from howlearn.core.study import Study
-    from howlearn.criteria.criterion import Criterion
     from howlearn.discovery.result import Discovery
+    from howlearn.selection.criterion import Criterion
 
 
 @takes_data

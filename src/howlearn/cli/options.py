@@ -11,7 +11,7 @@ import typer
 
 if TYPE_CHECKING:
     from howlearn.calibration.advice import Advice
-    from howlearn.criteria import Criterion
+    from howlearn.selection.criterion import Criterion
 
 _COMMA = re.compile(r""",|in *\[[^]]*\]|`[^`]*`|== *'[^']*'|== *"[^"]*\"""")
 DATA, DESIGN, MODELS, OUTPUT = "The data", "The design", "The models", "The results"
@@ -223,7 +223,7 @@ def chosen_criteria(
     named: list[str] | None, calibration: Path | None
 ) -> tuple[tuple[Criterion, ...], Advice | None]:
     """The criteria that were named, those of a calibration (and AIC), or the default ones."""
-    from howlearn.criteria import AIC, DEFAULT, criterion_named
+    from howlearn.selection.criteria import AIC, DEFAULT, criterion_named
 
     criteria = tuple(criterion_named(text) for text in named or [])
     if calibration is None:

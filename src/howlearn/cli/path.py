@@ -92,7 +92,7 @@ def path(
     from howlearn.manifest import manifest_of
     from howlearn.report import charts
     from howlearn.runs.folder import Start
-    from howlearn.selection import check_criteria
+    from howlearn.selection.select import check_criteria
     from howlearn.sensitivity.bounds import check_bounds
     from howlearn.sensitivity.folder import path_into
     from howlearn.sensitivity.work import Work, check_price

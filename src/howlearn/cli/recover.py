@@ -97,7 +97,7 @@ def recover(
     from howlearn.manifest import describe, made_by
     from howlearn.report import charts
     from howlearn.runs.folder import RunFolder
-    from howlearn.selection import check_criteria
+    from howlearn.selection.select import check_criteria
 
     criteria = check_criteria(chosen_criteria(criterion, None)[0])
     chosen = task_with(task, rule.value, form.value, max_rate, order.value if order else None)

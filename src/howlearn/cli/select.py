@@ -150,12 +150,12 @@ def select(
     from howlearn.cli import show
     from howlearn.cli.starting import starting
     from howlearn.core.errors import HowlearnError
-    from howlearn.criteria import usual
     from howlearn.inputs import load
     from howlearn.manifest import manifest_of
     from howlearn.results.chunk import Wanted
     from howlearn.results.into import select_into
-    from howlearn.share_tables import doubts as share_doubts
+    from howlearn.selection.criteria import usual
+    from howlearn.selection.share_tables import doubts as share_doubts
 
     for option, given in (("--latents", latents), ("--predict-with", predict_with is not None)):
         if given and not predictions:

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     import polars as pl
 
     from howlearn.core.study import Study
-    from howlearn.criteria.criterion import Criterion
     from howlearn.models.model import Model
     from howlearn.report.style import Chart
     from howlearn.results.summary import Summary
+    from howlearn.selection.criterion import Criterion
 
 
 class _Console(Console):
@@ -218,7 +218,7 @@ def summary(
                 soft_wrap=True,
             )
     if len(result.unfitted):
-        from howlearn.unfitted import sentence
+        from howlearn.selection.unfitted import sentence
 
         console.print(f"{escape(sentence(result.unfitted))}.", soft_wrap=True)
     console.print(escape(f"Tables and manifest: {out}/"), soft_wrap=True)
@@ -263,8 +263,8 @@ def why(criteria: Sequence[Criterion]) -> str:
 
 def approximations(criteria: Sequence[Criterion], models: Sequence[Model]) -> None:
     """Say which models have their evidence by an approximation."""
-    from howlearn.evidence.curves import on_grid
-    from howlearn.evidence.laplace import approximation
+    from howlearn.selection.evidence import approximation
+    from howlearn.selection.rate_grid import on_grid
 
     if not any(criterion.gives_probabilities for criterion in criteria):
         return
@@ -409,7 +409,7 @@ def weights(out: Path, candidates: Sequence[Model], study: Study, n_sequences: i
     import polars as pl
 
     from howlearn.runs.folder import read_table
-    from howlearn.weighing import is_weighted, last_changes
+    from howlearn.selection.predictions import is_weighted, last_changes
 
     frame = read_table(out, "leaders")
     if "excluded" in frame.columns:

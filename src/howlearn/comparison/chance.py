@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from howlearn.comparison.groups import Groups
 from howlearn.core.arrays import Floats
-from howlearn.shares.mixture import HELD, drawn_times
+from howlearn.selection.shares import HELD, drawn_times
 
 
 def resampled(groups: Groups, times: int, random: np.random.Generator) -> Iterator[Floats]:

@@ -27,7 +27,7 @@ from howlearn.comparison.words import sentences
 from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
 from howlearn.core.text import many
-from howlearn.selection import Selection
+from howlearn.selection.select import Selection
 
 RESAMPLES, PERMUTATIONS = 1_000, 2_000
 FEWEST = 20  # resamples and permutations that say anything

@@ -11,10 +11,10 @@ import polars as pl
 from howlearn.core.arrays import Floats
 from howlearn.core.errors import HowlearnError
 from howlearn.runs.folder import read_table
-from howlearn.selection import Selection
-from howlearn.share_tables import GRADED
-from howlearn.shares.rows import certain
-from howlearn.unfitted import unfitted_in
+from howlearn.selection.select import Selection
+from howlearn.selection.share_tables import GRADED
+from howlearn.selection.shares import certain
+from howlearn.selection.unfitted import unfitted_in
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ import polars as pl
 from howlearn.comparison.chance import dealt, p_value, resampled
 from howlearn.comparison.groups import Groups
 from howlearn.core.arrays import Floats
-from howlearn.shares.mixture import interval
+from howlearn.selection.shares import interval
 
 SCALE = 0.002
 ENOUGH = 5.0  # learners of a model in each group, counted by probability

@@ -9,9 +9,8 @@ import numpy as np
 from howlearn.comparison.chance import dealt, p_value, resampled
 from howlearn.comparison.groups import Groups
 from howlearn.core.arrays import Floats
-from howlearn.shares.marginal import Marginal, log_marginal
-from howlearn.shares.mixture import GAP, ROUGH, climb, interval, tidy, widened
-from howlearn.shares.rows import scaled
+from howlearn.selection.random_effects import Marginal, log_marginal
+from howlearn.selection.shares import GAP, ROUGH, climb, interval, scaled, tidy, widened
 
 LOOSE = 1e-6  # nats per sequence, up to LOOSEST, by which the statistics of deals may be too low
 LOOSEST = 0.01

@@ -14,10 +14,9 @@ from howlearn.core.study import Study
 from howlearn.discovery.rates import NOTHING, through_nodes
 from howlearn.engine.cell_fits import Passes, evaluate, fit_units, profile_units, smooth_curves
 from howlearn.engine.layout import Block, Statuses, Units, lay_out, product
-from howlearn.evidence.curves import averaged_curves
-from howlearn.evidence.rates import log_rates
 from howlearn.fitting.cells import block_of
 from howlearn.fitting.fits import marks_of, sizes_of
+from howlearn.selection.rate_grid import averaged_curves, log_rates
 
 GROUP = 128  # cells that go through the trials together: their states stay in fast memory
 

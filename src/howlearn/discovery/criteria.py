@@ -11,16 +11,11 @@ from numpy.typing import NDArray
 from howlearn.core.arrays import Floats
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rule import Rule
-from howlearn.criteria.aic import AIC
-from howlearn.criteria.bic import BIC
-from howlearn.criteria.criterion import Criterion, Likelihoods, PerParameter, Scores
-from howlearn.criteria.holdout import HoldOut
-from howlearn.criteria.named import criterion_among
-from howlearn.criteria.penalized import Penalized
 from howlearn.discovery.cells import Cells, Needs
 from howlearn.discovery.rates import spread_kernels
-from howlearn.evidence.ewens import log_cells, log_rising
-from howlearn.evidence.rates import log_rates
+from howlearn.selection.criteria import AIC, BIC, HoldOut, Penalized, criterion_among
+from howlearn.selection.criterion import Criterion, Likelihoods, PerParameter, Scores
+from howlearn.selection.rate_grid import log_cells, log_rates, log_rising
 
 TEXTS = (
     "ewens(alpha=1, cells='learner'), codelength(nats=1), kappa(nats=1), penalized(c=0.012), aic, "

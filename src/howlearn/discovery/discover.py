@@ -13,7 +13,6 @@ from howlearn.core.rule import Rule
 from howlearn.core.rules import RULES, GradientBandit
 from howlearn.core.study import Study
 from howlearn.core.threads import in_threads
-from howlearn.criteria.criterion import Criterion
 from howlearn.discovery import tables
 from howlearn.discovery.cells import fit_cells
 from howlearn.discovery.criteria import DEFAULT, check_criteria, needs_of, terms_of
@@ -26,6 +25,7 @@ from howlearn.fitting.unfittable import PASSED_ON, NoNumbers, reason, too_short
 from howlearn.models.candidates import check_contexts
 from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
+from howlearn.selection.criterion import Criterion
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -12,7 +12,6 @@ from polars import DataFrame
 from howlearn.core.columns import files
 from howlearn.core.rule import Rule
 from howlearn.core.study import SHORTEST, Study
-from howlearn.criteria.criterion import Criterion
 from howlearn.discovery.discover import COUNT, attempt, check, nobody
 from howlearn.discovery.result import Discovery
 from howlearn.discovery.tables import LEARNERS, conditions_of, contexts_met
@@ -21,6 +20,7 @@ from howlearn.models.partition_model import PartitionModel
 from howlearn.runs.cluster import engine_of
 from howlearn.runs.folder import START, Format, RunFolder, Start
 from howlearn.runs.parts import Memory, Part, Progress, Store, Work
+from howlearn.selection.criterion import Criterion
 
 if TYPE_CHECKING:
     from distributed import Client

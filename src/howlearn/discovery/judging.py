@@ -20,7 +20,7 @@ from howlearn.discovery.criteria import Terms
 from howlearn.engine import set_partitions
 from howlearn.engine.layout import product
 from howlearn.engine.set_partitions import TIE, Plain, Ranked, in_first_order, in_order
-from howlearn.evidence.hierarchy import log_sum
+from howlearn.selection.hierarchy import log_sum
 
 NEGLIGIBLE = 16.0  # nats under the largest: all that is left out is less than 1e-4
 LIMIT = 20_000_000  # choices of a cell; beyond this the answer is not called exact

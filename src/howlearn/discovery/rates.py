@@ -10,7 +10,7 @@ from howlearn.core.arrays import Floats
 from howlearn.core.rule import Rule
 from howlearn.engine.cell_fits import DEGREE, smooth_nodes
 from howlearn.engine.layout import through
-from howlearn.evidence.rates import SPREADS, log_rates
+from howlearn.selection.rate_grid import SPREADS, log_rates
 
 NOTHING = 1e-60  # what is less adds nothing, and products of it are slow
 STEPS = {0.1: 2, 0.3: 4, 0.7: 6, 1.2: 10}  # of the grid between the learner's own means

@@ -14,11 +14,11 @@ import numpy as np
 from howlearn.core.arrays import Floats
 from howlearn.core.rule import Rule
 from howlearn.core.study import Study
-from howlearn.criteria.criterion import Criterion
 from howlearn.discovery.cells import Needs, fit_cells
 from howlearn.discovery.criteria import Terms, terms_of
 from howlearn.discovery.judging import NEGLIGIBLE, Judged
 from howlearn.engine.set_partitions import TIE, Ranked, in_first_order, in_order
+from howlearn.selection.criterion import Criterion
 
 RANDOM = 3  # starts, besides one cell, a cell each, and the partitions that are marked
 SPLITS = 3  # pairs of contexts around which each cell is split

@@ -12,11 +12,11 @@ import polars as pl
 from howlearn.core.columns import Schema, columns_of, of, renamed
 from howlearn.core.partition import cell_name
 from howlearn.core.study import Study
-from howlearn.criteria.criterion import Criterion
 from howlearn.discovery.judging import Judged
 from howlearn.discovery.result import JUDGED, NOT_JUDGED, Discovery
 from howlearn.engine.set_partitions import TIE, in_first_order
 from howlearn.models.partition_model import PartitionModel
+from howlearn.selection.criterion import Criterion
 
 LEARNERS = ("partitions", "coclassification", "marked")  # tables with rows for every learner
 

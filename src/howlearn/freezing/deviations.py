@@ -14,8 +14,6 @@ from howlearn._version import __version__
 from howlearn.calibration.advice import Advice
 from howlearn.core.columns import of
 from howlearn.core.text import shortened
-from howlearn.criteria.criterion import Criterion
-from howlearn.criteria.population import FEWEST
 from howlearn.freezing.plan import (
     USUAL,
     FrozenPlan,
@@ -28,6 +26,8 @@ from howlearn.freezing.plan import (
 from howlearn.manifest import describe
 from howlearn.models.model import Model
 from howlearn.reading.project_file import MODELS, data_kinds
+from howlearn.selection.criterion import Criterion
+from howlearn.selection.population import FEWEST
 
 # Where something stands in the file may be left open; what is done with it may not.
 OPEN = ("learner", "context", "action", "reward", "trial", "keep", "episode", "duration", "rt")

@@ -15,10 +15,6 @@ from howlearn.calibration.advice import Advice, advised
 from howlearn.core.errors import HowlearnError
 from howlearn.core.expressions import parse
 from howlearn.core.safe_files import own_names
-from howlearn.criteria import criterion_named, usual
-from howlearn.criteria.aic import AIC
-from howlearn.criteria.criterion import Criterion
-from howlearn.criteria.population import FEWEST
 from howlearn.inputs import chosen_models
 from howlearn.manifest import describe
 from howlearn.manifest import hash_of as file_hash
@@ -30,7 +26,10 @@ from howlearn.reading.bins import parse_bin
 from howlearn.reading.exclude import parse as exclusion_parse
 from howlearn.reading.options import ReadOptions, options_named, parse_missing, parse_recode
 from howlearn.reading.project_file import MODELS
-from howlearn.selection import check_criteria
+from howlearn.selection.criteria import AIC, criterion_named, usual
+from howlearn.selection.criterion import Criterion
+from howlearn.selection.population import FEWEST
+from howlearn.selection.select import check_criteria
 
 NAME = "frozen.toml"
 CONDITIONS = {"where": "--where", "test_when": "--test-when", "forced_when": "--forced-when"}

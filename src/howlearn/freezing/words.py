@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from howlearn.criteria.population import FEWEST
 from howlearn.freezing.plan import FrozenPlan
+from howlearn.selection.population import FEWEST
 
 RULES = {
     "where": "only rows with {} are used",

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from howlearn.calibration.errors import Curve, Goal, curve, spans
-from howlearn.criteria import HoldOut, Penalized
 from howlearn.paper.published import CHOSEN_C, CHOSEN_N, CONSTANTS, TRIALS
 from howlearn.paper.versions import Version
+from howlearn.selection.criteria import HoldOut, Penalized
 
 PENALIZED, HOLDOUT = Penalized(CHOSEN_C), HoldOut(CHOSEN_N / TRIALS)
 CLEARLY = 2.0  # standard errors

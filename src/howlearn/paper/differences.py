@@ -9,15 +9,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
-from howlearn.criteria.aic import AIC
-from howlearn.criteria.criterion import Criterion
-from howlearn.criteria.holdout import HoldOut
-from howlearn.criteria.penalized import Penalized
 from howlearn.paper.archive import Archive
 from howlearn.paper.published import AVERAGE_C, CHOSEN_C, HORIZONS, MODELS, TRIALS
 from howlearn.paper.stored import LearnerFits, StoredFits
 from howlearn.paper.versions import Version
-from howlearn.selection import TIE
+from howlearn.selection.criteria import AIC, HoldOut, Penalized
+from howlearn.selection.criterion import Criterion
+from howlearn.selection.select import TIE
 
 BETTER = 1e-6  # nats by which an optimum must be higher to count as another one
 TIED = "the two models are tied; the one with fewer parameters, or else the first, is taken"

@@ -12,7 +12,6 @@ import polars as pl
 
 from howlearn._version import __version__
 from howlearn.calibration.errors import standard_error
-from howlearn.criteria import AIC, HoldOut, Penalized
 from howlearn.paper.people import bars
 from howlearn.paper.published import (
     AVERAGE_C,
@@ -35,8 +34,12 @@ from howlearn.paper.published import (
 from howlearn.paper.reproduce import Reproduction
 from howlearn.paper.versions import Version
 from howlearn.paper.why import reasons
-from howlearn.report import figures
+from howlearn.report.accuracy import boxes
+from howlearn.report.bars import confusion_bars
+from howlearn.report.bars import shares as figures_shares
+from howlearn.report.errors import error_curves
 from howlearn.report.save import to_svg
+from howlearn.selection.criteria import AIC, HoldOut, Penalized
 
 PAPER_LEARNERS = 100  # per model
 
@@ -87,7 +90,7 @@ def panels(result: Reproduction) -> list[Panel]:
 
     found = [
         three("2a", "Relative error of the estimates", _medians(known),
-              lambda v: figures.boxes(v.boxes())),
+              lambda v: boxes(v.boxes())),
         three("2b", "Hold-out: errors by N/n", _holdout_errors(known), _by_split),
         three("2c", "Penalised likelihood: errors by c", _known_constants(known), _by_constant),
         three(
@@ -128,7 +131,7 @@ def _people(result: Reproduction, known: dict[Key, float]) -> list[Panel]:
         for numbers in (known, drawn, counted):
             rows = [(k.selected_model, v) for k, v in numbers.items() if k[:2] == (number, BAR)]
             frame = pl.DataFrame(rows, schema=["selected_model", "share"], orient="row")
-            columns.append(to_svg(figures.shares(frame, MODELS)) if rows else missing)
+            columns.append(to_svg(figures_shares(frame, MODELS)) if rows else missing)
         found.append(Panel(number, title, *columns))
     return found
 
@@ -142,7 +145,7 @@ def _medians(known: dict[Key, float]) -> Any:
     ]
     columns = "model trials_fitted lower lower_quartile median upper_quartile upper".split()
     schema = dict.fromkeys(columns, pl.Float64) | {"model": pl.String, "trials_fitted": pl.Int64}
-    return figures.boxes(pl.DataFrame(rows, schema=schema, orient="row"))
+    return boxes(pl.DataFrame(rows, schema=schema, orient="row"))
 
 
 def _holdout_errors(known: dict[Key, float]) -> Any:
@@ -238,7 +241,7 @@ def _curves(
     largest, mean = best
     chosen = {"smallest largest error": largest, "smallest mean error": mean}
     marks = {"AIC": 1 / np.log(TRIALS) ** 2} if criterion == "penalized" else {}
-    return figures.error_curves(errors, over_models, marks, chosen, criterion, MODELS)
+    return error_curves(errors, over_models, marks, chosen, criterion, MODELS)
 
 
 def _matrix(known: dict[Key, float], figure: str, setting: str) -> Any:
@@ -248,7 +251,7 @@ def _matrix(known: dict[Key, float], figure: str, setting: str) -> Any:
         if key[:3] == (figure, SELECTED, setting)
     ]
     columns = ["true_model", "selected_model", "share"]
-    return figures.confusion_bars(pl.DataFrame(rows, schema=columns, orient="row"), MODELS)
+    return confusion_bars(pl.DataFrame(rows, schema=columns, orient="row"), MODELS)
 
 
 def _diagonal(known: dict[Key, float], setting: str) -> str:
@@ -268,4 +271,4 @@ def _at_smallest_mean(version: Version) -> Any:
 
 def _bars(version: Version, criterion: Any) -> Any:
     frame = version.matrix(criterion).select("true_model", "selected_model", "share")
-    return figures.confusion_bars(frame, MODELS)
+    return confusion_bars(frame, MODELS)

@@ -10,7 +10,7 @@ from howlearn.models.partition_model import PartitionModel
 from howlearn.models.task import Task
 from howlearn.paper.participants import Participants
 from howlearn.paper.published import BAR, CHOSEN_C, MODELS, Key
-from howlearn.selection import winners
+from howlearn.selection.select import winners
 
 
 def bars(people: Participants) -> tuple[dict[Key, float], dict[Key, float]]:

@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 
 from howlearn.calibration.clock import Clock
-from howlearn.criteria.holdout import HoldOut
 from howlearn.paper.archive import Archive, read_archive
 from howlearn.paper.claims import Claim, claims, frame
 from howlearn.paper.differences import differences, wrong_first_rewards
@@ -18,7 +17,8 @@ from howlearn.paper.people import bars
 from howlearn.paper.published import HORIZONS, MODELS, TRIALS, Key, published
 from howlearn.paper.versions import Version, contests, design, from_archive, simulated, values
 from howlearn.runs.parts import Memory, Progress, Store, Threads
-from howlearn.selection import TIE
+from howlearn.selection.criteria import HoldOut
+from howlearn.selection.select import TIE
 
 LEARNERS = 100  # per model, as in the paper
 CLAIM_LEARNERS = 1_000  # per model, at least, for statements with a standard error

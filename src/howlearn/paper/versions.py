@@ -17,10 +17,6 @@ from howlearn.calibration.errors import Curve, confusion, curve
 from howlearn.calibration.recovery import estimates_of
 from howlearn.core.arrays import Floats
 from howlearn.core.study import joined
-from howlearn.criteria.aic import AIC
-from howlearn.criteria.criterion import Criterion
-from howlearn.criteria.holdout import HoldOut
-from howlearn.criteria.penalized import Penalized
 from howlearn.engine.layout import Statuses
 from howlearn.fitting.fit import fit
 from howlearn.fitting.fits import ALL, Fits
@@ -47,6 +43,8 @@ from howlearn.paper.published import (
     Key,
 )
 from howlearn.runs.parts import Store
+from howlearn.selection.criteria import AIC, HoldOut, Penalized
+from howlearn.selection.criterion import Criterion
 
 SPLITS = tuple(n / TRIALS for n in HORIZONS)
 RECOVERED = ("OneForAll", "OnePerItem")  # the two models of Figure 2a

@@ -21,9 +21,9 @@ from howlearn.models.model import Model
 from howlearn.models.task import Task
 from howlearn.runs.folder import read_table
 from howlearn.runs.shards import MANIFEST
-from howlearn.selection import WITHIN, Selection
-from howlearn.share_tables import shares_table
-from howlearn.tables import OTHER, fitted
+from howlearn.selection.select import WITHIN, Selection
+from howlearn.selection.share_tables import shares_table
+from howlearn.selection.tables import OTHER, fitted
 
 
 def findings(

@@ -15,8 +15,8 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.safe_files import read_json
 from howlearn.runs.folder import read_table
 from howlearn.runs.shards import MANIFEST
-from howlearn.tables import OTHER, fitted
-from howlearn.unfitted import unfitted_of
+from howlearn.selection.tables import OTHER, fitted
+from howlearn.selection.unfitted import unfitted_of
 
 if TYPE_CHECKING:
     from howlearn.inputs import Inputs
@@ -230,7 +230,7 @@ def _calibrated(
 ) -> tuple[pl.DataFrame | None, dict[str, pl.DataFrame], tuple[str, ...]]:
     """The calibration's table, and of it by criterion: true_model, selected_model, share."""
     from howlearn.calibration.advice import advised
-    from howlearn.criteria import criterion_named
+    from howlearn.selection.criteria import criterion_named
 
     folder = asked or named
     if folder is None:

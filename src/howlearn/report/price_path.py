@@ -6,13 +6,10 @@ import numpy as np
 import polars as pl
 
 from howlearn.core.errors import HowlearnError
-from howlearn.criteria import criterion_named
-from howlearn.criteria.aic import AIC
-from howlearn.criteria.bic import BIC
-from howlearn.criteria.criterion import PerParameter
-from howlearn.criteria.penalized import Penalized
 from howlearn.fitting.fits import ALL
 from howlearn.report.findings import Findings
+from howlearn.selection.criteria import AIC, BIC, Penalized, criterion_named
+from howlearn.selection.criterion import PerParameter
 from howlearn.sensitivity import tables
 from howlearn.sensitivity.prices import intervals
 from howlearn.sensitivity.tables import SHARES

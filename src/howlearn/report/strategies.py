@@ -10,7 +10,7 @@ from howlearn.core.columns import of
 from howlearn.report import lines
 from howlearn.report.scale import spanning
 from howlearn.report.style import GREY, Chart, colours, finished, labels, nothing
-from howlearn.weighing import last_changes
+from howlearn.selection.predictions import last_changes
 
 AVERAGED = ("model", "strategy", "trial", "learners", "weight", "lower_quartile", "upper_quartile",
             "leads")  # fmt: skip

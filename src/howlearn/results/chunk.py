@@ -11,18 +11,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.core.study import Study, trials_of
-from howlearn.criteria.criterion import Criterion
-from howlearn.criteria.holdout import HoldOut
-from howlearn.criteria.prequential import Prequential
 from howlearn.engine.layout import Statuses
 from howlearn.fitting.fits import ALL, STATUS_WORDS
-from howlearn.future import leave_future_out
 from howlearn.models.model import Model
-from howlearn.predictions import predictions, source_of
 from howlearn.runs.folder import ALWAYS
 from howlearn.runs.parts import Progress
-from howlearn.selection import WITHIN, Selection, attempt, choose
-from howlearn.weighing import weights
+from howlearn.selection.criteria import HoldOut, Prequential
+from howlearn.selection.criterion import Criterion
+from howlearn.selection.predictions import leave_future_out, predictions, source_of, weights
+from howlearn.selection.select import WITHIN, Selection, attempt, choose
 
 WITH_EXCLUDED = "scores-all"  # parts: scores by criteria that learned from everybody
 

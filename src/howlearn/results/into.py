@@ -11,25 +11,31 @@ import polars as pl
 from howlearn.bids import write_events
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
-from howlearn.criteria.criterion import Criterion
 from howlearn.fitting.fit import Plan, check_stops, fit
 from howlearn.fitting.fits import ALL
 from howlearn.fitting.intervals import nats_within
 from howlearn.fitting.joint import with_others
 from howlearn.fitting.unfittable import Guard
-from howlearn.group_tables import group_tables
-from howlearn.predictions import check_named, only_used, source_of, with_every_row
 from howlearn.reading.originals import beside, originals
 from howlearn.results.chunk import WITH_EXCLUDED, Chunk, Wanted, chunk_tables
 from howlearn.results.summary import Summary, summary
 from howlearn.runs.folder import ALWAYS, BIDS, RESULTS, START, Format, RunFolder, Start
 from howlearn.runs.parts import Part, Progress, Work
-from howlearn.selection import check_criteria
-from howlearn.share_tables import Known, shares_table
-from howlearn.tables import among, fitted
+from howlearn.selection.criterion import Criterion
+from howlearn.selection.predictions import (
+    averages,
+    check_named,
+    is_weighted,
+    leaders,
+    only_used,
+    source_of,
+    with_every_row,
+)
+from howlearn.selection.select import check_criteria
+from howlearn.selection.share_tables import Known, group_tables, shares_table
+from howlearn.selection.tables import among, fitted
+from howlearn.selection.unfitted import check_somebody, nobody_left, unfitted_of
 from howlearn.theory.quantity import check_epsilon
-from howlearn.unfitted import check_somebody, nobody_left, unfitted_of
-from howlearn.weighing import averages, is_weighted, leaders
 
 LEARNED, LEARNED_ALL = "learned", "learned-all"  # parts: what criteria learned
 SEVERAL, FEWEST = 8, 200  # parts of a run that is not small; learners in one of these

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from howlearn.core.arrays import Floats, Ints
-from howlearn.selection import winners
+from howlearn.selection.select import winners
 
 NEVER = -1e300  # in place of a log-likelihood of −∞, so that differences are numbers
 OUT = -1e308  # of models that are not asked

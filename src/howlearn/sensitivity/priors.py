@@ -5,14 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from howlearn.core.arrays import Floats
-from howlearn.criteria.evidence import Evidence, unintegrated
-from howlearn.evidence.alone import log_evidence_alone, log_evidence_even
-from howlearn.evidence.curves import in_blocks, on_grid, plan_of
-from howlearn.evidence.hierarchy import groups_of, log_sum
-from howlearn.evidence.rates import SPREADS
 from howlearn.fitting.fit import Progress
 from howlearn.fitting.fits import Fits
 from howlearn.models.partition_model import PartitionModel
+from howlearn.selection.evidence import (
+    Evidence,
+    log_evidence_alone,
+    log_evidence_even,
+    unintegrated,
+)
+from howlearn.selection.hierarchy import groups_of, log_sum
+from howlearn.selection.rate_grid import SPREADS, in_blocks, on_grid, plan_of
 
 AVERAGED = repr(Evidence())
 EVEN = "evidence, cells independent"

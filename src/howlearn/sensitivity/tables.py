@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from howlearn.core.columns import of, renamed
 from howlearn.core.study import Study
-from howlearn.criteria.criterion import PerParameter
+from howlearn.selection.criterion import PerParameter
 from howlearn.sensitivity.prices import Intervals
 
 KAPPA = "kappa"  # the axis of prices, and what the tables call its criterion

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from howlearn.core.text import listed
-from howlearn.criteria.penalized import Penalized
+from howlearn.selection.criteria import Penalized
 from howlearn.sensitivity.priors import AVERAGED
 from howlearn.sensitivity.tables import KAPPA, leading
 

@@ -11,13 +11,6 @@ from numpy.typing import NDArray
 
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
-from howlearn.criteria.aic import AIC
-from howlearn.criteria.bic import BIC
-from howlearn.criteria.criterion import Criterion, PerParameter
-from howlearn.criteria.evidence import Evidence
-from howlearn.criteria.penalized import Penalized
-from howlearn.criteria.population import FEWEST, Population
-from howlearn.evidence.curves import on_grid
 from howlearn.fitting.fit import Progress, check_stops, fit
 from howlearn.fitting.fit import check as check_study
 from howlearn.fitting.fits import ALL, Fits, Stop, distinct
@@ -26,13 +19,18 @@ from howlearn.fitting.unfittable import Guard
 from howlearn.models.candidates import candidates, check_contexts
 from howlearn.models.coin import Coin
 from howlearn.models.model import Model
-from howlearn.selection import check_criteria, winners
+from howlearn.selection.criteria import AIC, BIC, Penalized
+from howlearn.selection.criterion import Criterion, PerParameter
+from howlearn.selection.evidence import Evidence
+from howlearn.selection.population import FEWEST, Population
+from howlearn.selection.rate_grid import on_grid
+from howlearn.selection.select import check_criteria, winners
+from howlearn.selection.tables import OTHER
 from howlearn.sensitivity import tables
 from howlearn.sensitivity.bounds import MAX_RATES, check_bounds, has_bound, with_bound
 from howlearn.sensitivity.prices import intervals
 from howlearn.sensitivity.priors import AVERAGED, under_priors
 from howlearn.sensitivity.result import Path
-from howlearn.tables import OTHER
 
 MAX_KAPPA = 10.0  # nats per parameter
 BLOCK = 500  # learners judged at once

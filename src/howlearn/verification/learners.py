@@ -11,7 +11,6 @@ import polars as pl
 from howlearn.core.arrays import Floats
 from howlearn.core.study import Study
 from howlearn.core.threads import in_threads
-from howlearn.criteria.penalized import Penalized
 from howlearn.fitting.fit import fit
 from howlearn.fitting.fits import ALL, Fits
 from howlearn.fitting.replay import Advisor
@@ -19,7 +18,8 @@ from howlearn.fitting.settings import records_of, setting_of
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.task import Task
 from howlearn.risks import highest_expected
-from howlearn.selection import winners
+from howlearn.selection.criteria import Penalized
+from howlearn.selection.select import winners
 from howlearn.simulation.simulate import simulate
 from howlearn.verification.futures import Bandit, Futures
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 from howlearn.core.errors import HowlearnError
-from howlearn.criteria import criterion_named
 from howlearn.report.apa.numbers import DASH, proportion
 from howlearn.report.apa.table import ApaTable, Head
 from howlearn.report.methods.words import clean
+from howlearn.selection.criteria import criterion_named
 
 WIDEST = 12  # models whose matrix fits a page; of more, what each is most often taken for
 NEEDED = {"criterion", "true_model", "selected_model", "share"}

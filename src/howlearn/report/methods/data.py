@@ -10,7 +10,7 @@ import polars as pl
 
 from howlearn.core.text import in_words
 from howlearn.report.methods.words import clean, count, listed, quoted
-from howlearn.unfitted import reasons
+from howlearn.selection.unfitted import reasons
 
 READ = "rows read"
 # What a counted row became; the rest of the sentence follows the number.

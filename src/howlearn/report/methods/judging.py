@@ -9,21 +9,23 @@ import polars as pl
 
 from howlearn.core.errors import HowlearnError
 from howlearn.core.text import in_words
-from howlearn.criteria import criterion_named
-from howlearn.criteria.aic import AIC
-from howlearn.criteria.bic import BIC
-from howlearn.criteria.criterion import Criterion
-from howlearn.criteria.evidence import Evidence
-from howlearn.criteria.holdout import HoldOut
-from howlearn.criteria.likelihood import Likelihood
-from howlearn.criteria.penalized import Penalized
-from howlearn.criteria.population import Population
-from howlearn.criteria.prequential import Prequential
-from howlearn.evidence.hierarchy import SMALLEST
-from howlearn.evidence.population import SAMPLE
-from howlearn.evidence.rates import LOWEST, SPREADS
 from howlearn.report.methods.references import Citing
 from howlearn.report.methods.words import clean, count, listed, quoted, unit_of
+from howlearn.selection.criteria import (
+    AIC,
+    BIC,
+    HoldOut,
+    Likelihood,
+    Penalized,
+    Prequential,
+    criterion_named,
+)
+from howlearn.selection.criterion import Criterion
+from howlearn.selection.evidence import Evidence
+from howlearn.selection.hierarchy import SMALLEST
+from howlearn.selection.learning_population import SAMPLE
+from howlearn.selection.population import Population
+from howlearn.selection.rate_grid import LOWEST, SPREADS
 
 PROTECTED = "protected_exceedance"
 

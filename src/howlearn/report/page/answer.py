@@ -11,7 +11,7 @@ import polars as pl
 from howlearn.core.text import in_words, listed, many
 from howlearn.reading.labels import natural_key
 from howlearn.report.gather import ALL, UNFITTED, Gathered
-from howlearn.unfitted import sentence
+from howlearn.selection.unfitted import sentence
 
 COIN, NONE, UNDECIDED = "no better than a coin", "probably none of these", "undecided"
 MOST_CONDITIONS = 40

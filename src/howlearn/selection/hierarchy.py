@@ -14,8 +14,8 @@ import numpy as np
 
 from howlearn.core.arrays import Floats
 from howlearn.core.rule import Rule
-from howlearn.evidence.curves import Curves
 from howlearn.models.partition_model import PartitionModel
+from howlearn.selection.rate_grid import Curves
 
 SMALLEST, LARGEST = 0.1, 3.0  # spreads of log rates
 STRIDE = 2  # nodes of the cells between two nodes of the learner effect

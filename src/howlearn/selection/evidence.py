@@ -1,18 +1,15 @@
-"""The evidence of models whose parameters are not integrated on a grid: approximations.
-
-Laplace's, in the scale u in which parameters are searched and a priori even: the likelihood is
-taken for a normal around its top. A parameter that is best at a bound counts with its slope there,
-and nothing is wider than the range of the parameters.
-"""
+"""Bayesian evidence of one learner alone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import lgamma
 
 import numpy as np
 
 from howlearn.core.arrays import Floats
+from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
 from howlearn.fitting.fits import ALL, Fits
 from howlearn.fitting.replay import Advisor
@@ -20,6 +17,43 @@ from howlearn.fitting.settings import records_of, setting_of
 from howlearn.models.coin import Coin, FixedPolicy
 from howlearn.models.mixture import Mixture
 from howlearn.models.model import Model
+from howlearn.models.partition_model import PartitionModel
+from howlearn.selection.criterion import Criterion, Likelihoods, Scores
+from howlearn.selection.hierarchy import Group, groups_of, log_sum
+from howlearn.selection.rate_grid import SPREADS, curves_of, on_grid, plan_of
+
+# --------------------
+# The evidence of one learner alone, without a group to tell where rates lie.
+
+
+def log_evidence_alone(group: Group, spreads: Sequence[float] = SPREADS) -> Floats:
+    """[learner, model]: the learner effect even on the grid, the cells' spread averaged."""
+    even = -np.log(len(group.effects))
+    found = []
+    for s in spreads:
+        cells = {rule: group.cells(s, rule) for rule in group.rules}
+        found.append(
+            np.stack([log_sum(group.sums(model, cells)) for model in group.models], axis=1)
+        )
+    return log_sum(np.stack(found, axis=-1)) + even - np.log(len(spreads))
+
+
+def log_evidence_even(group: Group) -> Floats:
+    """[learner, model]: every cell's rate on its own, even on the grid."""
+    cells = {}
+    for rule in group.rules:
+        values = group.curves.values[rule][:, group.units[rule]]
+        cells[rule] = (log_sum(values) - np.log(values.shape[2]))[:, :, None]
+    return np.concatenate([group.sums(model, cells) for model in group.models], axis=1)
+
+
+# --------------------
+# The evidence of models whose parameters are not integrated on a grid: approximations.
+#
+# Laplace's, in the scale u in which parameters are searched and a priori even: the likelihood is
+# taken for a normal around its top. A parameter that is best at a bound counts with its slope
+# there, and nothing is wider than the range of the parameters.
+
 
 STEP = 1e-3  # of a parameter's range in u
 EDGE = 1e-6  # of the range: closer to a bound is at it
@@ -138,3 +172,66 @@ def _inner(
     with np.errstate(divide="ignore", invalid="ignore"):
         widths = np.sqrt(2.0 * np.pi / curvature)
     return float(np.log(np.where(curvature > 0, np.minimum(widths, 1.0), 1.0)).sum())
+
+
+@dataclass(frozen=True, repr=False)
+class Evidence(Criterion):
+    """log of the likelihood averaged over learning rates, with nothing but the learner's trials.
+
+    The rates of a learner's cells lie around a rate of the learner's own, which may be anything on
+    a log scale; how far around is averaged over four spreads. A model that needs its parameters to
+    be just so is averaged down, so that no penalty is needed.
+
+    >>> Evidence()
+    evidence
+    """
+
+    name = "evidence"
+    title = "log of the likelihood averaged over learning rates, one learner alone"
+    gives_probabilities = True
+
+    def scores(self, fits: Likelihoods) -> Scores:
+        fits = with_trials(fits, self)
+        evidence = alone(fits)
+        probability = np.exp(evidence - log_sum(evidence)[:, None])
+        zero = np.zeros_like(evidence)
+        return Scores(fits.n_scored, evidence, zero, probability=probability)
+
+    def chance(self, fits: Likelihoods, scores: Scores) -> Floats:
+        return chance_evidence(with_trials(fits, self).study)
+
+
+def with_trials(fits: Likelihoods, criterion: Criterion) -> Fits:
+    """Refuse likelihoods without the trials they are of."""
+    if isinstance(fits, Fits):
+        return fits
+    raise HowlearnError(
+        f"{criterion!r} needs the trials themselves, and a calibration keeps likelihoods only: use "
+        "it with howlearn select or recover"
+    )
+
+
+def alone(fits: Fits) -> Floats:
+    """[learner, model]: by quadrature, or by an approximation where there is no grid."""
+    out = unintegrated(fits, fits.models)
+    curves = curves_of(fits.study, plan_of(fits.models, fits.study))
+    exact = [(k, m) for k, m in enumerate(fits.models) if on_grid(m)]
+    parts = [m for _, m in exact if isinstance(m, PartitionModel)]
+    for group in groups_of(parts, [k for k, _ in exact], curves, per_model=False):
+        out[:, group.columns] = log_evidence_alone(group)
+    return out
+
+
+def unintegrated(fits: Fits, models: Sequence[Model]) -> Floats:
+    """[learner, model]: the evidence of models without a grid; NaN for the others."""
+    out = np.full((len(fits.study), len(models)), np.nan)
+    for k, model in enumerate(models):
+        if not on_grid(model):
+            out[:, k] = log_evidence_by_laplace(fits, model.name)
+    return out
+
+
+def chance_evidence(study: Study) -> Floats:
+    """Of a learner who does not learn: a fair coin, or one that is not."""
+    fair = -study.n_scored * np.log(len(study.actions))
+    return np.maximum(fair, log_evidence_of_coin(study))

@@ -21,10 +21,10 @@ from howlearn.core.threads import in_threads
 from howlearn.engine.cell_fits import Passes
 from howlearn.engine.layout import RATES, lay_out, product, through
 from howlearn.engine.set_partitions import all_sets, log_total, members
-from howlearn.evidence.ewens import log_cells, log_rising
-from howlearn.evidence.hierarchy import Hyper, log_sum, normal
 from howlearn.fitting.cells import block_of
 from howlearn.models.partition_model import PartitionModel
+from howlearn.selection.hierarchy import Hyper, log_sum, normal
+from howlearn.selection.rate_grid import log_cells, log_rising
 
 LARGEST = 12  # contexts
 ALPHA = 1.0  # of Ewens' weights

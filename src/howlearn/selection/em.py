@@ -15,7 +15,7 @@ from typing import cast
 import numpy as np
 
 from howlearn.core.arrays import Floats
-from howlearn.evidence.hierarchy import LARGEST, SMALLEST, Group, Hyper, log_sum, normal
+from howlearn.selection.hierarchy import LARGEST, SMALLEST, Group, Hyper, log_sum, normal
 
 ROUNDS = 200  # of EM
 CYCLES = 6  # over the groups

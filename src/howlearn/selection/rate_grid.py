@@ -1,21 +1,72 @@
-"""The log-likelihood of every cell of every learner as a curve over log rates."""
+"""The log-spaced rates on which the likelihood of every cell is known."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import lgamma
 
 import numpy as np
+from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
 from howlearn.core.rule import Rule
 from howlearn.core.study import Study
 from howlearn.core.threads import in_threads
 from howlearn.engine.cell_fits import Passes
-from howlearn.evidence.rates import has_grid, log_rates, second_values
+from howlearn.engine.layout import RATES
 from howlearn.fitting.cells import Plan, block_of
 from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
+
+LOWEST = 1e-4  # a rate that teaches nothing in a thousand trials, where rewards go up to 1
+SPACING = 0.05  # of log rates: half of the smallest spread of cells
+SECOND = 8  # values of a cell's second parameter
+SPREADS = (0.1, 0.3, 0.7, 1.2)  # of the log rates of one learner's cells, equally probable
+
+
+def log_rates(rule: Rule, largest_reward: float = 1.0) -> Floats:
+    """Log rates up to the rule's bound, evenly; their number fills the engine's lanes.
+
+    >>> from howlearn.core.rules import GradientBandit
+    >>> x = log_rates(GradientBandit())
+    >>> len(x), np.exp(x[[0, -1]]).round(4).tolist(), bool(np.diff(x).max() < SPACING)
+    (192, [0.0001, 1.0], True)
+    """
+    upper = rule.parameters[0].upper
+    lower = min(LOWEST / max(1.0, largest_reward), upper / 100)
+    passes = int(np.ceil(np.log(upper / lower) / (SPACING * RATES)))
+    x = np.linspace(np.log(lower), np.log(upper), passes * RATES)
+    return np.minimum(x, np.log(upper))
+
+
+def second_values(rule: Rule) -> list[tuple[float, ...]]:
+    """Over which a second parameter is averaged: middles of equal parts of the search's scale.
+
+    That is dense near the lower bound, where most happens.
+    """
+    if len(rule.parameters) == 1:
+        return [()]
+    (second,) = rule.parameters[1:]
+    middles = np.linspace(0.0, second.end, 2 * SECOND + 1)[1::2]
+    return [(float(value),) for value in second.at(middles)]
+
+
+def has_grid(rule: object) -> bool:
+    """Whether a rule's cells can be integrated on a grid: a rate from 0 on, and one more at most.
+
+    >>> from howlearn.core.rules import Exp3IX
+    >>> has_grid(Exp3IX()), has_grid("alcove")
+    (True, False)
+    """
+    if not isinstance(rule, Rule) or not 1 <= len(rule.parameters) <= 2:
+        return False
+    return rule.parameters[0].lower == 0.0
+
+
+# --------------------
+# The log-likelihood of every cell of every learner as a curve over log rates.
+
 
 BLOCK = 50  # learners handled together
 
@@ -99,3 +150,24 @@ def averaged_curves(passes: Passes, rule: Rule, x: Floats) -> Floats:
     rates = np.minimum(np.exp(x), rule.parameters[0].upper)
     each = [passes.curves(rates, *values) for values in second_values(rule)]
     return each[0] if len(each) == 1 else np.logaddexp.reduce(each) - np.log(len(each))
+
+
+# --------------------
+# Ewens' (1972) probabilities of partitions: α^cells · Π (|C| − 1)! over α(α + 1)…(α + J − 1).
+#
+# Two contexts share a cell with probability 1/(1 + α).
+
+
+def log_cells(sizes: NDArray[np.int64], alpha: float = 1.0) -> Floats:
+    """What cells of these sizes contribute: log α·(size − 1)!; an empty one counts as one of one.
+
+    >>> np.exp(log_cells(np.array([1, 2, 3, 4]), alpha=2.0)).round(9).tolist()
+    [2.0, 2.0, 4.0, 12.0]
+    """
+    factorial = np.array([lgamma(max(size, 1)) for size in range(int(sizes.max(initial=0)) + 1)])
+    return np.log(alpha) + factorial[sizes]
+
+
+def log_rising(n: int, alpha: float = 1.0) -> float:
+    """log α(α + 1)…(α + n − 1), over which the contributions of n contexts' cells are."""
+    return lgamma(alpha + n) - lgamma(alpha)

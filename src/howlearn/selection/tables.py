@@ -24,7 +24,7 @@ NONE_OF_THESE = 0.9  # probability of that from which on the verdict says so
 
 if TYPE_CHECKING:
     from howlearn.core.study import Study
-    from howlearn.selection import Choice, Selection
+    from howlearn.selection.select import Choice, Selection
 
 
 def scores(selection: Selection) -> pl.DataFrame:

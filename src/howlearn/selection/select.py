@@ -10,11 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from howlearn import tables
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
-from howlearn.criteria import criterion_named, usual
-from howlearn.criteria.criterion import Criterion, Scores
 from howlearn.fitting.fit import Progress, fit, fit_at
 from howlearn.fitting.fits import Fits, ModelFits, distinct
 from howlearn.fitting.interpreted import ModelError
@@ -23,6 +20,9 @@ from howlearn.fitting.unfittable import PASSED_ON, Guard, NoNumbers
 from howlearn.models.candidates import candidates, check_contexts
 from howlearn.models.coin import Coin
 from howlearn.models.model import Model
+from howlearn.selection import tables
+from howlearn.selection.criteria import criterion_named, usual
+from howlearn.selection.criterion import Criterion, Scores
 
 CLOSE = 1e-6  # nats; more than ties can add up to
 TIE = 1e-9  # nats; closer scores are equal, and the model with fewer parameters is preferred

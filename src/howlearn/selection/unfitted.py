@@ -21,7 +21,7 @@ from howlearn.models.mixture import Mixture
 from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
 from howlearn.runs.folder import read_table
-from howlearn.tables import NOT_FITTED
+from howlearn.selection.tables import NOT_FITTED
 
 PROBED = 20  # learners on whom a model of one's own must fail to be taken for broken
 NAMED = 5  # learners that a sentence names
