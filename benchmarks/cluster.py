@@ -14,7 +14,7 @@ import polars as pl
 import howlearn as hl
 from benchmarks.report import Row, duration, note
 from howlearn.results.chunk import Chunk, Wanted
-from howlearn.results.into import CHUNK, select_into
+from howlearn.results.select_into import CHUNK, write_selection
 from howlearn.runs.cluster import Cluster, cluster_at
 from howlearn.runs.folder import Start
 from howlearn.runs.parts import Keep, Memory, Part, Progress, Work
@@ -112,12 +112,12 @@ def _select(study: hl.Study, task: hl.Task, count: int) -> Took:
     wanted = Wanted(task.models, DEFAULT)
     with cluster_at(f"local:{count}") as cluster, tempfile.TemporaryDirectory() as name:
         warm = Start(engine=cluster, threads=1)
-        select_into(Path(name, "warm"), study.part(0, 1), wanted, {}, "csv", warm)
+        write_selection(Path(name, "warm"), study.part(0, 1), wanted, {}, "csv", warm)
         cluster.client.run(_warm, wanted, study.part(0, 2))
         cluster.seconds = 0.0
         timed = Timed(cluster)
         start = perf_counter()
-        select_into(Path(name, "r"), study, wanted, {}, "csv", Start(engine=timed))
+        write_selection(Path(name, "r"), study, wanted, {}, "csv", Start(engine=timed))
         whole = perf_counter() - start
         return Took(whole, timed.seconds, cluster.seconds, timed.workers, timed.here)
 

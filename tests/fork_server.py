@@ -21,8 +21,8 @@ warnings.filterwarnings("ignore", message=".*fork.*")
 LOADED = (
     "howlearn.calibration.advice", "howlearn.calibration.calibrate", "howlearn.calibration.folder",
     "howlearn.cli.parse", "howlearn.cli.show_calibration", "howlearn.cli.starting",
-    "howlearn.discovery.words", "howlearn.freezing.deviations", "howlearn.inputs",
-    "howlearn.paper.folder", "howlearn.report.charts", "howlearn.writing", "pydantic.type_adapter",
+    "howlearn.discovery.words", "howlearn.freezing.deviations", "howlearn.results.inputs",
+    "howlearn.paper.folder", "howlearn.report.charts", "howlearn.results.bids", "pydantic.type_adapter",
     "scipy.cluster.hierarchy", "scipy.interpolate", "typer._adapters",
 )  # fmt: skip
 
@@ -36,12 +36,12 @@ def prepare() -> None:
     from howlearn.discovery import folder
     from howlearn.paper import reproduce
     from howlearn.report import save
-    from howlearn.results import into
+    from howlearn.results import select_into
     from howlearn.runs import lock
 
     for module in LOADED:
         import_module(module)
-    into.CHUNK = folder.CHUNK = 2
+    select_into.CHUNK = folder.CHUNK = 2
     contests.GROUP, reproduce.CLAIM_LEARNERS = 2, 2
     lock.PATIENCE = 0.2
     save.NEEDED = ("nothing",)  # drawing takes longer than all the rest

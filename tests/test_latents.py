@@ -11,7 +11,6 @@ import polars as pl
 import pytest
 
 import howlearn as hl
-from howlearn.bids import plain, write_events
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
 from howlearn.fitting.replay import latents_of, log_probabilities
@@ -21,6 +20,7 @@ from howlearn.models.model import Model
 from howlearn.models.networks import Alcove
 from howlearn.models.q_learning import QLearning, QLearningTwoRates
 from howlearn.reading.originals import beside, originals
+from howlearn.results.bids import plain, write_events
 from howlearn.selection.predictions import latent_columns, only_used, predictions
 
 TASK = hl.Task.load("five-four")

@@ -13,9 +13,9 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.expressions import parse
 from howlearn.core.safe_files import parsed_toml, read_json
 from howlearn.core.text import isolated, one_line, visible
-from howlearn.inputs import recorded
 from howlearn.reading.exclude import parse as exclusion_parse
 from howlearn.reading.project_file import read_study_file
+from howlearn.results.inputs import recorded
 
 N = 100_000
 DEEP = {

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from howlearn.reading.guess import inspect
     from howlearn.reading.guess.inspection import Inspection
     from howlearn.reading.read import read
-    from howlearn.selecting import Results, select_into
+    from howlearn.results.select_into import Results, select_into
     from howlearn.selection.criteria import AIC, BIC, HoldOut, Likelihood, Penalized, Prequential
     from howlearn.selection.evidence import Evidence
     from howlearn.selection.population import Population
@@ -137,7 +137,7 @@ _HOMES = {
     "howlearn.reading.guess": ("inspect",),
     "howlearn.reading.guess.inspection": ("Inspection",),
     "howlearn.reading.read": ("read",),
-    "howlearn.selecting": (
+    "howlearn.results.select_into": (
         "Results",
         "select_into",
     ),

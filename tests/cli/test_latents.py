@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from howlearn.results import into
+from howlearn.results import select_into
 from running import Run
 
 Q = ("--task", "five-four", "--model", "q-learning", "--criterion", "aic")
@@ -125,7 +125,7 @@ def test_learners_with_different_models_share_the_columns(
     )
     texts = []
     for size in (5000, 1):
-        monkeypatch.setattr(into, "CHUNK", size)
+        monkeypatch.setattr(select_into, "CHUNK", size)
         assert run("select", "both.csv", *words, *LATENTS, "--out", f"{size}").status == 0
         texts.append(Path(f"{size}/predictions.csv").read_text())
     assert texts[0] == texts[1]

@@ -64,8 +64,8 @@ def test_chunks_do_not_change_a_byte(
 ) -> None:
     words = ("select", trials, "--task", "five-four", *TWO, "--predictions", "--out")
     run(*words, "one")
-    monkeypatch.setattr("howlearn.results.into.CHUNK", 3)
-    monkeypatch.setattr("howlearn.results.into.WORK", 0)
+    monkeypatch.setattr("howlearn.results.select_into.CHUNK", 3)
+    monkeypatch.setattr("howlearn.results.select_into.WORK", 0)
     run(*words, "four")
     assert len(list(Path("four/parts").glob("*.future.*.parquet"))) == 4
     for name in ("scores.csv", "future.csv"):

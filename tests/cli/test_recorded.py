@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from howlearn.inputs import recorded
+from howlearn.results.inputs import recorded
 from running import Run
 from workbooks import write_xlsx
 

@@ -214,7 +214,7 @@ def test_chunks_do_not_change_a_byte(
     run: Run, trials: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run("select", trials, "--task", "five-four", "--predictions", "--out", "one")
-    monkeypatch.setattr("howlearn.results.into.CHUNK", 3)
+    monkeypatch.setattr("howlearn.results.select_into.CHUNK", 3)
     run("select", trials, "--task", "five-four", "--predictions", "--workers", 1, "--out", "four")
     assert len(list(Path("four/parts").glob("*.scores.*.parquet"))) == 4
     for table in ("scores", "estimates", "selection", "learners", "predictions"):

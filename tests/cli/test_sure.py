@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from howlearn.results import into
+from howlearn.results import select_into
 from running import Run
 
 SELECT = ("--task", "five-four", "--criterion", "aic", "--criterion", "holdout", "--out", "results")
@@ -43,7 +43,7 @@ def test_intervals_are_there_and_have_a_level(run: Run, few: Path) -> None:
 
 
 def test_stability_is_a_table_and_is_resumed(run: Run, few: Path, monkeypatch) -> None:
-    monkeypatch.setattr(into, "CHUNK", 3)  # two parts
+    monkeypatch.setattr(select_into, "CHUNK", 3)  # two parts
     words = ("select", few, *SELECT, "--stability", 20, "--seed", 7)
     ran = run(*words)
     assert ran.status == 0

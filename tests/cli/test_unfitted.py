@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from howlearn.fitting import fit as running
-from howlearn.results import into
+from howlearn.results import select_into
 from howlearn.runs.folder import read_table
 from running import Run
 
@@ -59,7 +59,7 @@ def test_from_the_file_to_the_report(
     beside = read_table(Path("some"), "predictions")
     assert beside.height == 10 * 40 + 1 + 40
     assert beside["log_probability"].null_count() == 1 + 40
-    monkeypatch.setattr(into, "CHUNK", 1)  # parts in which there is nobody else
+    monkeypatch.setattr(select_into, "CHUNK", 1)  # parts in which there is nobody else
     assert run("select", files[0], *WORDS, *more, "--out", "single").status == 0
     for table in (*ALL_TABLES, "predictions", "stability"):
         each = [Path(folder, f"{table}.csv").read_bytes() for folder in ("some", "single")]

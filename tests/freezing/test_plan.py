@@ -13,8 +13,8 @@ from howlearn.freezing.deviations import Deviation, deviations, table
 from howlearn.freezing.plan import FrozenPlan, freeze_plan
 from howlearn.freezing.toml import options_of, read_plan, write_plan
 from howlearn.freezing.words import paragraph
-from howlearn.inputs import chosen_models
 from howlearn.models.names import learning_named
+from howlearn.results.inputs import chosen_models
 from howlearn.selection.criteria import criterion_named, usual
 
 HOSTILE = """name = "odd <b>&"

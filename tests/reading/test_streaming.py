@@ -25,7 +25,7 @@ from howlearn.reading import streaming
 from howlearn.reading.formats import parquet
 from howlearn.reading.read import read
 from howlearn.results.chunk import Wanted
-from howlearn.results.into import select_into
+from howlearn.results.select_into import write_selection
 from howlearn.selection.criteria import HoldOut, Penalized
 
 BATCH = 13  # rows, so that most learners cross the end of a batch
@@ -283,14 +283,14 @@ def test_tables_are_the_same(tmp_path: Path, small: None, monkeypatch: pytest.Mo
     frame = some(shuffled(trials(), "learner"), "action", None, 6)
     file = str(files_of(tmp_path, frame, "one"))
     options = {"exclude": ["mean(rt) < 0.5"], "by": ["condition"], "keep": ["group"]}
-    monkeypatch.setattr("howlearn.results.into.CHUNK", 3)
+    monkeypatch.setattr("howlearn.results.select_into.CHUNK", 3)
     for out, rows in (("stored", 0), ("held", 10**9)):
         monkeypatch.setattr(streaming, "STREAMED_ROWS", rows)
         study = read(file, **options, reset_by=["block"])
         assert isinstance(study, StoredStudy) == (rows == 0)
         models = candidates(study.contexts)
         wanted = Wanted(models, [Penalized(), HoldOut()], with_predictions=True)
-        select_into(tmp_path / out, study, wanted, {})
+        write_selection(tmp_path / out, study, wanted, {})
     names = sorted(path.name for path in (tmp_path / "held").glob("*.csv"))
     assert {"scores.csv", "predictions.csv", "shares.csv"} <= {*names}
     for name in names:

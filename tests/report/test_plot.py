@@ -12,13 +12,13 @@ import pytest
 
 import howlearn as hl
 from howlearn import plot
-from howlearn.manifest import manifest_of
 from howlearn.reading.options import ReadOptions
 from howlearn.report import save
 from howlearn.report.glyphs import SHAPES, glyphs
 from howlearn.report.partition_drawing import partition
 from howlearn.results.chunk import Wanted
-from howlearn.results.into import select_into
+from howlearn.results.manifest import manifest_of
+from howlearn.results.select_into import write_selection
 from studies import model_of, random_trials, study_of
 
 HOSTILE = "<script>alert('x')</script> \"q\" \\d 模型"
@@ -101,7 +101,7 @@ def test_a_folder_gives_the_same_charts(selection, task, tmp_path, monkeypatch) 
     options |= {field.name: getattr(ReadOptions(), field.name) for field in fields(ReadOptions)}
     manifest = manifest_of(["trials.csv"], study, task.models, options)
     criteria = [choice.criterion for choice in selection.choices]
-    select_into(tmp_path / "results", study, Wanted(task.models, criteria), manifest)
+    write_selection(tmp_path / "results", study, Wanted(task.models, criteria), manifest)
     for draw, *more in ((plot.learning_curves, task), (plot.margins,), (plot.path,)):
         assert draw("results").description == draw(selection, *more).description
     with pytest.raises(hl.HowlearnError, match="is no folder with results"):

@@ -18,7 +18,7 @@ import pytest
 
 import howlearn as hl
 from howlearn.core.errors import DataError, HowlearnError, Problem
-from howlearn.results import into
+from howlearn.results import select_into
 from howlearn.runs import cluster, workers
 from howlearn.runs import cluster as clusters
 from howlearn.runs.cluster import Cluster, cluster_at
@@ -72,7 +72,7 @@ def study() -> hl.Study:
 @pytest.fixture
 def trials(study: hl.Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(into, "CHUNK", 1)
+    monkeypatch.setattr(select_into, "CHUNK", 1)
     study.frame().write_csv("trials.csv")
     return "trials.csv"
 
@@ -356,7 +356,7 @@ def test_what_is_packed_is_what_it_was() -> None:
 
 def test_trials_travel_in_a_few_bytes() -> None:
     study = hl.simulate("five-four", "ByShape", {"eta": 0.05}, learners=100, trials=200, seed=1)
-    chunk = into.Chunk.of(study, 0, 100, with_rows=False)
+    chunk = select_into.Chunk.of(study, 0, 100, with_rows=False)
     assert len(packed(chunk)) < 2 * len(study.context)
     here, there = chunk.study, unpacked(packed(chunk)).study
     assert all(np.array_equal(getattr(here, n), getattr(there, n)) for n in ("reward", "context"))

@@ -11,8 +11,8 @@ import polars as pl
 
 from howlearn.core.errors import HowlearnError
 from howlearn.core.safe_files import read_json
-from howlearn.manifest import describe
 from howlearn.models.model import Model
+from howlearn.results.manifest import describe
 from howlearn.runs.folder import read_table
 from howlearn.selection.criteria import criterion_named
 from howlearn.selection.criterion import Criterion

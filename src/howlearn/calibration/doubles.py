@@ -15,12 +15,12 @@ from howlearn.core.safe_files import own_names
 from howlearn.core.study import Study
 from howlearn.fitting.fit import fit
 from howlearn.fitting.unfittable import Guard
-from howlearn.inputs import Inputs
 from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.task import Task
 from howlearn.models.user_code import own_model
 from howlearn.models.values import Parameters
+from howlearn.results.inputs import Inputs
 from howlearn.simulation.shown import RecordedRewards
 from howlearn.simulation.simulate import simulate
 

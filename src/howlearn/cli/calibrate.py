@@ -133,7 +133,7 @@ def calibrate(
     from howlearn.cli import show, show_calibration
     from howlearn.cli.parse import parse_numbers
     from howlearn.cli.starting import starting
-    from howlearn.manifest import describe, made_by
+    from howlearn.results.manifest import describe, made_by
     from howlearn.runs.folder import RunFolder
 
     chosen_constants = parse_numbers(constants, "--constants") if constants else None
@@ -191,7 +191,7 @@ Asked = tuple["Design", "tuple[Model, ...]", "tuple[Sequence[str], Mapping[str, 
 def _of_task(asked: dict[str, Any]) -> Asked:
     from howlearn.calibration.design import ENOUGH, TaskDesign
     from howlearn.cli.parse import parse_settings_by_model
-    from howlearn.inputs import chosen_models, task_with
+    from howlearn.results.inputs import chosen_models, task_with
 
     task = task_with(*(asked[name] for name in ("task", "rule", "form", "max_rate", "order")))
     models = chosen_models(
@@ -218,8 +218,8 @@ def _uncoded(names: Sequence[str]) -> list[str]:
 
 def _doubles(like: Path, asked: dict[str, Any], threads: int | None) -> Asked:
     from howlearn.calibration.doubles import LikeDesign
-    from howlearn.inputs import recorded
     from howlearn.models.task import Task
+    from howlearn.results.inputs import recorded
 
     free = ("task", "learners", "seed")  # the task may say what actions earn
     others = {**asked, **{name: _uncoded(asked[name]) for name in ("model", "add_model")}}

@@ -90,7 +90,7 @@ def compare(
     from howlearn.cli import show
     from howlearn.comparison.compare import compare as compared
     from howlearn.comparison.folder import write_comparison
-    from howlearn.manifest import hash_of, made_by
+    from howlearn.results.manifest import hash_of, made_by
     from howlearn.runs.folder import Start
 
     with show.progress_bar("comparing"):

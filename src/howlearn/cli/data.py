@@ -167,7 +167,7 @@ def reading_options(
         ),
     ] = None,
 ) -> dict[str, Any]:
-    """The options as ``howlearn.inputs.load`` takes them."""
+    """The options as ``howlearn.results.inputs.load`` takes them."""
     return {
         "learner": learner,
         "context": commas(context),

@@ -22,8 +22,8 @@ def demo(
     from howlearn.core.study import joined
     from howlearn.models.task import Task
     from howlearn.report import save
+    from howlearn.results.bids import write_study
     from howlearn.simulation.simulate import simulate
-    from howlearn.writing import write_study
 
     task = Task.load("five-four")
     console.print(

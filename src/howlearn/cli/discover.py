@@ -80,11 +80,11 @@ def discover(
     from howlearn.cli.starting import starting
     from howlearn.discovery.criteria import DEFAULT, check_criteria
     from howlearn.discovery.folder import discover_into
-    from howlearn.inputs import load
-    from howlearn.manifest import manifest_of
     from howlearn.models.names import learning_named
     from howlearn.models.partition_model import PartitionModel
     from howlearn.report import charts
+    from howlearn.results.inputs import load
+    from howlearn.results.manifest import manifest_of
 
     criteria = check_criteria(criterion or DEFAULT)
     options = {

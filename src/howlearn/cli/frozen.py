@@ -14,8 +14,8 @@ from howlearn.cli.study import Typed, merge
 if TYPE_CHECKING:
     from howlearn.calibration.advice import Advice
     from howlearn.freezing.deviations import Deviation
-    from howlearn.inputs import Inputs
     from howlearn.reading.project_file import StudyFile
+    from howlearn.results.inputs import Inputs
     from howlearn.runs.folder import Format
     from howlearn.selection.criterion import Criterion
 

@@ -88,9 +88,9 @@ def path(
     """
     from howlearn.cli import show
     from howlearn.cli.parse import parse_numbers
-    from howlearn.inputs import load
-    from howlearn.manifest import manifest_of
     from howlearn.report import charts
+    from howlearn.results.inputs import load
+    from howlearn.results.manifest import manifest_of
     from howlearn.runs.folder import Start
     from howlearn.selection.select import check_criteria
     from howlearn.sensitivity.bounds import check_bounds

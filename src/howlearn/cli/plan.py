@@ -104,8 +104,8 @@ def plan(
     from howlearn.cli import show
     from howlearn.cli.parse import parse_counts, parse_settings_by_model
     from howlearn.cli.starting import starting
-    from howlearn.inputs import chosen_models, task_with
-    from howlearn.manifest import describe, made_by
+    from howlearn.results.inputs import chosen_models, task_with
+    from howlearn.results.manifest import describe, made_by
     from howlearn.runs.folder import RunFolder
 
     criteria, advice = chosen_criteria(criterion, calibration)

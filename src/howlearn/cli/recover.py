@@ -93,9 +93,9 @@ def recover(
     from howlearn.cli.parse import parse_settings_by_model
     from howlearn.cli.starting import starting
     from howlearn.fitting.fit import check_models
-    from howlearn.inputs import chosen_models, task_with
-    from howlearn.manifest import describe, made_by
     from howlearn.report import charts
+    from howlearn.results.inputs import chosen_models, task_with
+    from howlearn.results.manifest import describe, made_by
     from howlearn.runs.folder import RunFolder
     from howlearn.selection.select import check_criteria
 

@@ -45,12 +45,12 @@ def reproduce(
     from howlearn.calibration.clock import Clock
     from howlearn.cli import show
     from howlearn.cli.starting import starting
-    from howlearn.manifest import made_by
     from howlearn.paper.archive import read_archive
     from howlearn.paper.folder import OUTPUTS, archive_described, write_reproduction
     from howlearn.paper.reproduce import reproduce as run
     from howlearn.paper.versions import design
     from howlearn.report import save
+    from howlearn.results.manifest import made_by
     from howlearn.runs.files import write_whole
     from howlearn.runs.folder import RunFolder
 

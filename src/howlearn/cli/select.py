@@ -150,10 +150,10 @@ def select(
     from howlearn.cli import show
     from howlearn.cli.starting import starting
     from howlearn.core.errors import HowlearnError
-    from howlearn.inputs import load
-    from howlearn.manifest import manifest_of
     from howlearn.results.chunk import Wanted
-    from howlearn.results.into import select_into
+    from howlearn.results.inputs import load
+    from howlearn.results.manifest import manifest_of
+    from howlearn.results.select_into import write_selection
     from howlearn.selection.criteria import usual
     from howlearn.selection.share_tables import doubts as share_doubts
 
@@ -225,7 +225,9 @@ def select(
         starting(out, fresh, workers, dask, shard) as start,
         show.progress_bar("fitting") as progress,
     ):
-        summary = select_into(out, study, wanted, manifest, format.value, start, progress, known)
+        summary = write_selection(
+            out, study, wanted, manifest, format.value, start, progress, known
+        )
     if weights:
         from howlearn.report import charts
 

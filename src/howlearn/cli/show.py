@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from howlearn.core.study import Study
     from howlearn.models.model import Model
     from howlearn.report.style import Chart
-    from howlearn.results.summary import Summary
+    from howlearn.results.chunk import Summary
     from howlearn.selection.criterion import Criterion
 
 

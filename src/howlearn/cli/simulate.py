@@ -114,10 +114,10 @@ def simulate(
     from howlearn.cli.parse import parse_settings
     from howlearn.cli.show import console, note, progress_bar
     from howlearn.core.errors import HowlearnError
-    from howlearn.inputs import recorded, task_with
     from howlearn.models.values import defaults
+    from howlearn.results.bids import write_study
+    from howlearn.results.inputs import recorded, task_with
     from howlearn.simulation.simulate import simulate as play
-    from howlearn.writing import write_study
 
     design: dict[str, Any] = {
         "task": task,

@@ -87,9 +87,9 @@ def verify(
     from howlearn.cli import show
     from howlearn.cli.parse import parse_counts
     from howlearn.cli.starting import starting
-    from howlearn.inputs import task_with
-    from howlearn.manifest import describe, made_by
     from howlearn.report import charts
+    from howlearn.results.inputs import task_with
+    from howlearn.results.manifest import describe, made_by
     from howlearn.runs.folder import RunFolder
     from howlearn.verification.learners import Measure
     from howlearn.verification.verify import OUTPUTS, TABLES, check, outsider

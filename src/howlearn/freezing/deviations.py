@@ -23,9 +23,9 @@ from howlearn.freezing.plan import (
     own_code,
     task_hash,
 )
-from howlearn.manifest import describe
 from howlearn.models.model import Model
 from howlearn.reading.project_file import MODELS, data_kinds
+from howlearn.results.manifest import describe
 from howlearn.selection.criterion import Criterion
 from howlearn.selection.population import FEWEST
 

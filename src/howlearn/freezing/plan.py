@@ -15,9 +15,6 @@ from howlearn.calibration.advice import Advice, advised
 from howlearn.core.errors import HowlearnError
 from howlearn.core.expressions import parse
 from howlearn.core.safe_files import own_names
-from howlearn.inputs import chosen_models
-from howlearn.manifest import describe
-from howlearn.manifest import hash_of as file_hash
 from howlearn.models.model import Model
 from howlearn.models.names import learning_named
 from howlearn.models.task import Task
@@ -26,6 +23,9 @@ from howlearn.reading.bins import parse_bin
 from howlearn.reading.exclude import parse as exclusion_parse
 from howlearn.reading.options import ReadOptions, options_named, parse_missing, parse_recode
 from howlearn.reading.project_file import MODELS
+from howlearn.results.inputs import chosen_models
+from howlearn.results.manifest import describe
+from howlearn.results.manifest import hash_of as file_hash
 from howlearn.selection.criteria import AIC, criterion_named, usual
 from howlearn.selection.criterion import Criterion
 from howlearn.selection.population import FEWEST

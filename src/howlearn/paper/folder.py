@@ -8,9 +8,9 @@ from pathlib import Path
 import polars as pl
 
 from howlearn.calibration.folder import write_tables
-from howlearn.manifest import hash_of
 from howlearn.paper.reproduce import Reproduction
 from howlearn.paper.why import reasons
+from howlearn.results.manifest import hash_of
 from howlearn.runs.files import write_text
 
 OUTPUTS = {

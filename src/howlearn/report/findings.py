@@ -16,9 +16,9 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.safe_files import read_json
 from howlearn.core.study import Study
 from howlearn.core.text import many
-from howlearn.inputs import Inputs, recorded
 from howlearn.models.model import Model
 from howlearn.models.task import Task
+from howlearn.results.inputs import Inputs, recorded
 from howlearn.runs.folder import read_table
 from howlearn.runs.shards import MANIFEST
 from howlearn.selection.select import WITHIN, Selection
@@ -34,7 +34,7 @@ def findings(
     """What ``select`` gave, or what ``howlearn select`` left in a folder.
 
     ``task`` says what is right and what actions earn, where a selection does not know; ``inputs``
-    are what ``howlearn.inputs.recorded`` gave for the folder, if it was asked already.
+    are what ``howlearn.results.inputs.recorded`` gave for the folder, if it was asked already.
     """
     if isinstance(source, Findings):
         return source

@@ -19,7 +19,7 @@ from howlearn.selection.tables import OTHER, fitted
 from howlearn.selection.unfitted import unfitted_of
 
 if TYPE_CHECKING:
-    from howlearn.inputs import Inputs
+    from howlearn.results.inputs import Inputs
 
 NEEDED = {
     "selection": {"learner", "criterion", "model", "runner_up", "margin", "verdict"},
@@ -217,7 +217,7 @@ def _check_complete(
 
 def _study(results: Path) -> tuple[Inputs | None, str]:
     """The study again, or a sentence that says why it cannot be had."""
-    from howlearn.inputs import recorded
+    from howlearn.results.inputs import recorded
 
     try:
         return recorded(results, with_excluded=True), ""
