@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from benchmarks.report import note
 from howlearn import Range, Task, fit, simulate
-from howlearn.comparison.groups import Groups
-from howlearn.comparison.strategies import difference, group_shares, shares_test
+from howlearn.analyses.compare_groups import Groups
+from howlearn.analyses.compare_tests import difference, group_shares, shares_test
 from howlearn.core.study import Study
 from howlearn.engine.cell_fits import Passes
 from howlearn.engine.layout import RATES

@@ -18,7 +18,7 @@ from benchmarks.data import learners
 from benchmarks.report import Row, duration, note, table
 from benchmarks.timing import least
 from howlearn import Partition, PartitionModel, Study, Task, discover, simulate
-from howlearn.discovery.tables import written
+from howlearn.analyses.discover_tables import written
 from howlearn.models.schedule import correct_rewards
 
 CRITERIA = (

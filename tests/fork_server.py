@@ -19,9 +19,9 @@ from typing import Any
 
 warnings.filterwarnings("ignore", message=".*fork.*")
 LOADED = (
-    "howlearn.calibration.advice", "howlearn.calibration.calibrate", "howlearn.calibration.folder",
+    "howlearn.analyses.calibrate", "howlearn.analyses.calibrate", "howlearn.analyses.calibrate",
     "howlearn.cli.parse", "howlearn.cli.show_calibration", "howlearn.cli.starting",
-    "howlearn.discovery.words", "howlearn.freezing.deviations", "howlearn.results.inputs",
+    "howlearn.analyses.discover_words", "howlearn.analyses.deviations", "howlearn.results.inputs",
     "howlearn.paper.folder", "howlearn.report.charts", "howlearn.results.bids", "pydantic.type_adapter",
     "scipy.cluster.hierarchy", "scipy.interpolate", "typer._adapters",
 )  # fmt: skip
@@ -32,8 +32,7 @@ def prepare() -> None:
     from typer.main import get_command
 
     import howlearn.cli.app
-    from howlearn.calibration import contests
-    from howlearn.discovery import folder
+    from howlearn.analyses import contests, discover
     from howlearn.paper import reproduce
     from howlearn.report import save
     from howlearn.results import select_into
@@ -41,7 +40,7 @@ def prepare() -> None:
 
     for module in LOADED:
         import_module(module)
-    select_into.CHUNK = folder.CHUNK = 2
+    select_into.CHUNK = discover.CHUNK = 2
     contests.GROUP, reproduce.CLAIM_LEARNERS = 2, 2
     lock.PATIENCE = 0.2
     save.NEEDED = ("nothing",)  # drawing takes longer than all the rest

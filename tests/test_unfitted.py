@@ -24,7 +24,7 @@ CRITERIA = ("evidence", "penalized(c=0.012)", "holdout(split=0.5)")
 PER_LEARNER = ("selection", "learners")
 TABLES = (*PER_LEARNER, "scores", "estimates", "shares")
 Spoil = Callable[..., None]
-discovering = import_module("howlearn.discovery.discover")  # the package's own is the function
+discovering = import_module("howlearn.analyses.discover")  # the package's own is the function
 
 
 @pytest.fixture(scope="module")
@@ -272,7 +272,7 @@ def test_words() -> None:
 
 
 def test_doubles_of_a_study_with_short_learners(study: hl.Study) -> None:
-    from howlearn.calibration.doubles import LikeDesign
+    from howlearn.analyses.doubles import LikeDesign
 
     short = shortened(study, {0: 1, 4: 0})
     design = LikeDesign(short, TASK.models, TASK, 10)

@@ -11,21 +11,22 @@ from typing import TYPE_CHECKING, Any
 from howlearn._version import __version__
 
 if TYPE_CHECKING:
-    from howlearn.calibration.bootstrap import stability
-    from howlearn.calibration.calibrate import calibrate
-    from howlearn.calibration.plan import Plan, plan
-    from howlearn.calibration.recover import Recovery, recover
-    from howlearn.calibration.result import Calibration
-    from howlearn.comparison.compare import Comparison, compare
+    from howlearn.analyses.calibrate import Calibration, calibrate
+    from howlearn.analyses.compare import Comparison, compare
+    from howlearn.analyses.discover import discover
+    from howlearn.analyses.discover_criteria import Codelength, Ewens, Kappa
+    from howlearn.analyses.discover_tables import Discovery
+    from howlearn.analyses.path import path
+    from howlearn.analyses.path_result import Path
+    from howlearn.analyses.plan import Plan, plan
+    from howlearn.analyses.recover import Recovery, recover
+    from howlearn.analyses.stability import stability
     from howlearn.core.errors import DataError, HowlearnError
     from howlearn.core.partition import Partition
     from howlearn.core.rule import Parameter
     from howlearn.core.rules import Exp3, Exp3IX, GradientBandit
     from howlearn.core.study import Study, Trials
     from howlearn.core.world import log_softmax
-    from howlearn.discovery.criteria import Codelength, Ewens, Kappa
-    from howlearn.discovery.discover import discover
-    from howlearn.discovery.result import Discovery
     from howlearn.fitting.check_model import check_model
     from howlearn.fitting.fit import fit
     from howlearn.fitting.fits import Fits
@@ -58,26 +59,35 @@ if TYPE_CHECKING:
     from howlearn.selection.population import Population
     from howlearn.selection.predictions import leaders, weights
     from howlearn.selection.select import Selection, select
-    from howlearn.sensitivity.result import Path
-    from howlearn.sensitivity.work import path
     from howlearn.simulation.simulate import simulate
 
 _HOMES = {
-    "howlearn.calibration.bootstrap": ("stability",),
-    "howlearn.calibration.calibrate": ("calibrate",),
-    "howlearn.calibration.plan": (
-        "Plan",
-        "plan",
+    "howlearn.analyses.calibrate": (
+        "Calibration",
+        "calibrate",
     ),
-    "howlearn.calibration.recover": (
-        "Recovery",
-        "recover",
-    ),
-    "howlearn.calibration.result": ("Calibration",),
-    "howlearn.comparison.compare": (
+    "howlearn.analyses.compare": (
         "Comparison",
         "compare",
     ),
+    "howlearn.analyses.discover": ("discover",),
+    "howlearn.analyses.discover_criteria": (
+        "Codelength",
+        "Ewens",
+        "Kappa",
+    ),
+    "howlearn.analyses.discover_tables": ("Discovery",),
+    "howlearn.analyses.path": ("path",),
+    "howlearn.analyses.path_result": ("Path",),
+    "howlearn.analyses.plan": (
+        "Plan",
+        "plan",
+    ),
+    "howlearn.analyses.recover": (
+        "Recovery",
+        "recover",
+    ),
+    "howlearn.analyses.stability": ("stability",),
     "howlearn.core.errors": (
         "DataError",
         "HowlearnError",
@@ -94,13 +104,6 @@ _HOMES = {
         "Trials",
     ),
     "howlearn.core.world": ("log_softmax",),
-    "howlearn.discovery.criteria": (
-        "Codelength",
-        "Ewens",
-        "Kappa",
-    ),
-    "howlearn.discovery.discover": ("discover",),
-    "howlearn.discovery.result": ("Discovery",),
     "howlearn.fitting.check_model": ("check_model",),
     "howlearn.fitting.fit": ("fit",),
     "howlearn.fitting.fits": ("Fits",),
@@ -159,8 +162,6 @@ _HOMES = {
         "Selection",
         "select",
     ),
-    "howlearn.sensitivity.result": ("Path",),
-    "howlearn.sensitivity.work": ("path",),
     "howlearn.simulation.simulate": ("simulate",),
 }
 _MODULES = ("plot",)  # that are public as they are

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 from howlearn.core.errors import HowlearnError
 
 if TYPE_CHECKING:
-    from howlearn.calibration.recover import Recovery
-    from howlearn.calibration.result import Calibration
+    from howlearn.analyses.calibrate import Calibration
+    from howlearn.analyses.recover import Recovery
     from howlearn.models.task import Task
     from howlearn.report.findings import Findings
     from howlearn.report.style import Chart

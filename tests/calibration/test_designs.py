@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import howlearn as hl
-from howlearn.calibration import contests, doubles
-from howlearn.calibration.design import TaskDesign, by_model_name
-from howlearn.calibration.doubles import LikeDesign
+from howlearn.analyses import contests, doubles
+from howlearn.analyses.designs import TaskDesign, by_model_name
+from howlearn.analyses.doubles import LikeDesign
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study, joined
 

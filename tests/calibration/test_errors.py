@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 
 import howlearn as hl
-from howlearn.calibration.contest import Contest
-from howlearn.calibration.design import APART
-from howlearn.calibration.errors import Curve, curve, standard_error
-from howlearn.calibration.result import Calibration, constants_for
+from howlearn.analyses.calibrate import Calibration, constants_for
+from howlearn.analyses.contests import Contest
+from howlearn.analyses.designs import APART
+from howlearn.analyses.error_rates import Curve, curve, standard_error
 from howlearn.core.errors import HowlearnError
 from howlearn.selection.criterion import Criterion
 

@@ -9,9 +9,8 @@ import polars as pl
 import pytest
 
 import howlearn as hl
-from howlearn.calibration.calibrate import calibrate_design
-from howlearn.calibration.design import TaskDesign
-from howlearn.calibration.result import Calibration
+from howlearn.analyses.calibrate import Calibration, calibrate_design
+from howlearn.analyses.designs import TaskDesign
 
 TASK = hl.Task.load("shepard-1")
 LEARNERS, TRIALS, SEED = 25, 60, 4

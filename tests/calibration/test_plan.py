@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import howlearn as hl
-from howlearn.calibration.contest import Contest
-from howlearn.calibration.design import APART
+from howlearn.analyses.contests import Contest
+from howlearn.analyses.designs import APART
 from howlearn.core.errors import HowlearnError
 from howlearn.report.charts import of_plan
 

@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 
 import howlearn as hl
-from howlearn.calibration.design import TaskDesign
-from howlearn.calibration.recover import recover_design
+from howlearn.analyses.designs import TaskDesign
+from howlearn.analyses.recover import recover_design
 from howlearn.runs.parts import Memory
 
 TASK = hl.Task.load("five-four")

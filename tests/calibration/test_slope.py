@@ -8,10 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import howlearn as hl
-from howlearn.calibration.slopes.bisquare import bisquare_line
-from howlearn.calibration.slopes.ddse import slope_heuristic
-from howlearn.calibration.slopes.jump import dimension_jump
-from howlearn.calibration.slopes.pooled import pooled_jump
+from howlearn.analyses.dimension_jump import dimension_jump, pooled_jump
+from howlearn.analyses.slope_heuristic import bisquare_line, slope_heuristic
 from howlearn.core.errors import HowlearnError
 
 D15 = np.arange(1, 16)

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import howlearn as hl
-from howlearn.calibration.bootstrap import STREAM, stability_of
-from howlearn.calibration.design import APART
+from howlearn.analyses.designs import APART
+from howlearn.analyses.stability import STREAM, stability_of
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rules import GradientBandit
 from howlearn.models.task import Task

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from howlearn.discovery import folder
+from howlearn.analyses import discover
 from running import Run
 
 WORDS = ("discover", "trials.csv", "--task", "five-four", "--out", "found")
@@ -44,7 +44,7 @@ def test_tables_chart_and_words(run: Run, trials: Path) -> None:
 def test_a_run_goes_on_where_it_was_stopped(
     run: Run, trials: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(folder, "CHUNK", 4)
+    monkeypatch.setattr(discover, "CHUNK", 4)
     words = (*WORDS, "--criterion", "bic")
     assert run(*words).status == 0
     whole = {name: Path(f"found/{name}.csv").read_bytes() for name in TABLES}
@@ -54,9 +54,9 @@ def test_a_run_goes_on_where_it_was_stopped(
         path.unlink()
     kept = {path: path.stat().st_mtime_ns for path in parts[:-3]}
     judged = []
-    attempt = folder.attempt
+    attempt = discover.attempt
     monkeypatch.setattr(
-        folder, "attempt", lambda study, *rest: judged.append(len(study)) or attempt(study, *rest)
+        discover, "attempt", lambda study, *rest: judged.append(len(study)) or attempt(study, *rest)
     )
     assert run(*words).status == 0
     assert judged == [2]  # the last of three chunks

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from howlearn.sensitivity import work
+from howlearn.analyses import path
 from running import Run
 
 WORDS = ("path", "trials.csv", "--task", "five-four", "--out", "found")
@@ -63,9 +63,9 @@ def test_a_run_goes_on_where_it_was_stopped(
     assert len(parts) == 4  # price, prior, two bounds
     parts[-2].unlink()
     fitted = []
-    fit = work.fit
+    fit = path.fit
     monkeypatch.setattr(
-        work, "fit", lambda study, models, *r: fitted.append(models) or fit(study, models, *r)
+        path, "fit", lambda study, models, *r: fitted.append(models) or fit(study, models, *r)
     )
     assert run(*QUICK).status == 0
     assert [models[0].rules.max_rate for models in fitted] == [0.5]

@@ -10,10 +10,9 @@ import pytest
 
 import howlearn as hl
 from comparison.made import MODELS, folder_of, tables, two_groups
-from howlearn.comparison.groups import Groups
-from howlearn.comparison.rates import Parameter, rate
-from howlearn.comparison.strategies import SharesTest
-from howlearn.comparison.words import verdict
+from howlearn.analyses.compare import verdict
+from howlearn.analyses.compare_groups import Groups
+from howlearn.analyses.compare_tests import Parameter, SharesTest, rate
 from howlearn.core.errors import HowlearnError
 from howlearn.selection.random_effects import Marginal
 

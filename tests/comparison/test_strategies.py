@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from howlearn.comparison.chance import dealt, resampled
-from howlearn.comparison.groups import Groups
-from howlearn.comparison.strategies import (
+from howlearn.analyses.compare_groups import Groups, dealt, resampled
+from howlearn.analyses.compare_tests import (
     difference,
     group_shares,
     permutation_test,

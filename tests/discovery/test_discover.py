@@ -7,15 +7,20 @@ import polars as pl
 import pytest
 
 import howlearn as hl
+from howlearn.analyses.discover_criteria import (
+    STEPS,
+    Needs,
+    Terms,
+    criterion_named,
+    fit_cells,
+    log_stirling,
+    terms_of,
+)
+from howlearn.analyses.discover_search import Search, judge
+from howlearn.analyses.discover_words import bell
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rules import Exp3, Exp3IX, GradientBandit
 from howlearn.core.study import Study
-from howlearn.discovery.cells import Needs, fit_cells
-from howlearn.discovery.criteria import Terms, criterion_named, log_stirling, terms_of
-from howlearn.discovery.judging import judge
-from howlearn.discovery.rates import STEPS
-from howlearn.discovery.search import Search
-from howlearn.discovery.words import bell
 from howlearn.engine.cell_fits import Passes
 from howlearn.engine.layout import Statuses, lay_out
 from howlearn.engine.set_partitions import all_sets

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 import howlearn as hl
-from howlearn.freezing.deviations import Deviation, deviations, table
-from howlearn.freezing.plan import FrozenPlan, freeze_plan
-from howlearn.freezing.toml import options_of, read_plan, write_plan
-from howlearn.freezing.words import paragraph
+from howlearn.analyses.deviations import Deviation, deviations, table
+from howlearn.analyses.freeze import FrozenPlan, freeze_plan, paragraph
+from howlearn.analyses.frozen_file import options_of, read_plan, write_plan
 from howlearn.models.names import learning_named
 from howlearn.results.inputs import chosen_models
 from howlearn.selection.criteria import criterion_named, usual
@@ -193,7 +192,7 @@ def test_a_calibration_is_frozen_by_its_constants(tmp_path: Path) -> None:
     (tmp_path / "recommendation.json").write_text(text, encoding="utf-8")
     plan = freeze_plan({"task": "shepard-1", "calibration": str(tmp_path)})
     assert plan.criteria == plan.criteria_few == ("penalized(c=0.02)", "aic")
-    from howlearn.calibration.advice import advised
+    from howlearn.analyses.calibrate import advised
 
     options = done({"task": "shepard-1"})
     models = hl.Task.load("shepard-1").models

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import hypergeom
 
 import howlearn as hl
-from howlearn.calibration.clock import Clock
+from howlearn.analyses.contests import Clock
 from howlearn.paper.archive import read_archive
 from howlearn.paper.differences import HIGHER, TIED, UNDETERMINED, differences
 from howlearn.paper.layout import AUTHORS

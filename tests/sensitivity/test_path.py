@@ -9,14 +9,13 @@ import polars as pl
 import pytest
 
 import howlearn as hl
+from howlearn.analyses.path import PathWork, has_bound, usual, with_bound
+from howlearn.analyses.path_tables import AVERAGED, EVEN, spread_text, under_priors
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rules import Exp3, GradientBandit
 from howlearn.models.adjustments import Adjusted
 from howlearn.selection.evidence import Evidence
 from howlearn.selection.rate_grid import log_rates
-from howlearn.sensitivity.bounds import has_bound, with_bound
-from howlearn.sensitivity.priors import AVERAGED, EVEN, spread_text, under_priors
-from howlearn.sensitivity.work import Work, usual
 from oracle import log_likelihood
 from studies import model_of, random_trials, study_of
 
@@ -144,7 +143,7 @@ def test_population_is_the_one_of_select() -> None:
     study = study_of(*learners, contexts=ODD)
     models = [model_of([[a, b], [c]], GradientBandit(), name="Other two"), candidates()[1]]
     assert [repr(c) for c in usual(study)][-1] == "population"
-    stage = Work(study, models, [2.0], ["population"], 10.0, None).stages[-1]
+    stage = PathWork(study, models, [2.0], ["population"], 10.0, None).stages[-1]
     found = stage(lambda done, total: None)["model"].to_list()
     moved = [with_bound(model, 2.0) for model in models]
     expected = hl.select(study, moved, ["population"]).selection["model"].to_list()

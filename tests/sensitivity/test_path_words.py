@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-
-from howlearn.sensitivity import Path
 from howlearn.sensitivity.tables import LEARNERS
+
+from howlearn.analyses.path_result import Path
 
 
 def path_of(prices, bounds=(), priors=(), n: int = 4, conditions: bool = False) -> Path:

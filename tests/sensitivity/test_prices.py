@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from howlearn.analyses.path_tables import corners, counts_at, intervals, runs
 from howlearn.selection.select import ranking
-from howlearn.sensitivity.prices import intervals
-from howlearn.sensitivity.tables import corners, counts_at, runs
 
 MOST = 10.0
 

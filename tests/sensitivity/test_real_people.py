@@ -7,9 +7,8 @@ import polars as pl
 import pytest
 
 import howlearn as hl
+from howlearn.analyses.path_tables import intervals, runs
 from howlearn.selection.select import ranking
-from howlearn.sensitivity.prices import intervals
-from howlearn.sensitivity.tables import runs
 
 FEATURES = ("feature1", "feature2", "feature3")
 CRITERIA = ("penalized", "aic", "bic", "evidence")

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from howlearn.calibration.design import TaskDesign
+from howlearn.analyses.designs import TaskDesign
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
 from howlearn.fitting.fit import fit

@@ -9,7 +9,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 from howlearn.theory.gradient import lowest_probability
-from howlearn.verification import check_propositions
 from howlearn.verification.paths import exp3_ix_paths, exp4_paths, gradient_paths
 from howlearn.verification.players import every_sequence
 from howlearn.verification.propositions import (
@@ -18,6 +17,7 @@ from howlearn.verification.propositions import (
     Setup,
     _check,
     _Tally,
+    check_propositions,
 )
 from oracle import exp3_ix, gradient_bandit, log_softmax
 

@@ -37,7 +37,7 @@ from howlearn.cli.study import takes_study
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from howlearn.calibration.design import Design
+    from howlearn.analyses.designs import Design
     from howlearn.models.model import Model
 
 
@@ -127,9 +127,13 @@ def calibrate(
 
     howlearn select trials.csv --task five-four --calibration calibration
     """
-    from howlearn.calibration.calibrate import calibrate_design, check_calibration
-    from howlearn.calibration.contests import check_candidates
-    from howlearn.calibration.folder import OUTPUTS, write_calibration
+    from howlearn.analyses.calibrate import (
+        OUTPUTS,
+        calibrate_design,
+        check_calibration,
+        write_calibration,
+    )
+    from howlearn.analyses.contests import check_candidates
     from howlearn.cli import show, show_calibration
     from howlearn.cli.parse import parse_numbers
     from howlearn.cli.starting import starting
@@ -189,7 +193,7 @@ Asked = tuple["Design", "tuple[Model, ...]", "tuple[Sequence[str], Mapping[str, 
 
 
 def _of_task(asked: dict[str, Any]) -> Asked:
-    from howlearn.calibration.design import ENOUGH, TaskDesign
+    from howlearn.analyses.designs import ENOUGH, TaskDesign
     from howlearn.cli.parse import parse_settings_by_model
     from howlearn.results.inputs import chosen_models, task_with
 
@@ -217,7 +221,7 @@ def _uncoded(names: Sequence[str]) -> list[str]:
 
 
 def _doubles(like: Path, asked: dict[str, Any], threads: int | None) -> Asked:
-    from howlearn.calibration.doubles import LikeDesign
+    from howlearn.analyses.doubles import LikeDesign
     from howlearn.models.task import Task
     from howlearn.results.inputs import recorded
 

@@ -11,7 +11,7 @@ from howlearn.cli.following import following
 from howlearn.cli.options import OUTPUT, FormatName, Fresh
 
 if TYPE_CHECKING:
-    from howlearn.comparison.compare import Comparison
+    from howlearn.analyses.compare import Comparison
     from howlearn.report.style import Chart
 
 COMPARED, CHANCE = "What is compared", "Chance"
@@ -87,9 +87,9 @@ def compare(
     for the same against different shares, a permutation test, and learning rates. Where the
     criterion gives probabilities of models, the uncertainty of each learner's model is taken along.
     """
+    from howlearn.analyses.compare import compare as compared
+    from howlearn.analyses.compare import write_comparison
     from howlearn.cli import show
-    from howlearn.comparison.compare import compare as compared
-    from howlearn.comparison.folder import write_comparison
     from howlearn.results.manifest import hash_of, made_by
     from howlearn.runs.folder import Start
 

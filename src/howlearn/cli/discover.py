@@ -27,8 +27,8 @@ from howlearn.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from howlearn.analyses.discover_tables import Discovery
     from howlearn.core.study import Study
-    from howlearn.discovery.result import Discovery
     from howlearn.selection.criterion import Criterion
 
 
@@ -76,10 +76,10 @@ def discover(
     learner treats two contexts alike: coclassification.csv, its mean over learners in
     population.csv, and a chart. The partitions of a task, or of --features, are marked.
     """
+    from howlearn.analyses.discover import discover_into
+    from howlearn.analyses.discover_criteria import DEFAULT, check_criteria
     from howlearn.cli import show
     from howlearn.cli.starting import starting
-    from howlearn.discovery.criteria import DEFAULT, check_criteria
-    from howlearn.discovery.folder import discover_into
     from howlearn.models.names import learning_named
     from howlearn.models.partition_model import PartitionModel
     from howlearn.report import charts
@@ -134,28 +134,28 @@ def _print(
 ) -> None:
     from rich.markup import escape
 
+    from howlearn.analyses import discover_words
     from howlearn.cli.show import console, listing_of
-    from howlearn.discovery import words
 
-    console.print(escape(words.how(found, study)), soft_wrap=True)
-    for condition, criterion in words.groups(found):
+    console.print(escape(discover_words.how(found, study)), soft_wrap=True)
+    for condition, criterion in discover_words.groups(found):
         where = f" ({condition})" if condition else ""
         listing = listing_of(
             f"Marked partitions by {criterion}{where}",
             "model", "mean probability", "the best for", "median nats behind",
         )  # fmt: skip
-        rows = words.marked(found, condition, criterion)
+        rows = discover_words.marked(found, condition, criterion)
         for row in rows:
             listing.add_row(*(escape(text) for text in row))
         if rows:
             console.print(listing)
-        for sentence in words.sentences(found, condition, criterion):
+        for sentence in discover_words.sentences(found, condition, criterion):
             console.print(escape(f"{criterion}{where}: {sentence}"), soft_wrap=True)
     if default:
         console.print("No --criterion was given, so these were used:")
     for criterion in criteria:
         console.print(escape(f"  {criterion!r}: {criterion.title}"), soft_wrap=True)
-    for sentence in words.advice(found):
+    for sentence in discover_words.advice(found):
         console.print(escape(sentence), soft_wrap=True)
     console.print(
         escape(f"Tables and chart: {out}/population.csv, consensus.csv, partitions.csv, …"),

@@ -87,10 +87,10 @@ def freeze(
     """
     from rich.markup import escape
 
+    from howlearn.analyses.freeze import freeze_plan, paragraph
+    from howlearn.analyses.frozen_file import write_plan
     from howlearn.cli import show
     from howlearn.cli.following import following
-    from howlearn.freezing import freeze_plan, write_plan
-    from howlearn.freezing.words import paragraph
 
     plan = freeze_plan(
         {

@@ -12,8 +12,8 @@ from howlearn.cli.options import MODELS
 from howlearn.cli.study import Typed, merge
 
 if TYPE_CHECKING:
-    from howlearn.calibration.advice import Advice
-    from howlearn.freezing.deviations import Deviation
+    from howlearn.analyses.calibrate import Advice
+    from howlearn.analyses.deviations import Deviation
     from howlearn.reading.project_file import StudyFile
     from howlearn.results.inputs import Inputs
     from howlearn.runs.folder import Format
@@ -42,8 +42,8 @@ def follow(
     path = _found(given["frozen"])
     if path is None:
         return None
+    from howlearn.analyses.frozen_file import options_of, read_plan
     from howlearn.cli import show
-    from howlearn.freezing.toml import options_of, read_plan
 
     plan = read_plan(path)
     planned = options_of(path, plan)
@@ -62,8 +62,8 @@ def follow(
 
 def _found(named: Path | None) -> Path | None:
     """The plan that was named, or the one of this folder."""
+    from howlearn.analyses.freeze import NAME
     from howlearn.cli import show
-    from howlearn.freezing.plan import NAME
 
     if named is not None:
         return None if str(named) == NONE else named
@@ -84,8 +84,8 @@ def compared(
     """What is done otherwise than planned; None without a plan."""
     if path is None:
         return None
-    from howlearn.freezing.deviations import deviations
-    from howlearn.freezing.toml import read_plan
+    from howlearn.analyses.deviations import deviations
+    from howlearn.analyses.frozen_file import read_plan
 
     n_learners = len(set(inputs.study.without_excluded().learners))
     plan = read_plan(path)
@@ -96,7 +96,7 @@ def recorded(path: Path, found: Sequence[Deviation]) -> dict[str, Any]:
     """The plan and the deviations as the manifest has them."""
     from dataclasses import asdict
 
-    from howlearn.freezing.toml import read_plan
+    from howlearn.analyses.frozen_file import read_plan
 
     plan = read_plan(path)
     known = {"file": str(path), "sha256": plan.sha256, "howlearn": plan.howlearn}
@@ -109,9 +109,9 @@ def tell(path: Path, found: Sequence[Deviation], out: Path, format: Format) -> N
 
     from rich.markup import escape
 
+    from howlearn.analyses.deviations import table
     from howlearn.cli.show import console, listing_of
     from howlearn.core.safe_files import write_csv
-    from howlearn.freezing.deviations import table
     from howlearn.runs.files import write_whole
 
     frame = table(found)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from howlearn.calibration.advice import Advice
+    from howlearn.analyses.calibrate import Advice
     from howlearn.selection.criterion import Criterion
 
 _COMMA = re.compile(r""",|in *\[[^]]*\]|`[^`]*`|== *'[^']*'|== *"[^"]*\"""")
@@ -228,7 +228,7 @@ def chosen_criteria(
     criteria = tuple(criterion_named(text) for text in named or [])
     if calibration is None:
         return criteria or DEFAULT, None
-    from howlearn.calibration.advice import advised
+    from howlearn.analyses.calibrate import advised
 
     advice = advised(calibration)
     return tuple(dict.fromkeys((*advice.criteria, *(criteria or (AIC(),))))), advice

@@ -29,7 +29,7 @@ from howlearn.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from howlearn.sensitivity.result import Path as Along
+    from howlearn.analyses.path_result import Path as Along
 
 
 @takes_data
@@ -86,6 +86,7 @@ def path(
     and BIC marked; the largest learning rate, which is a convention; and the prior of the evidence.
     --max-rate is the largest rate for the price and the prior.
     """
+    from howlearn.analyses.path import PathWork, check_bounds, check_price, path_into
     from howlearn.cli import show
     from howlearn.cli.parse import parse_numbers
     from howlearn.report import charts
@@ -93,9 +94,6 @@ def path(
     from howlearn.results.manifest import manifest_of
     from howlearn.runs.folder import Start
     from howlearn.selection.select import check_criteria
-    from howlearn.sensitivity.bounds import check_bounds
-    from howlearn.sensitivity.folder import path_into
-    from howlearn.sensitivity.work import Work, check_price
 
     bounds = check_bounds(parse_numbers(max_rates, "--max-rates"))
     check_price(max_kappa)
@@ -117,7 +115,7 @@ def path(
     with show.progress_bar("reading"):
         inputs = load([str(file) for file in files], options)
     study, candidates = inputs.study, inputs.candidates
-    work = Work(study, candidates, bounds, criteria, max_kappa, workers)
+    work = PathWork(study, candidates, bounds, criteria, max_kappa, workers)
     options["criteria"] = [repr(each) for each in work.criteria]
     show.reading(study)
     show.same_models(candidates)

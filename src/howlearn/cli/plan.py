@@ -35,7 +35,7 @@ from howlearn.cli.options import (
 from howlearn.cli.study import takes_study
 
 if TYPE_CHECKING:
-    from howlearn.calibration.plan import Plan
+    from howlearn.analyses.plan import Plan
     from howlearn.report.style import Chart
 
 
@@ -97,10 +97,9 @@ def plan(
     recovered, which models cannot be told apart, and how wide the intervals of the models' shares
     would be.
     """
-    from howlearn.calibration.advice import doubts
-    from howlearn.calibration.design import TaskDesign
-    from howlearn.calibration.folder import PLAN_OUTPUTS, write_plan
-    from howlearn.calibration.plan import check_plan, plan_design
+    from howlearn.analyses.calibrate import PLAN_OUTPUTS, doubts, write_plan
+    from howlearn.analyses.designs import TaskDesign
+    from howlearn.analyses.plan import check_plan, plan_design
     from howlearn.cli import show
     from howlearn.cli.parse import parse_counts, parse_settings_by_model
     from howlearn.cli.starting import starting

@@ -34,7 +34,7 @@ from howlearn.cli.options import (
 from howlearn.cli.study import takes_study
 
 if TYPE_CHECKING:
-    from howlearn.calibration.recover import Recovery
+    from howlearn.analyses.recover import Recovery
 
 
 @takes_study
@@ -85,10 +85,10 @@ def recover(
     selected, which one instead, and how far are its estimates from the truth? (howlearn calibrate
     also looks for better constants of the criteria.)
     """
-    from howlearn.calibration.contests import check_candidates
-    from howlearn.calibration.design import TaskDesign
-    from howlearn.calibration.folder import RECOVERY_OUTPUTS, write_recovery
-    from howlearn.calibration.recover import recover_design
+    from howlearn.analyses.calibrate import RECOVERY_OUTPUTS, write_recovery
+    from howlearn.analyses.contests import check_candidates
+    from howlearn.analyses.designs import TaskDesign
+    from howlearn.analyses.recover import recover_design
     from howlearn.cli import show
     from howlearn.cli.parse import parse_settings_by_model
     from howlearn.cli.starting import starting

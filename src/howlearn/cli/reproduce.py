@@ -42,7 +42,7 @@ def reproduce(
     the archive, corrected), claims.csv (what is left of the paper's claims, with Monte-Carlo
     errors from at least 1,000 learners per model), and reproduction.html.
     """
-    from howlearn.calibration.clock import Clock
+    from howlearn.analyses.contests import Clock
     from howlearn.cli import show
     from howlearn.cli.starting import starting
     from howlearn.paper.archive import read_archive

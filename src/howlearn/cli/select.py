@@ -145,7 +145,7 @@ def select(
     """
     import numpy as np
 
-    from howlearn.calibration.advice import confusions, doubts
+    from howlearn.analyses.calibrate import confusions, doubts
     from howlearn.cli import frozen as frozen_plan
     from howlearn.cli import show
     from howlearn.cli.starting import starting
@@ -202,7 +202,7 @@ def select(
         show.note(note)
     extras = []
     if stability is not None:
-        from howlearn.calibration.bootstrap import stability_of
+        from howlearn.analyses.stability import stability_of
 
         extras.append(stability_of(inputs.task, stability, seed))
     manifest = manifest_of(files, study, candidates, options)

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.markup import escape
 
-from howlearn.calibration.errors import spans
+from howlearn.analyses.error_rates import spans
 from howlearn.cli.show import console, listing_of, save_charts
 
 if TYPE_CHECKING:
     import polars as pl
     from rich.table import Table
 
-    from howlearn.calibration.errors import Goal
-    from howlearn.calibration.result import Calibration
+    from howlearn.analyses.calibrate import Calibration
+    from howlearn.analyses.error_rates import Goal
     from howlearn.report.style import Chart
 
 GOAL = {"maximum": "smallest largest error", "average": "smallest mean error"}

@@ -110,7 +110,7 @@ def simulate(
     fresh: Fresh = False,
 ) -> None:
     """Simulate learners who follow a model in a task."""
-    from howlearn.calibration.doubles import doubles
+    from howlearn.analyses.doubles import doubles
     from howlearn.cli.parse import parse_settings
     from howlearn.cli.show import console, note, progress_bar
     from howlearn.core.errors import HowlearnError

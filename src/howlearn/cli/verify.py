@@ -83,7 +83,7 @@ def verify(
     propositions, and the sharper bounds of howlearn theory, are tried on random and adversarial
     sequences, and on all short ones. A violation is reported as a result, with exit status 0.
     """
-    from howlearn.calibration.folder import write_tables
+    from howlearn.analyses.calibrate import write_tables
     from howlearn.cli import show
     from howlearn.cli.parse import parse_counts
     from howlearn.cli.starting import starting

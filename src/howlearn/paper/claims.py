@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from howlearn.calibration.errors import Curve, Goal, curve, spans
+from howlearn.analyses.error_rates import Curve, Goal, curve, spans
 from howlearn.paper.published import CHOSEN_C, CHOSEN_N, CONSTANTS, TRIALS
 from howlearn.paper.versions import Version
 from howlearn.selection.criteria import HoldOut, Penalized

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from howlearn.calibration.folder import write_tables
+from howlearn.analyses.calibrate import write_tables
 from howlearn.paper.reproduce import Reproduction
 from howlearn.paper.why import reasons
 from howlearn.results.manifest import hash_of

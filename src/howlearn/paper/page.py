@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from howlearn._version import __version__
-from howlearn.calibration.errors import standard_error
+from howlearn.analyses.error_rates import standard_error
 from howlearn.paper.people import bars
 from howlearn.paper.published import (
     AVERAGE_C,

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from howlearn.calibration.clock import Clock
+from howlearn.analyses.contests import Clock
 from howlearn.paper.archive import Archive, read_archive
 from howlearn.paper.claims import Claim, claims, frame
 from howlearn.paper.differences import differences, wrong_first_rewards

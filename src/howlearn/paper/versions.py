@@ -9,12 +9,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from howlearn.calibration.clock import Clock
-from howlearn.calibration.contest import Contest, contest_of
-from howlearn.calibration.contests import Contests
-from howlearn.calibration.design import TaskDesign
-from howlearn.calibration.errors import Curve, confusion, curve
-from howlearn.calibration.recovery import estimates_of
+from howlearn.analyses.contests import Clock, Contest, Contests, contest_of, estimates_of
+from howlearn.analyses.designs import TaskDesign
+from howlearn.analyses.error_rates import Curve, confusion_table, curve
 from howlearn.core.arrays import Floats
 from howlearn.core.study import joined
 from howlearn.engine.layout import Statuses
@@ -80,7 +77,7 @@ class Version:
 
     def matrix(self, criterion: Criterion) -> pl.DataFrame:
         """Which models are selected for the learners of each."""
-        return confusion(self.contest, criterion)
+        return confusion_table(self.contest, criterion)
 
     def boxes(self) -> pl.DataFrame:
         """Figure 2a: quartiles over the learners, and whiskers as R draws them."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from howlearn.calibration.errors import confusion
+from howlearn.analyses.error_rates import confusion_table
 from howlearn.models.mixture import Mixture
 from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
@@ -26,13 +26,13 @@ from howlearn.runs.folder import read_table
 from howlearn.verification.verify import SHOWN
 
 if TYPE_CHECKING:
-    from howlearn.calibration.plan import Plan
-    from howlearn.calibration.recover import Recovery
-    from howlearn.calibration.result import Calibration
-    from howlearn.comparison.compare import Comparison
-    from howlearn.discovery.result import Discovery
+    from howlearn.analyses.calibrate import Calibration
+    from howlearn.analyses.compare import Comparison
+    from howlearn.analyses.discover_tables import Discovery
+    from howlearn.analyses.path_result import Path as Along
+    from howlearn.analyses.plan import Plan
+    from howlearn.analyses.recover import Recovery
     from howlearn.report.style import Chart
-    from howlearn.sensitivity.result import Path as Along
     from howlearn.verification.verify import Verification
 
 
@@ -54,7 +54,7 @@ def of_calibration(result: Calibration) -> dict[str, Chart]:
             models,
         )
     for criterion in result.criteria:
-        frame = confusion(result.fresh, criterion)
+        frame = confusion_table(result.fresh, criterion)
         charts[f"confusion-{criterion.name}"] = figures_confusion(
             frame.select("true_model", "selected_model", "share"), models, repr(criterion)
         )

@@ -229,7 +229,7 @@ def _calibrated(
     asked: Path | None, named: Path | None, manifest: Mapping[str, Any]
 ) -> tuple[pl.DataFrame | None, dict[str, pl.DataFrame], tuple[str, ...]]:
     """The calibration's table, and of it by criterion: true_model, selected_model, share."""
-    from howlearn.calibration.advice import advised
+    from howlearn.analyses.calibrate import advised
     from howlearn.selection.criteria import criterion_named
 
     folder = asked or named

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from howlearn.analyses import path_tables
+from howlearn.analyses.path_tables import intervals
 from howlearn.core.errors import HowlearnError
 from howlearn.fitting.fits import ALL
 from howlearn.report.findings import Findings
 from howlearn.selection.criteria import AIC, BIC, Penalized, criterion_named
 from howlearn.selection.criterion import PerParameter
-from howlearn.sensitivity import tables
-from howlearn.sensitivity.prices import intervals
 from howlearn.sensitivity.tables import SHARES
 
 MAX_KAPPA = 10.0  # nats per parameter
@@ -40,17 +40,19 @@ def price_path(found: Findings, most: float = MAX_KAPPA) -> tuple[pl.DataFrame, 
     paths = intervals(likelihood, count, most)
     learners = pl.DataFrame(
         {
-            "axis": pl.repeat(tables.KAPPA, len(paths.model), dtype=pl.String, eager=True),
+            "axis": pl.repeat(path_tables.KAPPA, len(paths.model), dtype=pl.String, eager=True),
             "value": pl.repeat(None, len(paths.model), dtype=pl.Float64, eager=True),
-            "criterion": pl.repeat(tables.KAPPA, len(paths.model), dtype=pl.String, eager=True),
+            "criterion": pl.repeat(
+                path_tables.KAPPA, len(paths.model), dtype=pl.String, eager=True
+            ),
             "from_kappa": paths.start,
             "to_kappa": paths.stop,
             "model": pl.Series(names, dtype=pl.String).gather(paths.model),
         }
     )
     known = {repr(c): c for c in (*priced.values(), AIC(), BIC(), Penalized())}
-    marks = tables.prices([*known.values()], np.maximum(n_trials, 1))
-    shares = tables.shares(learners, names, marks["kappa"].to_list(), most, len(order))
+    marks = path_tables.prices([*known.values()], np.maximum(n_trials, 1))
+    shares = path_tables.shares(learners, names, marks["kappa"].to_list(), most, len(order))
     return shares, marks
 
 

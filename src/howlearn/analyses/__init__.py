@@ -1,0 +1,1 @@
+"""Calibration by simulation: which constants, which errors, how many trials and learners."""

@@ -1,0 +1,343 @@
+"""``discover``: the best of all partitions for each learner, and who is treated alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+import polars as pl
+from polars import DataFrame
+
+from howlearn.analyses import discover_tables
+from howlearn.analyses.discover_criteria import (
+    DEFAULT,
+    check_criteria,
+    fit_cells,
+    needs_of,
+    terms_of,
+)
+from howlearn.analyses.discover_search import Judged, Search, judge
+from howlearn.analyses.discover_tables import (
+    LEARNERS,
+    NOT_JUDGED,
+    Discovery,
+    conditions_of,
+    contexts_met,
+)
+from howlearn.core.columns import files
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rule import Rule
+from howlearn.core.rules import RULES, GradientBandit
+from howlearn.core.study import SHORTEST, Study
+from howlearn.core.threads import in_threads
+from howlearn.engine.set_partitions import LARGEST, all_sets
+from howlearn.fitting.fit import Progress
+from howlearn.fitting.unfittable import PASSED_ON, NoNumbers, reason, too_short
+from howlearn.models.candidates import check_contexts
+from howlearn.models.model import Model
+from howlearn.models.partition_model import PartitionModel
+from howlearn.runs.cluster import engine_of
+from howlearn.runs.folder import START, Format, RunFolder, Start
+from howlearn.runs.parts import Memory, Part, Store, Work
+from howlearn.selection.criterion import Criterion
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+
+COUNT = 5  # partitions listed per learner and criterion
+BLOCK_BYTES = 8e6  # of likelihoods on the grid, for the learners of a block
+
+
+def discover(
+    study: Study,
+    rule: Rule = GradientBandit(),  # noqa: B008  (frozen)
+    criteria: Sequence[Criterion | str] = DEFAULT,
+    models: Sequence[PartitionModel] = (),
+    count: int = COUNT,
+    by: Sequence[str] = (),
+    threads: int | None = None,
+    progress: Progress | None = None,
+    *,
+    client: Client | None = None,
+) -> Discovery:
+    """Judge all partitions of the contexts that each learner met.
+
+    Exact for up to 14 contexts, by recursion over fitted cells; beyond that a search, which the
+    column ``exact`` says. The partitions of ``models`` are marked. ``by`` names conditions of which
+    each has a population of its own; ``count`` is how many of the best partitions are listed. With
+    a Dask ``client`` its workers judge.
+
+    >>> import howlearn as hl
+    >>> task = hl.Task.load("shepard-1")
+    >>> study = hl.simulate(task, "ByFeature1", {"eta": 0.1}, learners=2, trials=400, seed=1)
+    >>> found = hl.discover(study, criteria=["ewens"], models=task.models)
+    >>> found.models["model"][0]  # the most probable one
+    'ByFeature1'
+    """
+    study = study.without_excluded()
+    criteria = check(study, rule, criteria, models, count, by)
+    if client is not None:
+        return discover_with(client, study, rule, criteria, models, count, by, progress)
+    found = attempt(study, rule, criteria, models, count, by, threads, progress)
+    if len(found.unjudged) == len(study):
+        nobody(found.unjudged["status"])
+    return found
+
+
+def nobody(statuses: pl.Series) -> NoReturn:
+    """Refuse a study of which no learner can be judged."""
+    why = statuses.value_counts(sort=True)[statuses.name][0]
+    raise HowlearnError(f"no learner can be judged: {why.removeprefix(f'{NOT_JUDGED}: ')}")
+
+
+def attempt(
+    study: Study,
+    rule: Rule,
+    criteria: Sequence[Criterion],
+    models: Sequence[PartitionModel],
+    count: int,
+    by: Sequence[str],
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Discovery:
+    """``discover`` for a part of a study, after its checks: perhaps nobody can be judged."""
+    work = _Work(study, rule, criteria, models, count)
+    blocks = work.blocks()
+    done = 0
+
+    def step(block: list[int]) -> list[tuple[int, list[Judged]]]:
+        nonlocal done
+        found = work.tried(block)
+        done += len(block)
+        if progress:
+            progress(done, len(study))
+        return found
+
+    # What is compiled on first use is compiled before threads would wait for each other.
+    results = step(blocks[0]) if blocks else []
+    for part in in_threads(step, blocks[1:], threads):
+        results += part
+    return discover_tables.discovery(
+        study, criteria, models, by, work.met, work.named, dict(results), work.reasons
+    )
+
+
+def check(
+    study: Study,
+    rule: Rule,
+    criteria: Sequence[Criterion | str],
+    models: Sequence[Model],
+    count: int,
+    by: Sequence[str],
+) -> tuple[Criterion, ...]:
+    """Refuse what cannot be judged, before any work is done."""
+    if not isinstance(rule, Rule):
+        what = getattr(rule, "name", repr(rule))
+        raise HowlearnError(
+            f"all partitions can be judged where cells learn independently by one of the rules "
+            f"{', '.join(RULES)}; {what} is fitted whole, and goes with howlearn select only"
+        )
+    for model in models:
+        if not isinstance(model, PartitionModel):
+            raise HowlearnError(f"only partitions can be marked, and {model.name} is none")
+        model.check_covers(study.contexts)
+    if not count >= 1:
+        raise HowlearnError(f"at least one partition must be listed, not {count}")
+    if not len(study):
+        raise HowlearnError("there is no learner")
+    unknown = [column for column in by if column not in study.about.columns]
+    if unknown:
+        raise HowlearnError(f"there is no condition {unknown[0]!r} in the study")
+    check_contexts(study)
+    return check_criteria(criteria)
+
+
+class _Work:
+    """Learners in blocks that met the same contexts."""
+
+    def __init__(
+        self,
+        study: Study,
+        rule: Rule,
+        criteria: Sequence[Criterion],
+        models: Sequence[PartitionModel],
+        count: int,
+    ) -> None:
+        self.study, self.rule, self.criteria, self.count = study, rule, criteria, count
+        self.needs = needs_of(criteria)
+        self.met = discover_tables.contexts_met(study)
+        self.why = too_short(study)  # learners who cannot be judged
+        code = {context: i for i, context in enumerate(study.contexts)}
+        cells = [
+            [[code[c] for c in cell if c in code] for cell in m.partition.cells] for m in models
+        ]
+        self.named = {codes: [_masks(parts, codes) for parts in cells] for codes in set(self.met)}
+
+    def blocks(self) -> list[list[int]]:
+        same: dict[tuple[int, ...], list[int]] = {}
+        for i, codes in enumerate(self.met):
+            if i in self.why:
+                continue
+            same.setdefault(codes, []).append(i)
+        found = []
+        for codes, learners in same.items():
+            fit = int(BLOCK_BYTES // (2 ** min(len(codes), LARGEST) * 64 * 8))
+            size = min(max(1, fit), 10) if len(codes) <= LARGEST else 1
+            found += [learners[k : k + size] for k in range(0, len(learners), size)]
+        return found
+
+    @property
+    def reasons(self) -> dict[int, str]:
+        return {i: reason(self.why[i]) for i in sorted(self.why)}
+
+    def tried(self, block: list[int]) -> list[tuple[int, list[Judged]]]:
+        """All who can be judged; the others are found by halving, and noted."""
+        try:
+            found = self.judge(block)
+            for learner, judged in found:
+                if np.isnan([one.total for one in judged]).any():
+                    self.why[learner] = NoNumbers("its score is no number")
+            return [one for one in found if one[0] not in self.why]
+        except PASSED_ON:
+            raise
+        except Exception as error:  # whatever one learner's numbers may do
+            if len(block) == 1:
+                self.why[block[0]] = error
+                return []
+            middle = len(block) // 2
+            return [*self.tried(block[:middle]), *self.tried(block[middle:])]
+
+    def judge(self, block: list[int]) -> list[tuple[int, list[Judged]]]:
+        codes = self.met[block[0]]
+        study, named = self.study.take(np.array(block)), self.named[codes]
+        if len(codes) > LARGEST:
+            search = Search(study, self.rule, codes, self.criteria, self.needs)
+            numbers = range(len(self.criteria))
+            return [(block[0], [search.judge(k, self.count, named) for k in numbers])]
+        cells = fit_cells(study, self.rule, all_sets(codes), self.needs)
+        found = []
+        for i, learner in enumerate(block):
+            mine, n = cells.of(i), int(study.n_scored[i])
+            terms = [terms_of(c, self.rule, len(codes), n) for c in self.criteria]
+            found.append((learner, [judge(t, mine, self.count, named) for t in terms]))
+        return found
+
+
+def _masks(cells: Sequence[Sequence[int]], codes: Sequence[int]) -> tuple[int, ...]:
+    """A partition of all contexts as cells of those that were met."""
+    place = {code: 1 << j for j, code in enumerate(codes)}
+    masks = (sum(place.get(code, 0) for code in cell) for cell in cells)
+    return tuple(mask for mask in masks if mask)
+
+
+# --------------------
+# ``discover`` for studies of any size: chunk by chunk of learners, into a folder.
+
+
+TOGETHER = ("population", "consensus", "models")  # tables of all learners together
+CHART = "coclassification"
+OUTPUTS = {
+    *files("discover", "csv", "parquet"),
+    *(f"{CHART}.{ending}" for ending in ("svg", "png")),
+}
+CHUNK = 200  # learners in a part: a few seconds with nine contexts
+
+
+@dataclass(frozen=True, eq=False)
+class _Discovering:
+    rule: Rule
+    criteria: Sequence[Criterion]
+    models: Sequence[PartitionModel]
+    count: int
+    by: Sequence[str]
+
+
+def _discover(
+    of: _Discovering, chunk: Study, threads: int | None, progress: Progress
+) -> dict[str, DataFrame]:
+    """Some learners."""
+    found = attempt(chunk, of.rule, of.criteria, of.models, of.count, of.by, threads, progress)
+    return {name: getattr(found, name) for name in LEARNERS}
+
+
+def discover_into(
+    folder: Path,
+    study: Study,
+    rule: Rule,
+    criteria: Sequence[Criterion],
+    models: Sequence[PartitionModel],
+    manifest: Mapping[str, object],
+    count: int = COUNT,
+    by: Sequence[str] = (),
+    format: Format = "csv",
+    start: Start = START,
+    progress: Progress | None = None,
+) -> Discovery:
+    """Discover for every learner and leave tables in a folder; finished chunks are not repeated."""
+    study = study.without_excluded()
+    criteria = check(study, rule, criteria, models, count, by)
+    parts = _parts(study, _Discovering(rule, criteria, models, count, by))
+    with RunFolder(folder, manifest, OUTPUTS, start) as run:
+        run.complete(parts, progress)
+        whole = joined(run, study, criteria, by)
+        for name in LEARNERS:
+            run.assemble(name, format)
+        for name in TOGETHER:
+            run.assemble(name, format, getattr(whole, name).lazy())
+    return whole
+
+
+def discover_with(
+    client: Client,
+    study: Study,
+    rule: Rule,
+    criteria: Sequence[Criterion],
+    models: Sequence[PartitionModel],
+    count: int,
+    by: Sequence[str],
+    progress: Progress | None = None,
+) -> Discovery:
+    """Discover on a cluster, for learners and criteria that were checked."""
+    store = Memory(engine_of(client, None))
+    store.complete(_parts(study, _Discovering(rule, criteria, models, count, by)), progress)
+    return joined(store, study, criteria, by)
+
+
+def _parts(study: Study, common: _Discovering) -> list[Part]:
+    """The work, always divided in the same way."""
+    # A part should not take long, so that little is lost when a run is stopped.
+    size = CHUNK if len(study.contexts) <= 10 else 20 if len(study.contexts) <= LARGEST else 2
+
+    def part(number: int) -> Part:
+        first, end = number * size, min((number + 1) * size, len(study))
+        return Part(
+            number,
+            LEARNERS,
+            end - first,
+            lambda: Work(_discover, common, study.part(first, end)),
+        )
+
+    return [part(number) for number in range(-(-len(study) // size))]
+
+
+def joined(run: Store, study: Study, criteria: Sequence[Criterion], by: Sequence[str]) -> Discovery:
+    """What all parts hold together."""
+    partitions, coclassification, marked = (run.read(name).collect() for name in LEARNERS)
+    pairs = zip(contexts_met(study), study.n_scored >= SHORTEST, strict=True)
+    unmet = sum(len(met) < len(study.contexts) for met, judged in pairs if judged)
+    whole = Discovery(
+        partitions,
+        coclassification,
+        marked,
+        contexts=tuple(study.contexts),
+        criteria=tuple(repr(criterion) for criterion in criteria),
+        by=conditions_of(study, by),
+        n_unmet=unmet,
+    )
+    if len(whole.unjudged) == len(study):
+        nobody(whole.unjudged["status"])
+    return whole

@@ -1,0 +1,140 @@
+"""What was found, in plain words, and what to do next."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from howlearn.analyses.discover_tables import NOT_JUDGED, Discovery
+from howlearn.core.partition import cell_name
+from howlearn.core.study import Study
+from howlearn.core.text import many
+
+SURE = 0.8  # of the best partition's probability: below it one should not rest on it alone
+
+
+def bell(n: int) -> int:
+    """How many partitions n contexts have.
+
+    >>> bell(9)
+    21147
+    """
+    row = [1]
+    for _ in range(n - 1):
+        following = [row[-1]]
+        for value in row:
+            following.append(following[-1] + value)
+        row = following
+    return row[-1]
+
+
+def how(found: Discovery, study: Study) -> str:
+    """What was gone through, and whether all of it."""
+    n, lost = len(found.contexts), len(found.unjudged)
+    judged = len(study) - lost
+    whose = many(judged, "learner")
+    if len(set(study.learners)) < len(study):
+        whose = f"{judged:,} learner × condition sequences"
+    if found.exact:
+        text = f"All {bell(n):,} partitions of {n} contexts were judged for {whose}, exactly."
+    elif found.partitions["exact"].any():
+        text = (
+            f"Some of {whose} met too many contexts for all partitions to be judged: theirs were "
+            "searched, so that better ones may exist (the column exact says false)."
+        )
+    else:
+        text = (
+            f"The partitions of {n} contexts are too many to be judged one and all: they were "
+            f"searched for {whose}, from several starts, so that better ones may exist, and "
+            "co-classification is an average over the partitions that were met (the column exact "
+            "says false)."
+        )
+    if found.n_unmet:
+        text += (
+            f" {found.n_unmet:,} of them did not meet every context: for these the partitions of "
+            "the contexts that they met were judged, and pairs with another one are empty."
+        )
+    if lost:
+        why = found.unjudged["status"].value_counts(sort=True)["status"][0]
+        why = why.removeprefix(f"{NOT_JUDGED}: ")
+        text += f" {lost:,} more could not be judged (status in partitions): {why}."
+    return text
+
+
+def groups(found: Discovery) -> list[tuple[str, str]]:
+    """Every condition, as text, with every criterion."""
+    judged = found.partitions.filter(pl.col("rank").is_not_null())
+    frame = judged.select(_condition(found), "criterion")
+    return [(row[0], row[1]) for row in frame.unique(maintain_order=True).rows()]
+
+
+def marked(found: Discovery, condition: str, criterion: str) -> list[tuple[str, ...]]:
+    """The marked partitions, the most probable one first."""
+    frame = _of(found, found.models, condition, criterion)
+    return [
+        (
+            row["model"],
+            percent(row["mean_probability"], row["standard_error"]),
+            f"{round(row['share_best'] * row['learners']):,} of {row['learners']:,}",
+            f"{row['median_difference']:.1f}",
+        )
+        for row in frame.iter_rows(named=True)
+    ]
+
+
+def percent(share: float, error: float | None) -> str:
+    """A share with its standard error.
+
+    >>> percent(0.2206, 0.0556), percent(0.00001, None), percent(0.0, 0.0)
+    ('22.1% ± 5.6', '<0.1%', '<0.1%')
+    """
+    if share < 0.0005:
+        return "<0.1%"
+    return f"{share:.1%}" + (f" ± {100 * error:.1f}" if error is not None else "")
+
+
+def sentences(found: Discovery, condition: str, criterion: str) -> list[str]:
+    """The cells that the population agrees on, and the partition that is best most often."""
+    said = []
+    cells = _of(found, found.consensus, condition, criterion)
+    if cells.height:
+        inside = cells.group_by("cell", maintain_order=True).agg("context")["context"].to_list()
+        place = found.contexts.index
+        texts = "|".join(cell_name(sorted(cell, key=place)) for cell in inside)
+        said.append(f"treated alike on average: {texts}")
+    best = _of(found, found.partitions.filter(rank=1), condition, criterion)
+    counts = best.group_by("partition", maintain_order=True).len()
+    first = counts.sort("len", descending=True, maintain_order=True).row(0)
+    said.append(
+        f"the best partition is most often {first[0]}, for {first[1]:,} of {best.height:,}; the "
+        f"best one has {best['probability'].median():.0%} of the probability (median)"
+    )
+    return said
+
+
+def advice(found: Discovery) -> list[str]:
+    """What to do next."""
+    best = found.partitions.filter(rank=1)["probability"].median()
+    said = []
+    if isinstance(best, float) and best < SURE:
+        said.append(
+            "A single best partition is seldom sure. Read the matrix: pairs near 1 are treated "
+            "alike, pairs near 0 apart; with ewens(alpha=1) a pair about which nothing is known "
+            "stands at 0.5."
+        )
+    said.append(
+        "Next: see which pairs are far from 0.5 in coclassification.svg. To test a partition that "
+        "you find here against others, write it into a task file as a model and run howlearn "
+        "select on other learners."
+    )
+    return said
+
+
+def _condition(found: Discovery) -> pl.Expr:
+    parts = [pl.format(f"{name} {{}}", pl.col(name)) for name in found.by]
+    text = pl.concat_str(parts, separator=", ", ignore_nulls=True) if parts else pl.lit("")
+    return text.alias("_condition")
+
+
+def _of(found: Discovery, frame: pl.DataFrame, condition: str, criterion: str) -> pl.DataFrame:
+    mine = frame.with_columns(_condition(found)).filter(_condition=condition, criterion=criterion)
+    return mine.drop("_condition")

@@ -1,0 +1,339 @@
+"""What a plan holds: options as they were given, and what they come to without any data."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from howlearn._version import __version__
+from howlearn.analyses.calibrate import Advice, advised
+from howlearn.core.errors import HowlearnError
+from howlearn.core.expressions import parse
+from howlearn.core.safe_files import own_names
+from howlearn.models.model import Model
+from howlearn.models.names import learning_named
+from howlearn.models.task import Task
+from howlearn.models.user_code import own_model
+from howlearn.reading.bins import parse_bin
+from howlearn.reading.exclude import parse as exclusion_parse
+from howlearn.reading.options import ReadOptions, options_named, parse_missing, parse_recode
+from howlearn.reading.project_file import MODELS
+from howlearn.results.inputs import chosen_models
+from howlearn.results.manifest import describe
+from howlearn.results.manifest import hash_of as file_hash
+from howlearn.selection.criteria import AIC, criterion_named, usual
+from howlearn.selection.criterion import Criterion
+from howlearn.selection.population import FEWEST
+from howlearn.selection.select import check_criteria
+
+NAME = "frozen.toml"
+CONDITIONS = {"where": "--where", "test_when": "--test-when", "forced_when": "--forced-when"}
+USUAL: Mapping[str, Any] = {"rule": "gradient", "form": "gain", "max_rate": 1.0, "within": 2.0}
+
+
+@dataclass(frozen=True)
+class FrozenPlan:
+    """Options by the names that they have in howlearn.toml, and what they come to."""
+
+    data: Mapping[str, Any]
+    models: Mapping[str, Any]
+    criteria: tuple[str, ...]  # as they are for ten learners or more
+    criteria_few: tuple[str, ...]  # for fewer; the same, if they were named
+    candidates: tuple[Mapping[str, Any], ...]  # described as in a manifest; none: from the data
+    construction: str  # how candidates come from the data, in words; "" if they are listed
+    task: str = ""  # hash of the task file
+    calibration: str = ""  # hash of a calibration's constants
+    code: Mapping[str, str] = field(default_factory=dict)  # of models of one's own, by their names
+    experts: str = ""  # hash of the estimates that --experts-from takes from a folder
+    howlearn: str = __version__
+    edited: bool = field(default=False, compare=False)  # since it was frozen
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """All of it, as it stands in the file."""
+        resolved = {
+            "criteria": [*self.criteria],
+            "criteria_few": [*self.criteria_few],
+            "construction": self.construction,
+            "task": self.task,
+            "calibration": self.calibration,
+            "code": dict(self.code),
+            "experts": self.experts,
+            "candidates": [dict(candidate) for candidate in self.candidates],
+        }
+        found = {
+            "howlearn": self.howlearn,
+            "data": dict(self.data),
+            "models": dict(self.models),
+            "resolved": {k: v for k, v in resolved.items() if v},
+        }
+        return json.loads(json.dumps(found))
+
+    @property
+    def sha256(self) -> str:
+        """Over everything that the plan says."""
+        return hash_of(self.content)
+
+
+class _AnyColumn(Sequence[str]):
+    """Stands for the columns of data that nobody has seen: every name is one."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __len__(self) -> int:
+        return 0
+
+    def __getitem__(self, index: Any) -> Any:
+        raise IndexError
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+
+def freeze_plan(options: Mapping[str, Any]) -> FrozenPlan:
+    """The plan of these options of ``howlearn select``; what can be wrong without data is refused.
+
+    >>> plan = freeze_plan({"task": "shepard-1", "exclude": ["accuracy < 0.55"]})
+    >>> plan.criteria[0], plan.criteria_few[0], len(plan.candidates)
+    ('population', 'evidence', 8)
+    """
+    known = {option.name for option in fields(ReadOptions)}
+    data = {n: v for n, v in options.items() if n in known and is_set(v)}
+    data = _checked(data)
+    models = {n: options.get(n) for n in MODELS}
+    models = {**USUAL, **{n: v for n, v in models.items() if is_set(v)}}
+    if "stability" not in models:
+        models.pop("seed", None)  # nothing depends on it
+    folder = models.get("calibration")
+    advice = None if folder is None else advised(Path(folder))
+    criteria, few = planned_criteria(models.get("criterion", ()), advice)
+    candidates, construction = _candidates(models, data)
+    return FrozenPlan(
+        json.loads(json.dumps(data)),
+        json.loads(json.dumps(models, default=str)),
+        criteria,
+        few,
+        tuple(json.loads(json.dumps(describe(model))) for model in candidates),
+        construction,
+        task_hash(models.get("task")),
+        "" if advice is None else constants_hash(advice),
+        {} if candidates else own_code(models),
+        experts_hash(models.get("experts_from")),
+    )
+
+
+def is_set(value: object) -> bool:
+    """Whether an option was given; 0 is a value.
+
+    >>> is_set(0), is_set(()), is_set(False)
+    (True, False, False)
+    """
+    return not (value is None or value is False or value == () or value == [])
+
+
+def planned_criteria(
+    named: Sequence[str], advice: Advice | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The criteria for many learners and for few."""
+    chosen = check_criteria([criterion_named(text) for text in named]) if named else ()
+    if advice is not None:
+        both = dict.fromkeys((*advice.criteria, *(chosen or (AIC(),))))
+        return _texts(tuple(both)), _texts(tuple(both))
+    if chosen:
+        return _texts(chosen), _texts(chosen)
+    return _texts(usual(FEWEST)), _texts(usual(FEWEST - 1))
+
+
+def _texts(criteria: Sequence[Criterion]) -> tuple[str, ...]:
+    return tuple(repr(criterion) for criterion in criteria)
+
+
+def _checked(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of reading; what cannot be meant, whatever the data are, is refused."""
+    options = options_named(data)
+    columns = _AnyColumn()
+    for name, option in CONDITIONS.items():
+        text = getattr(options, name)
+        if text is not None:
+            parse(text, option, columns)
+    for text in options.exclude:
+        exclusion_parse(text, columns)
+    for text in options.recode:
+        parse_recode(text)
+    for text in options.missing:
+        parse_missing(text)
+    for text in options.bin:
+        parse_bin(text)
+    return {name: getattr(options, name) for name in data}
+
+
+def _candidates(
+    models: Mapping[str, Any], data: Mapping[str, Any]
+) -> tuple[tuple[Model, ...], str]:
+    """The candidates of the task; without one, how they will come from the data."""
+    rule = learning_named(models["rule"], models["form"], models["max_rate"])
+    asked = {name: models.get(name, []) for name in ("model", "add_model")}
+    asked |= {name: models.get(name) for name in ("one_rate", "experts_from")}
+    if models.get("task"):
+        task = Task.load(models["task"]).with_rule(rule)
+        whose = f"task {task.name}"
+        return chosen_models(task.models, asked, whose, task.n_features, (), task.mixtures), ""
+    features = [str(name) for name in data.get("features", ())]
+    parts = ["one cell for all contexts", "one cell per context"]
+    if features:
+        parts.append(f"one cell per value of each of {', '.join(features)}")
+    if len(features) > 1:
+        parts.append("one cell per pair of values of two of them")
+    text = f"from the contexts of the data: {'; '.join(parts)}"
+    if asked["model"]:
+        text = f"{', '.join(asked['model'])}, with cells {text}"
+    if asked["add_model"]:
+        text += f"; besides {', '.join(asked['add_model'])}"
+    return (), text
+
+
+def own_code(models: Mapping[str, Any]) -> dict[str, str]:
+    """Hashes of the code of models of one's own, and of their bounds, by how they are named."""
+    names = [*(models.get("model") or ()), *(models.get("add_model") or ())]
+    own = dict.fromkeys(found for name in names for found in own_names(str(name)))
+    return {name: hash_of(describe(own_model(name))) for name in own}
+
+
+def experts_hash(source: str | None) -> str:
+    """Of the estimates in the folder that strategies take their parameters from."""
+    if not source or not Path(source).is_dir():
+        return ""
+    tables = [path for name in ("estimates.*", "manifest.json") for path in Path(source).glob(name)]
+    return hash_of([file_hash(path) for path in sorted(tables)])
+
+
+def task_hash(task: str | None) -> str:
+    """Of the content of a task file, shipped or of one's own; line ends do not count."""
+    if not task:
+        return ""
+    if task in Task.shipped():
+        content = files("howlearn").joinpath("tasks", f"{task}.toml").read_bytes()
+    else:
+        content = Path(task).read_bytes()
+    return "sha256:" + hashlib.sha256(content.replace(b"\r\n", b"\n")).hexdigest()
+
+
+def constants_hash(advice: Advice) -> str:
+    """Of the constants that a calibration recommends, and of what it was made for."""
+    criteria = [repr(criterion) for criterion in advice.criteria]
+    return hash_of([criteria, [*advice.models], advice.median_trials, advice.described])
+
+
+def hash_of(content: Any) -> str:
+    """Of values, however they are written."""
+    text = json.dumps(_plain(content), sort_keys=True, ensure_ascii=True)
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """Numbers that are equal look equal, 1 and 1.0; what is not there is left out."""
+    if isinstance(value, dict):
+        return {str(key): _plain(one) for key, one in value.items() if one is not None}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if value is None or isinstance(value, str | bool | float):
+        return value
+    raise HowlearnError(f"{value!r} cannot be part of a plan")
+
+
+# --------------------
+# A plan as a paragraph for the form of a preregistration.
+
+
+RULES = {
+    "where": "only rows with {} are used",
+    "test_when": "choices where {} count, but teach nothing",
+    "forced_when": "choices where {} teach, but do not count",
+    "recode": "values are recoded ({})",
+    "missing": "{} means that nothing was recorded",
+    "reward_range": "rewards from {} are taken as recorded",
+    "reward_scale": "rewards are stretched from {} to 0 … 1",
+    "min_trials": "learners with fewer than {} trials are left out",
+    "by": "every learner is analysed under each value of {} on its own",
+    "reset_by": "learning starts anew where {} changes",
+    "bin": "numbers are put into bins ({})",
+}
+
+
+def paragraph(plan: FrozenPlan) -> str:
+    """What will be done, in sentences."""
+    models = plan.models
+    sentences = [
+        f"Which model of learning explains each learner's choices best will be determined with "
+        f"howlearn {plan.howlearn}.",
+        *_rules(plan.data),
+        _candidates_sentence(plan),
+    ]
+    rule = "each model's own rule, else " if plan.candidates else ""
+    sentences.append(
+        f"Cells learn by {rule}{models['rule']} in {models['form']} form with learning rates from "
+        f"0 to {models['max_rate']:g}; parameters are fitted by maximum likelihood, learner by "
+        "learner."
+    )
+    sentences.append(f"Models are selected by {_criteria(plan)}.")
+    sentences.append(
+        f"Models less than {models['within']:g} nats behind the best one, and not learning at all, "
+        "are reported as not told apart from it."
+    )
+    if models.get("stability"):
+        sentences.append(
+            f"Stability is assessed with {models['stability']} simulated doubles of every learner "
+            f"(seed {models.get('seed', 0)})."
+        )
+    excluded = plan.data.get("exclude", ())
+    if excluded:
+        sentences.append(
+            f"Learners will be excluded if {' or if '.join(excluded)}; shares of models will be "
+            "reported without and with them."
+        )
+    else:
+        sentences.append("No learner will be excluded.")
+    sentences.append(
+        f"All settings are in the plan, whose SHA-256 is {plan.sha256.partition(':')[2]}; "
+        "whatever is done otherwise will be listed."
+    )
+    return " ".join(sentences)
+
+
+def _rules(data: Mapping[str, Any]) -> list[str]:
+    told = []
+    for name, words in RULES.items():
+        if name in data:
+            value = data[name]
+            joined = " to " if name in ("reward_range", "reward_scale") else ", "
+            text = joined.join(map(str, value)) if isinstance(value, list | tuple) else value
+            told.append(words.format(text))
+    return [f"Of the data: {'; '.join(told)}."] if told else []
+
+
+def _candidates_sentence(plan: FrozenPlan) -> str:
+    if not plan.candidates:
+        return f"The candidates come {plan.construction}."
+    names = []
+    for each in plan.candidates:
+        units = each.get("units")
+        cells = f" (cells {', '.join(unit['cells'] for unit in units)})" if units else ""
+        names.append(f"{each['name']}{cells}")
+    task = plan.models.get("task")
+    return f"The candidates{f' for the task {task}' if task else ''} are {'; '.join(names)}."
+
+
+def _criteria(plan: FrozenPlan) -> str:
+    text = ", ".join(plan.criteria)
+    if plan.criteria == plan.criteria_few:
+        return text
+    few = ", ".join(plan.criteria_few)
+    return f"{text} (with fewer than {FEWEST} learners: {few})"

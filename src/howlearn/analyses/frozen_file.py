@@ -1,0 +1,156 @@
+"""A plan as a TOML file that people read and a hash keeps from being changed unnoticed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from howlearn.analyses.freeze import NAME, FrozenPlan, hash_of
+from howlearn.core.errors import HowlearnError
+from howlearn.core.safe_files import parsed_toml
+from howlearn.reading.project_file import (
+    MODELS,
+    StudyFile,
+    beside,
+    checked,
+    data_kinds,
+    quoted,
+    relative,
+)
+from howlearn.runs.files import write_whole
+
+PATHS = ("task", "calibration", "experts_from")  # may name a file or folder
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_OPENING = """\
+# An analysis plan, written by howlearn freeze before the data were seen.
+# howlearn select FILES --frozen {name} follows it, and lists whatever is done otherwise.
+# The hash at the end is of everything but these comments: a plan that is edited is no longer
+# the one that was frozen.
+"""
+_TOLD = {
+    "data": "Which rows are used, how they are read, and who is excluded.",
+    "models": "The candidates and the criteria, as they were asked for.",
+    "resolved": "What that comes to: criteria with their constants, candidates with cells and\n"
+    "# bounds, hashes of the files that were named.",
+}
+
+
+def write_plan(path: Path, plan: FrozenPlan, fresh: bool = False) -> FrozenPlan:
+    """Write the plan, with paths as seen from there; an earlier one only goes if asked for."""
+    if path.is_dir():
+        raise HowlearnError(f"{path} is a folder; -o takes the name of a file such as {NAME}")
+    if path.exists() and not fresh:
+        raise HowlearnError(
+            f"{path} is there already, and a plan is frozen once; write to another file with -o, "
+            "or replace it with --fresh"
+        )
+    seen = {
+        name: relative(plan.models[name], path.parent)
+        for name in PATHS
+        if name in plan.models and Path(plan.models[name]).exists()
+    }
+    plan = replace(plan, models={**plan.models, **seen})
+    text = plan_text(plan, path.name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, lambda file: file.write_bytes(text.encode()))
+    return plan
+
+
+def plan_text(plan: FrozenPlan, name: str = NAME) -> str:
+    """The text of the file."""
+    content = plan.content
+    lines = [_OPENING.format(name=name), f"howlearn = {_toml(content['howlearn'])}"]
+    for part, told in _TOLD.items():
+        lines += ["", f"# {told}", f"[{part}]"]
+        given = content[part]
+        lines += [f"{_key(k)} = {_toml(v)}" for k, v in given.items() if k != "candidates"]
+        for candidate in given.get("candidates", ()):
+            lines += ["", f"[[{part}.candidates]]"]
+            lines += [f"{_key(k)} = {_listed(v)}" for k, v in candidate.items() if v is not None]
+    lines += ["", "[frozen]", f'sha256 = "{hash_of(content)}"']
+    return "\n".join(lines) + "\n"
+
+
+def read_plan(path: Path) -> FrozenPlan:
+    """The plan of a file; one that was edited says so, one that is none is refused."""
+    try:
+        found = parsed_toml(path.read_text(encoding="utf-8-sig"))
+    except ValueError as error:
+        raise HowlearnError(f"{path}: not a TOML file ({error})") from None
+    except OSError as error:
+        raise HowlearnError(
+            f"{path}: {error.strerror or error}; howlearn freeze writes such a file, and "
+            "--frozen none does without"
+        ) from None
+    frozen = found.pop("frozen", {})
+    try:
+        resolved = found.get("resolved", {})
+        plan = FrozenPlan(
+            _options(path, found.get("data", {}), data_kinds()),
+            _options(path, found.get("models", {}), MODELS),
+            tuple(map(str, resolved["criteria"])),
+            tuple(map(str, resolved["criteria_few"])),
+            tuple(dict(one) for one in resolved.get("candidates", ())),
+            str(resolved.get("construction", "")),
+            str(resolved.get("task", "")),
+            str(resolved.get("calibration", "")),
+            {str(name): str(code) for name, code in resolved.get("code", {}).items()},
+            str(resolved.get("experts", "")),
+            str(found["howlearn"]),
+            not isinstance(frozen, dict) or frozen.get("sha256") != hash_of(found),
+        )
+        if any("name" not in candidate for candidate in plan.candidates):
+            raise KeyError
+        return plan
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise HowlearnError(f"{path} is not a plan that howlearn freeze wrote") from None
+
+
+def options_of(path: Path, plan: FrozenPlan) -> StudyFile:
+    """The options of a plan as those of howlearn.toml; files are seen from here."""
+    kinds = data_kinds()
+    data = {name: checked(path, name, value, kinds[name]) for name, value in plan.data.items()}
+    models = {n: checked(path, n, value, MODELS[n]) for n, value in plan.models.items()}
+    for name in PATHS:
+        if name in models and (path.parent / models[name]).exists():
+            models[name] = beside(path, models[name])
+    return StudyFile(path, (), data, models)
+
+
+def _options(path: Path, given: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a part; one that this version does not know cannot be followed."""
+    for name in given:
+        if name not in known:
+            raise HowlearnError(
+                f"{path} has an option {name}, which this howlearn does not know; the plan may be "
+                "of another version"
+            )
+    return dict(given)
+
+
+def _key(key: str) -> str:
+    return key if _BARE.fullmatch(key) else quoted(key)
+
+
+def _listed(value: Any) -> str:
+    """A list of tables line by line, so that cells can be read."""
+    if isinstance(value, list) and any(isinstance(one, dict) for one in value):
+        return "\n".join(["[", *(f"  {_toml(one)}," for one in value), "]"])
+    return _toml(value)
+
+
+def _toml(value: Any) -> str:
+    """A value of JSON in one line."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, dict):
+        pairs = (f"{_key(k)} = {_toml(v)}" for k, v in value.items() if v is not None)
+        return "{ " + ", ".join(pairs) + " }" if value else "{}"
+    if isinstance(value, list):
+        return f"[{', '.join(_toml(one) for one in value)}]"
+    return quoted(str(value))

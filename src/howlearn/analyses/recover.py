@@ -1,0 +1,210 @@
+"""``recover``: are models and parameters found again, by the criteria as they are?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from howlearn.analyses.contests import (
+    Group,
+    estimates_of_truth,
+    fit_those_who_can,
+    groups_of,
+    left_out,
+    recovery,
+)
+from howlearn.analyses.designs import ENOUGH, Design, TaskDesign, by_model_name
+from howlearn.analyses.error_rates import standard_error
+from howlearn.core.study import together
+from howlearn.fitting.fits import ALL, Fits, Truncation, distinct
+from howlearn.models.model import Model
+from howlearn.models.task import Task
+from howlearn.models.values import Parameters
+from howlearn.runs.cluster import engine_of
+from howlearn.runs.parts import Memory, Part, Progress, Store, Threads, Work
+from howlearn.selection.criteria import DEFAULT
+from howlearn.selection.criterion import Criterion
+from howlearn.selection.population import Population
+from howlearn.selection.select import check_criteria, choose
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+TABLES = ("recovered", "estimates")
+POPULATION = 50  # learners of every true model from whom a population is learned
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Recovery:
+    """What became of simulated learners: the models selected for them, and the estimates."""
+
+    truths: tuple[str, ...]
+    models: tuple[str, ...]
+    criteria: tuple[Criterion, ...]
+    learners: pl.DataFrame  # true_model, learner, criterion, selected_model
+    estimates: pl.DataFrame
+    n_lost: int = 0  # simulated learners who could not be fitted
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What one should know besides."""
+        return left_out(self.n_lost, len(self.learners) // len(self.criteria))
+
+    def __repr__(self) -> str:
+        return (
+            f"Recovery of {', '.join(self.truths)} among {', '.join(self.models)}: see .confusion, "
+            ".recovery, .learners"
+        )
+
+    @cached_property
+    def confusion(self) -> pl.DataFrame:
+        """How often each model is selected for the learners of each true model."""
+        rows = []
+        for criterion in map(repr, self.criteria):
+            for truth in self.truths:
+                mine = self.learners.filter(criterion=criterion, true_model=truth)["selected_model"]
+                count = np.array([(mine == model).sum() for model in self.models])
+                error = standard_error(count[None], np.array([[len(mine)]]))[0]
+                rows.append(
+                    pl.DataFrame(
+                        {
+                            "criterion": [criterion] * len(count),
+                            "true_model": [truth] * len(count),
+                            "selected_model": list(self.models),
+                            "learners": count,
+                            "share": count / max(len(mine), 1),
+                            "standard_error": error,
+                        }
+                    )
+                )
+        return pl.concat(rows)
+
+    @cached_property
+    def recovery(self) -> pl.DataFrame:
+        """Errors of the estimates of each true model, from all trials."""
+        return recovery(self.estimates.filter(pl.col("split") == ALL))
+
+
+def recover(
+    task: Task | str,
+    models: Sequence[Model | str] | None = None,
+    parameters: Parameters | Mapping[str, Parameters] | None = None,
+    learners: int = ENOUGH,
+    trials: int | None = None,
+    seed: int = 0,
+    *,
+    truths: Sequence[Model | str] | None = None,
+    criteria: Sequence[Criterion | str] = DEFAULT,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    client: Client | None = None,
+) -> Recovery:
+    """Simulate learners of every true model, select among the candidates, compare.
+
+    Models may be given by their names. Without ``truths`` every candidate is simulated.
+    ``parameters`` and ``client`` are given as in ``calibrate``.
+
+    >>> import howlearn as hl
+    >>> result = hl.recover("shepard-1", parameters={"eta": 0.1}, learners=5, trials=60)
+    >>> result.confusion.columns[:3]
+    ['criterion', 'true_model', 'selected_model']
+    """
+    task = Task.load(task) if isinstance(task, str) else task
+    own = [_found(task, model) for model in models or task.candidates]
+    made = tuple(_found(task, model) for model in truths or own)
+    design = TaskDesign(task, made, by_model_name(parameters or {}), learners, trials, seed)
+    store = Memory(engine_of(client, threads))
+    return recover_design(design, own, criteria, store, threads, progress)
+
+
+def _found(task: Task, model: Model | str) -> Model:
+    return task.model(model) if isinstance(model, str) else model
+
+
+def recover_design(
+    design: Design,
+    models: Sequence[Model],
+    criteria: Sequence[Criterion | str] = DEFAULT,
+    store: Store | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Recovery:
+    """Recover the learners of a design; parts that the store has are not computed again."""
+    chosen = check_criteria(criteria)
+    if any(isinstance(criterion, Population) for criterion in chosen):
+        chosen = _knowing(design, models, chosen, threads)
+    store = store if store is not None else Memory(Threads(threads))
+    wanted = tuple(distinct([ALL, *(t for criterion in chosen for t in criterion.truncations)]))
+    names = [model.name for model in design.truths]
+
+    common = _Recovering(design, tuple(models), tuple(chosen), wanted)
+    parts = [
+        Part(group.number, TABLES, len(group), partial(Work, _recover, common, group))
+        for group in groups_of(design, (0,))
+    ]
+    store.complete(parts, progress)
+    learners = store.read("recovered").collect()
+    return Recovery(
+        tuple(names),
+        tuple(model.name for model in models),
+        chosen,
+        learners,
+        store.read("estimates").collect(),
+        len(names) * design.learners - len(learners) // len(chosen),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Recovering:
+    design: Design
+    models: tuple[Model, ...]
+    criteria: tuple[Criterion, ...]
+    truncations: tuple[Truncation, ...]
+
+
+def _recover(
+    of: _Recovering, group: Group, threads: int | None, progress: Progress
+) -> dict[str, pl.DataFrame]:
+    """Simulate a group of learners, and select among the candidates for each of them."""
+    truth = of.design.truths[group.truth].name
+    study, theta = of.design.simulate(group.truth, group.stream, group.start, group.stop)
+    fits, kept = fit_those_who_can(group, study, of.models, of.truncations, threads, progress)
+    numbers = group.start + kept
+    return {
+        "recovered": _selected(fits, of.criteria, truth, numbers),
+        "estimates": estimates_of_truth(fits, truth, theta[kept], numbers),
+    }
+
+
+def _knowing(
+    design: Design, models: Sequence[Model], criteria: Sequence[Criterion], threads: int | None
+) -> tuple[Criterion, ...]:
+    """Criteria that know a population: fresh learners of all true models, equally many."""
+    each = min(design.learners, POPULATION)
+    streams = [design.simulate(truth, 1, 0, each)[0] for truth in range(len(design.truths))]
+    study = together(streams)
+    return tuple(criterion.learn(study, models, None, threads) for criterion in criteria)
+
+
+def _selected(
+    fits: Fits, criteria: Sequence[Criterion], truth: str, numbers: NDArray[np.int64]
+) -> pl.DataFrame:
+    selection = choose(fits, criteria)
+    names = pl.Series([*fits.of], dtype=pl.String)
+    return pl.concat(
+        pl.DataFrame(
+            {
+                "true_model": pl.Series([truth] * len(numbers), dtype=pl.String),
+                "learner": numbers,
+                "criterion": pl.Series([repr(choice.criterion)] * len(numbers), dtype=pl.String),
+                "selected_model": names.gather(choice.selected),
+            }
+        )
+        for choice in selection.choices
+    )

@@ -1,0 +1,285 @@
+"""A straight line that a few outlying points cannot bend."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike, NDArray
+
+from howlearn.analyses.contests import Contest
+from howlearn.analyses.dimension_jump import (
+    SAFETY,
+    Curve,
+    curve_of,
+    dimension_jump,
+    not_falling,
+    pooled_jump,
+    too_few,
+)
+from howlearn.core.arrays import Floats
+from howlearn.core.columns import of
+from howlearn.fitting.fits import ALL, Fits
+
+TUNING = 4.685  # 95% efficiency for normal errors
+MAD = 0.6745  # median |error| / standard deviation, for normal errors
+ITERATIONS = 20  # as rlm of R's MASS, which capushe uses
+CONVERGED = 1e-4  # relative change of the residuals, as rlm
+ROUNDING = 1e-12  # part of the range: residuals below it are noise of the arithmetic
+
+
+class Line(NamedTuple):
+    slope: float
+    r_squared: float  # weighted as the line is
+
+
+def bisquare_line(x: NDArray[np.float64], y: NDArray[np.float64]) -> Line:
+    """Tukey's bisquare by reweighting: w = (1 − (r / 4.685σ)²)², σ = median|r| / 0.6745.
+
+    Starts from least squares, and stays with it where the weights leave no line.
+
+    Reference: Venables & Ripley (2002), Modern Applied Statistics with S, section 6.5 (rlm).
+
+    >>> x = np.arange(10.0)
+    >>> y = 2 * x
+    >>> y[4] = 50
+    >>> round(bisquare_line(x, y).slope, 6)
+    2.0
+    """
+    x, y = x - x.mean(), y - y.mean()  # a line through a far-off cloud would lose digits
+    weights = np.ones_like(x)
+    slope, residuals = _weighted(x, y, weights)
+    for _ in range(ITERATIONS):
+        scale = np.median(np.abs(residuals)) / MAD
+        if scale <= ROUNDING * np.ptp(y):
+            break
+        trial = np.clip(1 - (residuals / (TUNING * scale)) ** 2, 0, None) ** 2
+        if len(np.unique(x[trial > 0])) < 2:
+            weights = np.ones_like(x)
+            slope, residuals = _weighted(x, y, weights)
+            break
+        weights, before = trial, residuals
+        slope, residuals = _weighted(x, y, weights)
+        if np.linalg.norm(residuals - before) <= CONVERGED * np.linalg.norm(before):
+            break
+    total = np.sum(weights * (y - np.average(y, weights=weights)) ** 2)
+    left = np.sum(weights * residuals**2)
+    return Line(slope, float(1 - left / total) if total > 0 else 0.0)
+
+
+def _weighted(
+    x: NDArray[np.float64], y: NDArray[np.float64], weights: NDArray[np.float64]
+) -> tuple[float, NDArray[np.float64]]:
+    dx, dy = x - np.average(x, weights=weights), y - np.average(y, weights=weights)
+    slope = float(np.sum(weights * dx * dy) / np.sum(weights * dx**2))
+    return slope, dy - slope * dx
+
+
+# --------------------
+# Data-driven slope estimation: the price per parameter from the fits of the complex models.
+
+
+PLATEAU = 0.15  # of all regressions must select the same model: capushe's default
+POINTS = 5  # of the regression: through fewer almost anything looks straight
+R_SQUARED = 0.9  # of the regression: below it the more complex models do not lie on a line
+BEND = 3.0  # standard errors: a smooth bend has R² near 1, but its gains shrink beyond chance
+STRAIGHT = 0.1  # of the slope: a smaller change of it along the points is no bend, however sure
+
+
+@dataclass(frozen=True, eq=False)
+class Slope:
+    """The slopes over fewer and fewer points, and the constant where they settle."""
+
+    slopes: NDArray[np.float64]  # over the P, P − 1, …, 2 largest shapes
+    models: NDArray[np.int64]  # that twice the slope selects
+    plateau: tuple[int, int] | None  # slopes[start:stop] select one model
+    points: int | None  # of the regression in the plateau's middle
+    r_squared: float | None  # of the same
+    kappa_hat: float | None  # its slope: the minimal penalty
+    kappa: float | None  # 2·kappa_hat
+    selected: int | None
+    applies: bool
+    reason: str
+
+
+def slope_heuristic(shape: ArrayLike, complexity: ArrayLike, contrast: ArrayLike) -> Slope:
+    """κ̂ = the slope of −γ_m in s_m over the complex models; κ = 2κ̂.
+
+    As ``DDSE`` in capushe: of each shape the best model; robust regressions over the P, P − 1,
+    …, 2 largest shapes; from the fewest points back, the first run of at least 15% of them that
+    selects one model argmin γ_m + 2κ̂·s_m; the slope is that of the middle of the run. Where the
+    complex models do not lie on a rising line there is no constant, and ``reason`` says why.
+
+    References: Baudry, Maugis & Michel (2012), Statistics and Computing 22; Arlot (2019),
+    Journal de la Société Française de Statistique 160.
+
+    >>> d = np.arange(1, 16)
+    >>> gamma = 3 - 0.01 * d + np.maximum(4 - d, 0)  # from D = 4 on, 0.01 per parameter
+    >>> found = slope_heuristic(d, d, gamma)
+    >>> found.plateau, found.selected, round(found.kappa, 6)
+    ((0, 14), 3, 0.02)
+    """
+    curve = curve_of(shape, complexity, contrast)
+    best = curve.best()
+    lines = [bisquare_line(best.shape[p:], -best.contrast[p:]) for p in range(len(best.shape) - 1)]
+    slopes = np.array([line.slope for line in lines], dtype=float)
+    models = best.index[[best.selected(SAFETY * slope) for slope in slopes]]
+    plateau = _last_plateau(models)
+    middle = None if plateau is None else plateau[0] + (plateau[1] - plateau[0]) // 2
+    points = None if middle is None else len(best.shape) - middle
+    r_squared = None if middle is None else lines[middle].r_squared
+    slope = None if middle is None else float(slopes[middle])
+    bends = middle is not None and _bends(best.shape[middle:], -best.contrast[middle:])
+    objections = _objections(curve, slope, points, r_squared, bends)
+    if middle is None or slope is None or objections:
+        slope, kappa, selected = None, None, None
+        reason = " ".join(objections)
+    else:
+        kappa, selected = SAFETY * slope, int(models[middle])
+        reason = (
+            f"Over the {points} most complex candidates the fit improves steadily by {slope:.4g} "
+            f"per unit of penalty (R² = {r_squared:.3f}); the constant is twice that."
+        )
+    return Slope(
+        slopes=slopes,
+        models=models,
+        plateau=plateau,
+        points=points,
+        r_squared=r_squared,
+        kappa_hat=slope,
+        kappa=kappa,
+        selected=selected,
+        applies=not objections,
+        reason=reason,
+    )
+
+
+def _last_plateau(models: NDArray[np.int64]) -> tuple[int, int] | None:
+    """The last run of equal models that is at least PLATEAU of all: (start, stop).
+
+    >>> _last_plateau(np.array([1, 1, 1, 2, 2, 2, 3]))
+    (3, 6)
+    """
+    edges = [0, *(np.flatnonzero(np.diff(models)) + 1).tolist(), len(models)]
+    runs = [(a, b) for a, b in pairwise(edges) if b > a]
+    long = [run for run in runs if run[1] - run[0] >= PLATEAU * len(models)]
+    return long[-1] if long else None
+
+
+def _bends(x: NDArray[np.float64], y: NDArray[np.float64]) -> bool:
+    """Whether the gains per unit of x drift along x, by more than chance and by enough to matter.
+
+    >>> x = np.arange(10, 21.0)
+    >>> _bends(x, np.sqrt(x)), _bends(x, 2 * x)
+    (True, False)
+    """
+    gains = np.diff(y) / np.diff(x)
+    if len(gains) < POINTS - 1:
+        return False  # too few points for a line in any case
+    # Steps, not heights: heights pile up the noise of the steps, and would bend by chance.
+    at = (x[1:] + x[:-1]) / 2
+    at, level = at - at.mean(), gains.mean()
+    drift = np.sum(at * gains) / np.sum(at**2)
+    left = gains - level - drift * at
+    error = np.sqrt(np.sum(left**2) / (len(gains) - 2) / np.sum(at**2))
+    return bool(abs(drift) > BEND * error and abs(drift) * np.ptp(at) > STRAIGHT * abs(level))
+
+
+def _objections(
+    curve: Curve,
+    slope: float | None,
+    points: int | None,
+    r_squared: float | None,
+    bends: bool,
+) -> list[str]:
+    """A sentence for everything that forbids to trust the slope."""
+    found = [too_few(curve.complexity, len(curve.index)), not_falling(curve)]
+    if slope is None or points is None or r_squared is None:
+        found.append(
+            f"No model is selected by {PLATEAU:.0%} of the regressions in a row, so the slope "
+            "does not settle."
+        )
+    elif slope <= 0:
+        found.append(
+            "The fit gets worse, not better, with the complexity of the more complex models, so "
+            "there is no slope."
+        )
+    elif points < POINTS:
+        found.append(
+            f"The slope settles only on the {points} most complex models, and a line needs at "
+            f"least {POINTS}."
+        )
+    elif r_squared < R_SQUARED:
+        found.append(
+            f"The fits of the {points} most complex models do not lie on a line "
+            f"(R² = {r_squared:.2f}, where {R_SQUARED:g} is needed)."
+        )
+    elif bends:
+        found.append(
+            f"The fits of the {points} most complex models lie on a bend, not on a line: what a "
+            "further parameter gains keeps changing."
+        )
+    return [sentence for sentence in found if sentence]
+
+
+# --------------------
+# Dimension jump and slope heuristic over the candidates, for each learner and for all.
+
+
+MOST = 500  # learners who are looked at one by one; of more, so many are picked evenly
+
+
+def slope_of(learners: Fits | Contest) -> pl.DataFrame:
+    """What both methods say of recorded learners, or of simulated ones."""
+    if isinstance(learners, Contest):
+        number = np.arange(len(learners)) - np.searchsorted(learners.true, learners.true) + 1
+        names = [f"{learners.truths[k]} {i}" for k, i in zip(learners.true, number, strict=True)]
+        models = learners.models
+    else:
+        names, models = list(learners.study.learners), tuple(learners.of)
+    return slope_table(
+        learners.log_likelihood(ALL), learners.n_parameters, learners.n_scored, models, names
+    )
+
+
+def slope_table(
+    log_likelihood: Floats,
+    n_parameters: NDArray[np.int64],
+    n_trials: NDArray[np.int64],
+    models: Sequence[str],
+    learners: Sequence[str],
+) -> pl.DataFrame:
+    """What both methods say; without a constant where they do not apply."""
+    rows = []
+    pooled = pooled_jump(log_likelihood, n_parameters, n_trials)
+    middle = float(np.median(n_trials))
+    rows.append(_row("dimension jump", None, pooled, None, middle))
+    mean_d = n_parameters.mean(axis=0)
+    contrast = -log_likelihood.mean(axis=0)
+    slope = slope_heuristic(mean_d, mean_d, contrast)
+    rows.append(_row("slope heuristic", None, slope, _name(models, slope.selected), middle))
+    many = min(len(n_trials), MOST)
+    for i in (k * len(n_trials) // many for k in range(many)):
+        d, n = n_parameters[i].astype(float), int(n_trials[i])
+        # −ℓ/n against D/n: the slope is in nats per parameter.
+        jump = dimension_jump(d / n, d, -log_likelihood[i] / n, n)
+        rows.append(_row("dimension jump", learners[i], jump, _name(models, jump.selected), n))
+        slope = slope_heuristic(d / n, d, -log_likelihood[i] / n)
+        rows.append(_row("slope heuristic", learners[i], slope, _name(models, slope.selected), n))
+    return of("slope", "calibrate").of_rows(rows)
+
+
+def _row(
+    method: str, learner: str | None, found: object, model: str | None, n: float
+) -> tuple[object, ...]:
+    kappa, applies, reason = (getattr(found, name) for name in ("kappa", "applies", "reason"))
+    c = None if kappa is None or n <= 1 else kappa / np.log(n) ** 2
+    return method, learner, applies, kappa, c, model, reason
+
+
+def _name(models: Sequence[str], place: int | None) -> str | None:
+    return None if place is None else models[place]
