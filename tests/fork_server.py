@@ -34,7 +34,7 @@ def prepare() -> None:
     import howlearn.cli.app
     from howlearn.analyses import contests, discover
     from howlearn.paper import reproduce
-    from howlearn.report import save
+    from howlearn.report import style
     from howlearn.results import select_into
     from howlearn.runs import lock
 
@@ -43,7 +43,7 @@ def prepare() -> None:
     select_into.CHUNK = discover.CHUNK = 2
     contests.GROUP, reproduce.CLAIM_LEARNERS = 2, 2
     lock.PATIENCE = 0.2
-    save.NEEDED = ("nothing",)  # drawing takes longer than all the rest
+    style.NEEDED = ("nothing",)  # drawing takes longer than all the rest
     howlearn.cli.app.app = get_command(howlearn.cli.app.app)
     compile_kernels()
 

@@ -13,8 +13,8 @@ import pytest
 import howlearn as hl
 from howlearn.core.errors import HowlearnError
 from howlearn.report.behaviour import behaviour, sampled
-from howlearn.report.details import sequence_named
 from howlearn.report.findings import OfSelection, findings
+from howlearn.report.learner_details import sequence_named
 from howlearn.report.yardstick import yardstick
 from howlearn.simulation.simulate import simulate
 from oracle import Trial

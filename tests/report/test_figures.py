@@ -11,17 +11,16 @@ import polars as pl
 import pytest
 
 from howlearn.core.errors import HowlearnError
-from howlearn.report import save
-from howlearn.report.accuracy import boxes
-from howlearn.report.accuracy import recovery as figures_recovery
-from howlearn.report.bars import confusion_bars, shares
-from howlearn.report.confusions import confusion as figures_confusion
-from howlearn.report.errors import error_curves as figures_error_curves
-from howlearn.report.figures import beside
-from howlearn.report.groups import group_shares
-from howlearn.report.paths import path as figures_path
-from howlearn.report.plans import plan, share_intervals
-from howlearn.report.scale import Scale, data_ticks, dodged, even_ticks, flag_rows, log_ticks
+from howlearn.report import style
+from howlearn.report.accuracy_charts import boxes
+from howlearn.report.accuracy_charts import recovery as figures_recovery
+from howlearn.report.charts import beside
+from howlearn.report.label_places import Scale, data_ticks, dodged, even_ticks, flag_rows, log_ticks
+from howlearn.report.matrix_charts import confusion as figures_confusion
+from howlearn.report.path_charts import path as figures_path
+from howlearn.report.share_charts import confusion_bars, group_shares, shares
+from howlearn.report.simulation_charts import error_curves as figures_error_curves
+from howlearn.report.simulation_charts import plan, share_intervals
 from howlearn.report.style import FEW, LONGEST, PALETTE, colours, labels
 
 SIX = ["OnePerItem", "OneForAll", "ByShape", "ByPattern", "ByShapeExc", "ByPatternExc"]
@@ -170,7 +169,7 @@ def words(svg):
 @pytest.mark.parametrize("models", [ODD, SIX[:1], MANY, LONG], ids=lambda m: f"{m[0][:9]}")
 def test_every_chart_asks_its_question_and_names_every_model(kind, models):
     question, draw = CHARTS[kind]
-    found = words(save.to_svg(draw(models)))
+    found = words(style.to_svg(draw(models)))
     assert found
     assert any(text.startswith(question) for text in found)
     for name in labels(models).values():
@@ -181,13 +180,13 @@ def test_every_chart_asks_its_question_and_names_every_model(kind, models):
 def test_every_chart_is_valid_and_the_same_again(kind):
     draw = CHARTS[kind][1]
     draw(SIX).to_dict()  # against the schema of Vega-Lite
-    assert save.to_svg(draw(SIX)) == save.to_svg(draw(SIX))
+    assert style.to_svg(draw(SIX)) == style.to_svg(draw(SIX))
 
 
 @pytest.mark.parametrize("kind", CHARTS)
 def test_without_learners_a_chart_says_so(kind):
     question, draw = CHARTS[kind]
-    found = words(save.to_svg(draw([])))
+    found = words(style.to_svg(draw([])))
     assert any(text.startswith(question) for text in found)
     assert "no data" in found
 
@@ -210,7 +209,7 @@ EMPTY = {
 @pytest.mark.parametrize("columns", EMPTY)
 def test_empty_columns_without_a_type(columns):
     frame = pl.DataFrame(schema=columns.split())
-    assert "no data" in words(save.to_svg(EMPTY[columns](frame)))
+    assert "no data" in words(style.to_svg(EMPTY[columns](frame)))
 
 
 @pytest.mark.parametrize(
@@ -218,22 +217,22 @@ def test_empty_columns_without_a_type(columns):
 )
 @pytest.mark.parametrize("models", [SIX, MANY])
 def test_any_number_of_settings_and_c_of_0(settings, models):
-    found = words(save.to_svg(error_curves(models, settings, chosen={"smallest mean error": 0.0})))
+    found = words(style.to_svg(error_curves(models, settings, chosen={"smallest mean error": 0.0})))
     assert ("0" in found) == (settings[0] == 0)
     assert any("smallest mean error: 0" in text for text in found) == (settings[0] == 0)
 
 
 def test_errors_mark_settings_and_prices():
-    found = words(save.to_svg(error_curves(SIX)))
+    found = words(style.to_svg(error_curves(SIX)))
     assert "AIC: 0.026" in found
     assert "smallest largest error: 0.012" in found
     assert {"0.01", "0.39", "κ ="} <= set(found)
-    found = words(save.to_svg(error_curves(SIX, (0.2, 0.5), "holdout")))
+    found = words(style.to_svg(error_curves(SIX, (0.2, 0.5), "holdout")))
     assert not any("AIC" in text for text in found)
 
 
 def test_a_path_marks_prices_bounds_and_priors():
-    found = words(save.to_svg(path_of(SIX)))
+    found = words(style.to_svg(path_of(SIX)))
     assert {"0.25", "7", "aic: 1", "bic: 3.1", "0.5", "20", "population", *CRITERIA} <= set(found)
 
 
@@ -247,35 +246,35 @@ def test_missing_numbers_are_gaps():
     )
     settings = settings_of(errors)
     chart = figures_error_curves(errors, settings, {"AIC": None}, {}, "penalized", SIX)
-    svg = save.to_svg(chart)
+    svg = style.to_svg(chart)
     assert set(SIX) <= set(words(svg))
     whole = figures_error_curves(
         errors.drop_nulls("error"), settings, {"AIC": None}, {}, "penalized", SIX
     )
-    assert svg != save.to_svg(whole)  # a line does not bridge what is missing
+    assert svg != style.to_svg(whole)  # a line does not bridge what is missing
     confusion = confusion_of(SIX).with_columns(share=pl.lit(None))
-    assert words(save.to_svg(figures_confusion(confusion, SIX))).count("–") == 36
-    words(save.to_svg(confusion_bars(confusion, SIX)))
-    assert "no data" in words(save.to_svg(shares(confusion, SIX)))
+    assert words(style.to_svg(figures_confusion(confusion, SIX))).count("–") == 36
+    words(style.to_svg(confusion_bars(confusion, SIX)))
+    assert "no data" in words(style.to_svg(shares(confusion, SIX)))
     recovery = recovery_of(SIX).with_columns(lower_quartile=pl.lit(math.nan))
-    words(save.to_svg(figures_recovery(recovery)))
+    words(style.to_svg(figures_recovery(recovery)))
 
 
 def test_errors_with_signs_have_a_zero():
     frame = recovery_of(SIX).with_columns(pl.col("relative_error", "lower_quartile") - 0.3)
-    assert {"0", "−0.1"} <= set(words(save.to_svg(figures_recovery(frame))))
+    assert {"0", "−0.1"} <= set(words(style.to_svg(figures_recovery(frame))))
 
 
 def test_parameters_have_panels():
     frame = recovery_of(SIX[:1])
     two = pl.concat([frame, frame.with_columns(parameter=pl.lit("gamma"))])
-    found = words(save.to_svg(figures_recovery(two)))
+    found = words(style.to_svg(figures_recovery(two)))
     assert {"OnePerItem · eta", "OnePerItem · gamma"} <= set(found)
 
 
 @pytest.mark.parametrize("trials", [(100,), (100, 200, 400), tuple(range(10, 400, 10))])
 def test_share_intervals(trials):
-    found = words(save.to_svg(share_intervals(intervals_of(trials))))
+    found = words(style.to_svg(share_intervals(intervals_of(trials))))
     assert any(text.startswith("How wide") for text in found)
     assert set(CRITERIA) <= set(found)
     named = {text for text in found if text.endswith(" trials")}
@@ -283,13 +282,13 @@ def test_share_intervals(trials):
 
 
 def test_share_intervals_without_data():
-    assert "no data" in words(save.to_svg(share_intervals(intervals_of(()))))
+    assert "no data" in words(style.to_svg(share_intervals(intervals_of(()))))
 
 
 def test_a_true_model_that_is_no_candidate():
     frame = pl.DataFrame({"true_model": ["Alcove"], "selected_model": ["ByShape"], "share": [1.0]})
     for draw in (figures_confusion, confusion_bars):
-        found = words(save.to_svg(draw(frame, SIX)))
+        found = words(style.to_svg(draw(frame, SIX)))
         assert any("Alcove" in text for text in found)
 
 
@@ -297,41 +296,41 @@ def test_shares_with_intervals():
     frame = pl.DataFrame(
         {"selected_model": SIX[:2], "share": [0.7, 0.3], "lower": [0.6, None], "upper": [0.8, None]}
     )
-    svg = save.to_svg(shares(frame, SIX))
+    svg = style.to_svg(shares(frame, SIX))
     assert {"70%", "30%"} <= set(words(svg))
-    assert svg != save.to_svg(shares(frame.drop("lower", "upper"), SIX))
+    assert svg != style.to_svg(shares(frame.drop("lower", "upper"), SIX))
 
 
 def test_beside_shares_a_legend_that_is_the_same():
     bars = confusion_bars(confusion_of(SIX), SIX)
     others = confusion_bars(confusion_of(SIX[::-1]), SIX[::-1])
-    same = words(save.to_svg(beside([bars, bars], ["a", "b"])))
-    different = words(save.to_svg(beside([bars, others], ["a", "b"])))
+    same = words(style.to_svg(beside([bars, bars], ["a", "b"])))
+    different = words(style.to_svg(beside([bars, others], ["a", "b"])))
     assert {"a", "b"} <= set(same)
     assert same.count("selected model") == 1
     assert different.count("selected model") == 2
     kinds = [draw(SIX) for _, draw in CHARTS.values()]
-    words(save.to_svg(beside(kinds, [*CHARTS])))
+    words(style.to_svg(beside(kinds, [*CHARTS])))
     assert "config" in bars.to_dict()  # beside leaves the charts it was given alone
 
 
 def test_save_writes_both_files_whole(tmp_path):
     chart = figures_confusion(confusion_of(SIX), SIX)
-    paths = save.save(chart, tmp_path / "new" / "fig.2a")
+    paths = style.save(chart, tmp_path / "new" / "fig.2a")
     assert [path.name for path in paths] == ["fig.2a.svg", "fig.2a.png"]
-    assert paths[0].read_text(encoding="utf-8") == save.to_svg(chart)
+    assert paths[0].read_text(encoding="utf-8") == style.to_svg(chart)
     assert paths[1].read_bytes().startswith(b"\x89PNG")
     assert sorted((tmp_path / "new").iterdir()) == sorted(paths)
 
 
-@pytest.mark.parametrize("missing", save.NEEDED)
+@pytest.mark.parametrize("missing", style.NEEDED)
 def test_without_the_extra_a_sentence_says_what_helps(missing, monkeypatch, tmp_path):
     chart = figures_confusion(confusion_of(SIX), SIX)
-    assert save.available()
+    assert style.available()
     monkeypatch.setitem(sys.modules, missing, None)
-    assert not save.available()
+    assert not style.available()
     with pytest.raises(HowlearnError, match=r"charts need: pip install 'howlearn\[report\]'"):
-        save.save(chart, tmp_path / "figure")
+        style.save(chart, tmp_path / "figure")
     assert not [*tmp_path.iterdir()]
 
 

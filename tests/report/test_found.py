@@ -12,13 +12,13 @@ import polars as pl
 import pytest
 
 import howlearn as hl
-from howlearn.report import details, learner_charts
-from howlearn.report.disagreement import disagreement_table
+from howlearn.report import learner_charts, learner_details
 from howlearn.report.findings import findings
-from howlearn.report.margins import EDGES, margin_table
+from howlearn.report.matrix_charts import disagreement_table
+from howlearn.report.path_charts import price_path
 from howlearn.report.predicted import predicted, wilson
-from howlearn.report.price_path import price_path
-from howlearn.report.rates import rate_table
+from howlearn.report.rate_charts import rate_table
+from howlearn.report.share_charts import EDGES, margin_table
 from howlearn.report.yardstick import yardstick
 from studies import random_trials, study_of
 
@@ -136,10 +136,10 @@ def test_wilson_where_it_has_a_simple_form() -> None:
 
 
 def test_details_of_a_learner(found, selection, task) -> None:
-    shared = details.common(found)
+    shared = learner_details.common(found)
     rod = yardstick(found.study, task)
     for i in range(len(found.study)):
-        one = details.detail(found, i)
+        one = learner_details.detail(found, i)
         text = json.dumps(one, separators=(",", ":"), allow_nan=False)
         assert len(text) < 4_096
         assert json.loads(text) == one
@@ -150,7 +150,7 @@ def test_details_of_a_learner(found, selection, task) -> None:
         seen = 0
         for cell in one["cells"]:
             contexts = cell["name"].split("+")
-            if cell["name"] == details.EVERY:
+            if cell["name"] == learner_details.EVERY:
                 contexts = list(found.study.contexts)
             at = [t for t in range(len(trials)) if trials.contexts[trials.context[t]] in contexts]
             each = -(-len(at) // len(cell["x"]))
@@ -176,12 +176,12 @@ def test_details_of_a_learner(found, selection, task) -> None:
             assert margin == pytest.approx(row["margin"][0], rel=1e-3)
             assert verdict == row["verdict"][0]
     with pytest.raises(hl.HowlearnError, match="there is no learner 'nobody'"):
-        details.sequence_named(found, "nobody")
+        learner_details.sequence_named(found, "nobody")
 
 
 def test_details_become_rows_that_the_specs_name(found) -> None:
-    shared = details.common(found)
-    one = details.detail(found, 4)
+    shared = learner_details.common(found)
+    one = learner_details.detail(found, 4)
     rows = learner_charts.rows(one, shared)
     specs = learner_charts.specs(shared)
     assert rows.keys() == specs.keys()
@@ -196,8 +196,8 @@ def test_details_become_rows_that_the_specs_name(found) -> None:
 def test_models_without_cells_have_a_trajectory_per_context() -> None:
     study = study_of(random_trials(1, 40, better=0.8), random_trials(2, 50, better=0.8))
     found = findings(hl.select(study, [hl.Coin()], ["bic"]))
-    one = details.detail(found, 0)
-    assert details.common(found)["cells"] == [None]
+    one = learner_details.detail(found, 0)
+    assert learner_details.common(found)["cells"] == [None]
     assert [cell["name"] for cell in one["cells"]] == ["x", "y"]
     assert {p for cell in one["cells"] for p in cell["p"]} <= set(range(1001))
 
@@ -211,6 +211,6 @@ def test_excluded_learners_are_in_no_chart(found, task) -> None:
     assert rest.first["learner"].to_list() == kept
     assert rest.shares["learners"].sum() == 7
     assert rate_table(rest)["learner"].unique(maintain_order=True).sort().to_list() == kept
-    assert details.detail(rest, 0)["learner"] == kept[0]
+    assert learner_details.detail(rest, 0)["learner"] == kept[0]
     assert predicted(rest).models["learners"].sum() == 7
     assert rest.whole("selection").height == 9

@@ -15,9 +15,9 @@ from hostile_names import ACTIONS, CONTEXTS, FORMULAS, MARKUP, MODELS, NAMES, ST
 from howlearn.cli.app import app
 from howlearn.core.text import visible
 from howlearn.report import style
-from howlearn.report.gather import gather
-from howlearn.report.page.write import Report, write_report
-from howlearn.report.save import drawable, to_svg
+from howlearn.report.folder import gather
+from howlearn.report.page.page import Report, write_report
+from howlearn.report.style import drawable, to_svg
 from report.browser import Visit, started
 
 LEARNERS = (*FORMULAS[:3], *MARKUP[:4], *STEERING, "x" * 10_000)

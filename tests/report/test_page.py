@@ -20,15 +20,11 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.text import visible
 from howlearn.models.task import Task
 from howlearn.report.findings import findings
-from howlearn.report.gather import Gathered, gather
+from howlearn.report.folder import Gathered, everyone, gather, included
 from howlearn.report.page.answer import answer
-from howlearn.report.page.assets import as_json
-from howlearn.report.page.compact import compact
-from howlearn.report.page.known import everyone, included
-from howlearn.report.page.learners import table_of
-from howlearn.report.page.page import page
-from howlearn.report.page.sample import sampled
-from howlearn.report.page.write import Report, write_report
+from howlearn.report.page.figures import compact
+from howlearn.report.page.learners import sampled, table_of
+from howlearn.report.page.page import Report, as_json, page, write_report
 from howlearn.runs.folder import read_table
 from howlearn.simulation.simulate import simulate
 from report.browser import Visit, started
@@ -346,7 +342,7 @@ def test_twenty_thousand_learners_are_a_sample_and_few_megabytes(
         pl.concat(again).write_parquet(copied / f"{name}.parquet")  # quicker than text
         (copied / f"{name}.csv").unlink()
     _change(input={"gone.csv": "sha256:0"}, learners=11 * times, sequences=11 * times)(copied)
-    monkeypatch.setattr("howlearn.report.page.assets.runtime", lambda: "x" * 900_000)
+    monkeypatch.setattr("howlearn.report.page.page.chart_runtime", lambda: "x" * 900_000)
     made = page(gather(copied), sample=500)
     assert 2_000_000 < len(made.text.encode()) < 10_000_000
     content = _content(made.text)
@@ -370,7 +366,7 @@ def test_people_without_contexts(
     roles = ("--context", "none", "--action", "condchosen", "--reward", "outcome")
     options = (*roles, "--criterion", "bic", "--add-model", "Coin")
     _run("select", *files, *options, "--out", tmp_path / "results")
-    monkeypatch.setattr("howlearn.report.page.assets.runtime", lambda: "")
+    monkeypatch.setattr("howlearn.report.page.page.chart_runtime", lambda: "")
     made = write_report(tmp_path / "report.html", gather(tmp_path / "results"))
     text = made.files[0].read_text(encoding="utf-8")
     content = _content(text)

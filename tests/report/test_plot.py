@@ -11,11 +11,9 @@ import polars as pl
 import pytest
 
 import howlearn as hl
-from howlearn import plot
 from howlearn.reading.options import ReadOptions
-from howlearn.report import save
-from howlearn.report.glyphs import SHAPES, glyphs
-from howlearn.report.partition_drawing import partition
+from howlearn.report import plot, style
+from howlearn.report.partition_drawing import SHAPES, glyphs, partition
 from howlearn.results.chunk import Wanted
 from howlearn.results.manifest import manifest_of
 from howlearn.results.select_into import write_selection
@@ -28,7 +26,7 @@ OF_ALL = [name for name in plot.__all__ if name not in (*NEEDS_A_NAME, "confusio
 
 def drawn(chart) -> str:
     """The SVG, which must be whole."""
-    svg = save.to_svg(chart)
+    svg = style.to_svg(chart)
     assert ElementTree.fromstring(svg).tag == "{http://www.w3.org/2000/svg}svg"
     return svg
 
@@ -131,7 +129,7 @@ def test_confusion_of_a_recovery_and_of_its_folder(tmp_path) -> None:
         plot.confusion(3)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("missing", save.NEEDED)
+@pytest.mark.parametrize("missing", style.NEEDED)
 def test_without_the_extra_a_sentence_says_what_helps(missing, monkeypatch, found) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
     for name in OF_ALL:

@@ -21,7 +21,7 @@ def demo(
     from howlearn.cli.show import console, show_recovery
     from howlearn.core.study import joined
     from howlearn.models.task import Task
-    from howlearn.report import save
+    from howlearn.report import style
     from howlearn.results.bids import write_study
     from howlearn.simulation.simulate import simulate
 
@@ -44,8 +44,8 @@ def demo(
     _run(2, [*words, "--out", str(out / "results")], ["--fresh"] if fresh else [])
     console.print("\n[bold]3.[/] Were the models found again?")
     show_recovery(out / "results" / "selection.csv")
-    if not save.available():
-        console.print(save.MISSING, markup=False)
+    if not style.available():
+        console.print(style.MISSING, markup=False)
         return
     _run(4, ["report", str(out / "results"), "-o", str(out / "report.html")], [])
 

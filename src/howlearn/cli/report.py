@@ -85,8 +85,8 @@ def report(
 
     from howlearn.cli import show
     from howlearn.core import safe_files
-    from howlearn.report.gather import gather
-    from howlearn.report.page.write import check_target, write_report
+    from howlearn.report.folder import gather
+    from howlearn.report.page.page import check_target, write_report
 
     safe_files.allow(*(model or ()))
     page = out or results / "report.html"

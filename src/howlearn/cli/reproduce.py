@@ -49,7 +49,7 @@ def reproduce(
     from howlearn.paper.folder import OUTPUTS, archive_described, write_reproduction
     from howlearn.paper.reproduce import reproduce as run
     from howlearn.paper.versions import design
-    from howlearn.report import save
+    from howlearn.report import style
     from howlearn.results.manifest import made_by
     from howlearn.runs.files import write_whole
     from howlearn.runs.folder import RunFolder
@@ -73,7 +73,7 @@ def reproduce(
             show.note(sentence)
         with result.clock("tables"):
             write_reproduction(out, result)
-    if save.available():
+    if style.available():
         with show.progress_bar("drawing"):
             from howlearn.paper.page import page
 
@@ -85,7 +85,7 @@ def reproduce(
             path = out / "reproduction.html"
             write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
     else:
-        show.console.print(save.MISSING, markup=False)
+        show.console.print(style.MISSING, markup=False)
     _show(result, out)
     following("inspect", "FILES", why="your own data")
 

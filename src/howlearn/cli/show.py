@@ -429,14 +429,14 @@ def weights(out: Path, candidates: Sequence[Model], study: Study, n_sequences: i
 
 def save_charts(charts: Callable[[], Mapping[str, Chart]], folder: Path) -> None:
     """Draw, if the extra is there; otherwise say in one line how to get it."""
-    from howlearn.report import save
+    from howlearn.report import style
 
-    if not save.available():
-        console.print(save.MISSING, markup=False)
+    if not style.available():
+        console.print(style.MISSING, markup=False)
         return
     with progress_bar("drawing"):
         for stem, chart in charts().items():
-            save.save(chart, folder / stem)
+            style.save(chart, folder / stem)
 
 
 def show_recovery(path: Path) -> None:

@@ -34,11 +34,11 @@ from howlearn.paper.published import (
 from howlearn.paper.reproduce import Reproduction
 from howlearn.paper.versions import Version
 from howlearn.paper.why import reasons
-from howlearn.report.accuracy import boxes
-from howlearn.report.bars import confusion_bars
-from howlearn.report.bars import shares as figures_shares
-from howlearn.report.errors import error_curves
-from howlearn.report.save import to_svg
+from howlearn.report.accuracy_charts import boxes
+from howlearn.report.share_charts import confusion_bars
+from howlearn.report.share_charts import shares as figures_shares
+from howlearn.report.simulation_charts import error_curves
+from howlearn.report.style import to_svg
 from howlearn.selection.criteria import AIC, HoldOut, Penalized
 
 PAPER_LEARNERS = 100  # per model

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import altair as alt
 import polars as pl
 
 from howlearn.analyses.error_rates import confusion_table
@@ -13,15 +14,19 @@ from howlearn.models.mixture import Mixture
 from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.switch import Switch
-from howlearn.report.accuracy import recovery
-from howlearn.report.bounds import bounds
-from howlearn.report.coclassification import coclassification
-from howlearn.report.confusions import confusion as figures_confusion
-from howlearn.report.errors import error_curves
-from howlearn.report.groups import group_shares
-from howlearn.report.paths import path
-from howlearn.report.plans import plan, share_intervals
-from howlearn.report.strategies import average_weights, learners_weights
+from howlearn.report.accuracy_charts import recovery
+from howlearn.report.curve_charts import (
+    average_weights,
+    learners_weights,
+)
+from howlearn.report.matrix_charts import coclassification
+from howlearn.report.matrix_charts import confusion as figures_confusion
+from howlearn.report.path_charts import path
+from howlearn.report.share_charts import (
+    group_shares,
+)
+from howlearn.report.simulation_charts import bounds, error_curves, plan, share_intervals
+from howlearn.report.style import CONFIG, Chart
 from howlearn.runs.folder import read_table
 from howlearn.verification.verify import SHOWN
 
@@ -32,8 +37,40 @@ if TYPE_CHECKING:
     from howlearn.analyses.path_result import Path as Along
     from howlearn.analyses.plan import Plan
     from howlearn.analyses.recover import Recovery
-    from howlearn.report.style import Chart
     from howlearn.verification.verify import Verification
+
+
+# --------------------
+# Every chart answers one question, which is its title: tidy frames in, altair charts out.
+
+
+def beside(charts: Sequence[Chart], titles: Sequence[str]) -> Chart:
+    """Charts side by side, each under a title in the place of its own."""
+    retitled = [_retitled(chart, title) for chart, title in zip(charts, titles, strict=True)]
+    row = alt.hconcat(*retitled, spacing=30)
+    # One legend serves all charts only where it says the same in all of them.
+    legends = {str(found) for chart in charts for found in _domains(chart.to_dict(validate=False))}
+    row = row.resolve_scale(color="shared" if len(legends) <= 1 else "independent")
+    return row.properties(config=CONFIG, description="; ".join(titles))
+
+
+def _retitled(chart: Chart, title: str) -> Any:
+    copy = chart.copy(deep=["title"])
+    offset = getattr(chart.title, "offset", alt.Undefined)
+    copy.title = alt.TitleParams(title, offset=offset)
+    copy.config = alt.Undefined
+    return copy
+
+
+def _domains(spec: Any) -> list[Any]:
+    """The domains of all colour legends in a chart."""
+    if isinstance(spec, list):
+        return [found for part in spec for found in _domains(part)]
+    if not isinstance(spec, dict):
+        return []
+    scale = (spec.get("color") or {}).get("scale") if isinstance(spec.get("color"), dict) else None
+    own = [scale["domain"]] if isinstance(scale, dict) and "domain" in scale else []
+    return own + [found for part in spec.values() for found in _domains(part)]
 
 
 def of_calibration(result: Calibration) -> dict[str, Chart]:

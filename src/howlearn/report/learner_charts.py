@@ -15,8 +15,8 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from howlearn.report.details import RIGHT
 from howlearn.report.findings import Findings
+from howlearn.report.learner_details import RIGHT
 from howlearn.report.partition_drawing import QUESTION as PARTITION
 from howlearn.report.partition_drawing import cells_of, partition
 from howlearn.report.style import BLUE, Chart, data, finished, labels

@@ -11,7 +11,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from howlearn.report.scale import Scale, data_ticks, dodged, log_ticks, spanning
+from howlearn.report.label_places import Scale, data_ticks, dodged, log_ticks, spanning
 from howlearn.report.style import colours, data, in_panels, labels, number, readable
 
 LINE_HEIGHT = 13  # pixels between two labels at the ends of lines

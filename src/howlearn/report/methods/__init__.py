@@ -9,9 +9,9 @@ from typing import Any
 import polars as pl
 
 from howlearn.report.methods.candidates import model_sentences
-from howlearn.report.methods.data import data_sentences
-from howlearn.report.methods.judging import criterion_sentences
-from howlearn.report.methods.procedure import (
+from howlearn.report.methods.criteria import criterion_sentences
+from howlearn.report.methods.data import (
+    data_sentences,
     estimation_sentences,
     exclusion_sentences,
     plan_sentences,
@@ -19,9 +19,7 @@ from howlearn.report.methods.procedure import (
     software_sentences,
 )
 from howlearn.report.methods.references import Citing, Reference
-from howlearn.report.methods.words import clean
-
-__all__ = ["Methods", "Reference", "methods"]
+from howlearn.report.words import clean
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from howlearn.core.text import in_words
 from howlearn.report.methods.references import Citing
-from howlearn.report.methods.words import clean, count, listed, quoted
+from howlearn.report.words import clean, count, listed_names, quoted
 
 Described = Mapping[str, Any]  # a model as the manifest describes it
 
@@ -50,7 +50,7 @@ def model_sentences(models: Sequence[Described], cite: Citing) -> Iterator[str]:
     """Which models competed, and what each kind of them is."""
     if not models:
         return
-    names = listed((_name(model) for model in models), most=MANY)
+    names = listed_names((_name(model) for model in models), most=MANY)
     if len(models) == 1:
         yield f"One model was fitted: {names}."
     else:
@@ -61,13 +61,13 @@ def model_sentences(models: Sequence[Described], cite: Citing) -> Iterator[str]:
     yield from _adjusted(models, cite)
     own = [m for m in models if _own(m)]
     if own:
-        codes = listed(f"{_name(m)} (SHA-256 of its code {short(_own(m))})" for m in own)
+        codes = listed_names(f"{_name(m)} (SHA-256 of its code {short(_own(m))})" for m in own)
         yield f"Written for this study: {codes}."
     if any(m.get("name") == "Coin" for m in models):
         yield "Coin was a learner without learning, who chose each action with a fixed probability."
     fixed = [_name(m) for m in models if "probabilities" in m]
     if fixed:
-        yield f"Without learning, with fixed probabilities of the actions: {listed(fixed)}."
+        yield f"Without learning, with fixed probabilities of the actions: {listed_names(fixed)}."
 
 
 def _name(model: Described) -> str:
@@ -99,7 +99,7 @@ def _partitions(models: Sequence[Described], cite: Citing) -> Iterator[str]:
         how = f" in {form} form" if form else ""
         who = "Cells"
         if len(mine) < len(units):
-            who += f" of {listed(clean(m['name']) for m in models if _has(m, rule, form))}"
+            who += f" of {listed_names(clean(m['name']) for m in models if _has(m, rule, form))}"
         yield f"{who} learned by {title}{sources}{how}, with {_bounds(mine)}."
     rates = {model.get("rates", "per-cell") for model in models if _cells(model) > 1}
     shared = [clean(m["name"]) for m in models if m.get("rates") == "shared"]
@@ -109,7 +109,7 @@ def _partitions(models: Sequence[Described], cite: Citing) -> Iterator[str]:
         yield "All cells of a model shared their parameters."
     elif rates:
         yield (
-            f"Every cell had parameters of its own, except in {listed(shared)}, where one set "
+            f"Every cell had parameters of its own, except in {listed_names(shared)}, where one set "
             "served all cells."
         )
 
@@ -124,7 +124,7 @@ def _bounds(described: Sequence[Described]) -> str:
     )
     if not found:
         return "no free parameter"
-    return listed(
+    return listed_names(
         f"{GREEK.get(n, clean(n))} between {low:g} and {high:g}".replace(" -", " −")
         for n, low, high in found
     )
@@ -143,7 +143,7 @@ def _whole(models: Sequence[Described], cite: Citing) -> Iterator[str]:
     for name in dict.fromkeys(_base(model) for model in models):
         mine = [model for model in models if _base(model) == name]
         title, works = FIELD[name]
-        names = listed(dict.fromkeys(clean(model["name"]) for model in mine))
+        names = listed_names(dict.fromkeys(clean(model["name"]) for model in mine))
         what = f"The model {names} was" if len(mine) == 1 else f"The models {names} were"
         yield f"{what} {title} {cite(*works)}, with {_bounds(mine)}."
 
@@ -151,7 +151,7 @@ def _whole(models: Sequence[Described], cite: Citing) -> Iterator[str]:
 def _mixtures(models: Sequence[Described], cite: Citing) -> Iterator[str]:
     for kind in dict.fromkeys(model["kind"] for model in models):
         title, works = MIXTURES.get(kind, (quoted(kind), ()))
-        names = listed(clean(model["name"]) for model in models if model["kind"] == kind)
+        names = listed_names(clean(model["name"]) for model in models if model["kind"] == kind)
         sources = f" {cite(*works)}" if works else ""
         yield f"Strategies were mixed by {title}{sources}: {names}."
 

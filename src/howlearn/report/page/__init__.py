@@ -1,1 +1,1 @@
-"""One HTML file that shows the results of a selection, without a network."""
+"""The report as one page."""

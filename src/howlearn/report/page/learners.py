@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import polars as pl
 
-from howlearn.report.gather import Gathered
-from howlearn.report.page.sure import selected_estimates
-from howlearn.report.page.words import rounded
+from howlearn.core.errors import HowlearnError
+from howlearn.report import learner_charts, learner_details
+from howlearn.report.findings import Findings
+from howlearn.report.folder import Gathered
+from howlearn.report.page.answer import selected_estimates
+from howlearn.report.page.figures import compact, spec_of
+from howlearn.report.partition_drawing import cells_of, partition
+from howlearn.report.words import rounded
 
 LONGEST = 1_000  # characters of a name that the page keeps
 MOST_LABELS = 4  # columns carried along that the table shows
@@ -115,3 +122,91 @@ def panels_of(
         }
         for k in chosen
     }
+
+
+# --------------------
+# The charts of one learner's panel: specs once, data for every sampled learner.
+
+
+# Of the details; the rest stands in the page's own tables.
+KEPT = ("model", "curve", "cells")
+
+
+@dataclass(frozen=True)
+class Panels:
+    """Specs with empty data sets, what all learners share, and each one's own numbers."""
+
+    specs: dict[str, Any] = field(default_factory=dict)
+    common: dict[str, Any] = field(default_factory=dict)
+    partitions: dict[str, Any] = field(default_factory=dict)  # by model
+    drawn: dict[int, dict[str, Any]] = field(default_factory=dict)  # by sequence
+    note: str = ""  # why there is none of it
+
+
+def panels(
+    found: Findings,
+    chosen: Sequence[int],
+    progress: Callable[[int, int], None] | None = None,
+) -> Panels:
+    """Of the chosen sequences; a sentence where these data cannot be drawn."""
+    try:
+        common = learner_details.common(found)
+        specs = {
+            name: compact(spec_of(spec))
+            for name, spec in learner_charts.specs(common).items()
+            if name in ("curve", "trajectory")
+        }
+        drawn = {}
+        for number, (place, detail) in enumerate(
+            zip(chosen, learner_details.details(found, chosen), strict=True)
+        ):
+            drawn[place] = {name: detail[name] for name in KEPT if name in detail}
+            if progress:
+                progress(number + 1, len(chosen))
+        shared = {name: common[name] for name in ("models", "percent", "contexts", "cells")}
+        return Panels(specs, shared, _partitions(found, chosen), drawn)
+    except HowlearnError as error:
+        return Panels(note=str(error))
+
+
+def _partitions(found: Findings, chosen: Sequence[int]) -> dict[str, Any]:
+    """A drawing for every model that is selected for one of them."""
+    study, used = found.study, {int(found.chosen[place]) for place in chosen}
+    drawn = {}
+    for place in sorted(used):
+        model = found.models[place]
+        if cells_of(model) is not None:
+            chart = partition(model, study.contexts, study.features)
+            drawn[model.name] = compact(spec_of(chart))
+    return drawn
+
+
+# --------------------
+# Which learners a page shows one by one, where it cannot show all.
+
+
+def sampled(models: pl.Series, size: int, seed: int) -> list[int]:
+    """Places of ``size`` sequences: every selected model has its share of them, and at least one.
+
+    >>> models = pl.Series(["a"] * 98 + ["b"] * 2)
+    >>> chosen = sampled(models, 10, seed=0)
+    >>> len(chosen), [models[place] for place in chosen].count("b")
+    (10, 1)
+    """
+    if size >= len(models):
+        return [*range(len(models))]
+    draw = np.random.default_rng(seed)
+    groups = pl.DataFrame({"model": models}).with_row_index("place").group_by("model")
+    places = {str(key[0]): frame["place"].to_numpy() for key, frame in groups}
+    if size < len(places):
+        return sorted(draw.choice(len(models), size, replace=False).tolist())
+    chosen: list[int] = []
+    left, rooms, waiting = len(models), size, len(places)
+    # The rare first: their one place must not be rounded away.
+    for own in sorted(places.values(), key=lambda found: (len(found), found[0])):
+        waiting -= 1
+        fair = max(1, round(rooms * len(own) / left))
+        count = min(fair, len(own), rooms - waiting)
+        chosen += draw.choice(own, count, replace=False).tolist()
+        rooms, left = rooms - count, left - len(own)
+    return sorted(chosen)

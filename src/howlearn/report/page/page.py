@@ -2,25 +2,171 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import base64
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
 from itertools import groupby
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from howlearn._version import __version__
-from howlearn.core.text import many, percent
-from howlearn.report.gather import Gathered
-from howlearn.report.page import assets
-from howlearn.report.page.answer import answer
-from howlearn.report.page.drawings import ANSWER, BEHAVIOUR, ESTIMATES, SURE, draw, steps
-from howlearn.report.page.figure import Figure
-from howlearn.report.page.known import everyone, included
-from howlearn.report.page.learners import panels_of, table_of
-from howlearn.report.page.methods import Methods
-from howlearn.report.page.panels import Panels, panels
-from howlearn.report.page.sample import sampled
-from howlearn.report.page.sure import stability, statuses
-from howlearn.report.page.words import sentence
+from howlearn.core.errors import HowlearnError
+from howlearn.core.text import everywhere, isolated, many, percent, visible
+from howlearn.report.apa.docx import docx
+from howlearn.report.apa.tables import apa_tables
+from howlearn.report.apa.tex import tex as tex_of
+from howlearn.report.folder import Gathered, everyone, included
+from howlearn.report.methods import methods
+from howlearn.report.methods.references import Reference
+from howlearn.report.page.answer import answer, stability, statuses
+from howlearn.report.page.figures import ANSWER, BEHAVIOUR, ESTIMATES, SURE, Figure, draw, steps
+from howlearn.report.page.learners import Panels, panels, panels_of, sampled, table_of
+from howlearn.report.words import sentence
+from howlearn.runs.files import write_whole
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+
+# --------------------
+# The last section of the page: a paragraph to paste, references, tables as files.
+
+
+WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+TEX = "application/x-tex"
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A file that belongs to the report, inside the page as well."""
+
+    name: str
+    words: str
+    content: bytes
+    kind: str
+
+    @property
+    def address(self) -> str:
+        return f"data:{self.kind};base64,{base64.b64encode(self.content).decode()}"
+
+
+@dataclass(frozen=True)
+class Methods:
+    """Paragraphs to paste, what they cite, and files of tables."""
+
+    paragraphs: Sequence[str] = ()
+    references: Sequence[Reference] = ()
+    beside: Sequence[Beside] = field(default_factory=tuple)
+
+
+def methods_of(gathered: Gathered, word: str, tex: str, seed: int | None = None) -> Methods:
+    """From the manifest and the tables; the names are those of the files beside the page."""
+    doubled = seed if gathered.inputs is not None else None
+    said = methods(gathered.manifest, gathered.tables, doubled)
+    tables = apa_tables(gathered.manifest, gathered.tables)
+    files = (
+        Beside(word, "Word (.docx)", docx(tables, said), WORD),
+        Beside(tex, "LaTeX (.tex)", tex_of(tables, said).encode("utf-8", "replace"), TEX),
+    )
+    return Methods(said.paragraphs, said.references, files)
+
+
+# --------------------
+# What the page is made of besides its numbers: templates, style, scripts, the chart runtime.
+
+
+HERE = "howlearn.report"
+SCRIPTS = ("charts", "figures", "learners", "panel", "page")  # in the order in which they are run
+GENERATOR = "howlearn report"
+GLOBAL = "window.vegaEmbed=vegaEmbed;"  # the name by which the page calls the runtime
+MISSING = "a report needs: pip install 'howlearn[report]'"
+
+
+def check_available() -> None:
+    """Say in one sentence what is not installed."""
+    from importlib.util import find_spec
+
+    if any(find_spec(name) is None for name in ("altair", "vl_convert", "jinja2")):
+        raise HowlearnError(MISSING)
+
+
+def environment() -> Environment:
+    """Templates whose values are all escaped."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    made = Environment(
+        loader=PackageLoader(HERE, "templates"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
+    )
+    made.filters["in_order"] = _in_order
+    return made
+
+
+def _in_order(sentence: str) -> Markup:
+    """A sentence whose names do not turn the rest of it around."""
+    from markupsafe import Markup, escape
+
+    return Markup(escape(isolated(visible(sentence))))
+
+
+def _shown(value: Any) -> Any:
+    """Whatever a template writes out; what is marked as safe is our own code and data."""
+    return visible(value) if type(value) is str else value
+
+
+def style() -> str:
+    return _file("page.css")
+
+
+@cache
+def chart_runtime() -> str:
+    """The program that draws charts, as altair's release of Vega-Lite needs it."""
+    import vl_convert
+
+    from howlearn.report.style import vega_lite_version
+
+    # Inside a function, so that its names are not those of the page.
+    bundle = vl_convert.javascript_bundle(GLOBAL, vega_lite_version())
+    return f"(()=>{{{harmless(bundle)}\n}})();"
+
+
+def page_script() -> str:
+    """The page's own program."""
+    parts = "\n".join(_file(f"{name}.js") for name in SCRIPTS)
+    return f'(()=>{{"use strict";\n{parts}\n}})();'
+
+
+def hash_of(text: str) -> str:
+    """By which a browser knows a script that may run."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def as_json(content: Any) -> str:
+    """JSON that may stand inside a script element, whatever the names in it are."""
+    shown = everywhere(content)
+    text = json.dumps(shown, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def harmless(code: str) -> str:
+    """Code that does not end the element it stands in."""
+    return code.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+
+
+def _file(name: str) -> str:
+    return resources.files(HERE).joinpath(name).read_text("utf-8")
+
 
 SAMPLE = 500  # learners whose panels a page holds
 MATRICES = ("disagreement", "confusion")
@@ -44,7 +190,7 @@ def page(
     progress: Progress | None = None,
 ) -> Page:
     """The whole page, which needs no network."""
-    assets.check_available()
+    check_available()
     from howlearn.report.style import CONFIG, colours
 
     first = gathered.selection.filter(criterion=gathered.criteria[0])
@@ -66,10 +212,10 @@ def page(
         "partitions": each.partitions,
     }
     rows, about_stability = stability(gathered)
-    script, runtime = assets.script(), assets.runtime()
-    text = assets.environment().get_template("page.html.j2").render(
+    script, runtime = page_script(), chart_runtime()
+    text = environment().get_template("page.html.j2").render(
         title=title or _title(gathered),
-        generator=f"{assets.GENERATOR} {__version__}",
+        generator=f"{GENERATOR} {__version__}",
         gathered=gathered,
         manifest=gathered.manifest,
         answer=answer(gathered),
@@ -84,11 +230,11 @@ def page(
         panel_note=each.note,
         methods=methods or Methods(),
         options=_options(gathered.options),
-        content=assets.as_json(content),
-        style=assets.style(),
+        content=as_json(content),
+        style=style(),
         script=script,
         runtime=runtime,
-        hashes=[assets.hash_of(code) for code in (script, runtime)],
+        hashes=[hash_of(code) for code in (script, runtime)],
         many=many,
         percent=percent,
         short=_short,
@@ -140,3 +286,75 @@ def _short(text: str, longest: int = 80) -> str:
 def _writable(text: str) -> str:
     """Without halves of characters and without bytes that no HTML file may hold."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\x00", "\ufffd")
+
+
+# --------------------
+# A report into files: the page, and the tables beside it; all or nothing.
+
+
+HEAD = 2_000  # characters in which a page says who made it
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was written."""
+
+    files: tuple[Path, ...]  # the page first
+    size: int  # of the page, in bytes
+    notes: tuple[str, ...]
+
+
+def check_target(out: Path, fresh: bool) -> None:
+    """Before any work: whether the report may be written there."""
+    check_available()
+    if out.is_dir():
+        raise HowlearnError(f"{out} is a folder; --out names a file, such as report.html")
+    if out.suffix.lower() not in (".html", ".htm"):
+        raise HowlearnError(f"{out} does not end in .html; --out names an HTML file")
+    if not out.absolute().parent.is_dir():
+        raise HowlearnError(f"--out {out}: there is no folder {out.parent}")
+    there = [path for path in (out, *beside(out)) if path.exists()]
+    if there and not fresh and not _ours(out):
+        raise HowlearnError(
+            f"{there[0]} exists and was not written by howlearn report; name another file with "
+            "--out, or replace it with --fresh"
+        )
+
+
+def beside(out: Path) -> tuple[Path, Path]:
+    """The tables for a paper, beside the page."""
+    word, tex = (out.with_name(f"{out.stem}-tables.{ending}") for ending in ("docx", "tex"))
+    return word, tex
+
+
+def _ours(out: Path) -> bool:
+    try:
+        with out.open(encoding="utf-8") as file:
+            return f'name="generator" content="{GENERATOR}' in file.read(HEAD)
+    except (OSError, ValueError):
+        return False
+
+
+def write_report(
+    out: Path,
+    gathered: Gathered,
+    title: str | None = None,
+    sample: int = 500,
+    seed: int = 0,
+    fresh: bool = False,
+    progress: Progress | None = None,
+) -> Report:
+    """Make everything, then write it: the page last, so that where it is, the tables are."""
+    check_target(out, fresh)
+
+    word, tex = beside(out)
+    said = methods_of(gathered, word.name, tex.name, seed)
+    made = page(gathered, title, sample, seed, said, progress)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    files = [out]
+    for file in said.beside:
+        path = out.with_name(file.name)
+        write_whole(path, lambda to, content=file.content: to.write_bytes(content))
+        files.append(path)
+    write_whole(out, lambda to: to.write_text(made.text, encoding="utf-8"))
+    return Report(tuple(files), out.stat().st_size, made.notes)

@@ -10,7 +10,7 @@ import polars as pl
 from howlearn.core.errors import HowlearnError
 from howlearn.core.text import in_words
 from howlearn.report.methods.references import Citing
-from howlearn.report.methods.words import clean, count, listed, quoted, unit_of
+from howlearn.report.words import clean, count, listed_names, quoted, unit_of
 from howlearn.selection.criteria import (
     AIC,
     BIC,
@@ -41,7 +41,7 @@ def criterion_sentences(
     every = f"all {unit_of(manifest)}s"
     everybody = f"{every} that were not excluded" if excluding else every
     what = "the criterion" if len(texts) == 1 else f"the {in_words(len(texts))} criteria"
-    names = listed(clean(text) for text in texts)
+    names = listed_names(clean(text) for text in texts)
     yield f"For every {unit_of(manifest)} the models were compared by {what} {names}, in nats."
     for text in texts:
         try:
@@ -110,7 +110,7 @@ def _criterion(
                 "for each learner alone, all models being equally probable; a learner's own rate "
                 f"was a priori even on a log scale from {LOWEST:g} to the largest rate, log rates "
                 "of its cells were normal around it, and their standard deviation was "
-                f"{listed((f'{s:g}' for s in SPREADS), 'or')}, equally probable."
+                f"{listed_names((f'{s:g}' for s in SPREADS), 'or')}, equally probable."
             )
             yield from _approximated(manifest)
         case Population():

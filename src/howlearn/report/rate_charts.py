@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from howlearn.report.findings import Findings
-from howlearn.report.scale import Scale, log_ticks
+from howlearn.report.label_places import Scale, log_ticks
 from howlearn.report.style import BLUE, Chart, data, finished, labels, nothing, text_width
 
 QUESTION = "How fast do they learn, in which cell?"

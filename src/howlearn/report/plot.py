@@ -49,7 +49,7 @@ def _drawable(draw: Callable[P, Chart]) -> Callable[P, Chart]:
 
     @wraps(draw)
     def drawn(*args: P.args, **kwargs: P.kwargs) -> Chart:
-        from howlearn.report.save import drawable
+        from howlearn.report.style import drawable
 
         return drawable(draw(*args, **kwargs))
 
@@ -60,16 +60,16 @@ def _drawable(draw: Callable[P, Chart]) -> Callable[P, Chart]:
 def shares(source: Source) -> Chart:
     """How many learners each model explains best, by each criterion, with 95% intervals."""
     found = _found(source)
-    from howlearn.report import bars
+    from howlearn.report import share_charts
 
-    return bars.shares_by_criterion(found.shares, found.names)
+    return share_charts.shares_by_criterion(found.shares, found.names)
 
 
 @_drawable
 def margins(source: Source) -> Chart:
     """How far the selected model is ahead of the next, by each criterion, with the verdicts."""
     found = _found(source)
-    from howlearn.report import margins as drawn
+    from howlearn.report import share_charts as drawn
 
     return drawn.margins(drawn.margin_table(found), found.within)
 
@@ -78,16 +78,16 @@ def margins(source: Source) -> Chart:
 def path(source: Source) -> Chart:
     """Shares of the models along the price of a parameter, exactly, without a new fit."""
     found = _found(source)
-    from howlearn.report import paths, price_path
+    from howlearn.report import path_charts
 
-    return paths.path(*price_path.price_path(found), found.names)
+    return path_charts.path(*path_charts.price_path(found), found.names)
 
 
 @_drawable
 def disagreement(source: Source, first: str | None = None, second: str | None = None) -> Chart:
     """Which models two criteria select for the same learners; by default the first two."""
     found = _found(source)
-    from howlearn.report import disagreement as drawn
+    from howlearn.report import matrix_charts as drawn
 
     return drawn.disagreement(drawn.disagreement_table(found, first, second), found.names)
 
@@ -96,9 +96,9 @@ def disagreement(source: Source, first: str | None = None, second: str | None = 
 def confusion(source: Calibration | Recovery | Path | str, criterion: str | None = None) -> Chart:
     """Which model is selected when each model is true: of a calibration, or of its folder."""
     _check()
-    from howlearn.report import known_confusion
+    from howlearn.report import matrix_charts
 
-    return known_confusion.confusion_of(source, criterion)
+    return matrix_charts.confusion_of(source, criterion)
 
 
 @_drawable
@@ -111,28 +111,28 @@ def learning_curves(
     paid. Of more than so many ``learners`` some are picked evenly.
     """
     found = _found(source, task)
-    from howlearn.report import behaviour, curves
+    from howlearn.report import behaviour, curve_charts
 
-    return curves.learning_curves(behaviour.behaviour(found, learners, seed=seed))
+    return curve_charts.learning_curves(behaviour.behaviour(found, learners, seed=seed))
 
 
 @_drawable
 def predicted(source: Source, task: Task | str | None = None, learners: int = 2_000) -> Chart:
     """Predicted probabilities against choices, for the selected models."""
     found = _found(source, task)
+    from howlearn.report import curve_charts
     from howlearn.report import predicted as computed
-    from howlearn.report import reliability
 
-    return reliability.reliability(computed.predicted(found, learners))
+    return curve_charts.reliability(computed.predicted(found, learners))
 
 
 @_drawable
 def estimates(source: Source) -> Chart:
     """The estimates of each model's parameters, among the learners whose model it is."""
     found = _found(source)
-    from howlearn.report import rates
+    from howlearn.report import rate_charts
 
-    return rates.rates(rates.rate_table(found))
+    return rate_charts.rates(rate_charts.rate_table(found))
 
 
 @_drawable
@@ -142,10 +142,12 @@ def learner(source: Source, name: str, task: Task | str | None = None, **conditi
     Of a learner with several sequences ``conditions`` name one, as in ``condition=2``.
     """
     found = _found(source, task)
-    from howlearn.report import details, learner_charts
+    from howlearn.report import learner_charts, learner_details
 
-    place = details.sequence_named(found, name, conditions)
-    return learner_charts.learner(details.detail(found, place), details.common(found), found)
+    place = learner_details.sequence_named(found, name, conditions)
+    return learner_charts.learner(
+        learner_details.detail(found, place), learner_details.common(found), found
+    )
 
 
 @_drawable
@@ -154,10 +156,12 @@ def trajectories(
 ) -> Chart:
     """One learner's choices in every cell, with the probabilities of its model."""
     found = _found(source, task)
-    from howlearn.report import details, learner_charts
+    from howlearn.report import learner_charts, learner_details
 
-    place = details.sequence_named(found, name, conditions)
-    return learner_charts.trajectories(details.detail(found, place), details.common(found))
+    place = learner_details.sequence_named(found, name, conditions)
+    return learner_charts.trajectories(
+        learner_details.detail(found, place), learner_details.common(found)
+    )
 
 
 @_drawable
@@ -191,7 +195,7 @@ def _found(source: Source, task: Task | str | None = None) -> Findings:
 
 
 def _check() -> None:
-    from howlearn.report.save import MISSING, available
+    from howlearn.report.style import MISSING, available
 
     if not available():
         raise HowlearnError(MISSING)

@@ -15,7 +15,7 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.text import few, shortened
 from howlearn.report.findings import Findings
 from howlearn.report.partition_drawing import cells_of
-from howlearn.report.replays import Replays
+from howlearn.report.predicted import Replays
 from howlearn.report.yardstick import UNKNOWN, Yardstick, yardstick
 
 POINTS, PER_CELL, FEWEST = 180, 60, 8  # of all trajectories; of one; of one where cells are many

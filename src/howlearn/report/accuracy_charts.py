@@ -8,8 +8,8 @@ import altair as alt
 import polars as pl
 
 from howlearn.report import lines
+from howlearn.report.label_places import Scale, log_ticks
 from howlearn.report.lines import Axis
-from howlearn.report.scale import Scale, log_ticks
 from howlearn.report.style import (
     BLUE,
     INK,

@@ -7,11 +7,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
+import numpy as np
 import polars as pl
 
-from howlearn.report.confusions import QUESTION, selected_and_true, shares_of, with_names
+from howlearn.report.findings import Findings
+from howlearn.report.matrix_charts import (
+    CONFUSION_QUESTION,
+    selected_and_true,
+    shares_of,
+    with_names,
+)
 from howlearn.report.style import (
+    BLUE,
     INK,
+    PALETTE,
     Chart,
     colours,
     data,
@@ -36,7 +45,7 @@ def confusion_bars(frame: pl.DataFrame, models: Sequence[str]) -> Chart:
     """A bar per true model, made of a piece with a colour and a number per selected one."""
     frame = with_names(frame, "true_model", "selected_model")
     if frame.is_empty():
-        return nothing(QUESTION)
+        return nothing(CONFUSION_QUESTION)
     across, down = selected_and_true(frame, models)
     everyone = in_order([*across, *down])
     written = {
@@ -67,7 +76,7 @@ def confusion_bars(frame: pl.DataFrame, models: Sequence[str]) -> Chart:
     )
     chart = chart.properties(width=width, height=HEIGHT)
     note = "Share of the learners of each true model; numbers as in the legend."
-    return finished(chart, QUESTION, note, width + 160)
+    return finished(chart, CONFUSION_QUESTION, note, width + 160)
 
 
 def _share(field: str) -> alt.Y:
@@ -229,3 +238,187 @@ def _leaders(frame: pl.DataFrame) -> str:
             f"{most['model']}{also} for {most['share']:.0%} of the learners by {criterion}"
         )
     return f"Most often selected: {'; '.join(parts)}."
+
+
+# --------------------
+# Shares of the models in several groups, side by side.
+
+
+GROUPS_QUESTION = "Do the groups use the same strategies?"
+ROW = 15  # pixels for a group
+
+
+def group_shares(frame: pl.DataFrame, models: Sequence[str], column: str = "group") -> Chart:
+    """A point and an interval per group, model by model.
+
+    ``column`` is what the groups are values of.
+    """
+    frame = with_names(frame, "group", "model").drop_nulls("share")
+    if frame.is_empty():
+        return nothing(GROUPS_QUESTION)
+    names, groups = in_order(models, frame["model"]), in_order([], frame["group"])
+    written, called = labels(names), labels(groups)
+    rows = frame.select(
+        pl.col("model").replace_strict(written).alias("model"),
+        pl.col("group").replace_strict(called).alias("group"),
+        "share",
+        "lower",
+        "upper",
+    )
+    y = alt.Y("model:N", title=None, sort=[*written.values()])
+    offset = alt.YOffset("group:N", sort=[*called.values()], scale=alt.Scale(padding=0.4))
+    shades = [colours(groups)[name] for name in groups]
+    scale = alt.Scale(domain=[*called.values()], range=shades)
+    colour = alt.Color("group:N", scale=scale, legend=alt.Legend(title=labels([column])[column]))
+    base = alt.Chart().encode(
+        y.axis(ticks=False, domain=False, grid=True, bandPosition=0, labelPadding=12),
+        offset,
+        colour,
+    )
+    span = base.transform_filter("isValid(datum.lower) && isValid(datum.upper)")
+    chart = alt.layer(
+        span.mark_rule(strokeWidth=1.6).encode(_across_groups("lower:Q"), x2="upper:Q"),
+        base.mark_point(filled=True, size=55, opacity=1).encode(_across_groups("share:Q")),
+        data=data(rows),
+    ).properties(width=320, height=max(28, ROW * len(groups) + 10) * len(names))
+    note = "Share of the learners of each group who use a model, with 95% intervals."
+    return finished(chart, GROUPS_QUESTION, note, 480)
+
+
+def _across_groups(field: str) -> alt.X:
+    axis = alt.Axis(format=".0%", domain=False, ticks=False, tickCount=5, labelFlush=False)
+    return alt.X(field, title="learners", axis=axis, scale=alt.Scale(domain=[0, 1]))
+
+
+# --------------------
+# How far the selected model of each learner is ahead of the next.
+
+
+MARGINS_QUESTION = "How clearly is each learner's model ahead of the next?"
+EDGES = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)  # nats
+VERDICTS = ("clear", "undecided", "no better than a coin", "probably none of these")
+SHADES = (BLUE, "#9CC9E3", "#B9B9B9", PALETTE[3])
+SCHEMA = {
+    "criterion": pl.String,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "verdict": pl.String,
+    "learners": pl.Int64,
+    "share": pl.Float64,
+}
+
+
+def margin_table(found: Findings) -> pl.DataFrame:
+    """How many learners have each margin: criterion, low, high (nats), verdict, learners, share.
+
+    ``verdict`` is clear, undecided, no better than a coin, or probably none of these. The last bin
+    has no upper end.
+    """
+    edges = np.unique([*EDGES, found.within])
+    frame = found.selection.select(
+        "criterion",
+        margin=pl.col("margin").cast(pl.Float64),
+        verdict=pl.col("verdict").str.replace(r" between (?s:.*)", ""),
+    )
+    frame = frame.filter(pl.col("margin").is_not_null() & pl.col("margin").is_not_nan())
+    place = np.searchsorted(edges, frame["margin"].to_numpy(), side="right") - 1
+    frame = frame.with_columns(place=place)
+    counts = frame.group_by("criterion", "place", "verdict", maintain_order=True).len("learners")
+    ends = pl.Series([*edges[1:], None], dtype=pl.Float64)
+    total = pl.col("learners").sum().over("criterion")
+    order = {name: k for k, name in enumerate(found.criteria)}
+    return (
+        counts.with_columns(
+            low=pl.Series(edges).gather(counts["place"]),
+            high=ends.gather(counts["place"]),
+            share=pl.col("learners") / total,
+        )
+        .sort(
+            pl.col("criterion").replace_strict(order, return_dtype=pl.Int64),
+            "place",
+            pl.col("verdict").replace_strict(
+                {v: k for k, v in enumerate(VERDICTS)}, default=9, return_dtype=pl.Int64
+            ),
+        )
+        .select([pl.col(name).cast(kind) for name, kind in SCHEMA.items()])
+    )
+
+
+def margins(frame: pl.DataFrame, within: float) -> Chart:
+    """Histograms of the margins, a panel per criterion, coloured by verdict; ``within`` marked."""
+    if frame.is_empty():
+        return nothing(MARGINS_QUESTION)
+    lows = sorted({0.0, *EDGES, *frame["low"].to_list(), *([within] if within else [])})
+    last = frame["low"].max()
+    lows = [low for low in lows if low <= max(float(last or 0), within)]  # type: ignore[arg-type]
+    place = {low: float(k) for k, low in enumerate(lows)}
+    written = labels(frame["criterion"].unique(maintain_order=True))
+    seen = set(frame["verdict"])
+    verdicts = [*VERDICTS, *sorted(seen - {*VERDICTS})]
+    shades = dict(zip(verdicts, [*SHADES, *["#9CC9E3"] * len(verdicts)], strict=False))
+    verdicts = [v for v in verdicts if v in seen]
+    rows, top = [], {}
+    for row in frame.to_dicts():
+        key = (row["criterion"], row["low"])
+        start = top.get(key, 0.0)
+        top[key] = start + row["share"]
+        at = place[row["low"]]
+        ahead = (
+            f"{row['low']:g}–{row['high']:g}" if row["high"] is not None else f"≥ {row['low']:g}"
+        )
+        rows.append(
+            {"panel": written[row["criterion"]], "left": at, "right": at + 1.0,
+             "low": start, "high": top[key], "verdict": row["verdict"],
+             "learners": row["learners"], "ahead": f"{ahead} nats"}
+        )  # fmt: skip
+    ticks = [*range(len(lows))]
+    texts = "[" + ",".join(f"'{low:g}'" for low in lows) + "][datum.value]"
+    axis = alt.Axis(
+        values=ticks,
+        labelExpr=texts,
+        grid=False,
+        labelFlush=False,
+        labelOverlap=False,
+        tickCount=len(ticks),
+    )
+    scale = alt.Scale(domain=[0, len(lows)], nice=False)
+    x = alt.X("left:Q", title="nats ahead of the next model", axis=axis, scale=scale)
+    up = alt.Axis(format=".0%", domain=False, ticks=False, tickCount=4)
+    y = alt.Y("low:Q", title="learners", axis=up)
+    fill = alt.Fill(
+        "verdict:N",
+        scale=alt.Scale(domain=verdicts, range=[shades[v] for v in verdicts]),
+        legend=alt.Legend(title=None, symbolType="square", orient="top", columns=4),
+    )
+    tips = [alt.Tooltip(field) for field in ("verdict:N", "ahead:N", "learners:Q")]
+    bars = alt.Chart().mark_bar(binSpacing=1)
+    layers = [bars.encode(x, y, fill, x2=alt.X2("right:Q"), y2=alt.Y2("high:Q"), tooltip=tips)]
+    if within in place:
+        rule = alt.Chart().mark_rule(style="grey", strokeDash=[3, 3])
+        layers.append(rule.encode(x=alt.XDatum(place[within], scale=scale)))
+    chart = alt.layer(*layers, data=data(pl.DataFrame(rows)))
+    chart = chart.properties(width=max(170, 28 * len(lows)), height=150)
+    panels = [*written.values()]
+    note = (
+        "A nat is a factor of 2.7 in how probable the choices are, penalties included. Right of "
+        f"the dashed line ({within:g} nats) the next model is told apart."
+    )
+    return finished(
+        in_panels(chart, panels, 3), MARGINS_QUESTION, note, 560, _finding(frame, within)
+    )
+
+
+def _finding(frame: pl.DataFrame, within: float) -> str:
+    clear = (
+        frame.group_by("criterion", maintain_order=True)
+        .agg(
+            share=pl.col("share").filter(pl.col("verdict") == "clear").sum(),
+            ahead=pl.col("share").filter(pl.col("low") >= within).sum(),
+        )
+        .rows()
+    )
+    parts = [f"{share:.0%} by {criterion} ({ahead:.0%})" for criterion, share, ahead in clear]
+    return (
+        f"The verdict is clear for {', '.join(parts)} of the learners; in brackets, those whose "
+        f"model is at least {within:g} nats ahead of the next."
+    )

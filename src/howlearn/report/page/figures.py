@@ -2,21 +2,177 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeGuard
 
 import polars as pl
 
 from howlearn.core.errors import HowlearnError
-from howlearn.report import bars, behaviour, curves, paths, predicted, price_path, reliability
-from howlearn.report import disagreement as disagreements
-from howlearn.report import margins as of_margins
-from howlearn.report import rates as of_rates
-from howlearn.report.confusions import confusion
+from howlearn.report import behaviour, curve_charts, path_charts, predicted, share_charts
+from howlearn.report import matrix_charts as disagreements
+from howlearn.report import rate_charts as of_rates
+from howlearn.report import share_charts as of_margins
 from howlearn.report.findings import Findings
-from howlearn.report.gather import ALL, INCLUDED, Gathered
-from howlearn.report.page.figure import Figure, about
+from howlearn.report.folder import ALL, INCLUDED, Gathered
+from howlearn.report.matrix_charts import confusion
+
+# --------------------
+# Rows of named values as columns, which take a third of the space; the page's script undoes it.
+
+
+DIGITS = 5  # of the numbers that are drawn
+TEXT = {"type": "json"}  # how style.data says that data are text
+FEW_ROWS = 3  # below which columns save nothing
+COLUMNS, NAMES, PLACES = "$columns", "$names", "$places"
+
+
+def compact(spec: dict[str, Any]) -> dict[str, Any]:
+    """A chart's spec with its data as columns, without fields that nothing in it mentions."""
+    return _lighter(spec, json.dumps(_bare(spec)))
+
+
+def _bare(value: Any) -> Any:
+    """A spec without its data, in which names of fields can be looked for."""
+    if isinstance(value, dict):
+        return {k: _bare(v) for k, v in value.items() if k not in ("values", "datasets")}
+    return [_bare(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _lighter(value: Any, mentioned: str) -> Any:
+    if isinstance(value, dict):
+        found = {}
+        for key, inner in value.items():
+            if key == "datasets" and isinstance(inner, dict):
+                found[key] = {name: _data(rows, mentioned) for name, rows in inner.items()}
+            elif key == "values":
+                found[key] = _data(inner, mentioned)
+            elif key != "format" or inner != TEXT:  # data are no longer text
+                found[key] = _lighter(inner, mentioned)
+        return found
+    if isinstance(value, list | tuple):
+        return [_lighter(each, mentioned) for each in value]
+    return short(value)
+
+
+def _data(values: Any, mentioned: str) -> Any:
+    """Of a data set, or any other list of values."""
+    if isinstance(values, str) and values[:1] == "[":
+        values = json.loads(values)
+    return _columns(values, mentioned) if _rows(values) else _lighter(values, mentioned)
+
+
+def _rows(values: Any) -> TypeGuard[list[dict[str, Any]]]:
+    """Whether these are records that all have the same fields."""
+    if not isinstance(values, list) or len(values) < FEW_ROWS:
+        return False
+    return all(isinstance(row, dict) and row.keys() == values[0].keys() for row in values)
+
+
+def _columns(rows: list[dict[str, Any]], mentioned: str) -> dict[str, Any]:
+    used = [name for name in rows[0] if json.dumps(name)[1:-1] in mentioned]
+    return {COLUMNS: {name: column([row[name] for row in rows]) for name in used}}
+
+
+def column(values: list[Any]) -> Any:
+    """Texts as places in a list of them, where that is shorter."""
+    values = [short(value) for value in values]
+    if not all(isinstance(value, str) for value in values):
+        return values
+    names = [*dict.fromkeys(values)]
+    if len(names) > len(values) / 2:
+        return values
+    place = {name: k for k, name in enumerate(names)}
+    return {NAMES: names, PLACES: [place[value] for value in values]}
+
+
+def short(value: Any) -> Any:
+    """A number in as few digits as can be seen; what is not finite is missing."""
+    if not isinstance(value, float):
+        return value
+    if not math.isfinite(value):
+        return None
+    return int(value) if value.is_integer() else float(f"{value:.{DIGITS}g}")
+
+
+# --------------------
+# A chart as the page carries it: what is drawn once, and a table of it for reading and saving.
+
+
+WORDED = ("title", "text", "subtitle", "description")
+MOST_ROWS = 2_000  # of a table beside a chart; the results folder has the rest
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """A question, its chart, the finding in words, and the numbers behind it."""
+
+    name: str  # of its files and its place in the page
+    chart: Any
+    table: pl.DataFrame
+    finding: str = ""
+
+    @property
+    def title(self) -> tuple[str, str]:
+        """The question, and the note on how to read the chart."""
+        found = spec_of(self.chart).get("title", "")
+        if not isinstance(found, dict):
+            return _line(found), ""
+        return _line(found.get("text", "")), _line(found.get("subtitle", ""))
+
+    def content(self) -> dict[str, Any]:
+        """What the page's script takes."""
+        frame = self.table.head(MOST_ROWS)
+        return {
+            "name": self.name,
+            "spec": compact(spec_of(self.chart)),
+            "columns": frame.columns,
+            "table": [column(each.to_list()) for each in frame.get_columns()],
+            "more": max(0, len(self.table) - MOST_ROWS),
+        }
+
+
+def about(figure: Figure, unit: str) -> Figure:
+    """The same, in words about sequences where a learner has several."""
+    if unit == "learner":
+        return figure
+    return replace(figure, chart=_worded(spec_of(figure.chart)), finding=_named(figure.finding))
+
+
+def _worded(spec: Any) -> Any:
+    """Titles and notes only: fields of the data keep their names."""
+    if isinstance(spec, list):
+        return [_worded(part) for part in spec]
+    if not isinstance(spec, dict):
+        return spec
+    return {key: _part(key, value) for key, value in spec.items()}
+
+
+def _part(key: str, value: Any) -> Any:
+    if key == "datasets":
+        return value
+    return _named(value) if key in WORDED else _worded(value)
+
+
+def _named(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.replace("learner", "sequence")
+    if isinstance(value, list):
+        return [_named(part) for part in value]
+    return _worded(value)
+
+
+def spec_of(chart: Any) -> dict[str, Any]:
+    """A chart without its colours for paper, which the page has once."""
+    spec = chart if isinstance(chart, dict) else chart.to_dict(validate=False)
+    return {key: value for key, value in spec.items() if key not in ("config", "$schema")}
+
+
+def _line(text: Any) -> str:
+    return " ".join(map(str, text)) if isinstance(text, list) else str(text or "")
+
 
 ANSWER, SURE, BEHAVIOUR, ESTIMATES = "answer", "sure", "behaviour", "estimates"
 ASIDE = {INCLUDED: "the excluded left out", ALL: "with everyone"}
@@ -109,7 +265,7 @@ def _shares(gathered: Gathered) -> Iterator[Made]:
         if not part.is_empty():
             kept = [c for c in (*columns.split(), which) if c and c in part.columns]
             name = f"shares-{each}" if each else "shares"
-            chart = bars.shares_by_criterion(part.drop(which) if which else part, names)
+            chart = share_charts.shares_by_criterion(part.drop(which) if which else part, names)
             said = {INCLUDED: "Without the excluded learners.", ALL: "With everyone."}.get(each, "")
             if said:
                 question = str(chart.title.text).removesuffix("?")
@@ -135,9 +291,9 @@ def _margins(found: Findings) -> Iterator[Made]:
 
 
 def _price(found: Findings) -> Iterator[Made]:
-    frame, marks = price_path.price_path(found)
+    frame, marks = path_charts.price_path(found)
     if not frame.is_empty():
-        yield _figure("price", paths.path(frame, marks, found.names), frame)
+        yield _figure("price", path_charts.path(frame, marks, found.names), frame)
 
 
 def _confusions(gathered: Gathered) -> Iterator[Made]:
@@ -158,7 +314,7 @@ def _confusions(gathered: Gathered) -> Iterator[Made]:
 
 def _behaviour(found: Findings, seed: int) -> Iterator[Made]:
     curve = behaviour.behaviour(found, seed=seed)
-    yield _figure("curves", curves.learning_curves(curve), curve.frame, curve.statement)
+    yield _figure("curves", curve_charts.learning_curves(curve), curve.frame, curve.statement)
     if curve.inside is not None and curve.inside < UNLIKE:
         yield Caution(
             "But the selected models do not behave like the people: learning curves simulated from "
@@ -170,7 +326,7 @@ def _behaviour(found: Findings, seed: int) -> Iterator[Made]:
 
 def _predicted(found: Findings) -> Iterator[Made]:
     replayed = predicted.predicted(found)
-    chart = reliability.reliability(replayed)
+    chart = curve_charts.reliability(replayed)
     yield _figure("predicted", chart, replayed.reliability, replayed.statement)
     yield from replayed.notes
 
