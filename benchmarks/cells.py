@@ -15,7 +15,7 @@ from howlearn.core.study import Study
 from howlearn.engine.cell_fits import Passes
 from howlearn.engine.layout import RATES, lay_out
 from howlearn.fitting.cells import block_of
-from howlearn.verification.verify import verify
+from howlearn.paper.verify import verify
 
 TRIALS, BAR, VERIFY_BAR = 500, 5e-3, 60.0
 DENSE = (640, 64)  # values of η and of γ

@@ -22,7 +22,7 @@ LOADED = (
     "howlearn.analyses.calibrate", "howlearn.analyses.calibrate", "howlearn.analyses.calibrate",
     "howlearn.cli.parse", "howlearn.cli.show_calibration", "howlearn.cli.starting",
     "howlearn.analyses.discover_words", "howlearn.analyses.deviations", "howlearn.results.inputs",
-    "howlearn.paper.folder", "howlearn.report.charts", "howlearn.results.bids", "pydantic.type_adapter",
+    "howlearn.paper.why", "howlearn.report.charts", "howlearn.results.bids", "pydantic.type_adapter",
     "scipy.cluster.hierarchy", "scipy.interpolate", "typer._adapters",
 )  # fmt: skip
 

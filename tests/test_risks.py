@@ -15,7 +15,7 @@ from howlearn.fitting.replay import log_probabilities
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.q_learning import QLearning
 from howlearn.models.task import Task
-from howlearn.risks import oracle, risk
+from howlearn.paper.risks import oracle, risk
 from howlearn.simulation.simulate import simulate
 from oracle import replay
 from studies import trials_of

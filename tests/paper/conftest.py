@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import howlearn as hl
-from howlearn.paper.layout import AUTHORS
+from howlearn.paper.published import AUTHORS
 
 TASK = hl.Task.load("five-four")
 LEARNERS = 12  # so that natural and alphabetical order differ

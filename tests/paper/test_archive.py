@@ -11,7 +11,7 @@ import pytest
 import howlearn as hl
 from howlearn.core.errors import HowlearnError
 from howlearn.paper.archive import read_archive
-from howlearn.paper.layout import TRUNCATIONS
+from howlearn.paper.published import TRUNCATIONS
 
 MODELS = tuple(model.name for model in hl.Task.load("five-four").models)
 LEARNERS = 12  # per model, in the made-up archive

@@ -10,9 +10,10 @@ import rdata
 
 import howlearn as hl
 from howlearn.core.study import joined
-from howlearn.paper import participants, recorded
+from howlearn.paper import archive as participants
+from howlearn.paper import authors_fits
 from howlearn.paper.archive import read_archive
-from howlearn.paper.layout import AUTHORS, TRUNCATIONS
+from howlearn.paper.published import AUTHORS, TRUNCATIONS
 
 TASK = hl.Task.load("five-four")
 MODELS = tuple(model.name for model in TASK.models)
@@ -154,7 +155,7 @@ def test_not_an_rdata_file(archive):
 def test_without_the_extra(archive, fits, monkeypatch):
     save(archive / f"{LAST}.RData", by_generating_model(leaf_of(fits, 500), 12))
     save(archive / "realdatamle.RData", [one(1, 2)])
-    for module in (recorded, participants):
+    for module in (authors_fits, participants):
         monkeypatch.setattr(module, "find_spec", lambda name: None)
     plain = builtins.__import__
 

@@ -13,9 +13,9 @@ import howlearn as hl
 from howlearn.analyses.contests import Clock
 from howlearn.paper.archive import read_archive
 from howlearn.paper.differences import HIGHER, TIED, UNDETERMINED, differences
-from howlearn.paper.layout import AUTHORS
 from howlearn.paper.loess import loess
 from howlearn.paper.published import (
+    AUTHORS,
     CONSTANTS,
     ERROR,
     HORIZONS,

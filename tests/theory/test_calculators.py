@@ -8,10 +8,13 @@ import math
 import pytest
 
 from howlearn.core.errors import HowlearnError
-from howlearn.theory.design import TheoryDesign, quantities
-from howlearn.theory.exp3_ix import exp3_ix_bounds
-from howlearn.theory.gradient import gradient_bounds, lowest_probability, worst_case_horizon
-from howlearn.theory.holdout import published, repaired, telling_from
+from howlearn.paper.bounds import (
+    exp3_ix_bounds,
+    gradient_bounds,
+    lowest_probability,
+    worst_case_horizon,
+)
+from howlearn.paper.theorems import TheoryDesign, published, quantities, repaired, telling_from
 from oracle import RULES, log_softmax
 
 R = 0.059 * math.sqrt(500)

@@ -12,7 +12,7 @@ from howlearn.core.errors import HowlearnError
 from howlearn.models.coin import Coin
 from howlearn.models.exp4 import Exp4
 from howlearn.models.mixture import Expert, Trials
-from howlearn.theory.exp4 import exp4_bounds
+from howlearn.paper.bounds import exp4_bounds
 
 MODEL = {
     form: Exp4([Expert(Coin(), {"p(A)": 0.5}), Expert(Coin(), {"p(A)": 0.4})], form=form)

@@ -14,9 +14,9 @@ from howlearn.core.rules import Exp3, Exp3IX, GradientBandit
 from howlearn.fitting.replay import log_probabilities
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.task import Task
-from howlearn.risks import risk
+from howlearn.paper.risks import risk
+from howlearn.paper.verify_learners import Bandit, Futures
 from howlearn.simulation.simulate import simulate
-from howlearn.verification.futures import Bandit, Futures
 
 TASK = Task.load("five-four")
 CONTEXTS = [f"c{i}" for i in range(3)]

@@ -8,16 +8,18 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from howlearn.theory.gradient import lowest_probability
-from howlearn.verification.paths import exp3_ix_paths, exp4_paths, gradient_paths
-from howlearn.verification.players import every_sequence
-from howlearn.verification.propositions import (
+from howlearn.paper.bounds import lowest_probability
+from howlearn.paper.verify_propositions import (
     CLAIMS,
     Claim,
     Setup,
     _check,
     _Tally,
     check_propositions,
+    every_sequence,
+    exp3_ix_paths,
+    exp4_paths,
+    gradient_paths,
 )
 from oracle import exp3_ix, gradient_bandit, log_softmax
 

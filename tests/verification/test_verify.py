@@ -14,13 +14,12 @@ from howlearn.core.rules import Exp3IX
 from howlearn.fitting.fit import fit
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.task import Task
-from howlearn.risks import oracle, risk
+from howlearn.paper.risks import oracle, risk
+from howlearn.paper.theorems import published, repaired
+from howlearn.paper.verify import outsider, rate_of, ratio_and_error, verify
+from howlearn.paper.verify_learners import Case, Measure, measured
 from howlearn.selection.criteria import Penalized
 from howlearn.selection.select import select
-from howlearn.theory.holdout import published, repaired
-from howlearn.verification.learners import Case, Measure, measured
-from howlearn.verification.rates import rate_of, ratio_and_error
-from howlearn.verification.verify import outsider, verify
 
 TASK = Task.load("five-four")
 

@@ -46,9 +46,9 @@ def reproduce(
     from howlearn.cli import show
     from howlearn.cli.starting import starting
     from howlearn.paper.archive import read_archive
-    from howlearn.paper.folder import OUTPUTS, archive_described, write_reproduction
     from howlearn.paper.reproduce import reproduce as run
     from howlearn.paper.versions import design
+    from howlearn.paper.why import OUTPUTS, archive_described, write_reproduction
     from howlearn.report import style
     from howlearn.results.manifest import made_by
     from howlearn.runs.files import write_whole

@@ -83,7 +83,7 @@ def theory(
     from howlearn.cli.parse import parse_sizes
     from howlearn.cli.show import console, listing_of
     from howlearn.core.errors import HowlearnError
-    from howlearn.theory.design import TheoryDesign, quantities
+    from howlearn.paper.theorems import TheoryDesign, quantities
 
     if R is not None and max_rate is not None:
         raise HowlearnError("--R and --max-rate say the same thing; give one of them")

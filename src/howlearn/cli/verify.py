@@ -21,7 +21,7 @@ from howlearn.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from howlearn.verification.verify import Verification
+    from howlearn.paper.verify import Verification
 
 
 def verify(
@@ -87,13 +87,13 @@ def verify(
     from howlearn.cli import show
     from howlearn.cli.parse import parse_counts
     from howlearn.cli.starting import starting
+    from howlearn.paper.verify import OUTPUTS, TABLES, check, outsider
+    from howlearn.paper.verify import verify as verified
+    from howlearn.paper.verify_learners import Measure
     from howlearn.report import charts
     from howlearn.results.inputs import task_with
     from howlearn.results.manifest import describe, made_by
     from howlearn.runs.folder import RunFolder
-    from howlearn.verification.learners import Measure
-    from howlearn.verification.verify import OUTPUTS, TABLES, check, outsider
-    from howlearn.verification.verify import verify as verified
 
     chosen = task_with(task, "gradient", "gain", 1.0, order.value if order else None)
     numbers = parse_counts(trials, "--trials")
@@ -130,7 +130,7 @@ def _print(result: Verification, out: Path) -> None:
     from rich.markup import escape
 
     from howlearn.cli.show import console, listing_of
-    from howlearn.verification.verify import SCALINGS, SHOWN
+    from howlearn.paper.verify import SCALINGS, SHOWN
 
     risks = result.risks.filter(pl.col("true_model").is_in(SHOWN))
     rates = {(r["scaling"], r["true_model"], r["risk"]): r for r in result.rates.to_dicts()}

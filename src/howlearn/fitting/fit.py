@@ -37,7 +37,7 @@ from howlearn.models.coin import Coin, FixedPolicy
 from howlearn.models.mixture import Mixture
 from howlearn.models.model import Model, same
 from howlearn.models.partition_model import PartitionModel
-from howlearn.theory.quantity import check_epsilon
+from howlearn.paper.bounds import check_epsilon
 
 BLOCK = 50  # learners handled together: enough work per call, little enough memory
 SEARCH = 500  # curves that take as long as searching one parameter

@@ -18,7 +18,7 @@ from howlearn.fitting.settings import records_of, setting_of
 from howlearn.models.exp4 import Exp4
 from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
-from howlearn.theory.horizons import exp3_ix_horizon, gradient_horizon
+from howlearn.paper.bounds import exp3_ix_horizon, gradient_horizon
 
 
 class Lowest(NamedTuple):

@@ -12,7 +12,7 @@ import polars as pl
 
 from howlearn._version import __version__
 from howlearn.analyses.error_rates import standard_error
-from howlearn.paper.people import bars
+from howlearn.paper.archive import bars
 from howlearn.paper.published import (
     AVERAGE_C,
     BAR,

@@ -17,7 +17,7 @@ from howlearn.engine.cell_fits import evaluate
 from howlearn.engine.layout import lay_out
 from howlearn.fitting.cells import block_of
 from howlearn.models.task import Task
-from howlearn.paper.layout import AUTHORS, TRIALS, TRUNCATIONS
+from howlearn.paper.published import AUTHORS, TRIALS, TRUNCATIONS
 
 PUBLISHED = "published_fits.csv"
 TOLERANCE = 1e-6  # nats between a stored likelihood and the one at the stored estimates

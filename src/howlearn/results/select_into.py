@@ -20,6 +20,7 @@ from howlearn.fitting.joint import with_others
 from howlearn.fitting.unfittable import Guard
 from howlearn.models.candidates import candidates, check_contexts
 from howlearn.models.model import Model
+from howlearn.paper.bounds import check_epsilon
 from howlearn.reading.originals import beside, originals
 from howlearn.results.bids import write_events
 from howlearn.results.chunk import WITH_EXCLUDED, Chunk, Summary, Wanted, chunk_tables, summary
@@ -42,7 +43,6 @@ from howlearn.selection.select import WITHIN, check_criteria
 from howlearn.selection.share_tables import Known, group_tables, shares_table
 from howlearn.selection.tables import among, fitted
 from howlearn.selection.unfitted import check_somebody, nobody_left, unfitted_of
-from howlearn.theory.quantity import check_epsilon
 
 if TYPE_CHECKING:
     from distributed import Client

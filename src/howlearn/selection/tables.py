@@ -16,7 +16,7 @@ from howlearn.fitting.intervals import WORDS as INTERVALS
 from howlearn.fitting.intervals import reaches
 from howlearn.fitting.lowest import lowest as look
 from howlearn.fitting.lowest import paper_horizon
-from howlearn.theory.quantity import check_epsilon
+from howlearn.paper.bounds import check_epsilon
 
 OTHER = "Other"  # a partition that is not among the candidates
 NOT_FITTED = "not fitted"  # how the verdict on a learner begins whom no model could be fitted to

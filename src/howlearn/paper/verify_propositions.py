@@ -11,14 +11,177 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from howlearn.core.arrays import Floats
+from howlearn.core.arrays import Floats, Ints
 from howlearn.core.rule import Form
-from howlearn.theory.exp3_ix import exp3_ix_bounds
-from howlearn.theory.exp4 import exp4_quantities
-from howlearn.theory.gradient import gradient_bounds
-from howlearn.theory.quantity import Quantity
-from howlearn.verification.paths import Extremes, Player, exp3_ix_paths, exp4_paths, gradient_paths
-from howlearn.verification.players import adversaries, every_sequence
+from howlearn.paper.bounds import Quantity, exp3_ix_bounds, exp4_quantities, gradient_bounds
+
+# --------------------
+# Bandits along chosen sequences of actions, plainly: probabilities and their derivatives.
+#
+# Written for the check of the propositions, with nothing of the engine in it: many paths side by
+# side, one rate each.
+
+
+# From the probabilities [path, action] and the trial: the actions and the feedback in [0, 1].
+Player = Callable[[Floats, int], tuple[Ints, Floats]]
+
+
+@dataclass(frozen=True)
+class Extremes:
+    """Per trial, over all paths."""
+
+    probability: Floats  # the smallest of any action
+    slope: Floats  # the largest |∂ log p / ∂(η, γ)| of any action
+    invariant: Floats  # the largest η·|∂x/∂η| where no probability was under ε yet, two actions
+
+
+def gradient_paths(
+    eta: Floats, actions: int, trials: int, player: Player, form: Form, epsilon: float
+) -> Extremes:
+    """h ← h ± η·g·(e_A − p), with u = ∂h/∂η; eta[path]."""
+    sign = 1.0 if form == "gain" else -1.0
+    h, u = np.zeros((len(eta), actions)), np.zeros((len(eta), actions))
+    found = _empty(trials)
+    above = np.ones(len(eta), bool)
+    for t in range(trials):
+        p = _softmax(h)
+        mean = np.sum(p * u, axis=1, keepdims=True)
+        above &= p.min(axis=1) >= epsilon
+        found.probability[t] = p.min()
+        found.slope[t] = np.abs(u - mean).max()
+        found.invariant[t] = np.max(eta * np.abs(u[:, 0] - u[:, -1]), initial=0.0, where=above)
+        chosen, g = player(p, t)
+        step = _one_hot(chosen, actions) - p
+        rate = (sign * g)[:, None]
+        u += rate * step - rate * eta[:, None] * p * (u - mean)
+        h += rate * eta[:, None] * step
+    return found
+
+
+def exp3_ix_paths(
+    eta: Floats, gamma: Floats, actions: int, trials: int, player: Player, form: Form
+) -> Extremes:
+    """h_A ← h_A ± η·g/(p_A + γ), with u = ∂h/∂(η, γ)."""
+    sign = 1.0 if form == "gain" else -1.0
+    every = np.arange(len(eta))
+    h, u = np.zeros((len(eta), actions)), np.zeros((2, len(eta), actions))
+    found = _empty(trials)
+    for t in range(trials):
+        p = _softmax(h)
+        d = u - np.sum(p * u, axis=2, keepdims=True)
+        found.probability[t] = p.min()
+        found.slope[t] = np.hypot(d[0], d[1]).max()
+        chosen, g = player(p, t)
+        q, dq = p[every, chosen], p[every, chosen] * d[:, every, chosen]
+        den = q + gamma
+        u[0, every, chosen] += sign * g * (1.0 - eta * dq[0] / den) / den
+        u[1, every, chosen] -= sign * g * eta * (1.0 + dq[1]) / den**2
+        h[every, chosen] += sign * eta * g / den
+    return found
+
+
+def exp4_paths(
+    theta: Floats, trials: int, player: Player, advise: Callable[[int], Floats], form: Form
+) -> Extremes:
+    """H_j ← H_j ± θ·ξ_j(A)·g/π(A); advise(t)[path, expert, action] are the experts'."""
+    sign = 1.0 if form == "gain" else -1.0
+    every = np.arange(len(theta))
+    xi = advise(0)
+    weight, u = np.zeros(xi.shape[:2]), np.zeros(xi.shape[:2])
+    found = _empty(trials)
+    for t in range(trials):
+        xi = advise(t)
+        q = _softmax(weight)
+        pi = np.einsum("bj,bjk->bk", q, xi)
+        lean = q * (u - np.sum(q * u, axis=1, keepdims=True))
+        slope = np.einsum("bj,bjk->bk", lean, xi) / pi
+        found.probability[t] = pi.min()
+        found.slope[t] = np.abs(slope).max()
+        chosen, g = player(pi, t)
+        y = xi[every, :, chosen] * (g / pi[every, chosen])[:, None]
+        u += sign * y * (1.0 - theta * slope[every, chosen])[:, None]
+        weight += sign * theta[:, None] * y
+    return found
+
+
+def _empty(trials: int) -> Extremes:
+    return Extremes(np.empty(trials), np.empty(trials), np.zeros(trials))
+
+
+def _softmax(h: Floats) -> Floats:
+    e = np.exp(h - h.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def _one_hot(chosen: Ints, actions: int) -> Floats:
+    return np.eye(actions)[chosen]
+
+
+# --------------------
+# What learners may have done: at random, to make trouble, and everything there is.
+
+
+ALL_PATHS = 20_000  # sequences of a short record that are all tried
+
+
+def adversaries(n: int, actions: int, seed: int) -> tuple[Player, int]:
+    """A player with as many habits, ``n`` paths of each, and the number of paths.
+
+    Three draw at random: any action and feedback, feedback of 0 or 1, actions by the model itself.
+    The others, with full feedback: always the same, the most probable, the least probable action,
+    one after the other, and the least probable from the middle of ever longer blocks on.
+    """
+    random = np.random.default_rng(seed)
+    total = 8 * n
+
+    def play(p: Floats, t: int) -> tuple[NDArray[np.int64], Floats]:
+        chosen, g = np.empty(total, np.int64), np.ones(total)
+        habit = np.array_split(np.arange(total), 8)
+        for k in (0, 1):
+            chosen[habit[k]] = random.integers(0, actions, n)
+        u = random.random((n, 1))
+        chosen[habit[2]] = np.minimum(np.sum(u >= np.cumsum(p[habit[2]], axis=1), axis=1),
+                                      actions - 1)  # fmt: skip
+        g[habit[0]] = random.random(n)
+        g[habit[1]] = random.integers(0, 2, n)
+        g[habit[2]] = random.integers(0, 2, n)
+        chosen[habit[3]] = 0
+        chosen[habit[4]] = np.argmax(p[habit[4]], axis=1)
+        chosen[habit[5]] = np.argmin(p[habit[5]], axis=1)
+        chosen[habit[6]] = t % actions
+        late = np.arange(n) <= np.log2(t + 1)
+        mine = p[habit[7]]
+        chosen[habit[7]] = np.where(late, np.argmin(mine, axis=1), np.argmax(mine, axis=1))
+        return chosen, g
+
+    return play, total
+
+
+def every_sequence(trials: int, actions: int) -> tuple[Player, int] | None:
+    """All sequences of actions with feedback 0 or 1, or all of actions with feedback 1; None where
+    there are too many.
+
+    What happens at the last trial does not matter to its probabilities.
+    """
+    length = max(trials - 1, 0)
+    for outcomes in (2 * actions, actions):
+        total = outcomes**length
+        if total <= ALL_PATHS:
+            codes = np.arange(total)[:, None] // outcomes ** np.arange(length)[None] % outcomes
+            chosen = codes % actions
+            g = (codes // actions == 0).astype(float)
+
+            def play(
+                p: Floats, t: int, chosen: NDArray[np.int64] = chosen, g: Floats = g
+            ) -> tuple[NDArray[np.int64], Floats]:
+                at = min(t, length - 1)
+                if length == 0:
+                    return np.zeros(1, np.int64), np.ones(1)
+                return chosen[:, at], g[:, at]
+
+            return play, total
+    return None
+
 
 LONGEST = 300  # trials of a path: beyond, nothing new happens
 EACH = 24  # paths of every habit
