@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from howlearn.cli.data import reading_options
+from howlearn.cli.project_options import reading_options
 from howlearn.reading.options import without_refused
 from running import Run
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import howlearn as hl
-from howlearn.cli.parse import parse_counts, parse_numbers, parse_settings_by_model
+from howlearn.cli.options import parse_counts, parse_numbers, parse_settings_by_model
 from howlearn.core.errors import HowlearnError
 from howlearn.report import style
 from running import Run

@@ -13,21 +13,17 @@ from typer.core import TyperGroup
 from howlearn._version import __version__
 from howlearn.cli.calibrate import calibrate
 from howlearn.cli.compare import compare
-from howlearn.cli.demo import demo
 from howlearn.cli.discover import discover
 from howlearn.cli.freeze import freeze
 from howlearn.cli.inspect import inspect
 from howlearn.cli.merge import merge
-from howlearn.cli.models import models
+from howlearn.cli.paper import reproduce, theory, verify
 from howlearn.cli.path import path
 from howlearn.cli.plan import plan
 from howlearn.cli.recover import recover
 from howlearn.cli.report import report
-from howlearn.cli.reproduce import reproduce
 from howlearn.cli.select import select
-from howlearn.cli.simulate import simulate
-from howlearn.cli.theory import theory
-from howlearn.cli.verify import verify
+from howlearn.cli.simulate import demo, models, simulate
 
 # Colours and panels cost a tenth of a second; the list of commands does without.
 _quick = len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help")

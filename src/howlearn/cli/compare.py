@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from howlearn.cli.following import following
+from howlearn.cli.next_command import following
 from howlearn.cli.options import OUTPUT, FormatName, Fresh
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from howlearn.cli.data import DATA_OPTIONS, Files, Given, takes_data
-from howlearn.cli.following import selecting, show_following
+from howlearn.cli.next_command import selecting, show_following
 from howlearn.cli.options import (
     MODELS,
     OUTPUT,
@@ -25,6 +24,7 @@ from howlearn.cli.options import (
     TaskOption,
     Threads,
 )
+from howlearn.cli.project_options import DATA_OPTIONS, Files, Given, takes_data
 
 if TYPE_CHECKING:
     from howlearn.analyses.discover_tables import Discovery
@@ -79,7 +79,7 @@ def discover(
     from howlearn.analyses.discover import discover_into
     from howlearn.analyses.discover_criteria import DEFAULT, check_criteria
     from howlearn.cli import show
-    from howlearn.cli.starting import starting
+    from howlearn.cli.next_command import starting
     from howlearn.models.names import learning_named
     from howlearn.models.partition_model import PartitionModel
     from howlearn.report import charts

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from howlearn.cli.data import DATA_OPTIONS, Given, takes_data
 from howlearn.cli.options import (
     MODELS,
     OUTPUT,
@@ -25,6 +24,7 @@ from howlearn.cli.options import (
     RuleName,
     TaskOption,
 )
+from howlearn.cli.project_options import DATA_OPTIONS, Given, takes_data
 
 if TYPE_CHECKING:
     pass
@@ -90,7 +90,7 @@ def freeze(
     from howlearn.analyses.freeze import freeze_plan, paragraph
     from howlearn.analyses.frozen_file import write_plan
     from howlearn.cli import show
-    from howlearn.cli.following import following
+    from howlearn.cli.next_command import following
 
     plan = freeze_plan(
         {

@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from howlearn.core.errors import HowlearnError
+
 if TYPE_CHECKING:
     from howlearn.analyses.calibrate import Advice
+    from howlearn.models.values import Value
     from howlearn.selection.criterion import Criterion
+
 
 _COMMA = re.compile(r""",|in *\[[^]]*\]|`[^`]*`|== *'[^']*'|== *"[^"]*\"""")
 DATA, DESIGN, MODELS, OUTPUT = "The data", "The design", "The models", "The results"
@@ -242,3 +246,131 @@ def commas(text: str | None) -> tuple[str, ...]:
     """
     parts = _COMMA.sub(lambda found: "\0" if found[0] == "," else found[0], text or "").split("\0")
     return tuple(part.strip() for part in parts if part.strip())
+
+
+# --------------------
+# What users write in options: parameters, ranges of numbers.
+
+
+MOST = 10_000  # numbers
+STEPS = 7  # values in a range that does not say its step
+
+
+def parse_settings(settings: list[str] | None) -> dict[str, list[Value]]:
+    """Parameters from ``eta=0.03``, ``eta=0.003,0.010`` or ``eta=0.01:0.1``.
+
+    >>> parse_settings(["eta=0.03,0.1", "gamma=0.2"])
+    {'eta': [0.03, 0.1], 'gamma': [0.2]}
+    """
+    found = parse_settings_by_model(settings)
+    if set(found) - {""}:
+        raise HowlearnError(
+            f"--set {', '.join(settings or [])}: there is one model only, so a parameter is set by "
+            "eta=0.03, or eta=0.03,0.1,… with one value per cell (of all strategies of a mixture, "
+            "one after the other)"
+        )
+    return found.get("", {})
+
+
+def parse_settings_by_model(settings: list[str] | None) -> dict[str, dict[str, list[Value]]]:
+    """Parameters by model, from ``ByShape:eta=0.03``; those without a model stand under "".
+
+    >>> parse_settings_by_model(["eta=0.03", "ByShape:eta=0.01:0.1"])
+    {'': {'eta': [0.03]}, 'ByShape': {'eta': [Range(lower=0.01, upper=0.1)]}}
+    """
+    found: dict[str, dict[str, list[Value]]] = {}
+    for text in settings or []:
+        left, equals, numbers = text.rpartition("=")
+        model, _, name = (part.strip() for part in left.rpartition(":"))
+        mine = found.setdefault(model, {})
+        try:
+            if not equals or not name or name in mine:
+                raise ValueError
+            mine[name] = [_value(number) for number in numbers.split(",")]
+        except HowlearnError as error:
+            raise HowlearnError(f"--set {text!r}: {error}") from None
+        except ValueError:
+            raise HowlearnError(
+                f"--set {text!r}: write each parameter once, as eta=0.03, eta=0.003,0.010 (one per "
+                "cell), eta=0.01:0.1 (a range), or for one model ByShape:eta=0.03"
+            ) from None
+    return found
+
+
+def _value(text: str) -> Value:
+    from howlearn.models.values import Range
+
+    lower, colon, upper = text.partition(":")
+    return Range(float(lower), float(upper)) if colon else float(text)
+
+
+def parse_numbers(text: str, option: str) -> tuple[float, ...]:
+    """Numbers from ``0.1,0.2``, ``60:600`` (several, evenly on the log scale), ``60:600:60``.
+
+    >>> parse_numbers("60:600:180", "--trials"), parse_numbers("0.2,0.5", "--splits")
+    ((60.0, 240.0, 420.0, 600.0), (0.2, 0.5))
+    >>> parse_numbers("60:600", "--trials")
+    (60.0, 88.0, 130.0, 190.0, 280.0, 410.0, 600.0)
+    """
+    try:
+        values = [value for part in text.split(",") for value in _several(part)]
+        if not values:
+            raise ValueError
+    except ValueError:
+        example = "60:600:60" if option in ("--trials", "--learners") else "0.1:0.5:0.05"
+        low, high, _ = example.split(":")
+        raise HowlearnError(
+            f"{option} {text!r}: write numbers as {low},{high}, a range from its lower to its "
+            f"upper end as {low}:{high}, or with a step as {example} (at most {MOST:,} numbers)"
+        ) from None
+    return tuple(sorted(set(values)))
+
+
+def parse_sizes(text: str, option: str) -> tuple[int, ...]:
+    """Whole numbers, each as often as it is there.
+
+    >>> parse_sizes("1,2,2,4", "--sizes")
+    (1, 2, 2, 4)
+    """
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise HowlearnError(
+            f"{option} {text!r}: write whole numbers with commas between them, as 1,2,2,4"
+        ) from None
+
+
+def _several(part: str) -> list[float]:
+    ends = [float(number) for number in part.split(":")]
+    if len(ends) == 1:
+        return ends
+    low, high, *step = ends
+    if not 0 < low <= high < float("inf") or len(step) > 1 or any(s <= 0 for s in step):
+        raise ValueError
+    if step:
+        n = int((high - low) / step[0] + 1e-9) + 1
+        if n > MOST:
+            raise ValueError
+        return [float(f"{low + k * step[0]:.12g}") for k in range(n)]
+    if low == high:
+        return [low]
+    ratio = (high / low) ** (1 / (STEPS - 1))
+    inner = [float(f"{low * ratio**k:.2g}") for k in range(1, STEPS - 1)]
+    return [low, *(value for value in inner if low < value < high), high]
+
+
+def parse_counts(text: str, option: str) -> tuple[int, ...]:
+    """Whole numbers from 1 on, as ``parse_numbers`` takes them.
+
+    >>> parse_counts("20:200", "--learners")
+    (20, 29, 43, 63, 93, 140, 200)
+    >>> parse_counts("5:10", "--learners")
+    (5, 6, 7, 8, 9, 10)
+    """
+    values = parse_numbers(text, option)
+    ends = {float(end) for part in text.split(",") for end in part.split(":")}
+    if all(end.is_integer() for end in ends):  # between whole ends, what a range has inside
+        values = tuple(sorted({float(round(value)) for value in values}))
+    if not all(value >= 1 and value.is_integer() for value in values):
+        raise HowlearnError(f"{option} {text!r}: whole numbers from 1 on are needed")
+    return tuple(int(value) for value in values)

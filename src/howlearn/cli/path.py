@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from howlearn.cli.data import DATA_OPTIONS, Files, Given, takes_data
-from howlearn.cli.following import selecting, show_following
+from howlearn.cli.next_command import selecting, show_following
 from howlearn.cli.options import (
     MODELS,
     OUTPUT,
@@ -27,6 +26,7 @@ from howlearn.cli.options import (
     TaskOption,
     Threads,
 )
+from howlearn.cli.project_options import DATA_OPTIONS, Files, Given, takes_data
 
 if TYPE_CHECKING:
     from howlearn.analyses.path_result import Path as Along
@@ -88,7 +88,7 @@ def path(
     """
     from howlearn.analyses.path import PathWork, check_bounds, check_price, path_into
     from howlearn.cli import show
-    from howlearn.cli.parse import parse_numbers
+    from howlearn.cli.options import parse_numbers
     from howlearn.report import charts
     from howlearn.results.inputs import load
     from howlearn.results.manifest import manifest_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from howlearn.cli.following import following, with_models
+from howlearn.cli.next_command import following, with_models
 from howlearn.cli.options import (
     DESIGN,
     AddModel,
@@ -32,7 +32,7 @@ from howlearn.cli.options import (
     Threads,
     chosen_criteria,
 )
-from howlearn.cli.study import takes_study
+from howlearn.cli.project_options import takes_study
 
 if TYPE_CHECKING:
     from howlearn.analyses.plan import Plan
@@ -101,8 +101,8 @@ def plan(
     from howlearn.analyses.designs import TaskDesign
     from howlearn.analyses.plan import check_plan, plan_design
     from howlearn.cli import show
-    from howlearn.cli.parse import parse_counts, parse_settings_by_model
-    from howlearn.cli.starting import starting
+    from howlearn.cli.next_command import starting
+    from howlearn.cli.options import parse_counts, parse_settings_by_model
     from howlearn.results.inputs import chosen_models, task_with
     from howlearn.results.manifest import describe, made_by
     from howlearn.runs.folder import RunFolder

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from howlearn.cli.following import following, with_models
+from howlearn.cli.next_command import following, with_models
 from howlearn.cli.options import (
     DESIGN,
     AddModel,
@@ -31,7 +31,7 @@ from howlearn.cli.options import (
     Threads,
     chosen_criteria,
 )
-from howlearn.cli.study import takes_study
+from howlearn.cli.project_options import takes_study
 
 if TYPE_CHECKING:
     from howlearn.analyses.recover import Recovery
@@ -90,8 +90,8 @@ def recover(
     from howlearn.analyses.designs import TaskDesign
     from howlearn.analyses.recover import recover_design
     from howlearn.cli import show
-    from howlearn.cli.parse import parse_settings_by_model
-    from howlearn.cli.starting import starting
+    from howlearn.cli.next_command import starting
+    from howlearn.cli.options import parse_settings_by_model
     from howlearn.fitting.fit import check_models
     from howlearn.report import charts
     from howlearn.results.inputs import chosen_models, task_with

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from howlearn.cli.next_command import MODELS as MODEL_OPTIONS
+from howlearn.cli.next_command import (
+    following,
+    given,
+    refuse_beside_like,
+    select_command,
+    with_models,
+)
 from howlearn.cli.options import (
     DESIGN,
     MODELS,
@@ -16,14 +25,13 @@ from howlearn.cli.options import (
     Fresh,
     MaxRate,
     Order,
+    OutFolder,
     Rule,
     RuleName,
     Seed,
     TaskOption,
 )
-from howlearn.cli.retype import MODELS as MODEL_OPTIONS
-from howlearn.cli.retype import given, refuse_beside_like, select_command
-from howlearn.cli.study import takes_study
+from howlearn.cli.project_options import takes_study
 
 if TYPE_CHECKING:
     from howlearn.core.study import Study
@@ -111,7 +119,7 @@ def simulate(
 ) -> None:
     """Simulate learners who follow a model in a task."""
     from howlearn.analyses.doubles import doubles
-    from howlearn.cli.parse import parse_settings
+    from howlearn.cli.options import parse_settings
     from howlearn.cli.show import console, note, progress_bar
     from howlearn.core.errors import HowlearnError
     from howlearn.models.values import defaults
@@ -184,3 +192,132 @@ def _next(out: Path, options: Mapping[str, Any], study: Study, task: Task | None
     if study.n_scored.min() < 2:  # who stopped at once
         words += ["--min-trials", "2"]
     return select_command([str(out)], given(options, MODEL_OPTIONS), *words, "--out", "results")
+
+
+# --------------------
+# ``howlearn demo``: the whole job on simulated learners.
+
+
+def demo(
+    out: OutFolder = Path("demo"),
+    learners: Annotated[int, typer.Option(min=1, help="Simulated learners per model.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same learners.")] = 1,
+    fresh: Fresh = False,
+) -> None:
+    """Simulate learners of known models, select as if they were not known, and compare."""
+    from howlearn.cli.show import console, show_recovery
+    from howlearn.core.study import joined
+    from howlearn.models.task import Task
+    from howlearn.report import style
+    from howlearn.results.bids import write_study
+    from howlearn.simulation.simulate import simulate
+
+    task = Task.load("five-four")
+    console.print(
+        f"[bold]1.[/] Simulating {learners} learners for each of the {len(task.models)} models of "
+        "five-four: 500 trials, learning rate 0.03"
+    )
+    study = joined(
+        [
+            (m.name, simulate(task, m, {"eta": 0.03}, learners, seed=seed + k))
+            for k, m in enumerate(task.models)
+        ],
+        "true_model",
+    )
+    trials = out / "trials.csv"
+    out.mkdir(parents=True, exist_ok=True)
+    write_study(study, trials, fresh)
+    words = ["select", str(trials), "--task", "five-four", "--keep", "true_model"]
+    _run(2, [*words, "--out", str(out / "results")], ["--fresh"] if fresh else [])
+    console.print("\n[bold]3.[/] Were the models found again?")
+    show_recovery(out / "results" / "selection.csv")
+    if not style.available():
+        console.print(style.MISSING, markup=False)
+        return
+    _run(4, ["report", str(out / "results"), "-o", str(out / "report.html")], [])
+
+
+def _run(step: int, words: list[str], quiet: list[str]) -> None:
+    """Show a command as one would type it, and run it; ``quiet`` is not shown."""
+    from rich.markup import escape
+
+    from howlearn.cli.app import app
+    from howlearn.cli.show import console
+
+    command = escape(shlex.join(["howlearn", *words]))
+    console.print(f"[bold]{step}.[/] {command}", highlight=False, soft_wrap=True)
+    app([*words, *quiet], standalone_mode=False)
+
+
+# --------------------
+# ``howlearn models``: the candidates of a task, with their cells.
+
+
+@takes_study
+def models(
+    task: TaskOption = None,
+    rule: Rule = RuleName.gradient,
+    form: Form = FormName.gain,
+    max_rate: MaxRate = 1.0,
+) -> None:
+    """List the models of a task, and the order of their cells (the order of --set)."""
+    from rich.markup import escape
+
+    from howlearn.cli.show import console, listing_of
+    from howlearn.core.rules import RULES
+    from howlearn.models import FIELD
+    from howlearn.models.names import ADJUSTMENTS, IN_CELLS, learning_named
+    from howlearn.models.task import Task
+
+    if task is None:
+        listing = listing_of("Tasks that are shipped", "task", "contexts", "actions", "models")
+        for name in Task.shipped():
+            known = Task.load(name)
+            names = ", ".join(model.name for model in known.models)
+            listing.add_row(name, str(len(known.contexts)), "/".join(known.actions), names)
+        console.print(listing)
+        console.print(f"Rules: {', '.join(f'{r.name} ({r.title})' for r in RULES.values())}")
+        listing = listing_of(
+            "The field's models, for any task (--model, --add-model; 'field' for all of them)",
+            "model", "what it is", "parameters", "needs",
+        )  # fmt: skip
+        for name, model in FIELD.items():
+            made = model()
+            parameters = ", ".join(p.name for p in made.parameters)
+            listing.add_row(name, made.title, parameters, ", ".join(sorted(made.needs)))
+        console.print(listing)
+        console.print(
+            f"In the cells of a partition: 'q-learning(ByShape)'; as --rule: {', '.join(IN_CELLS)}."
+            "\nAdded to any model, as 'ByShape+lapse': "
+            + "; ".join(f"{a.name} ({a.title})" for a in ADJUSTMENTS.values())
+            + ".\nMixtures of strategies: 'exp4(ByPattern, ByPatternExc)', "
+            "'switch(ByPattern, ByPatternExc)' (docs/metalearning.md)."
+            "\nA model of your own: my_module:MyModel (docs/models.md).",
+            soft_wrap=True,
+        )
+        following("models", "--task", "five-four")
+        return
+    chosen = Task.load(task).with_rule(learning_named(rule.value, form.value, max_rate))
+    listing = listing_of(f"Models of {chosen.name}", "model", "parameters", "rule", "cells")
+    for model in chosen.models:
+        units = model.units
+        rules = ", ".join(dict.fromkeys(_learning(unit.rule) for unit in units))
+        cells = "  ".join(unit.name for unit in units)
+        listing.add_row(*map(escape, (model.name, str(len(model.owned)), rules, cells)))
+    for mixture in chosen.mixtures:
+        count = str(mixture.n_parameters(len(chosen.actions)))
+        experts = "  ".join(expert.name for expert in mixture.experts)
+        listing.add_row(*map(escape, (mixture.name, count, mixture.title, experts)))
+    console.print(listing)
+    shares = escape(", ".join(f"p({a})" for a in chosen.actions[:-1]))
+    console.print(
+        "Also available: 'NAME (one rate)' for models with several cells, and Coin, which does not "
+        f"learn (its parameters: {shares}); the field's models and your own: howlearn models.",
+        soft_wrap=True,
+    )
+    words = with_models({"task": task, "rule": rule.value, "form": form.value})
+    following("simulate", *words, "--model", chosen.models[-1].name, "--out", "trials.csv")
+
+
+def _learning(rule: Any) -> str:
+    return f"{rule.title} ({rule.form})" if hasattr(rule, "form") else rule.title

@@ -1,0 +1,154 @@
+"""Each command ends with the next one worth typing."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from howlearn.core.errors import HowlearnError
+
+if TYPE_CHECKING:
+    from howlearn.runs.folder import Start
+
+
+# --------------------
+# Commands as a user would type them again, from their options.
+
+
+# What options are when nobody gives them; all others are then empty.
+PLAIN = {"rule": "gradient", "form": "gain", "max_rate": 1.0, "within": 2.0, "format": "csv"}
+REPEATED = ("model", "add_model", "recode", "settings", "bin", "exclude")
+MODELS = ("task", "rule", "form", "max_rate", "model", "add_model", "one_rate", "experts_from")
+MOST = 3  # files that are named one by one
+
+
+def given(options: Mapping[str, Any], names: Iterable[str] | None = None) -> dict[str, Any]:
+    """The options that are not as they are by themselves.
+
+    >>> given({"rule": "exp3", "form": "gain", "by": ()})
+    {'rule': 'exp3'}
+    """
+    return {
+        name: value
+        for name, value in options.items()
+        if (names is None or name in names) and value != PLAIN.get(name) and value not in EMPTY
+    }
+
+
+EMPTY: tuple[object, ...] = (None, (), [], False)
+
+
+def option(name: str) -> str:
+    """The option as it is typed.
+
+    >>> option("max_rate"), option("settings")
+    ('--max-rate', '--set')
+    """
+    return "--" + {"settings": "set"}.get(name, name.replace("_", "-"))
+
+
+def select_command(files: Sequence[str], options: Mapping[str, Any], *more: str) -> str:
+    """``howlearn select`` with these options.
+
+    >>> select_command(["my trials.csv"], {"by": ["a", "b"], "missing": ["-1"]}, "--out", "results")
+    "howlearn select 'my trials.csv' --by a,b --missing=-1 --out results"
+    """
+    words = ["howlearn", "select", *(files if len(files) <= MOST else ["FILES"])]
+    for name, value in given(options).items():
+        if name == "missing":  # its values may look like options
+            words.append(f"--missing={','.join(value)}")
+        elif value is True:
+            words.append(option(name))
+        elif name in REPEATED:
+            words += [word for one in value for word in (option(name), str(one))]
+        else:
+            several = isinstance(value, list | tuple)
+            words += [option(name), ",".join(map(str, value)) if several else f"{value}"]
+    return shlex.join([*words, *more])
+
+
+def refuse_beside_like(options: Mapping[str, Any], names: Iterable[str], like: object) -> None:
+    """Doubles are as the results say, so what says otherwise is refused."""
+    found = [option(name) for name in given(options, names)]
+    if found:
+        raise HowlearnError(
+            f"{', '.join(found)} beside --like: the task, the order, the trials, the parameters "
+            f"and the models are those of {like}; leave one of the two out"
+        )
+
+
+def following(*words: object, why: str = "") -> None:
+    """Show the command, and what it is good for."""
+    show_following(shlex.join(["howlearn", *map(str, words)]), why)
+
+
+def show_following(command: str, why: str = "") -> None:
+    """The same for a command that is one text."""
+    from howlearn.cli.show import console
+
+    text = f"Next: {command}" + (f"   ({why})" if why else "")
+    console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def with_models(options: Mapping[str, Any]) -> list[str]:
+    """The task and the models as they are typed.
+
+    >>> with_models({"task": "shepard-2", "model": ["A", "B"], "rule": "gradient"})
+    ['--task', 'shepard-2', '--model', 'A', '--model', 'B']
+    """
+    words: list[str] = []
+    for name, value in given(options, MODELS).items():
+        several = value if isinstance(value, list | tuple) else [value]
+        typed = [option(name)] if value is True else []
+        words += typed or [word for one in several for word in (option(name), f"{one}")]
+    return words
+
+
+def selecting(files: Sequence[Path], options: Mapping[str, Any]) -> str:
+    """``howlearn select`` on the data that a command has just used."""
+    from howlearn.core.errors import HowlearnError
+    from howlearn.reading.options import ReadOptions
+    from howlearn.reading.project_file import NAME, read_study_file
+
+    names = [str(file) for file in files]
+    try:
+        if read_study_file(Path(NAME)).files == tuple(names):
+            return "howlearn select"
+    except HowlearnError:
+        pass
+    known = {*(field.name for field in fields(ReadOptions)), *MODELS}
+    return select_command(names, {n: v for n, v in options.items() if n in known})
+
+
+# --------------------
+# How a run is started: here or on a cluster, the whole of it or a share.
+
+
+@contextmanager
+def starting(
+    out: Path, fresh: bool, workers: int | None, dask: str | None, shard: str | None
+) -> Iterator[Start]:
+    """What ``--fresh``, ``--workers``, ``--dask`` and ``--shard`` ask for."""
+    from howlearn.core.errors import HowlearnError
+    from howlearn.runs.folder import Start
+    from howlearn.runs.parts import Threads
+    from howlearn.runs.shards import MERGE, Nobody, Shard
+
+    if shard == MERGE:  # as howlearn merge asks
+        yield Start(False, workers, Nobody(out))
+        return
+    share = Shard.named(shard) if shard else None
+    if dask is None:
+        yield Start(fresh, workers, Threads(workers), share, sys.argv[1:])
+        return
+    from howlearn.runs.cluster import cluster_at
+
+    if share is not None:
+        raise HowlearnError("--shard and --dask both spread the work: give one of them")
+    with cluster_at(dask) as cluster:
+        yield Start(fresh, workers, cluster, None)

@@ -1,0 +1,426 @@
+"""``howlearn theory``: the paper's guarantees, computed for a design."""
+
+from __future__ import annotations
+
+import shlex
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from howlearn.cli.next_command import following
+from howlearn.cli.options import (
+    DESIGN,
+    Dask,
+    Fresh,
+    Order,
+    OutFolder,
+    Seed,
+    ShardOption,
+    TaskOption,
+    Threads,
+)
+
+if TYPE_CHECKING:
+    from howlearn.paper.reproduce import Reproduction
+    from howlearn.paper.verify import Verification
+
+
+THEORY_DESIGN = "The design"
+
+
+class TheoryRule(StrEnum):
+    """What the paper has propositions for."""
+
+    gradient = "gradient"
+    exp3_ix = "exp3-ix"
+    exp4 = "exp4"
+
+
+def theory(
+    epsilon: Annotated[
+        float,
+        typer.Option(
+            help="The probability that no action falls under.", rich_help_panel=THEORY_DESIGN
+        ),
+    ] = 0.05,
+    rule: Annotated[
+        TheoryRule,
+        typer.Option(help="How a cell, or a mixture, learns.", rich_help_panel=THEORY_DESIGN),
+    ] = TheoryRule.gradient,
+    actions: Annotated[
+        int, typer.Option(help="K, their number.", rich_help_panel=THEORY_DESIGN)
+    ] = 2,
+    trials: Annotated[int, typer.Option(help="n.", rich_help_panel=THEORY_DESIGN)] = 500,
+    R: Annotated[
+        float | None,
+        typer.Option(
+            "--R",
+            help="The largest theta, in the paper's units: the largest rate times the root of n.",
+            rich_help_panel=THEORY_DESIGN,
+        ),
+    ] = None,
+    max_rate: Annotated[
+        float | None,
+        typer.Option(
+            "--max-rate", help="The largest rate, in place of --R.", rich_help_panel=THEORY_DESIGN
+        ),
+    ] = None,
+    experts: Annotated[
+        int,
+        typer.Option(help="exp4: the largest number of experts.", rich_help_panel=THEORY_DESIGN),
+    ] = 2,
+    rho: Annotated[
+        float,
+        typer.Option(
+            help="exp4: what the experts' probabilities of any action add up to, at least.",
+            rich_help_panel=THEORY_DESIGN,
+        ),
+    ] = 0.5,
+    sizes: Annotated[
+        str | None,
+        typer.Option(
+            "--sizes",
+            metavar="D,D…",
+            help="The numbers of parameters of the models that compete, as 1,2,2,4,4,9.",
+            rich_help_panel=THEORY_DESIGN,
+        ),
+    ] = None,
+    split: Annotated[
+        float, typer.Option(help="Of the hold-out.", rich_help_panel=THEORY_DESIGN)
+    ] = 0.5,
+    leading: Annotated[
+        float,
+        typer.Option(
+            help="The leading constant of the hold-out theorem.", rich_help_panel=THEORY_DESIGN
+        ),
+    ] = 2.0,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object, a key per formula.")
+    ] = False,
+) -> None:
+    """Compute the paper's guarantees for a design: how long, how smooth, how large a penalty.
+
+    Rows say where each formula comes from (the paper's, or a sharper one of this project), which
+    form it covers, and what it assumes. All logs are natural. Likelihoods and penalties are divided
+    by the number of trials, as in the paper.
+    """
+    import math
+    from json import dumps
+
+    from howlearn.cli.next_command import following
+    from howlearn.cli.options import parse_sizes
+    from howlearn.cli.show import console, listing_of
+    from howlearn.core.errors import HowlearnError
+    from howlearn.paper.theorems import TheoryDesign, quantities
+
+    if R is not None and max_rate is not None:
+        raise HowlearnError("--R and --max-rate say the same thing; give one of them")
+    if trials < 1:
+        raise HowlearnError(f"there is at least one trial, not {trials}")
+    if R is None:
+        R = (1.0 if max_rate is None else max_rate) * math.sqrt(trials)
+    counts = parse_sizes(sizes, "--sizes") if sizes is not None else ()
+    design = TheoryDesign(
+        rule.value, trials, R, epsilon, actions, experts, rho, counts, split, leading
+    )
+    found = quantities(design)
+    if json:
+        typer.echo(dumps({quantity.key: quantity.plain() for quantity in found}, indent=2))
+        return
+    title = f"{rule.value}: n = {trials:,}, R = {R:.4g}, epsilon = {epsilon:g}"
+    listing = listing_of(title, "quantity", "value", "source", "form", "what it is, and assumes")
+    for quantity in found:
+        value = f"{quantity.value:,.6g}" if math.isfinite(quantity.value) else "overflows"
+        words = "; ".join(text for text in (quantity.meaning, quantity.assumptions) if text)
+        listing.add_row(quantity.key, value, quantity.source, quantity.form, words)
+    console.print(listing)
+    following("verify", why="do these bounds hold on simulated learners?")
+
+
+# --------------------
+# ``howlearn verify``: do the paper's inequalities hold, and how loose are they?
+
+
+def verify(
+    task: TaskOption = None,
+    trials: Annotated[
+        str,
+        typer.Option(
+            metavar="N,N…", help="Numbers of trials to go through.", rich_help_panel=DESIGN
+        ),
+    ] = "125,250,500,1000,2000,4000,8000,16000",
+    learners: Annotated[
+        int,
+        typer.Option(
+            min=2,
+            help="Simulated learners per true model and number of trials; half of them beyond "
+            "4,000 trials.",
+            rich_help_panel=DESIGN,
+        ),
+    ] = 20,
+    rate: Annotated[
+        float,
+        typer.Option(
+            help="Their learning rate at 500 trials. With theta fixed it falls as one over the "
+            "root of the number of trials, from there on and up to there.",
+            rich_help_panel=DESIGN,
+        ),
+    ] = 0.03,
+    split: Annotated[
+        float,
+        typer.Option(
+            help="The share of the trials that trains a hold-out.", rich_help_panel=DESIGN
+        ),
+    ] = 0.5,
+    futures: Annotated[
+        int,
+        typer.Option(
+            help="How often every learner's training is continued anew, at least 20: for the "
+            "expectation given the training.",
+            rich_help_panel=DESIGN,
+        ),
+    ] = 20,
+    c: Annotated[
+        float, typer.Option("--c", help="The constant of penalized.", rich_help_panel=DESIGN)
+    ] = 0.012,
+    order: Order = None,
+    seed: Seed = 0,
+    out: OutFolder = Path("verification"),
+    fresh: Fresh = False,
+    workers: Threads = None,
+    dask: Dask = None,
+    shard: ShardOption = None,
+) -> None:
+    """Check the paper's theorems on simulated learners, and its propositions on sequences.
+
+    Learners follow every model of the task (partition models with one rate per cell), and Exp3,
+    which none of the models describes. Reported are, with standard errors: H² of the model that a
+    hold-out selects and K of the best candidate (Theorem 1), K of the model that penalized selects
+    and the penalised oracle (Theorem 3), their ratios, how fast they fall, and the bounds. The
+    propositions, and the sharper bounds of howlearn theory, are tried on random and adversarial
+    sequences, and on all short ones. A violation is reported as a result, with exit status 0.
+    """
+    from howlearn.analyses.calibrate import write_tables
+    from howlearn.cli import show
+    from howlearn.cli.next_command import starting
+    from howlearn.cli.options import parse_counts
+    from howlearn.paper.verify import OUTPUTS, TABLES, check, outsider
+    from howlearn.paper.verify import verify as verified
+    from howlearn.paper.verify_learners import Measure
+    from howlearn.report import charts
+    from howlearn.results.inputs import task_with
+    from howlearn.results.manifest import describe, made_by
+    from howlearn.runs.folder import RunFolder
+
+    chosen = task_with(task, "gradient", "gain", 1.0, order.value if order else None)
+    numbers = parse_counts(trials, "--trials")
+    measure = Measure(split, futures, c)
+    models = check(chosen, numbers, learners, rate, measure)
+    show.default_task(task)
+    manifest = {
+        **made_by("verify"),
+        "task": chosen.name,
+        "order": chosen.order,
+        "trials": [*numbers],
+        "learners": learners,
+        "rate": rate,
+        "measure": vars(measure),
+        "seed": seed,
+        "models": [describe(model) for model in (*models, outsider(chosen))],
+    }
+    with (
+        starting(out, fresh, workers, dask, shard) as start,
+        RunFolder(out, manifest, OUTPUTS, start) as store,
+    ):
+        with show.progress_bar("verifying") as progress:
+            result = verified(
+                chosen, numbers, learners, rate, measure, seed, store, workers, progress
+            )
+        write_tables(out, {name: getattr(result, name) for name in TABLES})
+    show.save_charts(lambda: charts.of_verification(result), out)
+    _print(result, out)
+    following("reproduce", why="the paper's numerical study")
+
+
+def _print(result: Verification, out: Path) -> None:
+    import polars as pl
+    from rich.markup import escape
+
+    from howlearn.cli.show import console, listing_of
+    from howlearn.paper.verify import SCALINGS, SHOWN
+
+    risks = result.risks.filter(pl.col("true_model").is_in(SHOWN))
+    rates = {(r["scaling"], r["true_model"], r["risk"]): r for r in result.rates.to_dicts()}
+    for scaling, words in SCALINGS.items():
+        mine = risks.filter(scaling=scaling)
+        listing = listing_of(
+            f"Hold-out, Theorem 1 ({words})", "true model", "trials", "E\\[H²] selected",
+            "E\\[K] best", "ratio", "bound, repaired", "bound, published",
+        )  # fmt: skip
+        for row in mine.iter_rows(named=True):
+            listing.add_row(
+                escape(row["true_model"]), f"{row['trials']:,}",
+                _number(row, "hellinger"), _number(row, "best_kl"), _number(row, "ratio_1"),
+                f"{row['bound_repaired']:.3g}", f"{row['bound_published']:.3g}",
+            )  # fmt: skip
+        console.print(listing)
+        listing = listing_of(
+            f"Penalised, Theorem 3 ({words})", "true model", "trials", "E\\[K] selected",
+            "penalised oracle", "ratio",
+        )  # fmt: skip
+        for row in mine.iter_rows(named=True):
+            listing.add_row(
+                escape(row["true_model"]), f"{row['trials']:,}", _number(row, "kl"),
+                _number(row, "penalised_oracle"), _number(row, "ratio_3"),
+            )  # fmt: skip
+        console.print(listing)
+        for model in SHOWN:
+            found = [
+                f"{text} n^{rates[scaling, model, risk]['rate']:.2f} "
+                f"(± {rates[scaling, model, risk]['rate_error']:.2f})"
+                for risk, text in (("hellinger", "E[H²]"), ("best_kl", "E[K] of the best"),
+                                   ("kl", "E[K] penalised"))
+                if rates[scaling, model, risk]["rate"] is not None
+            ]  # fmt: skip
+            if found:
+                console.print(escape(f"{model}: {', '.join(found)}"), soft_wrap=True)
+    _print_propositions(result)
+    if result.violations:
+        console.print(f"[bold]{len(result.violations)} violations:[/]")
+        for sentence in result.violations:
+            console.print(f"  {escape(sentence)}", soft_wrap=True)
+    else:
+        console.print("No bound was violated.")
+    names = "risks.csv, rates.csv, propositions.csv, learners.csv, risks.svg"
+    console.print(escape(f"Tables and chart: {out}/{names}"), soft_wrap=True)
+
+
+def _print_propositions(result: Verification) -> None:
+    from howlearn.cli.show import console, listing_of
+
+    listing = listing_of("Propositions", "source", "rule", "claim", "closest", "violated")
+    for row in result.propositions.iter_rows(named=True):
+        listing.add_row(
+            row["source"], f"{row['rule']}, {row['form']}", row["claim"],
+            f"{row['closest']:.2g}", f"{row['violations']} of {row['designs']} designs",
+        )  # fmt: skip
+    console.print(listing)
+    paths = result.propositions["paths"].sum()
+    console.print(
+        f"[dim]closest: the largest share of what the bound allows that any of {paths:,} sequences "
+        "used.[/]"
+    )
+
+
+def _number(row: dict[str, float], name: str) -> str:
+    return f"{row[name]:.3g} ± {row[f'{name}_error']:.1g}"
+
+
+# --------------------
+# ``howlearn reproduce``: the paper's numerical study, reproduced and corrected.
+
+
+def reproduce(
+    out: OutFolder = Path("reproduction"),
+    archive: Annotated[
+        Path | None,
+        typer.Option(
+            "--archive",
+            metavar="PATH",
+            help="The authors' supplement, unpacked: everything is computed from it as well. "
+            "Their RData files need pip install 'howlearn\\[r]'.",
+        ),
+    ] = None,
+    learners: Annotated[
+        int,
+        typer.Option(min=2, help="Simulated learners per model for the figures; the paper has 100"),
+    ] = 100,
+    seed: Seed = 0,
+    fresh: Fresh = False,
+    workers: Threads = None,
+    dask: Dask = None,
+    shard: ShardOption = None,
+) -> None:
+    """Reproduce the paper's numerical study, and correct it.
+
+    Writes reproduction.csv (every number of Figures 2a to 3d and of the appendix: published, from
+    the archive, corrected), claims.csv (what is left of the paper's claims, with Monte-Carlo
+    errors from at least 1,000 learners per model), and reproduction.html.
+    """
+    from howlearn.analyses.contests import Clock
+    from howlearn.cli import show
+    from howlearn.cli.next_command import starting
+    from howlearn.paper.archive import read_archive
+    from howlearn.paper.reproduce import reproduce as run
+    from howlearn.paper.versions import design
+    from howlearn.paper.why import OUTPUTS, archive_described, write_reproduction
+    from howlearn.report import style
+    from howlearn.results.manifest import made_by
+    from howlearn.runs.files import write_whole
+    from howlearn.runs.folder import RunFolder
+
+    clock, given = Clock(), None
+    if archive is not None:
+        with clock("reading the archive"):  # first, so that a bad one leaves no folder
+            given = read_archive(archive)
+    manifest = {
+        **made_by("reproduce"),
+        "design": design(learners, seed).described(),
+        "archive": archive_described(archive, out),
+    }
+    with (
+        starting(out, fresh, workers, dask, shard) as start,
+        RunFolder(out, manifest, OUTPUTS, start) as store,
+    ):
+        with show.progress_bar("simulating and fitting") as progress:
+            result = run(learners, given, seed, store, workers, progress, clock)
+        for sentence in result.archive.notes if result.archive else ():
+            show.note(sentence)
+        with result.clock("tables"):
+            write_reproduction(out, result)
+    if style.available():
+        with show.progress_bar("drawing"):
+            from howlearn.paper.page import page
+
+            words = ["howlearn", "reproduce", "--out", str(out)]
+            words += ["--archive", str(archive)] if archive else []
+            words += ["--learners", str(learners)] if learners != 100 else []
+            words += ["--seed", str(seed)] if seed else []
+            text = page(result, shlex.join(words))
+            path = out / "reproduction.html"
+            write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
+    else:
+        show.console.print(style.MISSING, markup=False)
+    _show(result, out)
+    following("inspect", "FILES", why="your own data")
+
+
+def _show(result: Reproduction, out: Path) -> None:
+    from howlearn.cli.show import console, listing_of
+    from howlearn.paper.published import HOURS
+
+    title = f"The paper's claims ({result.claim_learners:,} learners per model, ± standard error)"
+    listing = listing_of(title, "claim", "published", "with the fault", "corrected")
+    for claim in result.claims:
+        verdict = f"\n[bold]{claim.verdict}[/]" if claim.verdict else ""
+        listing.add_row(
+            claim.statement,
+            f"{claim.published:g}",
+            str(claim.with_fault),
+            f"{claim.corrected}{verdict}",
+        )
+    console.print(listing)
+    total = sum(result.clock.seconds.values())
+    times = ", ".join(f"{what} {took:.2f} s" for what, took in result.clock.seconds.items())
+    console.print(f"Time: {total:.1f} s ({times}); the paper: about {HOURS} hours.", soft_wrap=True)
+    extra = sum(took for what, took in result.clock.seconds.items() if "claims" in what)
+    if extra:  # nothing where everything was there from an earlier run
+        console.print(
+            f"That is {total - extra:.1f} s for the study with {6 * result.learners:,} learners, "
+            f"and {extra:.1f} s for more learners, who give the claims their standard errors.",
+            soft_wrap=True,
+        )
+    what = "Tables and page" if (out / "reproduction.html").exists() else "Tables"
+    console.print(f"{what}: {out}/", soft_wrap=True, markup=False)
