@@ -13,7 +13,7 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.expressions import parse
 from howlearn.core.safe_files import parsed_toml, read_json
 from howlearn.core.text import isolated, one_line, visible
-from howlearn.reading.exclude import parse as exclusion_parse
+from howlearn.reading import exclude
 from howlearn.reading.project_file import read_study_file
 from howlearn.results.inputs import recorded
 
@@ -94,7 +94,7 @@ def test_an_expression_is_refused_or_answered_soon(
         told = str(error)
     assert len(told) < 1_500
     with pytest.raises(HowlearnError):
-        exclusion_parse(text, ["a"])
+        exclude.parse(text, ["a"])
     assert time.perf_counter() - start < 20  # seconds; without limits it would be hours
     assert not Path("ran").exists()
 

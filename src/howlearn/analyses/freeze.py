@@ -19,8 +19,8 @@ from howlearn.models.model import Model
 from howlearn.models.names import learning_named
 from howlearn.models.task import Task
 from howlearn.models.user_code import own_model
+from howlearn.reading import exclude
 from howlearn.reading.bins import parse_bin
-from howlearn.reading.exclude import parse as exclusion_parse
 from howlearn.reading.options import ReadOptions, options_named, parse_missing, parse_recode
 from howlearn.reading.project_file import MODELS
 from howlearn.results.inputs import chosen_models
@@ -163,7 +163,7 @@ def _checked(data: Mapping[str, Any]) -> dict[str, Any]:
         if text is not None:
             parse(text, option, columns)
     for text in options.exclude:
-        exclusion_parse(text, columns)
+        exclude.parse(text, columns)
     for text in options.recode:
         parse_recode(text)
     for text in options.missing:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from howlearn.core.errors import HowlearnError, Problem
 from howlearn.core.expressions import Derived, Expression, derive, is_expression, parse
+from howlearn.reading import exclude as exclusion
 from howlearn.reading.columns import (
     ROLES,
     Roles,
@@ -17,8 +18,6 @@ from howlearn.reading.columns import (
     unseparated,
     used_by,
 )
-from howlearn.reading.exclude import Condition
-from howlearn.reading.exclude import parse as exclusion_parse
 from howlearn.reading.formats.table import FRAME_NAME, named_twice
 from howlearn.reading.labels import MISSING_TOKENS
 from howlearn.reading.options import NONE, ReadOptions, parse_missing, parse_recode
@@ -70,7 +69,7 @@ class Plan:
     sought: tuple[Sought, ...] = ()
     notes: tuple[str, ...] = ()
     bins: Mapping[str, Bins] = field(default_factory=dict)  # column → its bins
-    exclude: tuple[Condition, ...] = ()  # on learners
+    exclude: tuple[exclusion.Condition, ...] = ()  # on learners
     anywhere: frozenset[str] = frozenset()  # the columns of all tables
     derived: Mapping[str, Derived] = field(default_factory=dict)  # in the place of columns
 
@@ -162,10 +161,10 @@ def make_plan(
     return replace(plan, notes=(*plan.notes, *unnamed_forgone(options, unused))), []
 
 
-def _exclusions(options: ReadOptions, columns: Sequence[str]) -> tuple[Condition, ...]:
+def _exclusions(options: ReadOptions, columns: Sequence[str]) -> tuple[exclusion.Condition, ...]:
     """The conditions on learners; rt stands for the column with reaction times."""
     also = {} if options.rt is None else {"rt": options.rt}
-    return tuple(exclusion_parse(text, columns, also) for text in dict.fromkeys(options.exclude))
+    return tuple(exclusion.parse(text, columns, also) for text in dict.fromkeys(options.exclude))
 
 
 def _check_rt(options: ReadOptions, columns: Sequence[str]) -> None:

@@ -16,11 +16,16 @@ from howlearn.models.partition_model import PartitionModel
 from howlearn.models.switch import Switch
 from howlearn.paper.verify import SHOWN
 from howlearn.report.accuracy_charts import recovery
-from howlearn.report.curve_charts import average_weights, learners_weights
+from howlearn.report.curve_charts import (
+    average_weights,
+    learners_weights,
+)
 from howlearn.report.matrix_charts import coclassification
 from howlearn.report.matrix_charts import confusion as figures_confusion
 from howlearn.report.path_charts import path
-from howlearn.report.share_charts import group_shares
+from howlearn.report.share_charts import (
+    group_shares,
+)
 from howlearn.report.simulation_charts import bounds, error_curves, plan, share_intervals
 from howlearn.report.style import CONFIG, Chart
 from howlearn.runs.folder import read_table

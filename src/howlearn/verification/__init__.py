@@ -1,1 +1,0 @@
-"""howlearn.verification"""
