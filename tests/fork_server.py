@@ -19,10 +19,11 @@ from typing import Any
 
 warnings.filterwarnings("ignore", message=".*fork.*")
 LOADED = (
-    "howlearn.analyses.calibrate", "howlearn.analyses.calibrate", "howlearn.analyses.calibrate",
-    "howlearn.cli.options", "howlearn.cli.calibrate", "howlearn.cli.next_command",
+    "howlearn.analyses.calibrate", "howlearn.cli.options",
+    "howlearn.cli.calibrate", "howlearn.cli.next_command",
     "howlearn.analyses.discover_words", "howlearn.analyses.deviations", "howlearn.results.inputs",
-    "howlearn.paper.why", "howlearn.report.charts", "howlearn.results.bids", "pydantic.type_adapter",
+    "howlearn.paper.why", "howlearn.report.charts", "howlearn.results.bids",
+    "pydantic.type_adapter",
     "scipy.cluster.hierarchy", "scipy.interpolate", "typer._adapters",
 )  # fmt: skip
 

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from howlearn.reading.guess import inspect
     from howlearn.reading.guess.inspection import Inspection
     from howlearn.reading.read import read
+    from howlearn.report import plot
     from howlearn.results.select_into import Results, select_into
     from howlearn.selection.criteria import AIC, BIC, HoldOut, Likelihood, Penalized, Prequential
     from howlearn.selection.evidence import Evidence
@@ -244,7 +245,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return import_module(f"howlearn.{name}")
+        return import_module(f"howlearn.report.{name}")
     if name not in _HOME_OF:
         raise AttributeError(f"howlearn has no {name!r}")
     return getattr(import_module(_HOME_OF[name]), name)

@@ -162,8 +162,8 @@ def test_many_batches_are_one_study(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     path = tmp_path / "a.parquet"
     frame.write_parquet(path)
     whole = read(path)
-    for module in ("batches", "parquet"):
-        monkeypatch.setattr(f"howlearn.reading.read.{module}.BATCH_ROWS", 70)
+    for module in ("read", "formats.parquet"):
+        monkeypatch.setattr(f"howlearn.reading.{module}.BATCH_ROWS", 70)
     parts = read(path)
     assert same(parts, whole)
     assert whole.source is not None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from howlearn.sensitivity.tables import LEARNERS
 
 from howlearn.analyses.path_result import Path
 

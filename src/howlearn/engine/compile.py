@@ -167,7 +167,7 @@ def _meaning(rule: type[Rule]) -> str:
 
 def _source(name: str) -> str:
     """A kernel source without the imports that the joining makes superfluous."""
-    text = (resources.files("howlearn.engine") / f"{name}.py").read_text("utf-8")
+    text = (resources.files("howlearn.engine.kernels") / f"{name}.py").read_text("utf-8")
     text = re.sub(r"^from howlearn\.engine\.kernels[^(\n]*(\([^)]*\))?\n", "", text, flags=re.M)
     return text.replace("from __future__ import annotations\n", "")
 

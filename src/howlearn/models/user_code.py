@@ -21,8 +21,8 @@ from howlearn.models.model import Model
 def own_model(text: str) -> Model:
     """The model that ``my_module:MyModel`` or ``folder/my_file.py:MyModel`` names; runs that code.
 
-    Only what the user has named in this command is loaded (see ``howlearn.core.safe_files``). Modules are
-    looked for in the current folder, then among what is installed.
+    Only what the user has named in this command is loaded (see ``howlearn.core.safe_files``).
+    Modules are looked for in the current folder, then among what is installed.
     """
     where, _, name = text.rpartition(":")
     if not safe_files.is_allowed(where):

@@ -12,6 +12,7 @@ import polars as pl
 
 from howlearn.analyses import path_tables
 from howlearn.analyses.path_tables import intervals
+from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
 from howlearn.fitting.fits import ALL
 from howlearn.report.findings import Findings
@@ -28,7 +29,6 @@ from howlearn.report.style import (
 )
 from howlearn.selection.criteria import AIC, BIC, Penalized, criterion_named
 from howlearn.selection.criterion import PerParameter
-from howlearn.sensitivity.tables import SHARES
 
 QUESTION = "Does the leading model depend on price, bound or prior?"
 OF_PRICE = "Does the leading model depend on the price of a parameter?"
@@ -215,7 +215,7 @@ def price_path(found: Findings, most: float = MAX_KAPPA) -> tuple[pl.DataFrame, 
     """
     priced = {text: c for text in found.criteria if (c := _per_parameter(text)) is not None}
     if not priced:
-        return pl.DataFrame(schema=SHARES), pl.DataFrame(schema=NONE)
+        return of("path", "path").of_rows([]), pl.DataFrame(schema=NONE)
     mine = found.scores.filter(pl.col("criterion") == next(iter(priced)))
     names = [n for n in found.names if n in set(mine["model"].cast(pl.String))]
     place = {name: k for k, name in enumerate(names)}

@@ -89,7 +89,8 @@ class Likelihood(Criterion):
     """ℓ of the first ``trials``, or of all of them, without a penalty.
 
     Aubert et al. (2025), appendix on metalearning: sets of experts have one parameter each, so that
-    no penalty is needed; the guarantee holds for the first T_ε trials (``howlearn.paper.theorems``).
+    no penalty is needed; the guarantee holds for the first T_ε trials
+    (``howlearn.paper.theorems``).
     Between models with different numbers of parameters it favours the one that has more.
 
     >>> Likelihood(), Likelihood(trials=20)

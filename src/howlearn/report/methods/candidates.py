@@ -109,7 +109,8 @@ def _partitions(models: Sequence[Described], cite: Citing) -> Iterator[str]:
         yield "All cells of a model shared their parameters."
     elif rates:
         yield (
-            f"Every cell had parameters of its own, except in {listed_names(shared)}, where one set "
+            "Every cell had parameters of its own, except in "
+            f"{listed_names(shared)}, where one set "
             "served all cells."
         )
 

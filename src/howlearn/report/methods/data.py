@@ -271,7 +271,8 @@ def simulation_sentences(
     calibrated = [clean(text) for text in options.get("calibrated") or ()]
     if calibrated:
         yield (
-            f"The constants of {listed_names(calibrated)} were chosen by a calibration on simulated "
+            f"The constants of {listed_names(calibrated)} "
+            "were chosen by a calibration on simulated "
             f"learners of every candidate {cite('aubert2025', 'wilson2019')}."
         )
     if confusion is not None and {"true_model", "learners"} <= {*confusion.columns}:
