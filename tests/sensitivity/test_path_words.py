@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from howlearn.analyses.path_result import Path
+from howlearn.core.columns import of
 
 
 def path_of(prices, bounds=(), priors=(), n: int = 4, conditions: bool = False) -> Path:
@@ -14,7 +15,9 @@ def path_of(prices, bounds=(), priors=(), n: int = 4, conditions: bool = False) 
     rows += [("1", "prior", None, c, None, None, m) for c, m in priors]
     marks = [("penalized(c=0.012)", 0.46, 0.4, 0.5), ("aic", 1.0, 1.0, 1.0), ("bic", 3.1, 3.0, 3.2)]
     return Path(
-        pl.DataFrame(rows, schema={"learner": pl.String, **LEARNERS}, orient="row"),
+        pl.DataFrame(
+            rows, schema={"learner": pl.String, **of("path-learners", "path").types}, orient="row"
+        ),
         ("Fine", "Coarse"),
         ("aic", "bic"),
         n,
