@@ -11,7 +11,7 @@ import pytest
 import howlearn as hl
 from comparison.made import MODELS, folder_of, tables, two_groups
 from howlearn.analyses.compare import verdict
-from howlearn.analyses.compare_groups import Groups
+from howlearn.analyses.compare_groups import Groups, p_value
 from howlearn.analyses.compare_tests import Parameter, SharesTest, rate
 from howlearn.core.errors import HowlearnError
 from howlearn.selection.random_effects import Marginal
@@ -38,6 +38,19 @@ def test_groups_that_differ(tmp_path: Path) -> None:
     )
     assert found.differences["difference"].abs().is_sorted(descending=True)
     assert sum(found.shares.filter(group="control")["share"]) == pytest.approx(1)
+
+
+def test_a_permutation_p_value_is_never_0(tmp_path: Path) -> None:
+    """The groups as they are count as one more deal: with 99 others p is at least 1 in 100."""
+    evidence, labels = two_groups()
+    eta = np.repeat([[0.01, 0.01], [0.5, 0.5]], 20, axis=0)
+    made = folder_of(tmp_path / "r", tables(evidence, labels, eta))
+    found = hl.compare(made, "group", resamples=20, permutations=99)
+    assert found.tests["p"].to_list() == [0.01]
+    assert found.rates["p"].min() == 0.01
+    for reached in range(4):
+        others = np.repeat([2.0, 0.0], [reached, 3 - reached])
+        assert p_value(1.0, others, 0.0)[0] == (1 + reached) / 4
 
 
 def test_csv_and_parquet_and_the_same_seed_give_the_same(tmp_path: Path) -> None:

@@ -284,24 +284,25 @@ def all_partitions(items):
                 yield [(first, *mates), *others]
 
 
+def of_first_contexts(n):
+    """Two learners of ByShape, and only what they did in the first contexts."""
+    task = Task.load("five-four")
+    study = simulate(task, "ByShape", {"eta": 0.1}, learners=2, trials=200, seed=8)
+    keep = study.context < n
+    counts = [keep[study.starts[i] : study.starts[i + 1]].sum() for i in range(2)]
+    columns = ("context", "action", "reward", "scored", "learned", "reset")
+    return replace(
+        study, contexts=study.contexts[:n], starts=np.concatenate([[0], np.cumsum(counts)]),
+        features={}, answers=None, **{name: getattr(study, name)[keep] for name in columns},
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("tau", "rule"), [(0.6, GradientBandit()), (0.0, GradientBandit()), (0.6, Exp3("loss"))]
 )
 def test_other_is_the_sum_over_all_partitions_not_listed(tau, rule):
     """Every partition of five contexts as a model of its own, with Ewens' weights."""
-    contexts = [str(i) for i in range(1, 6)]
-    task = Task.load("five-four")
-    study = simulate(task, "ByShape", {"eta": 0.1}, learners=2, trials=200, seed=8)
-    keep = np.isin(study.context, range(5))
-    starts = np.concatenate([[0], np.cumsum([keep[study.starts[i] : study.starts[i + 1]].sum()
-                                             for i in range(2)])])  # fmt: skip
-    from dataclasses import replace
-
-    columns = ("context", "action", "reward", "scored", "learned", "reset")
-    study = replace(
-        study, contexts=study.contexts[:5], starts=starts, features={}, answers=None,
-        **{name: getattr(study, name)[keep] for name in columns},
-    )  # fmt: skip
+    study = of_first_contexts(5)
     contexts = list(study.contexts)
     listed = [
         PartitionModel("each", Partition.each(contexts), rule),
@@ -327,6 +328,22 @@ def test_other_is_the_sum_over_all_partitions_not_listed(tau, rule):
     assert found == pytest.approx(
         expected, abs=0.02 if rule.form == "gain" else 0.2
     )  # another grid
+
+
+def test_what_listed_partitions_explain_is_taken_out_of_other():
+    """Where all partitions but one are listed, Other is that one, however bad it is."""
+    study, rule, hyper = of_first_contexts(3), GradientBandit(), Hyper(-2.5, 0.6, 0.3)
+    every = [
+        PartitionModel(str(k), Partition(tuple(map(tuple, cells))), rule)
+        for k, cells in enumerate(all_partitions(list(study.contexts)))
+    ]
+    (group,) = groups(study, every)
+    evidence = group.log_evidence(hyper)
+    worst = int(evidence[0].argmin())
+    assert evidence[0].max() > evidence[0, worst] + 1  # what is taken out counts
+    listed = [model for k, model in enumerate(every) if k != worst]
+    found = log_evidence_other(study, listed, log_rates(rule), hyper)
+    assert found == pytest.approx(evidence[:, worst], abs=0.02)  # another grid
 
 
 def test_a_model_that_nobody_else_uses_is_not_ruled_out(three, monkeypatch):

@@ -38,7 +38,7 @@ from howlearn.models.task_file import Order
 from howlearn.reading.formats.table import file_of
 from howlearn.reading.options import ReadOptions
 from howlearn.reading.read import read
-from howlearn.results.manifest import describe, hash_of
+from howlearn.results.manifest import describe, hash_of, task_file_hash
 from howlearn.runs.folder import read_table
 from howlearn.runs.shards import MANIFEST
 from howlearn.selection.unfitted import without_unfitted
@@ -277,7 +277,8 @@ def recorded(results: Path, with_excluded: bool = False) -> Inputs:
     manifest = _manifest(results)
     files = [_found(name, known, results) for name, known in manifest["input"].items()]
     inputs = load(files, manifest["options"], with_excluded=True)
-    if [describe(model) for model in inputs.candidates] != manifest["models"]:
+    same_task = manifest["task_file"] in (None, task_file_hash(inputs.options["task"]))
+    if not same_task or [describe(m) for m in inputs.candidates] != manifest["models"]:
         raise HowlearnError(
             f"the models of {results} cannot be built again: the task file, or the code of a model "
             "of your own, has changed since; run howlearn select anew"
@@ -292,6 +293,7 @@ def _manifest(results: Path) -> dict[str, Any]:
         manifest = read_json(file)
         command, made, options = (manifest[key] for key in ("command", "howlearn", "options"))
         found = {key: manifest[key] for key in ("input", "options", "models")}
+        found["task_file"] = manifest.get("task_file")
         lacking = ({field.name for field in fields(ReadOptions)} | OPTIONS) - options.keys()
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise HowlearnError(

@@ -17,6 +17,7 @@ from howlearn.models.exp4 import Exp4
 from howlearn.models.mixture import Mixture
 from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
+from howlearn.models.task import Task
 from howlearn.reading.formats.table import file_of
 from howlearn.runs.folder import versions
 
@@ -30,11 +31,13 @@ def manifest_of(
     hashed: bool = True,
 ) -> dict[str, Any]:
     """Everything that decides the results of a run; without hashes if there are no files."""
+    task = task_file_hash(options.get("task"))
     names = study.source.files if study.source else tuple(str(file) for file in files)
     return {
         **made_by(command),
         "input": {name: hash_of(file_of(name)) for name in names} if hashed else {},
         "options": dict(options),
+        **({"task_file": task} if task else {}),
         "columns": dict(study.roles),
         "rows": dict(study.counts),
         "notes": list(study.notes),
@@ -44,6 +47,11 @@ def manifest_of(
         **_excluded(study),
         "models": [describe(model) for model in models],
     }
+
+
+def task_file_hash(task: str | None) -> str | None:
+    """Of a task file of one's own, which says how contexts and actions are read."""
+    return None if task is None or task in Task.shipped() else hash_of(Path(task))
 
 
 def _excluded(study: Study) -> dict[str, int]:

@@ -341,10 +341,10 @@ def _estimates(gathered: Gathered, found: Findings, seed: int) -> Iterator[Made]
         drawn = frame.with_row_index("#").sample(POINTS, seed=seed).sort("#").drop("#")
         yield f"The chart shows {POINTS:,} of {len(frame):,} estimates, drawn at random."
     chart = of_rates.rates(drawn)
-    yield _figure("estimates", chart, _quartiles(frame), of_rates.finding(frame))
+    yield _figure("estimates", chart, quartile_table(frame), of_rates.finding(frame))
 
 
-def _quartiles(frame: pl.DataFrame) -> pl.DataFrame:
+def quartile_table(frame: pl.DataFrame) -> pl.DataFrame:
     """A row per parameter of every model: what a table can say of a distribution."""
     value, at = pl.col("estimate"), pl.col("status")
     return frame.group_by("model", "cell", "parameter", maintain_order=True).agg(

@@ -1,0 +1,113 @@
+"""What makes a run another run: what the learners saw, did and earned, and how they are judged."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import howlearn as hl
+from howlearn.core.errors import HowlearnError
+from howlearn.results.inputs import recorded
+from howlearn.runs.folder import RunFolder
+
+OTHER = "holds the results of another run"
+COLUMNS = ("context", "action", "reward")
+
+
+@pytest.fixture(scope="module")
+def study() -> hl.Study:
+    return hl.simulate("shepard-1", "ByFeature1", {"eta": 0.2}, learners=3, trials=40, seed=1)
+
+
+def corrected(study: hl.Study, column: str) -> hl.Study:
+    """The same study, but for one trial of the second learner."""
+    values = getattr(study, column).copy()
+    values[50] = 1 - values[50] if values[50] in (0, 1) else 0
+    assert (values != getattr(study, column)).sum() == 1
+    return replace(study, **{column: values})
+
+
+def run(folder: Path, study: hl.Study, fresh: bool = False) -> pl.DataFrame:
+    models = hl.Task.load("shepard-1").models
+    return hl.select_into(folder, study, models, ["aic", "bic"], fresh=fresh).scores
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_a_study_with_one_trial_corrected_is_another_run(
+    column: str, study: hl.Study, tmp_path: Path
+) -> None:
+    before = run(tmp_path / "results", study)
+    other = corrected(study, column)
+    with pytest.raises(HowlearnError, match=OTHER):
+        run(tmp_path / "results", other)
+    after = run(tmp_path / "results", other, fresh=True)
+    assert after.equals(run(tmp_path / "new", other))
+    changed = before["score"] != after["score"]
+    assert set(before.filter(changed)["learner"]) == {"2"}
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+@pytest.mark.parametrize("command", ["select", "discover", "path"])
+def test_a_file_with_one_trial_corrected_is_another_run(
+    command: str, column: str, study: hl.Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from howlearn.cli.app import app
+
+    monkeypatch.chdir(tmp_path)
+    words = [command, "trials.csv", "--out", "results"]
+    words += ["--criterion", "aic"] if command != "path" else ["--max-rates", "1"]
+    study.frame().write_csv("trials.csv")
+    app(words, standalone_mode=False)
+    app(words, standalone_mode=False)  # the same run again
+    corrected(study, column).frame().write_csv("trials.csv")
+    with pytest.raises(HowlearnError, match=OTHER):
+        app(words, standalone_mode=False)
+
+
+def test_parts_of_other_trials_are_not_taken_up(
+    study: hl.Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that was stopped, its rewards corrected, and started anew."""
+    monkeypatch.setattr(RunFolder, "assemble", _stopped)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "results", study)
+    monkeypatch.undo()
+    assert any((tmp_path / "results/parts").iterdir())
+    other = corrected(study, "reward")
+    with pytest.raises(HowlearnError, match=OTHER):
+        run(tmp_path / "results", other)
+    after = run(tmp_path / "results", other, fresh=True)
+    assert after.equals(run(tmp_path / "new", other))
+
+
+def _stopped(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("command", ["select", "discover", "path"])
+def test_a_task_file_that_reads_the_actions_otherwise_is_another_run(
+    command: str, study: hl.Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file of the trials is the same, and so are options and models."""
+    from howlearn.cli.app import app
+
+    monkeypatch.chdir(tmp_path)
+    text = files("howlearn").joinpath("tasks", "shepard-1.toml").read_text()
+    Path("task.toml").write_text(text)
+    frame = study.frame().with_columns(pl.col("action").replace({"A": "1", "B": "2"}))
+    frame.write_csv("trials.csv")
+    words = [command, "trials.csv", "--task", "task.toml", "--out", "results"]
+    words += ["--criterion", "aic"] if command != "path" else ["--max-rates", "1"]
+    app(words, standalone_mode=False)
+    aliases = '1 = "A"\n2 = "B"', '1 = "B"\n2 = "A"'
+    assert aliases[0] in text
+    Path("task.toml").write_text(text.replace(*aliases))
+    with pytest.raises(HowlearnError, match=OTHER):
+        app(words, standalone_mode=False)
+    if command == "select":
+        with pytest.raises(HowlearnError, match=r"the task file, or .*, has changed since"):
+            recorded(Path("results"))
