@@ -112,8 +112,8 @@ def test_commands_that_start_anew_do_not_promise_to_go_on(server: Server, here: 
 
 SPOOL = """
 import numpy as np
-from howlearn.errors import HowlearnError
-from howlearn.spool import Spool
+from howlearn.core.errors import HowlearnError
+from howlearn.core.stored_study import Spool
 spool = Spool()
 try:
     spool.append({"reward": np.zeros(900)})

@@ -25,7 +25,7 @@ WORDS = "select trials.csv --criterion aic --workers 1 --out results".split()
 # Shards of a run; the first wait until all of them stand at the same line.
 SHARD = """
 import time, sys
-from howlearn.runs.shard import Shard, ShardEnded
+from howlearn.runs.shards import Shard, ShardEnded
 from howlearn.runs.folder import Start
 from tiny_run import run, MANIFEST
 while time.time() < {at}: pass

@@ -28,8 +28,9 @@ from howlearn.analyses.error_rates import GOALS, Curve, Goal, confusion_table, c
 from howlearn.analyses.plan import Plan
 from howlearn.analyses.recover import Recovery
 from howlearn.analyses.slope_heuristic import slope_of
+from howlearn.core.csv_tables import write_csv
 from howlearn.core.errors import HowlearnError
-from howlearn.core.safe_files import read_json, write_csv
+from howlearn.core.safe_files import read_json
 from howlearn.core.study import Study
 from howlearn.models.candidates import candidates
 from howlearn.models.model import Model

@@ -6,11 +6,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 from rich.markup import escape
 
-from howlearn.analyses.error_rates import spans
 from howlearn.cli.next_command import MODELS as MODEL_OPTIONS
 from howlearn.cli.next_command import given, refuse_beside_like, select_command
 from howlearn.cli.options import (
@@ -299,6 +297,10 @@ def _errors(fresh: dict[str, float | str]) -> tuple[str, str]:
 
 def sentences(result: Calibration) -> list[str]:
     """What the table does not say."""
+    import numpy as np
+
+    from howlearn.analyses.error_rates import spans
+
     if len(result.contest.models) == 1:
         return ["There is one candidate only, so there is nothing to choose."]
     found = []

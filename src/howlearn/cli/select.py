@@ -139,7 +139,7 @@ def tell(path: Path, found: Sequence[Deviation], out: Path, format: Format) -> N
 
     from howlearn.analyses.deviations import table
     from howlearn.cli.show import console, listing_of
-    from howlearn.core.safe_files import write_csv
+    from howlearn.core.csv_tables import write_csv
     from howlearn.runs.files import write_whole
 
     frame = table(found)

@@ -441,7 +441,7 @@ def save_charts(charts: Callable[[], Mapping[str, Chart]], folder: Path) -> None
 
 def show_recovery(path: Path) -> None:
     """How often simulated learners were given the model they were made with."""
-    from howlearn.core.safe_files import read_csv
+    from howlearn.core.csv_tables import read_csv
 
     frame = read_csv(path)
     criteria = frame["criterion"].unique(maintain_order=True).to_list()

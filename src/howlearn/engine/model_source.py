@@ -27,8 +27,8 @@ from collections import namedtuple
 import math
 import numpy as np
 from numba import njit
-from howlearn.engine.parts import PARTS
-from howlearn.world import Shown, Trial, World, log_softmax
+from howlearn.engine.model_source import PARTS
+from howlearn.core.world import Shown, Trial, World, log_softmax
 
 # Functions that only pass arrays on do not count references: that would cost more than the
 # arithmetic of a small model.

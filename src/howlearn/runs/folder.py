@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 import polars as pl
 
+from howlearn.core.csv_tables import read_csv, write_csv
 from howlearn.core.errors import HowlearnError
-from howlearn.core.safe_files import read_csv, write_csv
 from howlearn.runs.files import clean, read_record, write_json, write_whole
 from howlearn.runs.lock import Lock
 from howlearn.runs.parts import (

@@ -8,8 +8,8 @@ from urllib.parse import unquote
 
 import polars as pl
 
+from howlearn.core.csv_tables import column_named
 from howlearn.core.errors import DataError, Problem
-from howlearn.core.safe_files import column_named
 from howlearn.reading.formats.detect import Panic, no_panic
 from howlearn.reading.formats.matrices import text_of
 from howlearn.reading.formats.table import Described, Extended, Table

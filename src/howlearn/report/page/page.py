@@ -80,7 +80,7 @@ def methods_of(gathered: Gathered, word: str, tex: str, seed: int | None = None)
 # What the page is made of besides its numbers: templates, style, scripts, the chart runtime.
 
 
-HERE = "howlearn.report"
+HERE = "howlearn.report.page"
 SCRIPTS = ("charts", "figures", "learners", "panel", "page")  # in the order in which they are run
 GENERATOR = "howlearn report"
 GLOBAL = "window.vegaEmbed=vegaEmbed;"  # the name by which the page calls the runtime
