@@ -24,7 +24,7 @@ from howlearn.engine.layout import RATES
 from howlearn.fitting.cells import Plan, block_of
 from howlearn.models.partition_model import PartitionModel
 from howlearn.selection.criteria import AIC
-from howlearn.selection.shares import certain
+from howlearn.selection.mixture_shares import certain
 
 Floats = NDArray[np.float64]
 

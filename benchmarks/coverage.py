@@ -17,20 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.report import note, table
-from howlearn import (
-    Exp3,
-    Exp3IX,
-    GradientBandit,
-    Partition,
-    PartitionModel,
-    QLearning,
-    Task,
-    fit,
-    simulate,
-)
+from howlearn import Exp3, Exp3IX, GradientBandit, Partition, PartitionModel, Task, fit, simulate
 from howlearn.core.rule import Rule
 from howlearn.core.rules import RULES
 from howlearn.fitting.intervals import LEVEL, STRETCH, stretch_of
+from howlearn.models import QLearning
 from howlearn.models.model import Model
 from howlearn.models.schedule import correct_rewards
 

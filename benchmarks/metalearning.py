@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.report import note, table
-from howlearn import Exp4, Expert, Switch, Task, fit, simulate
+from howlearn import Task, fit, simulate
 from howlearn.core.study import Study
 from howlearn.fitting.fits import ALL
+from howlearn.models import Exp4, Expert, Switch
 from howlearn.models.mixture import Mixture, Source
 from howlearn.models.model import Model
 from howlearn.selection.criteria import AIC, HoldOut, Likelihood

@@ -9,9 +9,10 @@ from scipy.optimize import minimize_scalar
 
 from benchmarks.report import Row, duration
 from benchmarks.timing import least
-from howlearn import Exp4, Expert, Task, fit, simulate
+from howlearn import Task, fit, simulate
 from howlearn.fitting.replay import Advisor
 from howlearn.fitting.settings import records_of, setting_of
+from howlearn.models import Exp4, Expert
 from howlearn.models.mixture import Trials
 
 EXPERTS = ("OneForAll", "ByPattern", "ByPatternExc")

@@ -102,7 +102,7 @@ def _against_cpm(quick: bool) -> list[Row]:
 
 def _alcove(quick: bool) -> list[Row]:
     study = data.learners("ByShape", 10 if quick else 50)
-    model, one = hl.Alcove(), study.part(0, 1)
+    model, one = hl.models.Alcove(), study.part(0, 1)
     likelihood = likelihood_of(one, model)
     u = np.random.default_rng(1).random((POINTS, len(model.parameters))) * likelihood.whole.ends
     x, learner = likelihood.whole.at(u), np.zeros(POINTS, np.int64)
@@ -143,12 +143,12 @@ def reversal_learners(count: int) -> hl.Study:
         path = Path(folder) / "reversal.toml"
         path.write_text(REVERSAL, encoding="utf-8")
         task = hl.Task.load(path)
-    return hl.simulate(task, hl.QLearning(max_beta=MAX_BETA), theta, count, TRIALS, seed=1)
+    return hl.simulate(task, hl.models.QLearning(max_beta=MAX_BETA), theta, count, TRIALS, seed=1)
 
 
 def compare(quick: bool) -> dict[str, Any]:
     """Seconds per learner of every way, and how the log-likelihoods differ."""
-    study, model = reversal_learners(OURS), hl.QLearning(max_beta=MAX_BETA)
+    study, model = reversal_learners(OURS), hl.models.QLearning(max_beta=MAX_BETA)
     learners, many = (2, 20) if quick else (COMPILED, OURS)
     compiled = partial(_cpm, study, learners, "compiled")
     ours, theirs = least(

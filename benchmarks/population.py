@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 import howlearn as hl
 from benchmarks.populations import Population
 from howlearn.core.study import together
+from howlearn.fitting.fits import Fits
 from howlearn.models.partition_model import PartitionModel
 from howlearn.selection.select import Choice, choose
 
@@ -96,7 +97,7 @@ def _missed(selected: NDArray[np.int64], true: NDArray[np.int64]) -> str:
     return f"{100 * np.mean(wrong):.1f}±{100 * error:.1f} ({100 * worst:.0f})"
 
 
-def _best_price(fits: hl.Fits, true: NDArray[np.int64]) -> tuple[float, NDArray[np.int64]]:
+def _best_price(fits: Fits, true: NDArray[np.int64]) -> tuple[float, NDArray[np.int64]]:
     """The price per parameter that is best in hindsight, and what it selects."""
     value, count = fits.log_likelihood(1.0), fits.n_parameters
     found = [(kappa, np.argmax(value - kappa * count, axis=1)) for kappa in KAPPAS]

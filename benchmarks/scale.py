@@ -55,7 +55,7 @@ def _trials(lengths: tuple[int, ...]) -> list[Row]:
     task = hl.Task.load("five-four")
     each = {}
     for n in lengths:
-        study = hl.simulate(task, hl.Coin(), {"p(A)": 0.5}, LENGTHS_LEARNERS, n, seed=1)
+        study = hl.simulate(task, hl.models.Coin(), {"p(A)": 0.5}, LENGTHS_LEARNERS, n, seed=1)
         times = max(1, min(20, 50_000 // n))
         (seconds,) = least([partial(hl.fit, study, task.models, [0.5, 1.0], threads=1)], times)
         each[n] = seconds / (n * LENGTHS_LEARNERS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pydoc
 import re
 from enum import Enum
 from typing import Any
@@ -100,28 +101,49 @@ def tables() -> str:
 
 
 def api() -> str:
-    """One entry for every public name."""
+    """One entry for every public name, and for what the functions return."""
     import howlearn
 
     found: dict[str, list[str]] = {kind: [] for kind in KINDS}
-    modules = []
+    modules, returned = [], {}
     for name in howlearn.__all__:
         one = getattr(howlearn, name)
         if inspect.ismodule(one):
             modules.append(name)
         elif not name.startswith("_"):
-            found[_kind(one)].append(name)
-    parts = []
-    for kind, names in found.items():
-        parts.append(f"\n## {kind}\n")
-        for name in sorted(names, key=str.casefold):
-            members = "   :members:\n" if kind == "Classes" else ""
-            entry = f".. {KINDS[kind]}:: howlearn.{name}\n{members}"
-            parts.append(f"\n```{{eval-rst}}\n{entry}```\n")
+            found[_kind(one)].append(f"howlearn.{name}")
+            returned |= _returned(one)
+    parts = [_section(kind, names) for kind, names in found.items()]
+    parts.append(_section("What the functions return", sorted(returned)))
     for name in modules:
-        parts.append(f"\n## howlearn.{name}\n")
-        parts.append(f"\n```{{eval-rst}}\n.. automodule:: howlearn.{name}\n   :members:\n```\n")
+        one = getattr(howlearn, name)
+        about = "\n".join(plain(inspect.cleandoc(one.__doc__).splitlines()))
+        parts.append(f"\n## howlearn.{name}\n\n```{{eval-rst}}\n{about}\n```\n")
+        parts += [_entry(f"howlearn.{name}.{inside}") for inside in one.__all__]
     return "".join(parts)
+
+
+def _section(title: str, names: list[str]) -> str:
+    return f"\n## {title}\n" + "".join(map(_entry, sorted(names, key=str.casefold)))
+
+
+def _entry(name: str) -> str:
+    """The directive for an object, by its full name."""
+    one = pydoc.locate(name)
+    kind = _kind(one)
+    members = "   :members:\n" if kind == "Classes" else ""
+    return f"\n```{{eval-rst}}\n.. {KINDS[kind]}:: {name}\n{members}```\n"
+
+
+def _returned(one: object) -> dict[str, None]:
+    """The class of this package that a function returns, unless it is public itself."""
+    import howlearn
+
+    given = inspect.isfunction(one) and one.__globals__.get(one.__annotations__.get("return"))
+    if not inspect.isclass(given) or not given.__module__.startswith("howlearn."):
+        return {}
+    name = f"{given.__module__}.{given.__name__}"
+    return {} if given.__name__ in howlearn.__all__ else {name: None}
 
 
 def _kind(one: object) -> str:

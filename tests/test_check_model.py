@@ -97,14 +97,14 @@ def test_a_number_that_is_none_late_in_another_learners_record(study: hl.Study) 
     with pytest.raises(hl.HowlearnError, match="gives no number \\(NaN\\) for learner"):
         hl.fit(ordered, [Late()])
     # It is a row with a status of a selection, which goes on with the innocent.
-    found = hl.select(ordered, [Late(), hl.Coin()], ["aic"])
+    found = hl.select(ordered, [Late(), hl.models.Coin()], ["aic"])
     guilty = [n for n, a in zip(study.learners, first.tolist(), strict=True) if a == 1]
     assert sorted(found.unfitted["learner"]) == sorted(guilty)
     assert found.unfitted["why"].str.contains("Late gives no number").all()
     assert found.selection.filter(pl.col("model").is_null())["learner"].n_unique() == len(guilty)
     assert found.fits.study.action[found.fits.study.starts[:-1]].sum() == 0
     with pytest.raises(hl.HowlearnError, match="gives no number"):  # nobody is innocent
-        hl.select(study.take(np.flatnonzero(first == 1)), [Late(), hl.Coin()], ["aic"])
+        hl.select(study.take(np.flatnonzero(first == 1)), [Late(), hl.models.Coin()], ["aic"])
 
 
 @pytest.mark.parametrize(

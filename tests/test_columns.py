@@ -17,7 +17,7 @@ def trials() -> pl.DataFrame:
 
 @pytest.fixture(scope="module")
 def models() -> list[hl.Model]:
-    return [hl.QLearning(), hl.WinStayLoseShift()]
+    return [hl.models.QLearning(), hl.models.WinStayLoseShift()]
 
 
 def test_a_kept_column_may_have_the_name_of_an_estimate(

@@ -60,18 +60,18 @@ def test_only_what_was_allowed_is_loaded_however_it_is_spelled() -> None:
     with pytest.raises(HowlearnError, match=r"type --model trap\.py:Mine in this command"):
         own_model("trap.py:Mine")
     assert not Path("ran").exists()
-    safe_files.allow("exp4(sub/../trap.py:Other, ByShape)")
+    safe_files.allow_code("exp4(sub/../trap.py:Other, ByShape)")
     Path("sub").mkdir()
     assert own_model(f"{Path.cwd()}/trap.py:Mine").name == "Mine"
     assert Path("ran").exists()
     safe_files.seal()
-    safe_files.allow("trap:Mine")
+    safe_files.allow_code("trap:Mine")
     with pytest.raises(HowlearnError, match="is code"):
         own_model("trap:Mine")
 
 
 def test_a_module_of_this_folder_is_found_and_the_folder_is_not_searched_later() -> None:
-    safe_files.allow("trap:Mine")
+    safe_files.allow_code("trap:Mine")
     before = [*sys.path]
     try:
         assert own_model("trap:Mine").name == "Mine"

@@ -124,7 +124,7 @@ def test_models_fitted_whole_as_a_dense_grid_says():
     from howlearn.fitting.settings import records_of
     from howlearn.fitting.whole import WholePlan
 
-    model = hl.QLearning()
+    model = hl.models.QLearning()
     study = hl.simulate(
         FIVE_FOUR, model, {"alpha": 0.2, "beta": 3.0}, learners=2, trials=200, seed=2
     )
@@ -149,7 +149,7 @@ def test_models_fitted_whole_as_a_dense_grid_says():
 def test_a_coin_by_its_formula():
     """Three actions, the second probability with the others in proportion."""
     study = study_of(list(random_trials(5, 80, n_actions=3)), n_actions=3)
-    part = hl.fit(study, [hl.Coin()], level=0.95).of["Coin"]
+    part = hl.fit(study, [hl.models.Coin()], level=0.95).of["Coin"]
     counts = np.bincount(study.action, minlength=3)
     for a in range(2):
         k, n = counts[a], counts.sum()
@@ -163,7 +163,7 @@ def test_a_coin_by_its_formula():
 
 def test_a_coin_that_always_falls_on_one_side():
     trials = [trial for trial in random_trials(5, 80) if trial.action == 0]
-    frame = intervals_of(study_of(trials), [hl.Coin()])
+    frame = intervals_of(study_of(trials), [hl.models.Coin()])
     (row,) = frame.rows(named=True)
     assert row["interval"] == "reaches upper bound"
     assert (row["lower"] > 0.9, row["upper"]) == (True, 1.0)
@@ -322,7 +322,7 @@ def test_levels_are_nested_and_only_the_fullest_fits_have_intervals():
 
 def test_searched_models_have_intervals_when_asked():
     study = hl.simulate(FIVE_FOUR, "ByShape", {"eta": 0.1}, learners=1, trials=80, seed=1)
-    models = [FIVE_FOUR.model("ByShape"), hl.QLearning(), hl.Coin()]
+    models = [FIVE_FOUR.model("ByShape"), hl.models.QLearning(), hl.models.Coin()]
     usual = hl.select(study, models, ["aic"]).estimates
     by = dict(usual.group_by("model").agg(pl.col("lower").null_count()).iter_rows())
     assert by == {"ByShape": 0, "q-learning": 2, "Coin": 0}

@@ -55,7 +55,7 @@ def test_texts_that_name_models(text: str, n_parameters: int) -> None:
     ],
 )
 def test_texts_that_name_nothing(text: str, message: str) -> None:
-    safe_files.allow(text)
+    safe_files.allow_code(text)
     with pytest.raises(hl.HowlearnError) as error:
         model_named(TASK.models, text, "the task", 4)
     assert message in str(error.value)

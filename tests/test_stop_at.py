@@ -106,7 +106,7 @@ def test_larger_rewards_shorten_the_papers_formula():
     ("stop_at", "models", "message"),
     [
         ("paper", TASK.models, "T_epsilon is 1 for .*needs at least 2"),
-        ("paper", [hl.QLearning()], "formula for q-learning does not exist"),
+        ("paper", [hl.models.QLearning()], "formula for q-learning does not exist"),
         ("paper(0.5)", SLOW, "between 0 and 1/K = 0.5"),
         (0.6, SLOW, "between 0 and 1/K = 0.5"),
     ],

@@ -15,7 +15,7 @@ from howlearn.fitting import fit as running
 from howlearn.fitting.fits import Fits
 from howlearn.fitting.unfittable import LONGEST, reason
 from howlearn.selection.criteria import criterion_named
-from howlearn.selection.select import attempt
+from howlearn.selection.select import Selection, attempt
 from howlearn.selection.tables import fitted
 from howlearn.selection.unfitted import check_somebody, sentence, unfitted_of
 
@@ -66,7 +66,7 @@ def shortened(study: hl.Study, kept: dict[int, int]) -> hl.Study:
     return replace(study, starts=np.concatenate(([0], np.cumsum(wanted))), source=None, **columns)
 
 
-def same_as_without(found: hl.Selection, others: hl.Selection) -> None:
+def same_as_without(found: Selection, others: Selection) -> None:
     """Bit for bit, whatever the others' rows stand between."""
     for name in TABLES:
         assert fitted(getattr(found, name)).equals(getattr(others, name)), name
@@ -171,7 +171,7 @@ def test_a_part_in_which_nobody_can_be_fitted_has_all_columns(study: hl.Study) -
 
 def test_a_population_learns_from_those_who_can_be_fitted(study: hl.Study, spoil: Spoil) -> None:
     """Also where it fits models itself, before anything else was fitted."""
-    models = [*TASK.models[:2], hl.Coin()]
+    models = [*TASK.models[:2], hl.models.Coin()]
     study, criterion = study.part(0, 6), hl.Population(independent=True)
     alone = criterion.learn(study.take(np.array([0, 1, 4, 5])), models, thorough=False)
     spoil(("3",), ZeroDivisionError())
@@ -187,14 +187,14 @@ def test_a_model_of_ones_own_that_fails_for_everybody_is_found_at_once(
 ) -> None:
     from howlearn.selection import unfitted
 
-    monkeypatch.setattr(unfitted, "own", lambda model: isinstance(model, hl.Coin))
+    monkeypatch.setattr(unfitted, "own", lambda model: isinstance(model, hl.models.Coin))
     many = study.take(np.arange(600) % 12)
-    assert check_somebody(many, [hl.Coin()]).n_units == 0
+    assert check_somebody(many, [hl.models.Coin()]).n_units == 0
     spoil(study.learners[1:], ZeroDivisionError())
-    check_somebody(many, [*TASK.models, hl.Coin()])  # it can be fitted to the first learner
+    check_somebody(many, [*TASK.models, hl.models.Coin()])  # it can be fitted to the first learner
     spoil(study.learners, ZeroDivisionError("everybody"))
     with pytest.raises(ZeroDivisionError, match="everybody"):
-        check_somebody(many, [*TASK.models, hl.Coin()])
+        check_somebody(many, [*TASK.models, hl.models.Coin()])
 
 
 def test_discover(study: hl.Study, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import howlearn as hl
+from howlearn.analyses.calibrate import Calibration
 from howlearn.core.errors import HowlearnError
 from howlearn.report.charts import of_calibration
 
@@ -17,11 +18,11 @@ TASK = hl.Task.load("shepard-1")
 SMALL = {"learners": 6, "trials": 24, "splits": [0.25, 0.5]}
 
 
-def models(*names: str) -> list[hl.PartitionModel | hl.Coin]:
+def models(*names: str) -> list[hl.PartitionModel | hl.models.Coin]:
     return [TASK.model(name) for name in names]
 
 
-def checked(found: hl.Calibration) -> hl.Calibration:
+def checked(found: Calibration) -> Calibration:
     """Every table can be made, every chart drawn, and the recommendation is JSON."""
     shares = found.confusion.group_by("criterion", "setting", "true_model").agg(
         total=pl.col("share").sum()

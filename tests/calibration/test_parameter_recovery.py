@@ -77,7 +77,7 @@ def test_recovery_is_that_of_fits_one_by_one(
             assert row["mean_relative_error"] == pytest.approx(error.mean())
             assert row["standard_error"] == pytest.approx(error.std(ddof=1) / len(seen) ** 0.5)
             assert row["trials_fitted"] == first
-            if not isinstance(model, hl.Coin):
+            if not isinstance(model, hl.models.Coin):
                 # A cell without a reward before its last visit is flat, and at no bound.
                 informed = [told(study[i], first, codes) for i in seen]
                 bound = np.isin(estimate, [0.0, 1.0]) & informed

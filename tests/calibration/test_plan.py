@@ -11,6 +11,7 @@ import pytest
 import howlearn as hl
 from howlearn.analyses.contests import Contest
 from howlearn.analyses.designs import APART
+from howlearn.analyses.plan import Plan
 from howlearn.core.errors import HowlearnError
 from howlearn.report.charts import of_plan
 
@@ -22,7 +23,7 @@ CRITERIA = (hl.Penalized(0.05), hl.HoldOut(0.5), hl.BIC())
 
 
 @pytest.fixture(scope="module")
-def found() -> hl.Plan:
+def found() -> Plan:
     return hl.plan(
         TASK, MODELS, {"eta": 0.3}, TRIALS, [20, 80], CRITERIA, simulated=SIMULATED, seed=SEED
     )
@@ -36,7 +37,7 @@ def share(name: str, trials: int, models: Sequence[hl.PartitionModel], criterion
     return float((chosen == name).mean() or 0)
 
 
-def test_recovered_shares_are_those_of_select(found: hl.Plan) -> None:
+def test_recovered_shares_are_those_of_select(found: Plan) -> None:
     assert len(found.recovered) == len(TRIALS) * len(CRITERIA) * len(NAMES)
     by_name = {repr(criterion): criterion for criterion in CRITERIA}
     for row in found.recovered.to_dicts():
@@ -46,7 +47,7 @@ def test_recovered_shares_are_those_of_select(found: hl.Plan) -> None:
         assert row["standard_error"] == pytest.approx((wrong * (1 - wrong) / SIMULATED) ** 0.5)
 
 
-def test_pairs_compete_on_their_own(found: hl.Plan) -> None:
+def test_pairs_compete_on_their_own(found: Plan) -> None:
     for trials, criterion in zip(TRIALS, CRITERIA[:2], strict=True):
         mine = found.pairs.filter(trials=trials, criterion=repr(criterion))
         expected = []
@@ -60,7 +61,7 @@ def test_pairs_compete_on_their_own(found: hl.Plan) -> None:
         ]
 
 
-def test_expected_shares_are_those_of_equally_many_learners_of_each_model(found: hl.Plan) -> None:
+def test_expected_shares_are_those_of_equally_many_learners_of_each_model(found: Plan) -> None:
     for criterion in CRITERIA:
         chosen = found.contests[1].selected(criterion)
         expected = np.bincount(chosen, minlength=3) / len(chosen)
@@ -157,12 +158,12 @@ def contest_with(confusion: Sequence[Sequence[int]], names: Sequence[str]) -> Co
 
 def plan_with(
     *confusions: Sequence[Sequence[int]], learners: tuple[int, ...] = (20,), target: float = 0.8
-) -> hl.Plan:
+) -> Plan:
     """A plan for 100, 200 … trials with these confusions."""
     names = "ABCDEF"[: len(confusions[0])]
     contests = tuple(contest_with(confusion, names) for confusion in confusions)
     trials = tuple(100 * (k + 1) for k in range(len(contests)))
-    return hl.Plan(trials, learners, (hl.AIC(),), contests, target)
+    return Plan(trials, learners, (hl.AIC(),), contests, target)
 
 
 def test_intervals_of_shares_by_hand() -> None:

@@ -32,7 +32,7 @@ def clear():
 
 @pytest.fixture(scope="module")
 def noise():
-    study = hl.simulate(TASK, hl.Coin(), {"p(A)": 0.5}, learners=6, trials=90, seed=1)
+    study = hl.simulate(TASK, hl.models.Coin(), {"p(A)": 0.5}, learners=6, trials=90, seed=1)
     return hl.select(study, TASK.models, CRITERIA)
 
 

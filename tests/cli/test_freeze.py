@@ -165,7 +165,7 @@ def test_code_of_ones_own_and_experts_are_part_of_a_plan(run: Run, trials: Path)
     assert own_code({"add_model": ["mine.py:Mine"]}) == dict(found.code)
     Path("same.py").write_text(MODEL, encoding="utf-8")
     Path("other.py").write_text(MODEL.replace("0.5", "0.25"), encoding="utf-8")
-    safe_files.allow("same.py:Mine", "other.py:Mine")
+    safe_files.allow_code("same.py:Mine", "other.py:Mine")
     same, other = (own_code({"model": [f"{name}.py:Mine"]}) for name in ("same", "other"))
     assert [*same.values()] == [*found.code.values()] != [*other.values()]
     Path("earlier").mkdir()

@@ -9,6 +9,7 @@ import pytest
 import howlearn as hl
 from howlearn.analyses.discover_criteria import (
     STEPS,
+    Ewens,
     Needs,
     Terms,
     criterion_named,
@@ -389,9 +390,9 @@ def test_numbers_of_partitions():
         ({"criteria": ["bic", "bic"]}, "named twice"),
         ({"criteria": []}, "there is no criterion"),
         ({"count": 0}, "at least one partition"),
-        ({"rule": hl.QLearning()}, "q-learning is fitted whole"),
+        ({"rule": hl.models.QLearning()}, "q-learning is fitted whole"),
         ({"by": ["group"]}, "there is no condition 'group'"),
-        ({"models": [hl.Coin()]}, "only partitions can be marked, and Coin is none"),
+        ({"models": [hl.models.Coin()]}, "only partitions can be marked, and Coin is none"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_judged_is_refused(given, message):
@@ -401,4 +402,4 @@ def test_what_cannot_be_judged_is_refused(given, message):
 
 def test_criteria_for_all_partitions_do_not_select_among_a_few():
     with pytest.raises(HowlearnError, match="goes with howlearn discover only"):
-        hl.select(small_study(), criteria=[hl.Ewens()])
+        hl.select(small_study(), criteria=[Ewens()])

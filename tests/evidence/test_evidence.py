@@ -7,19 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from howlearn import (
-    Coin,
-    Evidence,
-    Exp3,
-    Exp3IX,
-    GradientBandit,
-    HowlearnError,
-    QLearning,
-    Task,
-    select,
-    simulate,
-)
+from howlearn import Evidence, Exp3, Exp3IX, GradientBandit, HowlearnError, Task, select, simulate
 from howlearn.fitting.fit import fit
+from howlearn.models import Coin, QLearning
 from howlearn.selection.criteria import criterion_named, usual
 from howlearn.selection.evidence import log_evidence_alone, log_volume
 from howlearn.selection.hierarchy import Group, Hyper, groups_of, log_sum

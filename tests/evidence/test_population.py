@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from howlearn import (
-    Coin,
     Evidence,
     Exp3,
     GradientBandit,
@@ -25,6 +24,7 @@ from howlearn import (
     simulate,
 )
 from howlearn.core.study import together
+from howlearn.models import Coin
 from howlearn.selection import learning_population as home
 from howlearn.selection.criteria import criterion_named
 from howlearn.selection.em import estimate, fitted_normal

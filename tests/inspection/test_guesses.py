@@ -301,4 +301,3 @@ def test_features_and_groups() -> None:
 
 def test_it_is_howlearn_inspect() -> None:
     assert howlearn.inspect is inspect
-    assert howlearn.Inspection is Inspection

@@ -195,7 +195,7 @@ def test_details_become_rows_that_the_specs_name(found) -> None:
 
 def test_models_without_cells_have_a_trajectory_per_context() -> None:
     study = study_of(random_trials(1, 40, better=0.8), random_trials(2, 50, better=0.8))
-    found = findings(hl.select(study, [hl.Coin()], ["bic"]))
+    found = findings(hl.select(study, [hl.models.Coin()], ["bic"]))
     one = learner_details.detail(found, 0)
     assert learner_details.common(found)["cells"] == [None]
     assert [cell["name"] for cell in one["cells"]] == ["x", "y"]

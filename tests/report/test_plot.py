@@ -75,7 +75,7 @@ def test_charts_of_one_learner_with_hostile_names() -> None:
     models = [
         model_of([[HOSTILE], ["all"]], hl.GradientBandit(), name=HOSTILE),
         model_of([[HOSTILE, "all"]], hl.GradientBandit(), name="a.b[0]"),
-        hl.Coin(),
+        hl.models.Coin(),
     ]
     found = hl.select(study, models, ["bic", "aic"])
     for name in OF_ALL:

@@ -171,7 +171,7 @@ def test_own_code_goes_with_the_work(client: Any, study: hl.Study, tmp_path: Pat
     """The class is the one of the tests' own file, which no worker can import."""
     seen = client.run(eval, f"__import__('importlib.util').util.find_spec({Habit.__module__!r})")
     assert set(seen.values()) == {None}
-    models = [hl.Coin(), Habit()]
+    models = [hl.models.Coin(), Habit()]
     for folder, who in (("here", None), ("there", client)):
         hl.select_into(tmp_path / folder, study.part(0, 2), models, ["aic"], client=who)
     assert content(tmp_path / "here") == content(tmp_path / "there")

@@ -39,7 +39,7 @@ def candidates(bound: float = 1.0):
         model_of([ODD], rule, name="One and all"),
         model_of([ODD[:1], ODD[1:]], rule, name="Two"),
         model_of([[c] for c in ODD], rule, name="Each"),
-        hl.Coin(),
+        hl.models.Coin(),
     ]
 
 
@@ -155,19 +155,19 @@ def test_bounds_of_models() -> None:
     two = hl.PartitionModel("mixed", hl.Partition([["a"], ["b"]]), (GradientBandit(), Exp3()))
     assert [u.rule.max_rate for u in with_bound(two, 3.0).units] == [3.0, 3.0]
     assert with_bound(two, 1.0) is two
-    moved = with_bound(hl.PartitionModel("m", two.partition) + hl.Lapse(), 5.0)
+    moved = with_bound(hl.PartitionModel("m", two.partition) + hl.models.Lapse(), 5.0)
     assert isinstance(moved, Adjusted)
     assert moved.base.rules.max_rate == 5.0  # type: ignore[union-attr]
     assert moved.name == "m+lapse"
-    mixture = hl.Exp4([hl.PartitionModel("m", two.partition), hl.Coin()])
+    mixture = hl.models.Exp4([hl.PartitionModel("m", two.partition), hl.models.Coin()])
     moved = with_bound(mixture, 5.0)
     assert moved.experts[0].model.rules.max_rate == 5.0
     assert moved.experts[1] == mixture.experts[1]
     assert (moved.name, moved.max_rate) == (mixture.name, mixture.max_rate)
     assert with_bound(mixture, 1.0) is mixture
     assert has_bound(mixture)
-    q = hl.PartitionModel("q", two.partition, hl.QLearning(), rates="shared")
-    for model in (hl.Coin(), hl.QLearning(), q):
+    q = hl.PartitionModel("q", two.partition, hl.models.QLearning(), rates="shared")
+    for model in (hl.models.Coin(), hl.models.QLearning(), q):
         assert with_bound(model, 5.0) is model
         assert not has_bound(model)
 
@@ -175,7 +175,7 @@ def test_bounds_of_models() -> None:
 def test_models_without_a_bound_keep_their_fits(found) -> None:
     """Coin takes part everywhere, and only in ways that its own fit explains."""
     assert "Coin" in found.shares["model"].unique().to_list()
-    alone = hl.path(some_study(), [hl.Coin()], criteria=["aic"])
+    alone = hl.path(some_study(), [hl.models.Coin()], criteria=["aic"])
     assert set(alone.learners["axis"]) == {"kappa"}
     assert any("no candidate has a learning rate" in s for s in alone.sentences)
     assert any("can be integrated out" in s for s in alone.sentences)

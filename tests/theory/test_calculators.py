@@ -14,7 +14,7 @@ from howlearn.paper.bounds import (
     lowest_probability,
     worst_case_horizon,
 )
-from howlearn.paper.theorems import TheoryDesign, published, quantities, repaired, telling_from
+from howlearn.paper.theory import TheoryDesign, published, quantities, repaired, telling_from
 from oracle import RULES, log_softmax
 
 R = 0.059 * math.sqrt(500)

@@ -15,7 +15,7 @@ from howlearn.fitting.fit import fit
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.task import Task
 from howlearn.paper.risks import oracle, risk
-from howlearn.paper.theorems import published, repaired
+from howlearn.paper.theory import published, repaired
 from howlearn.paper.verify import outsider, rate_of, ratio_and_error, verify
 from howlearn.paper.verify_learners import Case, Measure, measured
 from howlearn.selection.criteria import Penalized

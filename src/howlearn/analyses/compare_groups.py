@@ -18,9 +18,9 @@ from howlearn.reading.columns import guess
 from howlearn.reading.formats.open import open_tables
 from howlearn.reading.labels import MISSING_TOKENS, canonical_series, natural_key
 from howlearn.runs.folder import read_table
+from howlearn.selection.mixture_shares import HELD, certain, drawn_times
 from howlearn.selection.select import Selection
 from howlearn.selection.share_tables import GRADED
-from howlearn.selection.shares import HELD, certain, drawn_times
 from howlearn.selection.unfitted import unfitted_in
 
 Design = Literal["group", "within"]

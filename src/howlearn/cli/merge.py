@@ -63,7 +63,7 @@ def merge(
     words = [*without(command_of(folders[0])), "--shard", "merge", "--out", str(out or folders[0])]
     if out is not None:
         collect(folders, out)
-    safe_files.allow(*(model or ()))
+    safe_files.allow_code(*(model or ()))
     safe_files.seal()  # the words below were written by whoever made the folder
     before = sys.argv
     sys.argv = [before[0], *words]

@@ -113,7 +113,7 @@ def theory(
     from howlearn.cli.options import parse_sizes
     from howlearn.cli.show import console, listing_of
     from howlearn.core.errors import HowlearnError
-    from howlearn.paper.theorems import TheoryDesign, quantities
+    from howlearn.paper.theory import TheoryDesign, quantities
 
     if R is not None and max_rate is not None:
         raise HowlearnError("--R and --max-rate say the same thing; give one of them")

@@ -81,7 +81,7 @@ def _open_door(given: dict[str, Any]) -> None:
     from howlearn.core import safe_files
 
     for names in given.values():
-        safe_files.allow(*([names] if isinstance(names, str) else names or ()))
+        safe_files.allow_code(*([names] if isinstance(names, str) else names or ()))
 
 
 def _refuse_code(file: StudyFile, name: str, models: Sequence[str]) -> None:

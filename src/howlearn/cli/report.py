@@ -88,7 +88,7 @@ def report(
     from howlearn.report.folder import gather
     from howlearn.report.page.page import check_target, write_report
 
-    safe_files.allow(*(model or ()))
+    safe_files.allow_code(*(model or ()))
     page = out or results / "report.html"
     if out is not None:  # before any work
         check_target(page, fresh)

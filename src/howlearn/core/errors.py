@@ -11,7 +11,15 @@ SHOWN_PER_KIND = 5  # rows of one kind that are listed before "and N more"
 
 
 class HowlearnError(Exception):
-    """Something the user can mend; the command line prints it and exits with status 2."""
+    """Something the user can mend; the command line prints it and exits with status 2.
+
+    >>> import howlearn as hl
+    >>> try:
+    ...     hl.Partition([])
+    ... except hl.HowlearnError as error:
+    ...     print(error)
+    a partition needs at least one cell, and no cell may be empty
+    """
 
 
 @dataclass(frozen=True)
@@ -41,7 +49,17 @@ class Problem:
 
 
 class DataError(HowlearnError):
-    """The data cannot be used as they are; carries every problem found."""
+    """The data cannot be used as they are; carries every problem found.
+
+    >>> import howlearn as hl
+    >>> import polars as pl
+    >>> rows = {"learner": [1, 1], "context": ["x", "x"], "action": [0, 1], "reward": [1, 7]}
+    >>> try:
+    ...     hl.read(pl.DataFrame(rows))
+    ... except hl.DataError as error:
+    ...     print([(problem.row, problem.found) for problem in error.problems])
+    [(3, '7')]
+    """
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)

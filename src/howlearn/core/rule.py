@@ -86,6 +86,13 @@ class Rule:
     gain form and minus the loss in loss form, so that an update is written once for both.
     ``differential`` is the derivative of that update along a direction:
     ``(h, dh, p, dp, chosen, p_chosen, dp_chosen, feedback, *parameters, *dparameters) → dh``.
+
+    >>> from howlearn import GradientBandit
+    >>> rule = GradientBandit(form="loss", max_rate=2.0)
+    >>> isinstance(rule, Rule), rule.form, [p.name for p in rule.parameters]
+    (True, 'loss', ['eta'])
+    >>> rule.update(0.0, 0.5, 1.0, 0.5, -1.0, 0.1)  # the chosen action, after a loss of 1
+    -0.05
     """
 
     form: Form = "gain"

@@ -95,10 +95,10 @@ def own_names(text: str) -> list[str]:
     return [part for part in parts if _OWN.fullmatch(part)]
 
 
-def allow(*texts: str) -> None:
+def allow_code(*texts: str) -> None:
     """Let models that these texts name be loaded, which runs the code of their file or module.
 
-    >>> allow("q-learning", "my_module:MyModel+lapse")
+    >>> allow_code("q-learning", "my_module:MyModel+lapse")
     >>> is_allowed("my_module"), is_allowed("another")
     (True, False)
     """

@@ -50,7 +50,14 @@ def right_and_wrong(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trials:
-    """One learner's sequence, coded: ``contexts[context[t]]`` is what trial t showed."""
+    """One learner's sequence, coded: ``contexts[context[t]]`` is what trial t showed.
+
+    >>> import howlearn as hl
+    >>> task = hl.Task.load("shepard-1")
+    >>> trials = hl.simulate(task, "ByFeature1", {"eta": 0.1}, learners=2, trials=20, seed=1)["2"]
+    >>> trials, trials.actions, trials.reward.shape
+    (Trials of learner 2: 20, ('A', 'B'), (20,))
+    """
 
     learner: str
     contexts: tuple[str, ...]
@@ -99,6 +106,12 @@ class Study:
 
     A row of ``about`` and an interval ``starts[i]:starts[i + 1]`` belong to sequence ``i``: one
     learner, or one learner under one condition. Missed trials are not in the arrays.
+
+    >>> import howlearn as hl
+    >>> rows = {"learner": ["a", "a"], "context": ["x", "y"], "action": [0, 1], "reward": [1, 0]}
+    >>> study = hl.read(pl.DataFrame(rows))
+    >>> study.contexts, study.action.tolist(), study.reward.tolist()
+    (('x', 'y'), [0, 1], [1.0, 0.0])
     """
 
     learners: tuple[str, ...]

@@ -4,16 +4,43 @@ from __future__ import annotations
 
 from howlearn.core.errors import HowlearnError
 from howlearn.models.aca import ACA
+from howlearn.models.adjustments import Bias, Lapse, Stickiness
+from howlearn.models.coin import Coin, FixedPolicy
+from howlearn.models.exp4 import Exp4
 from howlearn.models.gcm import GCM
+from howlearn.models.mixture import Expert
 from howlearn.models.model import Model
 from howlearn.models.networks import Alcove, ComponentCue
+from howlearn.models.partition_model import PartitionModel
 from howlearn.models.q_learning import (
     QLearning,
     QLearningForgetting,
     QLearningPerseveration,
     QLearningTwoRates,
 )
+from howlearn.models.switch import Switch
 from howlearn.models.win_stay_lose_shift import WinStayLoseShift
+
+__all__ = [
+    "ACA",
+    "GCM",
+    "Alcove",
+    "Bias",
+    "Coin",
+    "ComponentCue",
+    "Exp4",
+    "Expert",
+    "FixedPolicy",
+    "Lapse",
+    "PartitionModel",
+    "QLearning",
+    "QLearningForgetting",
+    "QLearningPerseveration",
+    "QLearningTwoRates",
+    "Stickiness",
+    "Switch",
+    "WinStayLoseShift",
+]
 
 FIELD: dict[str, type[Model]] = {
     model.name: model

@@ -188,7 +188,7 @@ class Task:
         for mixture in self.mixtures:
             if mixture.name == name:
                 return mixture
-        safe_files.allow(name)
+        safe_files.allow_code(name)
         return model_named(self.models, name, f"task {self.name}", self.n_features)
 
     @property

@@ -29,7 +29,7 @@ def own_model(text: str) -> Model:
         raise HowlearnError(
             f"{text} is code, and its name comes from a file, so it is not run; if you trust it, "
             f"type --model {shlex.quote(text)} in this command (in Python: "
-            f"howlearn.core.safe_files.allow({text!r}))"
+            f"howlearn.allow_code({text!r}))"
         )
     module = _module(where.strip())
     found = getattr(module, name.strip(), None)

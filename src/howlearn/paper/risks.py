@@ -22,6 +22,8 @@ from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel, Unit
 from howlearn.models.values import checked
 
+__all__ = ["Oracle", "Risk", "oracle", "risk"]
+
 NODES = 128  # rates at which the oracle looks first, where it has no guess
 NEAR = 0.22  # in u, around a guess
 ZOOMS = 6  # at most: each lays 32 points over the bracket of the one before

@@ -17,7 +17,7 @@ from howlearn.core.partition import Partition
 from howlearn.core.rules import Exp3
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.task import Task
-from howlearn.paper.theorems import published, repaired
+from howlearn.paper.theory import published, repaired
 from howlearn.paper.verify_learners import Case, Measure, measured
 from howlearn.paper.verify_propositions import check_propositions
 from howlearn.runs.parts import Memory, Part, Progress, Store, Threads, Work

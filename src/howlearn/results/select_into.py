@@ -209,7 +209,11 @@ HASHED = 10_000  # learners whose trials are looked at together
 
 @dataclass(frozen=True)
 class Results:
-    """The tables that ``select_into`` left in a folder; they are read when they are asked for."""
+    """The tables that ``select_into`` left in a folder; they are read when they are asked for.
+
+    >>> Results(Path("results"))
+    Results(folder=PosixPath('results'))
+    """
 
     folder: Path
 

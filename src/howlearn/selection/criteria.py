@@ -23,7 +23,11 @@ from howlearn.selection.population import FEWEST, Population
 
 @dataclass(frozen=True, repr=False)
 class AIC(PerParameter):
-    """ℓ − D: Akaike (1974), divided by −2."""
+    """ℓ − D: Akaike (1974), divided by −2.
+
+    >>> AIC()
+    aic
+    """
 
     name = "aic"
     title = "log-likelihood minus 1 nat per parameter"
@@ -38,7 +42,11 @@ class AIC(PerParameter):
 
 @dataclass(frozen=True, repr=False)
 class BIC(PerParameter):
-    """ℓ − ½·log(n)·D: Schwarz (1978), divided by −2."""
+    """ℓ − ½·log(n)·D: Schwarz (1978), divided by −2.
+
+    >>> BIC()
+    bic
+    """
 
     name = "bic"
     title = "log-likelihood minus ½·log(n) nats per parameter"
@@ -90,7 +98,7 @@ class Likelihood(Criterion):
 
     Aubert et al. (2025), appendix on metalearning: sets of experts have one parameter each, so that
     no penalty is needed; the guarantee holds for the first T_ε trials
-    (``howlearn.paper.theorems``).
+    (``howlearn.paper.theory``).
     Between models with different numbers of parameters it favours the one that has more.
 
     >>> Likelihood(), Likelihood(trials=20)

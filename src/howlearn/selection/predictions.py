@@ -289,6 +289,11 @@ def leaders(frame: pl.DataFrame) -> pl.DataFrame:
     """When the lead was taken: one row per learner, model and change, the first lead included.
 
     ``trial`` is the first at which the strategy leads, ``before`` the one that led until then.
+
+    >>> lead = {"trial": [1, 2, 3], "strategy": ["a", "b", "b"], "weight": [0.6, 0.7, 0.8]}
+    >>> frame = pl.DataFrame({"learner": ["1"] * 3, "model": ["exp4"] * 3, **lead})
+    >>> leaders(frame.with_columns(leads=True)).select("trial", "strategy", "before").rows()
+    [(1, 'a', None), (2, 'b', 'a')]
     """
     own = of("weights").names
     if not {"learner", *own} <= set(frame.columns):

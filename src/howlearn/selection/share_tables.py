@@ -14,10 +14,11 @@ from howlearn.core.columns import of
 from howlearn.selection.criterion import Criterion
 from howlearn.selection.evidence import approximation
 from howlearn.selection.learning_population import Learned
+from howlearn.selection.mixture_shares import Shares, mixture_shares
 from howlearn.selection.population import Population
 from howlearn.selection.random_effects import random_effects
 from howlearn.selection.rate_grid import on_grid
-from howlearn.selection.shares import Confusion, Shares, corrected_shares, mixture_shares
+from howlearn.selection.shares import Confusion, corrected_shares
 from howlearn.selection.tables import OTHER
 
 GRADED = ("population", "evidence")  # criteria whose log_likelihood is the log-evidence of a model

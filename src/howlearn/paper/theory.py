@@ -1,4 +1,7 @@
-"""The hold-out theorem with explicit constants: as the paper's proof has them, and repaired."""
+"""The paper's theory as calculators.
+
+Here: the hold-out theorem with explicit constants, as the paper's proof has them, and repaired.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,32 @@ from typing import NamedTuple
 
 from howlearn.core.errors import HowlearnError
 from howlearn.paper.bounds import (
+    Exp4Bounds,
     Quantity,
     exp,
     exp3_ix_bounds,
+    exp4_bounds,
     exp4_quantities,
     gradient_bounds,
     log_sum,
+    lowest_probability,
+    worst_case_horizon,
 )
+
+__all__ = [
+    "Exp4Bounds",
+    "TheoryDesign",
+    "exp3_ix_bounds",
+    "exp4_bounds",
+    "gradient_bounds",
+    "lowest_probability",
+    "penalty_bounds",
+    "published",
+    "quantities",
+    "repaired",
+    "telling_from",
+    "worst_case_horizon",
+]
 
 B = 2 * math.log(2) - 1
 SMALLEST_LEADING = 1 / (2 * B)  # of the paper's proof
