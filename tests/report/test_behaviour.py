@@ -12,6 +12,7 @@ import pytest
 
 import howlearn as hl
 from howlearn.core.errors import HowlearnError
+from howlearn.core.study import together
 from howlearn.report.behaviour import behaviour, sampled
 from howlearn.report.findings import OfSelection, findings
 from howlearn.report.learner_details import sequence_named
@@ -73,7 +74,7 @@ def test_curves_of_people_and_of_doubles(found, task) -> None:
                 simulate(task, found.models[k], theta, seed=(seed, k, 8), like=found.study,
                          who=np.array([i]), numbers=[i * 1_000 + r])
             )  # fmt: skip
-        again = replace(hl.study.together(doubles), learners=found.study.learners)
+        again = replace(together(doubles), learners=found.study.learners)
         slow = slow_means(again, lambda i, t: t + 1, rod.width, rod.n_bins)
         for key, values in slow.items():
             each[key].append(sum(values) / len(values))

@@ -34,10 +34,10 @@ QUICK = ("--criterion", "aic", "--model", "OneForAll", "--model", "ByShape")
 SLOW = """
 import sys, time
 from howlearn.cli import main
-from howlearn.results import into
+from howlearn.results import select_into
 from howlearn.runs import cluster
 from howlearn.runs.parts import Parts
-into.CHUNK, cluster.PATIENCE = 1, 1
+select_into.CHUNK, cluster.PATIENCE = 1, 1
 write = Parts.write
 def slowly(*words):
     write(*words)

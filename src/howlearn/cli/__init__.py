@@ -89,8 +89,7 @@ def _run() -> tuple[int, str]:
     """The exit status, and what to say at the end."""
     from howlearn.cli.app import app
     from howlearn.core import safe_files
-    from howlearn.core.errors import HowlearnError
-    from howlearn.runs.shards import ShardEnded
+    from howlearn.core.errors import EndedEarly, HowlearnError
 
     for stream in (sys.stdout, sys.stderr):  # a name that the terminal's encoding lacks
         if isinstance(stream, TextIOWrapper):
@@ -101,7 +100,7 @@ def _run() -> tuple[int, str]:
             if word.encode(errors="replace").decode() != word:
                 raise HowlearnError(f"{word}: a name whose bytes are no text; rename it")
         app()
-    except ShardEnded as ended:
+    except EndedEarly as ended:
         return 0, str(ended)
     except HowlearnError as error:
         from howlearn.runs.files import NoRoom

@@ -48,6 +48,10 @@ class Problem:
         return f"{file}{row}{column}: found {found}; allowed: {one_line(self.allowed)}{remedy}"
 
 
+class EndedEarly(Exception):
+    """A command has done its part, and ends before its usual end: the text says how to go on."""
+
+
 class DataError(HowlearnError):
     """The data cannot be used as they are; carries every problem found.
 

@@ -34,7 +34,7 @@ def quoted(name: Any) -> str:
 
 def listed_names(names: Iterable[str], word: str = "and", most: int = MOST) -> str:
     """
-    >>> listed_names("abc"), listed("ab", "or"), listed("a")
+    >>> listed_names("abc"), listed_names("ab", "or"), listed_names("a")
     ('a, b, and c', 'a or b', 'a')
     """
     names = [*names]

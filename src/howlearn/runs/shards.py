@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from howlearn.core.errors import HowlearnError
+from howlearn.core.errors import EndedEarly, HowlearnError
 from howlearn.core.text import few, shortened
 from howlearn.runs.files import TEMPORARY, read_record, write_whole
 from howlearn.runs.lock import Lock, is_lock
@@ -50,7 +50,7 @@ class Shard:
         return cls(number, count)
 
 
-class ShardEnded(Exception):
+class ShardEnded(EndedEarly):
     """A shard is finished, and with it this command: its folder is for ``howlearn merge``."""
 
     def __init__(self, folder: Path, shard: Shard, mine: int, parts: int) -> None:
