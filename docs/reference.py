@@ -119,7 +119,8 @@ def api() -> str:
         one = getattr(howlearn, name)
         about = "\n".join(plain(inspect.cleandoc(one.__doc__).splitlines()))
         parts.append(f"\n## howlearn.{name}\n\n```{{eval-rst}}\n{about}\n```\n")
-        parts += [_entry(f"howlearn.{name}.{inside}") for inside in one.__all__]
+        inside = [each for each in one.__all__ if each not in howlearn.__all__]
+        parts += [_entry(f"howlearn.{name}.{each}") for each in inside]
     return "".join(parts)
 
 

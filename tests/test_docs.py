@@ -18,7 +18,8 @@ from howlearn.models import FIELD, field_model
 from howlearn.models.adjustments import Bias, Lapse, Stickiness
 from howlearn.models.task import Task
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
 
 
 def module(name: str):
@@ -138,6 +139,19 @@ def test_links_lead_somewhere_and_every_page_is_in_a_menu():
         for target in re.findall(r"\]\((?!https?:)([^)#\s]+)", text):
             assert (DOCS / target).exists(), (name, target)
     assert {Path(name).stem for name in PAGES} == {"index", *re.findall(r"^[\w-]+$", listed, re.M)}
+
+
+def test_files_that_the_map_names_exist():
+    """Architecture, numerics, decisions and how to contribute: paths as they are now."""
+    inside = ROOT / "src" / "howlearn"
+    for name in ("architecture.md", "numerics.md", "decisions.md", "../CONTRIBUTING.md"):
+        text = (DOCS / name).read_text(encoding="utf-8")
+        for path in re.findall(r"`((?:\w+/)*\w+/|(?:\w+/)+\w+\.py)`", text):
+            there = [place / path for place in (inside, inside / "engine", inside.parent, ROOT)]
+            assert any(place.exists() for place in there), (name, path)
+    rooms = {place.name for place in inside.iterdir() if (place / "__init__.py").exists()}
+    table = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    assert {*re.findall(r"^\| `(\w+)/` \|", table, re.M)} == rooms
 
 
 def test_reference_has_every_command_and_name():
