@@ -14,8 +14,8 @@ from howlearn.core.study import Study
 from howlearn.fitting.fits import STATUSES
 from howlearn.models.candidates import candidates, one_rate_versions
 from howlearn.models.coin import Coin
+from howlearn.results.select_into import select
 from howlearn.selection.criteria import AIC, BIC, HoldOut, Penalized
-from howlearn.selection.select import select
 
 RULES = [
     GradientBandit(),

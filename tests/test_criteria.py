@@ -15,8 +15,8 @@ from howlearn.core.rules import Exp3IX, GradientBandit
 from howlearn.fitting.fit import fit
 from howlearn.models.coin import Coin
 from howlearn.models.task import Task
+from howlearn.results.select_into import select
 from howlearn.selection.criteria import AIC, BIC, DEFAULT, HoldOut, Penalized, criterion_named
-from howlearn.selection.select import select
 from howlearn.simulation.simulate import simulate
 from studies import model_of, random_trials, study_of
 

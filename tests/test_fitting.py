@@ -22,8 +22,8 @@ from howlearn.models.candidates import one_rate_versions
 from howlearn.models.coin import Coin
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.task import Task
+from howlearn.results.select_into import select
 from howlearn.selection.criteria import AIC, BIC, HoldOut, Penalized
-from howlearn.selection.select import select
 from howlearn.simulation.simulate import simulate
 from studies import model_of, random_trials, study_of
 

@@ -22,9 +22,9 @@ from howlearn.models.adjustments import Lapse
 from howlearn.models.coin import Coin
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.q_learning import QLearning
+from howlearn.results.select_into import select
 from howlearn.selection.criteria import AIC, HoldOut, Prequential, criterion_named
 from howlearn.selection.predictions import leave_future_out
-from howlearn.selection.select import select
 from oracle import log_likelihood, mark_of
 from studies import model_of, random_trials, study_of, trials_of
 

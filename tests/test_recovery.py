@@ -9,8 +9,8 @@ import pytest
 
 from howlearn.models.candidates import one_rate_versions
 from howlearn.models.task import Task
+from howlearn.results.select_into import select
 from howlearn.selection.criteria import AIC, Penalized
-from howlearn.selection.select import select
 from howlearn.simulation.simulate import simulate
 
 TASK = Task.load("five-four")

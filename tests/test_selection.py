@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rules import Exp3IX, GradientBandit
 from howlearn.fitting.fit import fit
 from howlearn.models.coin import Coin
 from howlearn.models.task import Task
+from howlearn.results.results import Results
+from howlearn.results.select_into import select
 from howlearn.selection.criteria import AIC, BIC, HoldOut, Penalized
-from howlearn.selection.select import choose, ranking, select, winners
+from howlearn.selection.select import choose, ranking, winners
 from howlearn.simulation.simulate import simulate
 from oracle import Trial
 from studies import model_of, random_trials, study_of
@@ -221,7 +226,6 @@ def test_one_wide_row_per_sequence(selection):
 
 def test_shares(selection):
     frame = selection.shares
-    assert frame.columns == ["criterion", "model", "learners", "share"]
     for (criterion,), part in frame.group_by("criterion"):
         assert part["learners"].sum() == 4
         assert part["share"].to_list() == (part["learners"] / 4).to_list()
@@ -229,6 +233,23 @@ def test_shares(selection):
         chosen = selection.selection.filter(pl.col("criterion") == criterion)["model"]
         counts = dict(part.select("model", "learners").rows())
         assert counts == {name: (chosen == name).sum() for name in selection.fits.of}
+
+
+def test_memory_and_folder_have_the_same_tables(shaped, tmp_path):
+    """Shares in memory had four columns, and sixteen in the file."""
+    models = Task.load("five-four").models
+    marked = replace(shaped, excluded=("slow", *[None] * (len(shaped) - 1)))
+    for study, name in ((shaped, "all"), (marked, "some")):
+        here = select(study, models, ["aic", "evidence"])
+        there = select(study, models, ["aic", "evidence"], folder=tmp_path / name, format="parquet")
+        here.write(tmp_path / f"{name} again")
+        assert [*here.tables] == ["scores", "estimates", "selection", "learners", "shares"]
+        assert set(here.tables) == set(there.tables)
+        for table, frame in here.tables.items():
+            assert_frame_equal(frame, there.tables[table], check_dtypes=False)
+            again = Results.of(tmp_path / f"{name} again").tables[table]
+            assert again.columns == frame.columns
+            assert again.height == frame.height
 
 
 def test_without_labels_tables_begin_with_the_learner(shaped):

@@ -9,7 +9,6 @@ import pytest
 import howlearn as hl
 from howlearn.selection.mixture_shares import mixture_shares
 from howlearn.selection.random_effects import random_effects
-from howlearn.selection.select import Selection
 from howlearn.selection.share_tables import Known, doubts, random_effects_table, shares_table
 from howlearn.selection.shares import Confusion, corrected_shares
 
@@ -20,12 +19,12 @@ COUNTS = np.array([[90.0, 8.0, 2.0], [5.0, 90.0, 5.0], [0.0, 40.0, 60.0]])
 
 
 @pytest.fixture(scope="module")
-def found() -> Selection:
+def found() -> hl.Results:
     study = hl.simulate(TASK, "ByFeature1", {"eta": 0.15}, learners=15, trials=64, seed=2)
     return hl.select(study, MODELS, ["aic", "holdout(split=0.5)", "likelihood"])
 
 
-def test_shares_as_selected_and_corrected(found: Selection) -> None:
+def test_shares_as_selected_and_corrected(found: hl.Results) -> None:
     known = {"aic": Known(("OnePerItem", "OneForAll", "ByFeature1"), tuple(NAMES),
                           Confusion(COUNTS[[2, 0, 1]]))}  # fmt: skip
     criteria = ["aic", "holdout(split=0.5)", "likelihood"]
@@ -44,7 +43,7 @@ def test_shares_as_selected_and_corrected(found: Selection) -> None:
     assert table.filter(criterion="likelihood")["expected"].null_count() == 3
 
 
-def test_random_effects_say_what_they_rest_on(found: Selection) -> None:
+def test_random_effects_say_what_they_rest_on(found: hl.Results) -> None:
     table = random_effects_table(found.scores, "aic", NAMES)
     plain = random_effects(found.choices[0].scores.score)
     assert table["expected"].to_numpy() == pytest.approx(plain.expected)
@@ -53,7 +52,7 @@ def test_random_effects_say_what_they_rest_on(found: Selection) -> None:
     assert table["omnibus_risk_integrated"][0] <= table["omnibus_risk"][0] + 0.01
 
 
-def test_log_evidence_and_a_model_beyond_the_candidates(found: Selection) -> None:
+def test_log_evidence_and_a_model_beyond_the_candidates(found: hl.Results) -> None:
     """As population(other=true) writes it: log-evidence, scores with the shares of all."""
     rows = found.scores.filter(criterion="aic").with_columns(
         pl.col("model").cast(pl.String), criterion=pl.lit("population(other=true)")

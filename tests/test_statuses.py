@@ -11,7 +11,7 @@ from howlearn.fitting.cells import floored
 from howlearn.fitting.fit import fit
 from howlearn.fitting.fits import STATUS_WORDS, STATUSES
 from howlearn.models.coin import Coin
-from howlearn.selection.select import select
+from howlearn.results.select_into import select
 from oracle import Trial
 from studies import model_of, random_trials, study_of
 

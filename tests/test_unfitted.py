@@ -15,7 +15,7 @@ from howlearn.fitting import fit as running
 from howlearn.fitting.fits import Fits
 from howlearn.fitting.unfittable import LONGEST, reason
 from howlearn.selection.criteria import criterion_named
-from howlearn.selection.select import Selection, attempt
+from howlearn.selection.select import attempt
 from howlearn.selection.tables import fitted
 from howlearn.selection.unfitted import check_somebody, sentence, unfitted_of
 
@@ -66,7 +66,7 @@ def shortened(study: hl.Study, kept: dict[int, int]) -> hl.Study:
     return replace(study, starts=np.concatenate(([0], np.cumsum(wanted))), source=None, **columns)
 
 
-def same_as_without(found: Selection, others: Selection) -> None:
+def same_as_without(found: hl.Results, others: hl.Results) -> None:
     """Bit for bit, whatever the others' rows stand between."""
     for name in TABLES:
         assert fitted(getattr(found, name)).equals(getattr(others, name)), name

@@ -9,7 +9,6 @@ import pytest
 import howlearn as hl
 from howlearn.core.errors import HowlearnError
 from howlearn.selection.predictions import averages, leader, leaders, weights
-from howlearn.selection.select import Selection
 
 TASK = hl.Task.load("five-four")
 EXP4 = TASK.model("exp4(ByPattern[eta=0.1], ByPatternExc[eta=0.1])")
@@ -17,12 +16,12 @@ SWITCH = TASK.model("switch(ByPattern[eta=0.1], ByPatternExc[eta=0.1])")
 
 
 @pytest.fixture(scope="module")
-def selection() -> Selection:
+def selection() -> hl.Results:
     study = hl.simulate(TASK, EXP4, {"theta": 0.3}, learners=4, trials=90, seed=2)
     return hl.select(study, [EXP4, SWITCH, TASK.model("ByPattern")], ["aic"])
 
 
-def test_one_row_per_learner_model_trial_and_strategy(selection: Selection) -> None:
+def test_one_row_per_learner_model_trial_and_strategy(selection: hl.Results) -> None:
     frame = weights(selection)
     assert frame.height == 4 * 2 * 90 * 2
     total = frame.group_by("learner", "model", "trial").agg(pl.col("weight").sum())["weight"]
@@ -34,7 +33,7 @@ def test_one_row_per_learner_model_trial_and_strategy(selection: Selection) -> N
     assert set(first["weight"]) == {0.5}
 
 
-def test_the_lead_changes_where_the_table_says(selection: Selection) -> None:
+def test_the_lead_changes_where_the_table_says(selection: hl.Results) -> None:
     frame = weights(selection)
     changes = leaders(frame)
     assert changes.columns == ["learner", "model", "trial", "strategy", "before"]
@@ -58,7 +57,7 @@ def test_level_strategies_have_no_leader() -> None:
     assert leader(q).tolist() == [-1, 2, 2, 1]
 
 
-def test_averages(selection: Selection) -> None:
+def test_averages(selection: hl.Results) -> None:
     frame = weights(selection)
     mean = averages(frame.lazy())
     row = mean.filter(model=EXP4.name, strategy="ByPattern", trial=60)

@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from howlearn.reading.guess import inspect as inspect
     from howlearn.reading.read import read as read
     from howlearn.report import plot as plot
-    from howlearn.results.select_into import Results as Results
-    from howlearn.results.select_into import select_into as select_into
+    from howlearn.results.results import Results as Results
+    from howlearn.results.select_into import select as select
     from howlearn.selection import shares as shares
     from howlearn.selection.criteria import AIC as AIC
     from howlearn.selection.criteria import BIC as BIC
@@ -59,7 +59,6 @@ if TYPE_CHECKING:
     from howlearn.selection.predictions import leaders as leaders
     from howlearn.selection.predictions import leave_future_out as leave_future_out
     from howlearn.selection.predictions import weights as weights
-    from howlearn.selection.select import select as select
     from howlearn.simulation.simulate import simulate as simulate
 
 _MODULES = ("models", "plot", "risks", "shares", "theory")  # that are public as they are

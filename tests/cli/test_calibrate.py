@@ -402,9 +402,13 @@ def test_folders_that_are_not_results(run: Run, results: str) -> None:
     for folder in ("empty", "nowhere", "file", *(f"m{number}" for number in range(5))):
         ran = run("calibrate", "--like", folder, "--out", "c")
         assert ran.status == 2
-        said = {"m0": "holds results of howlearn calibrate", "m2": "another version of howlearn"}
+        said = {
+            "m0": "holds the results of howlearn calibrate",
+            "m2": "another version of howlearn",
+        }
+        said |= {"empty": "has no manifest.json", "nowhere": "does not exist", "file": "is a file"}
         assert folder in ran.err
-        assert said.get(folder, "holds no results of howlearn select") in ran.err
+        assert said.get(folder, "manifest.json is damaged") in ran.err
     assert not Path("c").exists()
 
 

@@ -10,7 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import howlearn as hl
-from howlearn.report.findings import findings
+from howlearn.results.results import Results
 from running import Run
 
 POPULATION = "population(independent=true)"  # the quickest
@@ -89,7 +89,7 @@ def test_the_included_and_all_equal_separate_runs(run: Run, files: tuple[Path, P
     assert (manifest["excluded"], manifest["learners"]) == (3, 9)
     assert manifest["options"]["exclude"] == [SLOW]
     assert "learners excluded" not in Path("with/manifest.json").read_text(encoding="utf-8")
-    drawn = findings("both").shares
+    drawn = Results.of("both").table("shares")
     assert_frame_equal(filled(drawn), filled(table("without", "shares")), abs_tol=1e-12)
     # Later commands leave the excluded out.
     ran = run("compare", "both", "--group", "group", "-o", "compared")
@@ -121,7 +121,7 @@ def test_the_answer_in_python(run: Run, files: tuple[Path, Path]) -> None:
         if among == "included":
             scores = scores.filter(pl.col("excluded").is_null()).drop("excluded")
         assert_frame_equal(scores, expected.scores, rel_tol=0, abs_tol=1e-12)
-    drawn = findings(both).shares
+    drawn = both.table("shares")
     counts = both.shares.filter(pl.col("among") == "included")
     assert drawn["learners"].to_list() == counts["learners"].to_list()
     found = hl.discover(study, criteria=["bic"])

@@ -89,8 +89,8 @@ def test_results_of_other_commands_and_versions(run: Run, trials: pl.DataFrame) 
     old["options"] = {k: v for k, v in manifest["options"].items() if k not in ("rt", "exclude")}
     for changed, said in (
         (old, "another version of howlearn (0.0.1; this is "),
-        ({**manifest, "command": "plan"}, "holds results of howlearn plan, not of select"),
-        ([], "is missing or damaged"),
+        ({**manifest, "command": "plan"}, "holds the results of howlearn plan"),
+        ([], "manifest.json is damaged"),
     ):
         path.write_text(json.dumps(changed), encoding="utf-8")
         ran = run("calibrate", "--like", "results", "--out", "calibration")

@@ -16,8 +16,8 @@ from howlearn.models.exp4 import Exp4
 from howlearn.models.mixture import Expert
 from howlearn.models.q_learning import QLearning
 from howlearn.models.task import Task
+from howlearn.results.select_into import select
 from howlearn.selection.criteria import AIC, HoldOut, Likelihood, Prequential
-from howlearn.selection.select import select
 from howlearn.simulation.simulate import simulate
 
 TASK = Task.load("five-four")

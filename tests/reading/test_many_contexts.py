@@ -10,7 +10,7 @@ from howlearn.core.study import Study
 from howlearn.models.candidates import candidates, check_contexts, too_many_contexts
 from howlearn.models.names import model_named
 from howlearn.reading.read import read
-from howlearn.selection.select import select
+from howlearn.results.select_into import select
 
 
 def study_of(contexts: int, times: int, learners: int = 3, **options: object) -> Study:

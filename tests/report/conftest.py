@@ -7,7 +7,7 @@ import pytest
 
 import howlearn as hl
 from howlearn.core.study import together
-from howlearn.report.findings import findings
+from howlearn.results.results import Results
 
 MADE = (("ByShape", 0.1), ("OnePerItem", 0.2), ("ByPatternExc", 0.15))
 
@@ -31,4 +31,4 @@ def selection(task):
 
 @pytest.fixture(scope="session")
 def found(selection, task):
-    return findings(selection, task)
+    return Results.of(selection, task)

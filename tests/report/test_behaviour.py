@@ -14,9 +14,9 @@ import howlearn as hl
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import together
 from howlearn.report.behaviour import behaviour, sampled
-from howlearn.report.findings import OfSelection, findings
 from howlearn.report.learner_details import sequence_named
 from howlearn.report.yardstick import yardstick
+from howlearn.results.results import Results
 from howlearn.simulation.simulate import simulate
 from oracle import Trial
 from studies import random_trials, study_of
@@ -112,7 +112,7 @@ def test_the_same_seed_gives_the_same_doubles_whoever_else_is_asked(found) -> No
 
 def test_one_learner_has_no_interval_of_a_mean(selection, task) -> None:
     alone = hl.select(selection.fits.study.part(0, 1), task.models, ["bic"])
-    shown = behaviour(findings(alone), replications=2)
+    shown = behaviour(Results.of(alone), replications=2)
     people = shown.frame.filter(source="people")
     assert set(people["n"]) == {1}
     assert people["lower"].null_count() == people.height
@@ -147,7 +147,7 @@ def test_the_learners_of_conditions_are_counted_once() -> None:
     trials = [random_trials(seed, 20, better=0.8) for seed in range(4)]
     about = {"condition": ["a", "b", "a", "b"]}
     study = study_of(*trials, names=["x", "x", "y", "y"], about=about)
-    found = findings(hl.select(study, criteria=["bic"]))
+    found = Results.of(hl.select(study, criteria=["bic"]))
     assert [sequence_named(found, "y", {"condition": c}) for c in "ab"] == [2, 3]
     with pytest.raises(HowlearnError, match="'y' has no trials under condition c"):
         sequence_named(found, "y", {"condition": "c"})
@@ -228,7 +228,7 @@ def test_reversals_and_chances_of_a_task_are_known(load) -> None:
 
 def test_results_of_another_study_are_refused(selection, task) -> None:
     other = replace(selection.fits.study, learners=tuple("abcdefghi"))
-    mixed = OfSelection(selection, task)
+    mixed = Results.of(selection, task)
     mixed.__dict__["study"] = other
     with pytest.raises(HowlearnError, match="not those of this study"):
         behaviour(mixed)

@@ -13,13 +13,13 @@ import pytest
 
 import howlearn as hl
 from howlearn.report import learner_charts, learner_details
-from howlearn.report.findings import findings
 from howlearn.report.matrix_charts import disagreement_table
 from howlearn.report.path_charts import price_path
 from howlearn.report.predicted import predicted, wilson
 from howlearn.report.rate_charts import rate_table
 from howlearn.report.share_charts import EDGES, margin_table
 from howlearn.report.yardstick import yardstick
+from howlearn.results.results import Results
 from studies import random_trials, study_of
 
 
@@ -39,7 +39,7 @@ def test_shares_along_the_price_are_those_of_every_price_tried(found, selection)
     assert price["bic"] == pytest.approx(math.log(np.median(n)) / 2)
     assert price["penalized(c=0.012)"] == pytest.approx(0.012 * math.log(np.median(n)) ** 2)
     unpriced = hl.select(found.study, found.models, ["holdout(split=0.5)"])
-    nobody, none = price_path(findings(unpriced))
+    nobody, none = price_path(Results.of(unpriced))
     assert nobody.is_empty()
     assert none.is_empty()
 
@@ -68,7 +68,7 @@ def test_disagreement_counts_pairs(found) -> None:
     assert table["share"].sum() == pytest.approx(1)
     with pytest.raises(hl.HowlearnError, match="there is no criterion 'aic'"):
         disagreement_table(found, "aic")
-    alone = findings(hl.select(found.study, found.models, ["bic"]))
+    alone = Results.of(hl.select(found.study, found.models, ["bic"]))
     assert disagreement_table(alone).is_empty()
 
 
@@ -121,7 +121,7 @@ def test_predictions_against_choices(found, selection, task) -> None:
 
 def test_three_actions_are_three_predictions() -> None:
     trials = [random_trials(seed, 30, n_actions=3, better=0.7) for seed in range(2)]
-    found = findings(hl.select(study_of(*trials, n_actions=3), criteria=["bic"]))
+    found = Results.of(hl.select(study_of(*trials, n_actions=3), criteria=["bic"]))
     shown = predicted(found)
     assert shown.reliability["n"].sum() == 3 * 60
     assert "chance: 0.33" in shown.statement
@@ -195,7 +195,7 @@ def test_details_become_rows_that_the_specs_name(found) -> None:
 
 def test_models_without_cells_have_a_trajectory_per_context() -> None:
     study = study_of(random_trials(1, 40, better=0.8), random_trials(2, 50, better=0.8))
-    found = findings(hl.select(study, [hl.models.Coin()], ["bic"]))
+    found = Results.of(hl.select(study, [hl.models.Coin()], ["bic"]))
     one = learner_details.detail(found, 0)
     assert learner_details.common(found)["cells"] == [None]
     assert [cell["name"] for cell in one["cells"]] == ["x", "y"]
@@ -205,12 +205,12 @@ def test_models_without_cells_have_a_trajectory_per_context() -> None:
 def test_excluded_learners_are_in_no_chart(found, task) -> None:
     reasons = tuple("accuracy < 0.5" if i in (0, 5) else None for i in range(9))
     judged = hl.select(replace(found.study, excluded=reasons), found.models, ["bic"])
-    rest = findings(judged, task)
+    rest = Results.of(judged, task)
     kept = [name for name, why in zip(found.study.learners, reasons, strict=True) if why is None]
     assert list(rest.study.learners) == kept
     assert rest.first["learner"].to_list() == kept
-    assert rest.shares["learners"].sum() == 7
+    assert rest.table("shares")["learners"].sum() == 7
     assert rate_table(rest)["learner"].unique(maintain_order=True).sort().to_list() == kept
     assert learner_details.detail(rest, 0)["learner"] == kept[0]
     assert predicted(rest).models["learners"].sum() == 7
-    assert rest.whole("selection").height == 9
+    assert rest.table("selection", "all").height == 9

@@ -15,7 +15,7 @@ from hostile_names import ACTIONS, CONTEXTS, FORMULAS, MARKUP, MODELS, NAMES, ST
 from howlearn.cli.app import app
 from howlearn.core.text import visible
 from howlearn.report import style
-from howlearn.report.folder import gather
+from howlearn.report.folder import checked_results
 from howlearn.report.page.page import Report, write_report
 from howlearn.report.style import drawable, to_svg
 from report.browser import Visit, started
@@ -39,7 +39,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Report:
     words = ["select", folder / "trials.csv", *words, "--out", folder / "results"]
     app([*map(str, words)], standalone_mode=False)
     title = STEERING[2] + MARKUP[1]
-    return write_report(folder / "report.html", gather(folder / "results"), title)
+    return write_report(folder / "report.html", checked_results(folder / "results"), title)
 
 
 def test_nothing_in_the_page_runs_or_turns_around(written: Report, tmp_path: Path) -> None:

@@ -19,12 +19,12 @@ from howlearn.cli.app import app
 from howlearn.core.errors import HowlearnError
 from howlearn.core.text import visible
 from howlearn.models.task import Task
-from howlearn.report.findings import findings
-from howlearn.report.folder import Gathered, everyone, gather, included
+from howlearn.report.folder import checked_results
 from howlearn.report.page.answer import answer
 from howlearn.report.page.figures import compact
 from howlearn.report.page.learners import sampled, table_of
 from howlearn.report.page.page import Report, as_json, page, write_report
+from howlearn.results.results import Results
 from howlearn.runs.folder import read_table
 from howlearn.simulation.simulate import simulate
 from report.browser import Visit, started
@@ -63,12 +63,12 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def gathered(results: Path) -> Gathered:
-    return gather(results)
+def gathered(results: Path) -> Results:
+    return checked_results(results)
 
 
 @pytest.fixture(scope="module")
-def written(gathered: Gathered) -> Report:
+def written(gathered: Results) -> Report:
     """The page of these results, made once."""
     return write_report(gathered.folder.parent / "report.html", gathered)
 
@@ -112,13 +112,13 @@ def test_the_page_is_whole_and_no_name_becomes_markup(written: Report) -> None:
     assert written.size < 2_000_000
 
 
-def test_what_is_inside_is_what_the_tables_say(written: Report, gathered: Gathered) -> None:
+def test_what_is_inside_is_what_the_tables_say(written: Report, gathered: Results) -> None:
     text = written.files[0].read_text(encoding="utf-8")
     content = _content(text)
     people = content["learners"]
     rows = people["rows"]
     assert [row[0] for row in rows] == [
-        visible(name[:1000]) for name in gathered.tables["learners"]["learner"]
+        visible(name[:1000]) for name in gathered.learners["learner"]
     ]
     assert [row[1] for row in rows] == ["<b>&"] * 10 + ["out"]
     assert [row[3] for row in rows] == [0] * 10 + [1]
@@ -138,8 +138,9 @@ def test_what_is_inside_is_what_the_tables_say(written: Report, gathered: Gather
     assert per_learner < 5_000
 
 
-def test_the_first_sentence_counts_each_learner_once(gathered: Gathered) -> None:
+def test_the_first_sentence_counts_each_learner_once(gathered: Results, tmp_path: Path) -> None:
     made = _selection_of(
+        tmp_path / "made",
         gathered,
         [("A", "clear"), ("A", "clear")],
         [("A", "clear"), ("A", "clear")],
@@ -151,9 +152,10 @@ def test_the_first_sentence_counts_each_learner_once(gathered: Gathered) -> None
         "A explains 2 of 5 learners best, B 1, by both criteria; for 1 the criteria disagree; 1 is "
         "no better explained than by a coin."
     )
-    apart = _selection_of(gathered, [("A", "clear"), ("B", "clear")])
+    apart = _selection_of(tmp_path / "apart", gathered, [("A", "clear"), ("B", "clear")])
     assert answer(apart).sentences[0] == "The criteria disagree."
     out = _selection_of(
+        tmp_path / "out",
         gathered,
         [("A", "clear"), ("A", "clear")],
         [("B", "clear"), ("B", "clear")],
@@ -167,8 +169,11 @@ def test_the_first_sentence_counts_each_learner_once(gathered: Gathered) -> None
 
 
 def _selection_of(
-    gathered: Gathered, *learners: list[tuple[str, str]], excluded: list[str | None] | None = None
-) -> Gathered:
+    folder: Path,
+    gathered: Results,
+    *learners: list[tuple[str, str]],
+    excluded: list[str | None] | None = None,
+) -> Results:
     """Results made by hand: for each learner, by each criterion, the model and the verdict."""
     rows = [
         {"learner": str(i), "criterion": c, "model": m, "runner_up": None, "margin": 1.0}
@@ -183,7 +188,11 @@ def _selection_of(
     counts = pl.DataFrame(rows).group_by("criterion", "model").len("learners")
     shares = counts.with_columns(among=pl.lit("all"), share=pl.lit(0.0))
     tables = {"selection": pl.DataFrame(rows), "learners": table, "shares": shares}
-    return Gathered(gathered.folder, manifest, tables, None)
+    folder.mkdir()
+    (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    for name, frame in tables.items():
+        frame.write_csv(folder / f"{name}.csv")
+    return Results.of(folder)
 
 
 def test_data_as_columns_hold_what_is_drawn_and_nothing_else() -> None:
@@ -276,7 +285,7 @@ def test_a_broken_folder_is_refused_in_one_sentence(what: str, copied: Path) -> 
     change, message = BROKEN[what]
     change(copied)
     with pytest.raises(HowlearnError, match=re.escape(message)) as error:
-        gather(copied)
+        checked_results(copied)
     assert "\n" not in str(error.value)
     assert str(copied) in str(error.value)
 
@@ -315,20 +324,23 @@ def test_commands_that_cannot_be_done_leave_nothing_behind(
 
 def test_without_the_data_the_rest_is_shown(copied: Path) -> None:
     _change(input={"gone.csv": "sha256:0"})(copied)
-    found = gather(copied)
-    assert found.inputs is None
+    found = checked_results(copied)
     assert "gone.csv, which is not there" in found.why_not
     assert len(table_of(found)["rows"]) == 11
 
 
-def test_charts_leave_the_excluded_out_and_panels_do_not(gathered: Gathered) -> None:
-    names = gathered.tables["learners"]["learner"].to_list()
-    for kept in (included(gathered), findings(gathered.folder)):
+def test_charts_leave_the_excluded_out_and_panels_do_not(gathered: Results) -> None:
+    names = gathered.learners["learner"].to_list()
+    for kept in (gathered, Results.of(gathered.folder)):
         assert [*kept.study.learners] == names[:10]
         assert kept.first["learner"].to_list() == names[:10]
-        assert set(kept.scores["learner"]) == set(kept.estimates["learner"]) == {*names[:10]}
-    assert [*everyone(gathered).study.learners] == everyone(gathered).first["learner"].to_list()
-    assert [*everyone(gathered).study.learners] == names
+        assert (
+            set(kept.table("scores")["learner"])
+            == set(kept.table("estimates")["learner"])
+            == {*names[:10]}
+        )
+    everyone = gathered.among("all")
+    assert [*everyone.study.learners] == everyone.first["learner"].to_list() == names
 
 
 def test_twenty_thousand_learners_are_a_sample_and_few_megabytes(
@@ -343,7 +355,7 @@ def test_twenty_thousand_learners_are_a_sample_and_few_megabytes(
         (copied / f"{name}.csv").unlink()
     _change(input={"gone.csv": "sha256:0"}, learners=11 * times, sequences=11 * times)(copied)
     monkeypatch.setattr("howlearn.report.page.page.chart_runtime", lambda: "x" * 900_000)
-    made = page(gather(copied), sample=500)
+    made = page(checked_results(copied), sample=500)
     assert 2_000_000 < len(made.text.encode()) < 10_000_000
     content = _content(made.text)
     assert len(content["learners"]["rows"]) == 11 * times
@@ -367,7 +379,7 @@ def test_people_without_contexts(
     options = (*roles, "--criterion", "bic", "--add-model", "Coin")
     _run("select", *files, *options, "--out", tmp_path / "results")
     monkeypatch.setattr("howlearn.report.page.page.chart_runtime", lambda: "")
-    made = write_report(tmp_path / "report.html", gather(tmp_path / "results"))
+    made = write_report(tmp_path / "report.html", checked_results(tmp_path / "results"))
     text = made.files[0].read_text(encoding="utf-8")
     content = _content(text)
     names = read_table(tmp_path / "results", "learners")["learner"].to_list()

@@ -151,11 +151,11 @@ def test_calls_from_python_give_what_threads_give(client: Any, study: hl.Study, 
     assert here.population.equals(there.population)
     models = hl.Task.load("five-four").models[:2]
     for folder, who in (("here", None), ("there", client)):
-        found = hl.select_into(tmp_path / folder, study, models, ["aic"], client=who)
+        found = hl.select(study, models, ["aic"], client=who, folder=tmp_path / folder)
         assert set(found.selection["model"]) <= {model.name for model in models}
     assert content(tmp_path / "here") == content(tmp_path / "there")
     with pytest.raises(HowlearnError, match=r"holds the results of another run:(.|\n)*study: "):
-        hl.select_into(tmp_path / "here", study.part(0, 7), models, ["aic"])
+        hl.select(study.part(0, 7), models, ["aic"], folder=tmp_path / "here")
 
 
 def test_commands_give_what_threads_give(
@@ -173,7 +173,7 @@ def test_own_code_goes_with_the_work(client: Any, study: hl.Study, tmp_path: Pat
     assert set(seen.values()) == {None}
     models = [hl.models.Coin(), Habit()]
     for folder, who in (("here", None), ("there", client)):
-        hl.select_into(tmp_path / folder, study.part(0, 2), models, ["aic"], client=who)
+        hl.select(study.part(0, 2), models, ["aic"], client=who, folder=tmp_path / folder)
     assert content(tmp_path / "here") == content(tmp_path / "there")
 
 
@@ -229,7 +229,7 @@ def test_without_dask_the_extra_is_named(
     study: hl.Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(HowlearnError, match="client is a Dask client"):
-        hl.select_into(tmp_path / "x", study, client="tcp://127.0.0.1:9")  # type: ignore[arg-type]
+        hl.select(study, folder=tmp_path / "x", client="tcp://127.0.0.1:9")  # type: ignore[arg-type]
     assert not (tmp_path / "x").exists()
     monkeypatch.setitem(sys.modules, "distributed", None)
     with (

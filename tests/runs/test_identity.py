@@ -33,7 +33,7 @@ def corrected(study: hl.Study, column: str) -> hl.Study:
 
 def run(folder: Path, study: hl.Study, fresh: bool = False) -> pl.DataFrame:
     models = hl.Task.load("shepard-1").models
-    return hl.select_into(folder, study, models, ["aic", "bic"], fresh=fresh).scores
+    return hl.select(study, models, ["aic", "bic"], folder=folder, fresh=fresh).scores
 
 
 @pytest.mark.parametrize("column", COLUMNS)

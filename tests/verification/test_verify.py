@@ -18,8 +18,8 @@ from howlearn.paper.risks import oracle, risk
 from howlearn.paper.theory import published, repaired
 from howlearn.paper.verify import outsider, rate_of, ratio_and_error, verify
 from howlearn.paper.verify_learners import Case, Measure, measured
+from howlearn.results.select_into import select
 from howlearn.selection.criteria import Penalized
-from howlearn.selection.select import select
 
 TASK = Task.load("five-four")
 

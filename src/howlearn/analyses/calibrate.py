@@ -335,15 +335,21 @@ def advised(folder: Path) -> Advice:
         raise HowlearnError(f"{file} is not a recommendation of howlearn calibrate") from None
 
 
+def confusion_tables(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """The confusion matrices in a calibration's table, by the text of the criterion."""
+    found = {}
+    for (name, setting), rows in frame.group_by("criterion", "setting", maintain_order=True):
+        text = f"{name}" if setting is None else f"{name}({setting!r})"
+        columns = rows.select("true_model", "selected_model", "share", "learners")
+        found[repr(criterion_named(text))] = columns
+    return found
+
+
 def confusions(advice: Advice) -> Mapping[str, Known]:
     """The confusion matrices of a calibration, by the text of the criterion."""
     try:
-        frame = read_table(advice.folder, "confusion")
-        found = {}
-        for (name, setting), rows in frame.group_by("criterion", "setting", maintain_order=True):
-            text = f"{name}" if setting is None else f"{name}({setting!r})"
-            found[repr(criterion_named(text))] = _known(rows)
-        return found
+        tables = confusion_tables(read_table(advice.folder, "confusion"))
+        return {criterion: _known(rows) for criterion, rows in tables.items()}
     except (pl.exceptions.PolarsError, ValueError, HowlearnError):
         return {}  # an older calibration, or only its recommendation
 

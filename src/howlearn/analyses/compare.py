@@ -28,9 +28,9 @@ from howlearn.analyses.compare_tests import (
 from howlearn.core.columns import files, of, tables
 from howlearn.core.errors import HowlearnError
 from howlearn.core.text import listed, many
+from howlearn.results.results import Results
 from howlearn.runs.files import write_text
 from howlearn.runs.folder import START, Format, RunFolder, Start
-from howlearn.selection.select import Selection
 
 # --------------------
 # A comparison in sentences.
@@ -255,7 +255,7 @@ class Comparison:
 
 
 def compare(
-    results: Selection | Path | str,
+    results: Results | Path | str,
     group: str | None = None,
     within: str | None = None,
     *,

@@ -17,11 +17,10 @@ from howlearn.core.text import few
 from howlearn.reading.columns import guess
 from howlearn.reading.formats.open import open_tables
 from howlearn.reading.labels import MISSING_TOKENS, canonical_series, natural_key
-from howlearn.runs.folder import read_table
+from howlearn.results.results import Results
 from howlearn.selection.mixture_shares import HELD, certain, drawn_times
-from howlearn.selection.select import Selection
 from howlearn.selection.share_tables import GRADED
-from howlearn.selection.unfitted import unfitted_in
+from howlearn.selection.tables import included
 
 Design = Literal["group", "within"]
 MOST = 20  # groups
@@ -275,21 +274,13 @@ class Outcome:
     n_unfitted: int = 0  # learners who could not be fitted, and are left out too
 
 
-def outcome_of(results: Selection | Path | str, criterion: str | None = None) -> Outcome:
+def outcome_of(results: Results | Path | str, criterion: str | None = None) -> Outcome:
     """Read a selection, or the folder that ``howlearn select`` left."""
-    if isinstance(results, Selection):
-        scores, estimates, lost = results.scores, results.estimates, results.unfitted
-    else:
-        folder = Path(results)
-        if not folder.is_dir():
-            raise HowlearnError(f"{folder} is not a folder; name one that howlearn select wrote")
-        scores, estimates = read_table(folder, "scores"), read_table(folder, "estimates")
-        lost = unfitted_in(folder)
+    found = Results.of(results)
+    scores, estimates = found.table("scores"), found.table("estimates")
     lacking = {"learner", "model", "criterion", "log_likelihood", "selected"} - {*scores.columns}
     if lacking:
         raise HowlearnError(f"scores of {results} have no column {', '.join(sorted(lacking))}")
-    scores, n_excluded = _included(scores)
-    estimates, _ = _included(estimates)
     chosen = _criterion(scores["criterion"].unique(maintain_order=True).to_list(), criterion)
     mine = scores.filter(pl.col("criterion") == chosen)
     models = _models(mine, estimates)
@@ -303,16 +294,12 @@ def outcome_of(results: Selection | Path | str, criterion: str | None = None) ->
     else:
         selected = _placed(mine["selected"].cast(pl.Float64), order)
         evidence = certain(selected.argmax(axis=1), len(models))
-    n_lost = _included(lost)[0]["learner"].n_unique()
+    n_excluded = 0
+    if "excluded" in found.scores.columns:
+        left_out = found.scores.filter(pl.col("excluded").is_not_null())
+        n_excluded = left_out["learner"].n_unique()
+    n_lost = included(found.unfitted)["learner"].n_unique()
     return Outcome(chosen, models, labels, evidence, graded, estimates, n_excluded, n_lost)
-
-
-def _included(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
-    """The rows of learners who are not excluded, and how many learners have others."""
-    if "excluded" not in table.columns:
-        return table, 0
-    excluded = table.filter(pl.col("excluded").is_not_null())["learner"].n_unique()
-    return table.filter(pl.col("excluded").is_null()).drop("excluded"), excluded
 
 
 def is_graded(scores: pl.DataFrame, criterion: str) -> bool:

@@ -85,7 +85,7 @@ def report(
 
     from howlearn.cli import show
     from howlearn.core import safe_files
-    from howlearn.report.folder import gather
+    from howlearn.report.folder import calibrated, checked_results
     from howlearn.report.page.page import check_target, write_report
 
     safe_files.allow_code(*(model or ()))
@@ -93,10 +93,11 @@ def report(
     if out is not None:  # before any work
         check_target(page, fresh)
     with show.progress_bar("reading"):
-        gathered = gather(results, calibration)
+        found = checked_results(results)
+        known = calibrated(found, calibration)
     check_target(page, fresh)
     with show.progress_bar("drawing") as progress:
-        made = write_report(page, gathered, title, sample, seed, fresh, progress)
+        made = write_report(page, found, title, sample, seed, fresh, progress, known)
     for sentence in made.notes:
         show.note(sentence)
     for path in made.files:

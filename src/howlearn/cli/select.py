@@ -131,27 +131,17 @@ def recorded(path: Path, found: Sequence[Deviation]) -> dict[str, Any]:
     return {"frozen": known, "deviations": [asdict(each) for each in found]}
 
 
-def tell(path: Path, found: Sequence[Deviation], out: Path, format: Format) -> None:
-    """Write the table of deviations, and print it."""
+def write_deviations(found: Sequence[Deviation], out: Path, format: Format) -> None:
+    """The table of what was done otherwise."""
     from functools import partial
 
-    from rich.markup import escape
-
     from howlearn.analyses.deviations import table
-    from howlearn.cli.show import console, listing_of
     from howlearn.core.csv_tables import write_csv
     from howlearn.runs.files import write_whole
 
     frame = table(found)
     write = partial(write_csv, frame) if format == "csv" else frame.write_parquet
     write_whole(out / f"deviations.{format}", write)
-    if not found:
-        console.print(escape(f"Plan {path}: as planned."), soft_wrap=True)
-        return
-    listing = listing_of(f"Deviations from the plan {path}", "what", "planned", "done")
-    for each in found:
-        listing.add_row(*map(escape, (each.what, each.planned, each.done)))
-    console.print(listing)
 
 
 @takes_data
@@ -262,6 +252,8 @@ def select(
 
     For example: howlearn select trials.csv --task five-four --exclude "accuracy < 0.55"
     """
+    from dataclasses import replace
+
     import numpy as np
 
     from howlearn.analyses.calibrate import confusions, doubts
@@ -343,19 +335,14 @@ def select(
         starting(out, fresh, workers, dask, shard) as start,
         show.progress_bar("fitting") as progress,
     ):
-        summary = write_selection(
-            out, study, wanted, manifest, format.value, start, progress, known
+        found = write_selection(
+            out, study, wanted, manifest, format.value, start, progress, known, inputs.task
         )
+    if frozen is not None and otherwise is not None:
+        write_deviations(otherwise, out, format.value)
     if weights:
         from howlearn.report import charts
 
         show.save_charts(lambda: charts.of_weights(out, candidates), out)
-    show.summary(summary, criteria, candidates, study, out, within, not (criterion or calibration))
-    show.corrected(out, candidates)
-    if frozen is not None and otherwise is not None:
-        tell(frozen, otherwise, out, format.value)
-    if stability is not None:
-        show.stability(out, criteria)
-    if weights:
-        show.weights(out, candidates, study, summary.n_learners)
+    show.found(replace(found, usual=not (criterion or calibration)))
     following("report", out, "-o", "report.html", why="everything to look at, in one file")

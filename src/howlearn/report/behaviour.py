@@ -9,8 +9,8 @@ import polars as pl
 
 from howlearn.core.arrays import Floats, Ints
 from howlearn.core.errors import HowlearnError
-from howlearn.report.findings import Findings
 from howlearn.report.yardstick import UNKNOWN, Yardstick, yardstick
+from howlearn.results.results import Results
 from howlearn.simulation.simulate import simulate
 
 EVERY = "all"
@@ -53,7 +53,7 @@ class Behaviour:
 
 
 def behaviour(
-    found: Findings, learners: int = 200, replications: int | None = None, seed: int = 0
+    found: Results, learners: int = 200, replications: int | None = None, seed: int = 0
 ) -> Behaviour:
     """Curves of at most so many learners and of their doubles, every learner at its estimates.
 
@@ -118,7 +118,7 @@ def sampled(learners: tuple[str, ...], most: int) -> Ints:
 class _Curves:
     """Means by learner, context and bin for some sequences of a study, and for their doubles."""
 
-    def __init__(self, found: Findings, rod: Yardstick, who: Ints) -> None:
+    def __init__(self, found: Results, rod: Yardstick, who: Ints) -> None:
         self.found, self.rod, self.who = found, rod, who
         self.models = found.names
         study = found.study

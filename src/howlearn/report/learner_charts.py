@@ -15,11 +15,11 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from howlearn.report.findings import Findings
 from howlearn.report.learner_details import RIGHT
 from howlearn.report.partition_drawing import QUESTION as PARTITION
 from howlearn.report.partition_drawing import cells_of, partition
 from howlearn.report.style import BLUE, Chart, data, finished, labels
+from howlearn.results.results import Results
 
 CHARTS = ("curve", "trajectory", "scores", "estimates")
 QUESTIONS = {
@@ -121,7 +121,7 @@ def trajectories(detail: Mapping[str, Any], common: Mapping[str, Any]) -> Chart:
     return finished(chart, QUESTIONS[name], NOTES[name], 480, finding)
 
 
-def learner(detail: Mapping[str, Any], common: Mapping[str, Any], found: Findings) -> Chart:
+def learner(detail: Mapping[str, Any], common: Mapping[str, Any], found: Results) -> Chart:
     """All charts of one learner in one."""
     parts = []
     for name in CHARTS:

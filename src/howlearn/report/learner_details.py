@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from howlearn.core.arrays import Floats
 from howlearn.core.errors import HowlearnError
 from howlearn.core.text import few, shortened
-from howlearn.report.findings import Findings
 from howlearn.report.partition_drawing import cells_of
 from howlearn.report.predicted import Replays
 from howlearn.report.yardstick import UNKNOWN, Yardstick, yardstick
+from howlearn.results.results import Results
 
 POINTS, PER_CELL, FEWEST = 180, 60, 8  # of all trajectories; of one; of one where cells are many
 CELLS = 24  # trajectories that are drawn
@@ -26,7 +26,7 @@ EVERY = "all contexts"
 RIGHT = "right"
 
 
-def common(found: Findings) -> dict[str, Any]:
+def common(found: Results) -> dict[str, Any]:
     """What all learners share, to be stored once.
 
     models, criteria, contexts, actions: names; measure, percent, along: as in Behaviour; owners: of
@@ -36,7 +36,7 @@ def common(found: Findings) -> dict[str, Any]:
     return _known(found).common
 
 
-def detail(found: Findings, sequence: int) -> dict[str, Any]:
+def detail(found: Results, sequence: int) -> dict[str, Any]:
     """One learner (or one under one condition); about 2 to 4 kB as JSON for 300 trials.
 
     learner, about ({condition: value}), trials; model (place, first criterion);
@@ -63,12 +63,12 @@ def detail(found: Findings, sequence: int) -> dict[str, Any]:
     }
 
 
-def details(found: Findings, sequences: Iterable[int]) -> Iterator[dict[str, Any]]:
+def details(found: Results, sequences: Iterable[int]) -> Iterator[dict[str, Any]]:
     """The details of several, one after the other."""
     return (detail(found, int(i)) for i in sequences)
 
 
-def sequence_named(found: Findings, name: str, conditions: Mapping[str, Any] | None = None) -> int:
+def sequence_named(found: Results, name: str, conditions: Mapping[str, Any] | None = None) -> int:
     """The place of a learner's sequence, under these conditions; the first one of several."""
     labels = found.study.labels
     wanted = {"learner": str(name), **(conditions or {})}
@@ -90,13 +90,13 @@ def sequence_named(found: Findings, name: str, conditions: Mapping[str, Any] | N
 
 
 @lru_cache(maxsize=1)
-def _known(found: Findings) -> _Known:
+def _known(found: Results) -> _Known:
     """Tables in the order of the sequences, made once for all learners."""
     return _Known(found)
 
 
 class _Known:
-    def __init__(self, found: Findings) -> None:
+    def __init__(self, found: Results) -> None:
         self.found = found
         self.rod: Yardstick = yardstick(found.study, found.task)
         self.values = self.rod.values
@@ -118,9 +118,11 @@ class _Known:
         }
         self.labels = study.labels.drop("learner")
         n = len(found.criteria)
-        self.chosen = found.selection.select(
-            "criterion", "model", "runner_up", "margin", "verdict"
-        ).with_columns(pl.col("model", "runner_up").cast(pl.String))
+        self.chosen = (
+            found.table("selection")
+            .select("criterion", "model", "runner_up", "margin", "verdict")
+            .with_columns(pl.col("model", "runner_up").cast(pl.String))
+        )
         if self.chosen.height != n * len(study):
             raise HowlearnError(
                 "the table of selections does not fit the study; run howlearn select anew"
@@ -140,7 +142,7 @@ class _Known:
         found = self.found
         place = {name: k for k, name in enumerate(found.names)}
         which = {name: k for k, name in enumerate(found.criteria)}
-        frame = found.scores.select(
+        frame = found.table("scores").select(
             pl.col("model").cast(pl.String).replace_strict(place, default=None).alias("model"),
             pl.col("criterion").replace_strict(which).alias("criterion"),
             pl.col("score").cast(pl.Float64),

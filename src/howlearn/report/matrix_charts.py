@@ -12,7 +12,6 @@ import polars as pl
 
 from howlearn.core.errors import HowlearnError
 from howlearn.core.text import many
-from howlearn.report.findings import Findings
 from howlearn.report.style import (
     BLUE,
     FAINT,
@@ -29,6 +28,7 @@ from howlearn.report.style import (
     number,
     parts,
 )
+from howlearn.results.results import Results
 from howlearn.runs.folder import read_table
 
 CONFUSION_QUESTION = "Which model is selected when each model is true?"
@@ -184,7 +184,7 @@ DISAGREEMENT_QUESTION = "Where do the criteria disagree?"
 
 
 def disagreement_table(
-    found: Findings, first: str | None = None, second: str | None = None
+    found: Results, first: str | None = None, second: str | None = None
 ) -> pl.DataFrame:
     """first, second (criteria), first_model, second_model, learners, share (of all learners).
 
@@ -204,7 +204,7 @@ def disagreement_table(
             schema=dict.fromkeys(text, pl.String) | {"learners": pl.Int64, "share": pl.Float64}
         )
     one, other = (
-        found.selection.filter(pl.col("criterion") == name)["model"].cast(pl.String)
+        found.table("selection").filter(pl.col("criterion") == name)["model"].cast(pl.String)
         for name in (first, second)
     )
     frame = pl.DataFrame({"first_model": one, "second_model": other})

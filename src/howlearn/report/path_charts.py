@@ -15,7 +15,6 @@ from howlearn.analyses.path_tables import intervals
 from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
 from howlearn.fitting.fits import ALL
-from howlearn.report.findings import Findings
 from howlearn.report.label_places import Scale, flag_rows
 from howlearn.report.style import (
     Chart,
@@ -27,6 +26,7 @@ from howlearn.report.style import (
     nothing,
     text_width,
 )
+from howlearn.results.results import Results
 from howlearn.selection.criteria import AIC, BIC, Penalized, criterion_named
 from howlearn.selection.criterion import PerParameter
 
@@ -207,7 +207,7 @@ MAX_KAPPA = 10.0  # nats per parameter
 NONE = {"criterion": pl.String, "kappa": pl.Float64, "lowest": pl.Float64, "highest": pl.Float64}
 
 
-def price_path(found: Findings, most: float = MAX_KAPPA) -> tuple[pl.DataFrame, pl.DataFrame]:
+def price_path(found: Results, most: float = MAX_KAPPA) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The frame and the marks that ``figures.path`` draws; both empty where nothing is known.
 
     Frame: axis, value, criterion, model, learners, share. Marks: criterion, kappa, lowest, highest.
@@ -216,7 +216,7 @@ def price_path(found: Findings, most: float = MAX_KAPPA) -> tuple[pl.DataFrame, 
     priced = {text: c for text in found.criteria if (c := _per_parameter(text)) is not None}
     if not priced:
         return of("path", "path").of_rows([]), pl.DataFrame(schema=NONE)
-    mine = found.scores.filter(pl.col("criterion") == next(iter(priced)))
+    mine = found.table("scores").filter(pl.col("criterion") == next(iter(priced)))
     names = [n for n in found.names if n in set(mine["model"].cast(pl.String))]
     place = {name: k for k, name in enumerate(names)}
     mine = mine.with_columns(place=pl.col("model").cast(pl.String).replace_strict(place))

@@ -18,11 +18,10 @@ if TYPE_CHECKING:
     from howlearn.analyses.calibrate import Calibration
     from howlearn.analyses.recover import Recovery
     from howlearn.models.task import Task
-    from howlearn.report.findings import Findings
     from howlearn.report.style import Chart
-    from howlearn.selection.select import Selection
+    from howlearn.results.results import Results
 
-    Source = Selection | Findings | Path | str
+    Source = Results | Path | str
 
 P = ParamSpec("P")
 __all__ = [
@@ -62,7 +61,7 @@ def shares(source: Source) -> Chart:
     found = _found(source)
     from howlearn.report import share_charts
 
-    return share_charts.shares_by_criterion(found.shares, found.names)
+    return share_charts.shares_by_criterion(found.table("shares"), found.names)
 
 
 @_drawable
@@ -187,11 +186,11 @@ def partition(source: Source | Task, model: str) -> Chart:
     return partition_drawing.partition(chosen, found.study.contexts, found.study.features)
 
 
-def _found(source: Source, task: Task | str | None = None) -> Findings:
+def _found(source: Source, task: Task | str | None = None) -> Results:
     _check()
-    from howlearn.report.findings import findings
+    from howlearn.results.results import Results
 
-    return findings(source, task)
+    return Results.of(source, task)
 
 
 def _check() -> None:

@@ -14,8 +14,8 @@ from howlearn.core.errors import HowlearnError
 from howlearn.fitting.replay import Advisor
 from howlearn.fitting.settings import records_of, setting_of
 from howlearn.report.behaviour import SCHEMA, ranges, sampled, student
-from howlearn.report.findings import Findings
 from howlearn.report.yardstick import UNKNOWN, Yardstick, yardstick
+from howlearn.results.results import Results
 
 # --------------------
 # The selected models replayed on the learners' own choices.
@@ -24,7 +24,7 @@ from howlearn.report.yardstick import UNKNOWN, Yardstick, yardstick
 class Replays:
     """Models set up once, then replayed for as many learners as are asked for."""
 
-    def __init__(self, found: Findings) -> None:
+    def __init__(self, found: Results) -> None:
         self.found, self.setting = found, setting_of(found.study)
         self._advisors: dict[int, Advisor] = {}
         self._theta: dict[int, NDArray[np.float64]] = {}
@@ -71,7 +71,7 @@ class Predicted:
     notes: tuple[str, ...]
 
 
-def predicted(found: Findings, learners: int = 2_000) -> Predicted:
+def predicted(found: Results, learners: int = 2_000) -> Predicted:
     """Replay each learner's selected model on its own choices, for at most so many learners."""
     if learners < 1:
         raise HowlearnError("predictions need at least one learner")
@@ -186,7 +186,7 @@ def _curve(rod: Yardstick, p: Floats, original: Ints, learner: Ints) -> pl.DataF
     return pl.concat(frames)
 
 
-def _models(found: Findings, p: Floats, action: Ints, sequence: Ints) -> pl.DataFrame:
+def _models(found: Results, p: Floats, action: Ints, sequence: Ints) -> pl.DataFrame:
     taken = p[np.arange(len(p)), action]
     with np.errstate(divide="ignore"):
         log_p = np.log(taken)

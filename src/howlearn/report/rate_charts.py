@@ -10,9 +10,9 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from howlearn.report.findings import Findings
 from howlearn.report.label_places import Scale, log_ticks
 from howlearn.report.style import BLUE, Chart, data, finished, labels, nothing, text_width
+from howlearn.results.results import Results
 
 QUESTION = "How fast do they learn, in which cell?"
 PANELS, CELLS, POINTS = 12, 14, 150  # models and parameters; rows of a panel; points of a row
@@ -34,7 +34,7 @@ SCHEMA = {
 }
 
 
-def rate_table(found: Findings) -> pl.DataFrame:
+def rate_table(found: Results) -> pl.DataFrame:
     """One row per learner, cell and parameter of its selected model (first criterion).
 
     learner, model, cell, parameter, estimate, lower_bound, upper_bound, status ("inside", "at lower

@@ -10,7 +10,6 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from howlearn.report.findings import Findings
 from howlearn.report.matrix_charts import (
     CONFUSION_QUESTION,
     selected_and_true,
@@ -32,6 +31,7 @@ from howlearn.report.style import (
     nothing,
     number,
 )
+from howlearn.results.results import Results
 
 SHARES = "How often is each model selected?"
 QUESTION_BY = "Which models explain how many learners?"
@@ -308,14 +308,14 @@ SCHEMA = {
 }
 
 
-def margin_table(found: Findings) -> pl.DataFrame:
+def margin_table(found: Results) -> pl.DataFrame:
     """How many learners have each margin: criterion, low, high (nats), verdict, learners, share.
 
     ``verdict`` is clear, undecided, no better than a coin, or probably none of these. The last bin
     has no upper end.
     """
     edges = np.unique([*EDGES, found.within])
-    frame = found.selection.select(
+    frame = found.table("selection").select(
         "criterion",
         margin=pl.col("margin").cast(pl.Float64),
         verdict=pl.col("verdict").str.replace(r" between (?s:.*)", ""),

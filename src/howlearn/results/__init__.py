@@ -1,1 +1,1 @@
-"""The results of ``howlearn select``: a folder of tables."""
+"""What ``select`` found, in memory or in a folder of tables; and what every analysis gives."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -14,13 +14,13 @@ from howlearn.core.study import Study, trials_of
 from howlearn.engine.layout import Statuses
 from howlearn.fitting.fits import ALL, STATUS_WORDS
 from howlearn.models.model import Model
-from howlearn.runs.folder import ALWAYS
 from howlearn.runs.parts import Progress
 from howlearn.selection.criteria import HoldOut, Prequential
 from howlearn.selection.criterion import Criterion
 from howlearn.selection.predictions import leave_future_out, predictions, source_of, weights
 from howlearn.selection.select import WITHIN, Selection, attempt, choose
 
+ALWAYS = ("scores", "estimates", "selection", "learners")  # tables of every selection
 WITH_EXCLUDED = "scores-all"  # parts: scores by criteria that learned from everybody
 
 
@@ -106,7 +106,7 @@ def chunk_tables(
         selection = _traced(selection, chunk.study)
     places = selection.places + chunk.first
     tables = {name: getattr(selection, name) for name in ALWAYS}
-    tables["statuses"] = _statuses(selection)
+    tables["statuses"] = status_counts(selection)
     if wanted.with_predictions:
         tables["predictions"] = predictions(selection, wanted.predict_with, wanted.latents)
     if wanted.later is not None:
@@ -131,7 +131,7 @@ def _traced(selection: Selection, study: Study) -> Selection:
     return replace(selection, fits=replace(fits, study=traced))
 
 
-def _statuses(selection: Selection) -> pl.DataFrame:
+def status_counts(selection: Selection) -> pl.DataFrame:
     """How the fits ended that the first criterion selects, counted over their parameters."""
     fits = selection.fits
     j = fits.at(fits.fullest)
@@ -147,39 +147,3 @@ def _statuses(selection: Selection) -> pl.DataFrame:
             "count": [counts[code] for code in STATUS_WORDS],
         }
     )
-
-
-# --------------------
-# What the end of a run tells: counts over all learners.
-
-
-@dataclass
-class Summary:
-    """Counts over all learners."""
-
-    n_learners: int = 0
-    selected: dict[str, Counter[str]] = field(default_factory=dict)  # by criterion
-    verdicts: dict[str, Counter[str]] = field(default_factory=dict)
-    agreeing: int = 0  # learners for whom all criteria select the same model
-    statuses: Counter[str] = field(default_factory=Counter)  # of the selected models' estimates
-    together: dict[str, pl.DataFrame] = field(default_factory=dict)  # what all learners tell
-    n_excluded: int | None = None  # None: nobody was asked about
-    shares: pl.DataFrame = field(default_factory=pl.DataFrame)  # of the included, and of all
-    unfitted: pl.DataFrame = field(default_factory=pl.DataFrame)  # who, and why
-
-
-def summary(selection: pl.LazyFrame, statuses: pl.LazyFrame, n_criteria: int) -> Summary:
-    """Count over the parts."""
-    verdict = pl.col("verdict").str.replace(r" between .*", "")
-    counts = selection.group_by("criterion", "model", verdict.alias("verdict")).len().collect()
-    result = Summary()
-    for criterion, model, word, count in counts.sort("criterion", "model", "verdict").iter_rows():
-        result.selected.setdefault(criterion, Counter())[model] += count
-        result.verdicts.setdefault(criterion, Counter())[word] += count
-    models = selection.select("model").collect()["model"].to_numpy()
-    by_learner = models.reshape(-1, n_criteria)  # the rows of a learner stand together
-    result.n_learners = len(by_learner)
-    result.agreeing = int(np.all(by_learner == by_learner[:, :1], axis=1).sum())
-    total = statuses.group_by("status").agg(pl.col("count").sum()).collect()
-    result.statuses = Counter(dict(total.iter_rows()))
-    return result

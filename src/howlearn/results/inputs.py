@@ -19,7 +19,6 @@ from howlearn._version import __version__
 from howlearn.core.arrays import Floats
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rule import Form
-from howlearn.core.safe_files import read_json
 from howlearn.core.study import Study
 from howlearn.fitting.joint import without_own
 from howlearn.fitting.settings import setting_of, untold
@@ -38,9 +37,9 @@ from howlearn.models.task_file import Order
 from howlearn.reading.formats.table import file_of
 from howlearn.reading.options import ReadOptions
 from howlearn.reading.read import read
-from howlearn.results.manifest import describe, hash_of, task_file_hash
+from howlearn.results.manifest import damaged, describe, hash_of, read_manifest, task_file_hash
 from howlearn.runs.folder import read_table
-from howlearn.runs.shards import MANIFEST
+from howlearn.selection.tables import included
 from howlearn.selection.unfitted import without_unfitted
 
 # --------------------
@@ -61,11 +60,11 @@ def with_source(models: Sequence[Model], source: str | None) -> tuple[Model, ...
         return tuple(models)
     folder = None
     if source not in SOURCES:
-        folder = _Folder(Path(source))
+        folder = _Source(Path(source))
     return tuple(_one(model, source, folder) for model in models)
 
 
-def _one(model: Model, source: str, folder: _Folder | None) -> Model:
+def _one(model: Model, source: str, folder: _Source | None) -> Model:
     if not isinstance(model, Mixture) or model.source != "training":
         return model
     if not any(expert.fitted for expert in model.experts):
@@ -80,27 +79,21 @@ def _one(model: Model, source: str, folder: _Folder | None) -> Model:
     return model.from_source("population").known_from(table, folder.told)
 
 
-class _Folder:
+class _Source:
     """The results of an earlier command."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            self.manifest: dict[str, Any] = read_json(path / MANIFEST)
-            command = self.manifest["command"]
-        except (OSError, ValueError, KeyError, TypeError):
+            self.manifest = read_manifest(path, "select", "calibrate")
+        except HowlearnError as error:
             raise HowlearnError(
                 f"--experts-from {path}: neither one of {', '.join(SOURCES)}, nor a folder with "
-                "results of howlearn select or howlearn calibrate"
+                f"parameters: {error}"
             ) from None
-        if command not in ("select", "calibrate"):
-            raise HowlearnError(
-                f"--experts-from {path}: these are results of howlearn {command}; parameters come "
-                "from those of howlearn select or howlearn calibrate"
-            )
-        self.estimates = read_table(path, "estimates") if command == "select" else None
-        if self.estimates is not None and "excluded" in self.estimates.columns:
-            self.estimates = self.estimates.filter(pl.col("excluded").is_null())
+        self.estimates = None
+        if self.manifest["command"] == "select":
+            self.estimates = included(read_table(path, "estimates"))
 
     def values(self, expert: Expert) -> dict[str, Floats]:
         """By learner the expert's parameters, and under "" those of anybody else."""
@@ -288,19 +281,18 @@ def recorded(results: Path, with_excluded: bool = False) -> Inputs:
 
 
 def _manifest(results: Path) -> dict[str, Any]:
-    file = results / MANIFEST
+    manifest = read_manifest(results, "select")
     try:
-        manifest = read_json(file)
-        command, made, options = (manifest[key] for key in ("command", "howlearn", "options"))
+        made, options = manifest["howlearn"], manifest["options"]
         found = {key: manifest[key] for key in ("input", "options", "models")}
         found["task_file"] = manifest.get("task_file")
         lacking = ({field.name for field in fields(ReadOptions)} | OPTIONS) - options.keys()
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (KeyError, TypeError, AttributeError):
+        raise damaged(results) from None
+    if not found["input"]:
         raise HowlearnError(
-            f"{results} holds no results of howlearn select (its {MANIFEST} is missing or damaged)"
-        ) from None
-    if command != "select":
-        raise HowlearnError(f"{results} holds results of howlearn {command}, not of select")
+            f"{results} was made from a study in memory, whose trials cannot be read again"
+        )
     if lacking:
         raise HowlearnError(
             f"{results} was made by another version of howlearn ({made}; this is {__version__}), "

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from howlearn._version import __version__
+from howlearn.core.errors import HowlearnError
 from howlearn.core.rule import Rule
+from howlearn.core.safe_files import read_json
 from howlearn.core.study import Study
 from howlearn.engine.model_source import code_of
 from howlearn.models.adjustments import Adjusted
@@ -20,6 +22,7 @@ from howlearn.models.partition_model import PartitionModel
 from howlearn.models.task import Task
 from howlearn.reading.formats.table import file_of
 from howlearn.runs.folder import versions
+from howlearn.runs.shards import MANIFEST
 
 
 def manifest_of(
@@ -66,6 +69,36 @@ def made_by(command: str) -> dict[str, Any]:
         "howlearn": __version__,
         "versions": versions(),
     }
+
+
+def read_manifest(folder: Path, *commands: str) -> dict[str, Any]:
+    """The manifest of a folder that one of these commands wrote; anything else is refused."""
+    by = " or ".join(f"howlearn {command}" for command in commands)
+    if not folder.exists():
+        raise HowlearnError(f"{folder} does not exist; {by} writes such a folder")
+    if not folder.is_dir():
+        raise HowlearnError(f"{folder} is a file; a folder that {by} wrote is needed")
+    file = folder / MANIFEST
+    try:
+        found = read_json(file)
+    except OSError:
+        raise HowlearnError(
+            f"{folder} has no {MANIFEST}, so it is no folder that {by} wrote"
+        ) from None
+    except ValueError:
+        raise damaged(folder, by) from None
+    if not isinstance(found, dict) or not isinstance(found.get("command"), str):
+        raise damaged(folder, by)
+    if found["command"] not in commands:
+        raise HowlearnError(
+            f"{folder} holds the results of howlearn {found['command']}; those of {by} are needed"
+        )
+    return found
+
+
+def damaged(folder: Path, by: str = "howlearn select") -> HowlearnError:
+    """What is said of a manifest that cannot be used."""
+    return HowlearnError(f"{folder / MANIFEST} is damaged; run {by} anew")
 
 
 def describe(model: Model) -> dict[str, Any]:

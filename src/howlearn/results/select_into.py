@@ -1,10 +1,10 @@
-"""``select`` for studies of any size: chunk by chunk of learners, into a folder."""
+"""``select``: in memory, or chunk by chunk of learners into a folder, here or on a cluster."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,17 +18,18 @@ from howlearn.fitting.fits import ALL
 from howlearn.fitting.intervals import nats_within
 from howlearn.fitting.joint import with_others
 from howlearn.fitting.unfittable import Guard
-from howlearn.models.candidates import candidates, check_contexts
 from howlearn.models.model import Model
+from howlearn.models.task import Task
 from howlearn.paper.bounds import check_epsilon
 from howlearn.reading.originals import beside, originals
 from howlearn.results.bids import write_events
-from howlearn.results.chunk import WITH_EXCLUDED, Chunk, Summary, Wanted, chunk_tables, summary
+from howlearn.results.chunk import ALWAYS, WITH_EXCLUDED, Chunk, Wanted, chunk_tables
+from howlearn.results.inputs import Inputs
 from howlearn.results.manifest import manifest_of
+from howlearn.results.results import Results
 from howlearn.runs.cluster import engine_of
-from howlearn.runs.folder import ALWAYS, BIDS, RESULTS, START, Format, RunFolder, Start, read_table
+from howlearn.runs.folder import BIDS, START, Format, RunFolder, Start
 from howlearn.runs.parts import Part, Progress, Work
-from howlearn.selection.criteria import usual
 from howlearn.selection.criterion import Criterion
 from howlearn.selection.predictions import (
     averages,
@@ -39,14 +40,13 @@ from howlearn.selection.predictions import (
     source_of,
     with_every_row,
 )
-from howlearn.selection.select import WITHIN, check_criteria
+from howlearn.selection.select import WITHIN, asked, check_criteria, select_in_memory
 from howlearn.selection.share_tables import Known, group_tables, shares_table
-from howlearn.selection.tables import among, fitted
-from howlearn.selection.unfitted import check_somebody, nobody_left, unfitted_of
+from howlearn.selection.tables import among, included
+from howlearn.selection.unfitted import check_somebody, nobody_left
 
 if TYPE_CHECKING:
     from distributed import Client
-
 
 LEARNED, LEARNED_ALL = "learned", "learned-all"  # parts: what criteria learned
 SEVERAL, FEWEST = 8, 200  # parts of a run that is not small; learners in one of these
@@ -54,6 +54,94 @@ CHUNK = 5_000  # learners whose tables are held in memory at once
 # About two seconds of one core: little is lost when a run is stopped, and on a cluster a part costs
 # little beside it.
 WORK = 3 * 10**8  # curves × trials in a part, about
+HASHED = 10_000  # learners whose trials are looked at together
+
+
+def select(
+    study: Study,
+    models: Sequence[Model] | None = None,
+    criteria: Sequence[Criterion | str] | None = None,
+    within: float = WITHIN,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    intervals: float | None = None,
+    *,
+    folder: Path | str | None = None,
+    predictions: bool = False,
+    latents: bool = False,
+    format: Format = "csv",
+    fresh: bool = False,
+    client: Client | None = None,
+) -> Results:
+    """Fit every model to every learner, and let every criterion choose.
+
+    Without ``models`` the candidates are built from the contexts and their features. A criterion
+    may be given as its text, such as ``"holdout(split=0.3)"``; without any, they are population
+    (evidence with fewer than ten learners) and the paper's two. ``intervals`` is the level of those
+    in ``estimates``; without it, it is 0.95 for models that are fitted cell by cell, where they
+    cost next to nothing, and others have none.
+
+    A learner who cannot be fitted has a row that says so in ``selection`` and ``learners``, and in
+    ``unfitted``; if nobody can be fitted, that is an error.
+
+    With a ``folder`` the work is done part by part into it, for studies that take long or are
+    large. The same call goes on where one that was stopped left off; another one is refused,
+    unless ``fresh`` replaces what is there. With a Dask ``client`` its workers do the parts. The
+    tables, of which ``predictions`` and ``latents`` ask for more, then lie in the folder.
+
+    >>> import howlearn as hl, tempfile
+    >>> task = hl.Task.load("five-four")
+    >>> study = hl.simulate(task, "ByPattern", {"eta": 0.05}, learners=2, trials=400, seed=1)
+    >>> hl.select(study, task.models).selection["model"].unique().to_list()
+    ['ByPattern']
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found = hl.select(study, task.models, ["aic"], folder=folder)
+    ...     found.selection["model"].to_list()
+    ['ByPattern', 'ByPattern']
+    """
+    engine = engine_of(client, threads)
+    models, chosen = asked(study, models, criteria)
+    usual = criteria is None
+    if folder is None:
+        if client is not None or predictions or latents:
+            raise HowlearnError(
+                "a Dask client, predictions and latents need a folder for the tables: give folder="
+            )
+        made = select_in_memory(study, models, chosen, within, threads, progress, intervals)
+        return replace(Results.of(made), usual=usual)
+    options = {
+        "criteria": [repr(criterion) for criterion in chosen],
+        "within": within,
+        "intervals": intervals,
+        "predictions": predictions,
+        "latents": latents,
+        "format": format,
+    }
+    manifest = {
+        **manifest_of((), study, models, options, hashed=False),
+        "study": content_hash(study),
+    }
+    wanted = Wanted(models, chosen, within, intervals, predictions or latents, latents)
+    start = Start(fresh, threads, engine)
+    found = write_selection(Path(folder), study, wanted, manifest, format, start, progress)
+    return replace(found, usual=usual)
+
+
+def content_hash(study: Study) -> str:
+    """Of everything in a study that results depend on, wherever its trials came from."""
+    found = hashlib.sha256()
+    shared = (study.contexts, study.actions, study.reward_range, study.right_wrong)
+    features = sorted((c, sorted(of.items())) for c, of in study.features.items())
+    found.update(repr((shared, features)).encode())
+    if study.answers is not None:
+        found.update(np.ascontiguousarray(study.answers).tobytes())
+    for first in range(0, len(study), HASHED):
+        part = study.part(first, min(first + HASHED, len(study)))
+        found.update(repr((part.learners, part.excluded, part.about.rows())).encode())
+        arrays = (part.starts, part.context, part.action, part.reward, part.scored, part.learned)
+        for array in (*arrays, part.reset, part.forgone, part.episode_end, part.duration):
+            found.update(b"-" if array is None else np.ascontiguousarray(array).tobytes())
+    return f"sha256:{found.hexdigest()}"
 
 
 def write_selection(
@@ -65,7 +153,8 @@ def write_selection(
     start: Start = START,
     progress: Progress | None = None,
     known: Mapping[str, Known] | None = None,
-) -> Summary:
+    task: Task | None = None,
+) -> Results:
     """Select for every learner and leave tables in a folder; finished chunks are not repeated.
 
     ``known`` are confusion matrices by criterion, for shares that are corrected for them.
@@ -82,7 +171,7 @@ def write_selection(
     # And there should be several, so that workers and shards have something to do.
     several = max(FEWEST, -(-len(study) // SEVERAL))
     size = int(min(CHUNK, several, max(50 if times == 1 else 1, WORK // max(1, each))))
-    with RunFolder(folder, manifest, RESULTS, start) as run:
+    with RunFolder(folder, manifest, Results.outputs(), start) as run:
 
         def learned(who: Study, criterion: Criterion, name: str) -> Criterion:
             known = run.known(f"{name}-{criterion.key}")
@@ -113,7 +202,9 @@ def write_selection(
             )
 
         run.complete([part(number) for number in range(-(-len(study) // size))], progress)
-        return _assembled(run, wanted, study, format, known)
+        _assemble(run, wanted, study, format, known)
+    inputs = Inputs(task, study, tuple(wanted.models), {})
+    return Results.of(folder, inputs=inputs)
 
 
 def _checked(study: Study, wanted: Wanted, threads: int | None) -> tuple[Plan, Study]:
@@ -137,22 +228,21 @@ def _checked(study: Study, wanted: Wanted, threads: int | None) -> tuple[Plan, S
     return plan, others
 
 
-def _assembled(
+def _assemble(
     run: RunFolder, wanted: Wanted, study: Study, format: Format, known: Mapping[str, Known] | None
-) -> Summary:
-    """The tables of all learners, and what the end of a run tells."""
+) -> None:
+    """The tables of all learners."""
     models, criteria, again = wanted.models, wanted.criteria, wanted.again
-    others = study.included.sum()
     nobody_left(run.read("selection"))
     for name in ALWAYS:
         run.assemble(name, format)
     texts, candidates = [repr(c) for c in criteria], [model.name for model in models]
     scores = run.read("scores")
-    shares = shares_table(_included(scores), texts, candidates, known)
+    shares = shares_table(included(scores), texts, candidates, known)
     both = shares
     if study.excluded is not None:
         everybody = shares
-        if others < len(study):
+        if not study.included.all():
             rest = [scores.filter(~pl.col("criterion").is_in([repr(c) for c in again]))]
             rest += [run.read(WITH_EXCLUDED)] if again else []
             everybody = shares_table(pl.concat(rest), texts, candidates, known)
@@ -177,144 +267,10 @@ def _assembled(
         run.assemble(extra.name, format)
     if wanted.with_weights:
         run.assemble("weights", format)
-        run.assemble("weights-mean", format, averages(_included(run.read("weights"))).lazy())
+        run.assemble("weights-mean", format, averages(included(run.read("weights"))).lazy())
         run.assemble("leaders", format, leaders(run.read("weights").collect()).lazy())
     together = group_tables(criteria)
     with_all = group_tables(again) if again else together
     for name, frame in together.items():
         frame = frame if study.excluded is None else among(frame, with_all[name])
         run.assemble(name, format, frame.lazy())
-    selected = run.read("selection")
-    found = summary(_included(fitted(selected)), run.read("statuses"), len(criteria))
-    found.unfitted = unfitted_of(selected)
-    found.together = {**together, "shares": shares} if together else {}
-    if study.excluded is not None:
-        found.n_excluded, found.shares = int(len(study) - others), both
-    return found
-
-
-def _included(table: pl.LazyFrame) -> pl.LazyFrame:
-    """The rows of learners who are not excluded."""
-    if "excluded" not in table.collect_schema():
-        return table
-    return table.filter(pl.col("excluded").is_null())
-
-
-# --------------------
-# ``select_into``: from Python, a study of any size into a folder, here or on a Dask cluster.
-
-
-HASHED = 10_000  # learners whose trials are looked at together
-
-
-@dataclass(frozen=True)
-class Results:
-    """The tables that ``select_into`` left in a folder; they are read when they are asked for.
-
-    >>> Results(Path("results"))
-    Results(folder=PosixPath('results'))
-    """
-
-    folder: Path
-
-    def table(self, name: str) -> pl.DataFrame:
-        """A table by its name, such as ``predictions``."""
-        return read_table(self.folder, name)
-
-    @property
-    def selection(self) -> pl.DataFrame:
-        """One row per learner and criterion: the model, the runner-up, the margin, a verdict."""
-        return self.table("selection")
-
-    @property
-    def scores(self) -> pl.DataFrame:
-        """One row per learner, criterion and model."""
-        return self.table("scores")
-
-    @property
-    def estimates(self) -> pl.DataFrame:
-        """One row per learner, model, cell and parameter."""
-        return self.table("estimates")
-
-    @property
-    def learners(self) -> pl.DataFrame:
-        """One wide row per learner."""
-        return self.table("learners")
-
-    @property
-    def shares(self) -> pl.DataFrame:
-        """How common each model is, by every criterion."""
-        return self.table("shares")
-
-
-def select_into(
-    folder: Path | str,
-    study: Study,
-    models: Sequence[Model] | None = None,
-    criteria: Sequence[Criterion | str] | None = None,
-    *,
-    within: float = WITHIN,
-    intervals: float | None = None,
-    predictions: bool = False,
-    latents: bool = False,
-    format: Format = "csv",
-    fresh: bool = False,
-    client: Client | None = None,
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> Results:
-    """``select`` part by part into a folder, for studies that take long or are large.
-
-    The same call goes on where one that was stopped left off; another one is refused, unless
-    ``fresh`` replaces what is there. With a Dask ``client`` its workers do the parts. Models and
-    criteria are as in ``select``, and so are the tables, which lie in the folder.
-
-    >>> import howlearn as hl, tempfile
-    >>> task = hl.Task.load("five-four")
-    >>> study = hl.simulate(task, "ByPattern", {"eta": 0.05}, learners=2, trials=400, seed=1)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     found = hl.select_into(folder, study, task.models, ["aic"])
-    ...     found.selection["model"].to_list()
-    ['ByPattern', 'ByPattern']
-    """
-    engine = engine_of(client, threads)
-    if models is None:
-        check_contexts(study)
-        models = candidates(study.contexts, study.features)
-    elif isinstance(models, Model):
-        models = [models]
-    asked = usual(len(set(study.without_excluded().learners))) if criteria is None else criteria
-    chosen = check_criteria(asked)
-    options = {
-        "criteria": [repr(criterion) for criterion in chosen],
-        "within": within,
-        "intervals": intervals,
-        "predictions": predictions,
-        "latents": latents,
-        "format": format,
-    }
-    manifest = {
-        **manifest_of((), study, models, options, "select_into", hashed=False),
-        "study": content_hash(study),
-    }
-    wanted = Wanted(models, chosen, within, intervals, predictions or latents, latents)
-    start = Start(fresh, threads, engine)
-    write_selection(Path(folder), study, wanted, manifest, format, start, progress)
-    return Results(Path(folder))
-
-
-def content_hash(study: Study) -> str:
-    """Of everything in a study that results depend on, wherever its trials came from."""
-    found = hashlib.sha256()
-    shared = (study.contexts, study.actions, study.reward_range, study.right_wrong)
-    features = sorted((c, sorted(of.items())) for c, of in study.features.items())
-    found.update(repr((shared, features)).encode())
-    if study.answers is not None:
-        found.update(np.ascontiguousarray(study.answers).tobytes())
-    for first in range(0, len(study), HASHED):
-        part = study.part(first, min(first + HASHED, len(study)))
-        found.update(repr((part.learners, part.excluded, part.about.rows())).encode())
-        arrays = (part.starts, part.context, part.action, part.reward, part.scored, part.learned)
-        for array in (*arrays, part.reset, part.forgone, part.episode_end, part.duration):
-            found.update(b"-" if array is None else np.ascontiguousarray(array).tobytes())
-    return f"sha256:{found.hexdigest()}"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import polars as pl
 
@@ -36,28 +36,8 @@ from howlearn.runs.shards import MANIFEST, PARTS, SHARDS, Shard, ShardEnded, dif
 log = logging.getLogger("howlearn")
 
 Format = Literal["csv", "parquet"]
-ALWAYS = ("scores", "estimates", "selection", "learners")  # tables of every selection
-TABLES = (
-    *ALWAYS,
-    "shares",
-    "predictions",
-    "future",
-    "weights",
-    "lowest",
-    "stability",
-    "population",
-    "population-rates",
-    "deviations",
-)
-WEIGHTS = ("weights-mean", "leaders")  # tables made of the weights
-WEIGHT_CHARTS = ("weights", "weights-learners")
 BIDS = "bids"  # the folder for events files
 BIDS_DESCRIPTION = "dataset_description.json"
-RESULTS = {
-    BIDS,
-    *(f"{table}.{ending}" for table in (*TABLES, *WEIGHTS) for ending in ("csv", "parquet")),
-    *(f"{chart}.{ending}" for chart in WEIGHT_CHARTS for ending in ("svg", "png")),
-}
 # Columns of text, though names may look like numbers.
 NAMES = ("learner", "cell", "model", "runner_up", "true_model", "selected_model", "parameter")
 
@@ -87,7 +67,7 @@ class RunFolder:
         self,
         path: Path,
         manifest: Mapping[str, Any],
-        outputs: Collection[str] = RESULTS,
+        outputs: Collection[str],
         start: Start = START,
     ) -> None:
         self.path = path
@@ -226,6 +206,11 @@ class RunFolder:
         as_csv = partial(write_csv, frame)
         write_whole(path, as_csv if format == "csv" else frame.sink_parquet)
         return path
+
+
+def there(folder: Path, table: str) -> bool:
+    """Whether a table is in a folder."""
+    return any((folder / f"{table}.{ending}").is_file() for ending in get_args(Format))
 
 
 def read_table(folder: Path, table: str) -> pl.DataFrame:

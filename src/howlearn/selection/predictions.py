@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -226,7 +227,7 @@ def is_weighted(model: Model) -> bool:
     return isinstance(model, Mixture) and len(model.experts) > 1
 
 
-def weights(fits: Fits | Selection) -> pl.DataFrame:
+def weights(fits: Fits | Any) -> pl.DataFrame:
     """The weight of every strategy before every trial, of all mixtures, fitted on all trials.
 
     One row per learner, model, trial and strategy.
@@ -238,7 +239,7 @@ def weights(fits: Fits | Selection) -> pl.DataFrame:
     >>> weights(hl.fit(study, [model])).columns
     ['learner', 'model', 'trial', 'strategy', 'weight', 'leads']
     """
-    fits = fits.fits if isinstance(fits, Selection) else fits
+    fits = getattr(fits, "fits", fits)  # of a selection, or of results in memory
     if not isinstance(fits, Fits):
         raise HowlearnError(
             f"weights are of fits or a selection, not of {type(fits).__name__}: see howlearn.fit"

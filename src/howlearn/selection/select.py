@@ -74,14 +74,6 @@ class Selection:
     given: Study | None = None  # with the learners who cannot be fitted, if there are any
     why: Mapping[int, str] = field(default_factory=dict)  # by their place among those given
 
-    def __repr__(self) -> str:
-        by = ", ".join(repr(choice.criterion) for choice in self.choices)
-        return (
-            f"Selection among {', '.join(self.fits.of)} for {len(self.fits.study):,} sequences, "
-            f"by {by}: see .shares, .selection, .scores, .estimates, .learners"
-            + (f"; {len(self.why):,} could not be fitted: see .unfitted" if self.why else "")
-        )
-
     @property
     def places(self) -> NDArray[np.int64]:
         """Of the sequences that were fitted, among those given."""
@@ -118,14 +110,6 @@ class Selection:
         return tables.lowest(self.fits, epsilon)
 
     @cached_property
-    def shares(self) -> pl.DataFrame:
-        """How many learners each model explains best, by each criterion.
-
-        With excluded learners, ``among`` the "included" and among "all".
-        """
-        return tables.shares(self)
-
-    @cached_property
     def everybody(self) -> Selection:
         """The selection as it would be if no learner were excluded."""
         study = self.fits.study
@@ -135,32 +119,12 @@ class Selection:
         return choose(fits, self.asked, self.within)
 
 
-def select(
+def asked(
     study: Study,
-    models: Sequence[Model] | None = None,
-    criteria: Sequence[Criterion | str] | None = None,
-    within: float = WITHIN,
-    threads: int | None = None,
-    progress: Progress | None = None,
-    intervals: float | None = None,
-) -> Selection:
-    """Fit every model to every learner, and let every criterion choose.
-
-    Without ``models`` the candidates are built from the contexts and their features. A criterion
-    may be given as its text, such as ``"holdout(split=0.3)"``; without any, they are population
-    (evidence with fewer than ten learners) and the paper's two. ``intervals`` is the level of those
-    in ``estimates``; without it, it is 0.95 for models that are fitted cell by cell, where they
-    cost next to nothing, and others have none.
-
-    A learner who cannot be fitted has a row that says so in ``selection`` and ``learners``, and in
-    ``unfitted``; if nobody can be fitted, that is an error.
-
-    >>> import howlearn as hl
-    >>> task = hl.Task.load("five-four")
-    >>> study = hl.simulate(task, "ByPattern", {"eta": 0.05}, learners=2, trials=400, seed=1)
-    >>> hl.select(study, task.models).selection["model"].unique().to_list()
-    ['ByPattern']
-    """
+    models: Sequence[Model] | None,
+    criteria: Sequence[Criterion | str] | None,
+) -> tuple[Sequence[Model], tuple[Criterion, ...]]:
+    """The candidates and the criteria; those that are usual for a study where none are named."""
     if models is None:
         check_contexts(study)
         models = candidates(study.contexts, study.features)
@@ -168,7 +132,19 @@ def select(
         models = [models]
     if criteria is None:
         criteria = usual(len(set(study.without_excluded().learners)))
-    criteria = check_criteria(criteria)
+    return models, check_criteria(criteria)
+
+
+def select_in_memory(
+    study: Study,
+    models: Sequence[Model],
+    criteria: Sequence[Criterion],
+    within: float = WITHIN,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    intervals: float | None = None,
+) -> Selection:
+    """Fit every model to every learner, and let every criterion choose; an error if for nobody."""
     fits, guard = _fitted(study, models, criteria, threads, progress, intervals)
     found = _judged(study, fits, guard, criteria, within, threads) if len(fits.study) else None
     if found is None or not len(found.fits.study):
@@ -185,7 +161,7 @@ def attempt(
     progress: Progress | None = None,
     intervals: float | None = None,
 ) -> Selection:
-    """``select`` for a part of a study, by criteria that know it: perhaps nobody can be fitted."""
+    """The same for a part of a study, by criteria that know it: perhaps nobody can be fitted."""
     fits, guard = _fitted(study, models, criteria, threads, progress, intervals)
     return _judged(study, fits, guard, criteria, within, threads)
 

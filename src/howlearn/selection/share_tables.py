@@ -18,8 +18,9 @@ from howlearn.selection.mixture_shares import Shares, mixture_shares
 from howlearn.selection.population import Population
 from howlearn.selection.random_effects import random_effects
 from howlearn.selection.rate_grid import on_grid
+from howlearn.selection.select import Selection
 from howlearn.selection.shares import Confusion, corrected_shares
-from howlearn.selection.tables import OTHER
+from howlearn.selection.tables import OTHER, among, included
 
 GRADED = ("population", "evidence")  # criteria whose log_likelihood is the log-evidence of a model
 EVIDENCE = {  # what stands for the log-evidence of a model, by the name of the criterion
@@ -162,6 +163,19 @@ def shares_table(
         )
         frames.append(frame.sort("learners", descending=True, maintain_order=True))
     return pl.concat(frames)
+
+
+def shares_of(selection: Selection) -> pl.DataFrame:
+    """The table of a selection; with excluded learners, without them and with them."""
+    study, models = selection.fits.study, [*selection.fits.of]
+    criteria = [repr(choice.criterion) for choice in selection.choices]
+    found = shares_table(included(selection.scores), criteria, models)
+    if study.excluded is None:
+        return found
+    everybody = found
+    if not study.included.all():
+        everybody = shares_table(selection.everybody.scores, criteria, models)
+    return among(found, everybody)
 
 
 def _corrected(

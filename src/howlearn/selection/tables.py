@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 import polars as pl
@@ -20,6 +20,8 @@ from howlearn.paper.bounds import check_epsilon
 
 OTHER = "Other"  # a partition that is not among the candidates
 NOT_FITTED = "not fitted"  # how the verdict on a learner begins whom no model could be fitted to
+Who = Literal["included", "all"]
+INCLUDED, ALL = "included", "all"  # learners: without and with those who are excluded
 NONE_OF_THESE = 0.9  # probability of that from which on the verdict says so
 
 if TYPE_CHECKING:
@@ -313,42 +315,29 @@ def fitted(table: Frame) -> Frame:
     return table.filter(told.not_() | told.is_null())
 
 
-def shares(selection: Selection) -> pl.DataFrame:
-    """How often each model was selected, the most frequent first."""
-    study = selection.fits.study
-    if study.excluded is None:
-        return _counted(selection, study.included)
-    everybody = np.ones(len(study), bool)
-    return among(_counted(selection, study.included), _counted(selection.everybody, everybody))
+def included(table: Frame) -> Frame:
+    """The rows of the learners who are not excluded; the column that says so is left out."""
+    return of_whom(table, INCLUDED)
+
+
+def of_whom(table: Frame, who: Who) -> Frame:
+    """The rows of some learners, without the columns that tell who is excluded."""
+    names = table.lazy().collect_schema()
+    if "among" in names:
+        table = table.filter(pl.col("among") == who).drop("among")
+    if "excluded" in names:
+        kept = pl.col("excluded").is_null() if who == INCLUDED else pl.lit(True)
+        table = table.filter(kept).drop("excluded")
+    return table
 
 
 def among(included: pl.DataFrame, everybody: pl.DataFrame) -> pl.DataFrame:
     """A table without and with the learners that are excluded."""
-    parts = {"included": included, "all": everybody}
+    parts = {INCLUDED: included, ALL: everybody}
     return pl.concat(
         [frame.select(pl.lit(who).alias("among"), pl.all()) for who, frame in parts.items()],
         how="vertical_relaxed",
     )
-
-
-def _counted(selection: Selection, who: NDArray[np.bool_]) -> pl.DataFrame:
-    frames = []
-    for choice in selection.choices:
-        names = [*selection.fits.of]
-        outside = choice.outside & who
-        counts = np.bincount(choice.selected[who & ~outside], minlength=len(names))
-        if outside.any():
-            names, counts = [*names, OTHER], np.append(counts, outside.sum())
-        frame = pl.DataFrame(
-            {
-                "criterion": repr(choice.criterion),
-                "model": names,
-                "learners": counts,
-                "share": counts / counts.sum(),
-            }
-        )
-        frames.append(frame.sort("learners", descending=True, maintain_order=True))
-    return pl.concat(frames)
 
 
 def labels(fits: Fits, study: Study | None = None) -> pl.DataFrame:

@@ -20,8 +20,7 @@ from howlearn.models.adjustments import Adjusted
 from howlearn.models.mixture import Mixture
 from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
-from howlearn.runs.folder import read_table
-from howlearn.selection.tables import NOT_FITTED
+from howlearn.selection.tables import NOT_FITTED, included
 
 PROBED = 20  # learners on whom a model of one's own must fail to be taken for broken
 NAMED = 5  # learners that a sentence names
@@ -84,14 +83,6 @@ def unfitted_of(selection: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     return told.drop(of("selection").names, strict=False).collect()
 
 
-def unfitted_in(results: Path) -> pl.DataFrame:
-    """``unfitted_of`` a results folder; nobody where it has no table that tells."""
-    try:
-        return unfitted_of(read_table(results, "selection"))
-    except (HowlearnError, pl.exceptions.PolarsError):
-        return pl.DataFrame(schema={"learner": pl.String, "why": pl.String})
-
-
 def without_unfitted(study: Study, results: Path) -> Study:
     """The study of a results folder, of which it has all learners, without those not fitted."""
     frame = _verdicts(results)
@@ -123,8 +114,7 @@ def _scan_csv(file: Path) -> pl.LazyFrame:
 
 def nobody_left(selection: pl.LazyFrame) -> None:
     """Refuse to sum up a run in which nobody could be fitted, of those who are not excluded."""
-    if "excluded" in selection.collect_schema():
-        selection = selection.filter(pl.col("excluded").is_null())
+    selection = included(selection)
     if selection.select(pl.col("model").is_not_null().any()).collect().item():
         return
     found = unfitted_of(selection)

@@ -11,8 +11,9 @@ import polars as pl
 from howlearn.core.text import in_words, listed, many
 from howlearn.fitting.fits import STATUSES
 from howlearn.reading.labels import natural_key
-from howlearn.report.folder import ALL, UNFITTED, Gathered
 from howlearn.report.words import figures
+from howlearn.results.results import Results
+from howlearn.selection.tables import ALL
 from howlearn.selection.unfitted import sentence
 
 COIN, NONE, UNDECIDED = "no better than a coin", "probably none of these", "undecided"
@@ -56,33 +57,33 @@ class Answer:
     conditions: list[Condition]  # with --by
 
 
-def answer(gathered: Gathered) -> Answer:
+def answer(results: Results) -> Answer:
     """Counts over the learners, in tables and in words."""
-    selection, criteria = gathered.selection, gathered.criteria
+    selection, criteria = results.numbered, results.criteria
     included = selection.filter(~pl.col("excluded"))
     n, n_all = (frame["sequence"].n_unique() for frame in (included, selection))
-    sentences = _sentences(included, criteria, gathered.unit)
-    of_all = _rows_of_all(gathered, n_all) if n < n_all else []
+    sentences = _sentences(included, criteria, results.unit)
+    of_all = _rows_of_all(results, n_all) if n < n_all else []
     if n < n_all:
-        out = many(n_all - n, gathered.unit)
+        out = many(n_all - n, results.unit)
         sentences.append(f"{out} {'is' if n_all - n == 1 else 'are'} excluded from these numbers.")
-        sentences.append(_with_everyone(of_all, criteria[0], n_all, gathered.unit))
-    if UNFITTED in gathered.tables:
-        sentences.append(f"{sentence(gathered.tables[UNFITTED])}.")
+        sentences.append(_with_everyone(of_all, criteria[0], n_all, results.unit))
+    if len(results.unfitted):
+        sentences.append(f"{sentence(results.unfitted)}.")
     kept = included if n else selection
     return Answer(
         sentences,
-        _rows(kept, gathered),
+        _rows(kept, results),
         of_all,
         _verdicts(kept, criteria),
         n,
         n_all - n,
         _disagreements(kept, criteria),
-        [(str(role), str(column)) for role, column in gathered.manifest["columns"].items()],
-        [(str(what), int(count)) for what, count in gathered.manifest["rows"].items()],
-        [str(note) for note in gathered.manifest["notes"]],
-        _deviations(gathered),
-        _conditions(kept, gathered),
+        [(str(role), str(column)) for role, column in results.manifest["columns"].items()],
+        [(str(what), int(count)) for what, count in results.manifest["rows"].items()],
+        [str(note) for note in results.manifest["notes"]],
+        _deviations(results),
+        _conditions(kept, results),
     )
 
 
@@ -139,12 +140,12 @@ def _sentences(selection: pl.DataFrame, criteria: Sequence[str], unit: str) -> l
     return sentences
 
 
-def _conditions(selection: pl.DataFrame, gathered: Gathered) -> list[Condition]:
+def _conditions(selection: pl.DataFrame, results: Results) -> list[Condition]:
     """What the first criterion selects under each condition; empty without --by."""
-    by = [name for name in gathered.options.get("by") or () if name in selection.columns]
+    by = [name for name in results.options.get("by") or () if name in selection.columns]
     if not by:
         return []
-    first = selection.filter(criterion=gathered.criteria[0])
+    first = selection.filter(criterion=results.criteria[0])
     found = []
     for values, mine in first.group_by(by, maintain_order=True):
         counts = Counter(mine["model"].to_list())
@@ -153,15 +154,15 @@ def _conditions(selection: pl.DataFrame, gathered: Gathered) -> list[Condition]:
     return sorted(found, key=lambda condition: natural_key(condition.name))[:MOST_CONDITIONS]
 
 
-def _rows(selection: pl.DataFrame, gathered: Gathered) -> list[Row]:
+def _rows(selection: pl.DataFrame, results: Results) -> list[Row]:
     """The model that leads by the first criterion first."""
     counts = {
         criterion: Counter(selection.filter(criterion=criterion)["model"].to_list())
-        for criterion in gathered.criteria
+        for criterion in results.criteria
     }
     n = max(1, selection["sequence"].n_unique())
     seen = [model for found in counts.values() for model in found]
-    names = [*dict.fromkeys([*gathered.models, *seen])]
+    names = [*dict.fromkeys([*results.names, *seen])]
     rows = []
     for model in names:
         own = [found[model] for found in counts.values()]
@@ -169,12 +170,12 @@ def _rows(selection: pl.DataFrame, gathered: Gathered) -> list[Row]:
     return sorted(rows, key=lambda row: [-count for count in row.counts])
 
 
-def _rows_of_all(gathered: Gathered, n: int) -> list[Row]:
+def _rows_of_all(results: Results, n: int) -> list[Row]:
     """As if nobody were excluded: a population is then learned from all, so these are its own."""
-    shares = gathered.tables["shares"].filter(pl.col("among") == ALL)
+    shares = results.table("shares", ALL)
     counts = {(c, m): int(k) for c, m, k in shares.select("criterion", "model", "learners").rows()}
-    names = dict.fromkeys([*gathered.models, *shares["model"].to_list()])
-    own = {model: [counts.get((c, model), 0) for c in gathered.criteria] for model in names}
+    names = dict.fromkeys([*results.names, *shares["model"].to_list()])
+    own = {model: [counts.get((c, model), 0) for c in results.criteria] for model in names}
     rows = [Row(model, found, [k / max(1, n) for k in found]) for model, found in own.items()]
     return sorted(rows, key=lambda row: [-count for count in row.counts])
 
@@ -209,9 +210,9 @@ def _disagreements(
     return sorted(found, key=lambda row: -row[3])
 
 
-def _deviations(gathered: Gathered) -> list[str] | None:
+def _deviations(results: Results) -> list[str] | None:
     """Where the run differs from a plan that was frozen before."""
-    found = gathered.manifest.get("deviations")
+    found = results.manifest.get("deviations")
     if not isinstance(found, list):
         return None
     lines = []
@@ -241,22 +242,20 @@ class Status:
     share: float  # of the selected models' estimates
 
 
-def selected_estimates(gathered: Gathered) -> pl.DataFrame:
+def selected_estimates(results: Results) -> pl.DataFrame:
     """Estimates of each sequence's model by the first criterion, from most of its trials."""
-    estimates = gathered.tables["estimates"]
-    keys = [name for name in gathered.labels if name in estimates.columns]
+    estimates = results.table("estimates", ALL)
+    keys = [name for name in results.labels if name in estimates.columns]
     fullest = pl.col("trials_fitted").max().over(keys)
     estimates = estimates.filter(pl.col("trials_fitted") == fullest)
-    first = gathered.selection.filter(criterion=gathered.criteria[0])
+    first = results.numbered.filter(criterion=results.criteria[0])
     mine = first.select(*keys, "model", "sequence", "excluded")
-    return estimates.drop("excluded", strict=False).join(
-        mine, on=[*keys, "model"], nulls_equal=True, maintain_order="left"
-    )
+    return estimates.join(mine, on=[*keys, "model"], nulls_equal=True, maintain_order="left")
 
 
-def statuses(gathered: Gathered) -> list[Status]:
+def statuses(results: Results) -> list[Status]:
     """What needs attention, the most frequent first."""
-    frame = selected_estimates(gathered).filter(~pl.col("excluded"))
+    frame = selected_estimates(results).filter(~pl.col("excluded"))
     # A cell that was never shown is nothing to attend to.
     seen = frame.filter(pl.col("status") != "unseen")
     counts = seen.group_by("status").agg(
@@ -269,23 +268,23 @@ def statuses(gathered: Gathered) -> list[Status]:
     ]
 
 
-def stability(gathered: Gathered) -> tuple[list[tuple[str, str, str, str, str]], str]:
+def stability(results: Results) -> tuple[list[tuple[str, str, str, str, str]], str]:
     """A row per criterion, and what to think of it; nothing without such a table."""
-    frame = gathered.tables.get("stability")
+    frame = results.tables.get("stability")
     if frame is None or "stability" not in frame.columns:
         return [], ""
     rows = []
-    for criterion in gathered.criteria:
+    for criterion in results.criteria:
         mine = frame.filter(criterion=criterion)["stability"].drop_nulls()
         if len(mine):
             low, high = (mine.quantile(q, "linear") for q in (0.25, 0.75))
-            under = many(int((mine < UNDER).sum()), gathered.unit)
+            under = many(int((mine < UNDER).sum()), results.unit)
             spread = f"{figures(low, 2)} to {figures(high, 2)}"
             rows.append((criterion, figures(mine.mean(), 2), spread, under, f"{len(mine):,}"))  # type: ignore[arg-type]
     doubles = frame["doubles"].max() if "doubles" in frame.columns else None
     of = f" {doubles:,}" if isinstance(doubles, int) else ""
     return rows, (
-        f"The share of{of} simulated doubles of each {gathered.unit} that are given the same "
+        f"The share of{of} simulated doubles of each {results.unit} that are given the same "
         "model. It is no probability that the model is right: doubles follow the selected model "
         "at its estimates, whatever the learner does."
     )

@@ -15,9 +15,10 @@ from howlearn.report import behaviour, curve_charts, path_charts, predicted, sha
 from howlearn.report import matrix_charts as disagreements
 from howlearn.report import rate_charts as of_rates
 from howlearn.report import share_charts as of_margins
-from howlearn.report.findings import Findings
-from howlearn.report.folder import ALL, INCLUDED, Gathered
+from howlearn.report.folder import Calibrated
 from howlearn.report.matrix_charts import confusion
+from howlearn.results.results import Results
+from howlearn.selection.tables import ALL, INCLUDED
 
 # --------------------
 # Rows of named values as columns, which take a third of the space; the page's script undoes it.
@@ -205,22 +206,22 @@ Made = Figure | str
 Step = tuple[str, str, Callable[[], Iterator[Made]]]
 
 
-def steps(gathered: Gathered, found: Findings, seed: int) -> list[Step]:
+def steps(results: Results, known: Calibrated, seed: int) -> list[Step]:
     """What is to be drawn: the section, what it is called while one waits, and how."""
     always: list[Step] = [
-        (ANSWER, "shares", lambda: _shares(gathered)),
-        (ANSWER, "disagreement", lambda: _disagreement(gathered, found)),
-        (SURE, "margins", lambda: _margins(found)),
-        (SURE, "price", lambda: _price(found)),
-        (SURE, "confusion", lambda: _confusions(gathered)),
-        (ESTIMATES, "estimates", lambda: _estimates(gathered, found, seed)),
+        (ANSWER, "shares", lambda: _shares(results)),
+        (ANSWER, "disagreement", lambda: _disagreement(results)),
+        (SURE, "margins", lambda: _margins(results)),
+        (SURE, "price", lambda: _price(results)),
+        (SURE, "confusion", lambda: _confusions(known, results.names)),
+        (ESTIMATES, "estimates", lambda: _estimates(results, seed)),
     ]
-    if gathered.inputs is None:
+    if results.why_not:
         return always
     return [
         *always[:-1],
-        (BEHAVIOUR, "learning curves", lambda: _behaviour(found, seed)),
-        (BEHAVIOUR, "predictions", lambda: _predicted(found)),
+        (BEHAVIOUR, "learning curves", lambda: _behaviour(results, seed)),
+        (BEHAVIOUR, "predictions", lambda: _predicted(results)),
         always[-1],
     ]
 
@@ -254,8 +255,8 @@ def _figure(name: str, chart: Any, table: pl.DataFrame, finding: str = "") -> Fi
     return Figure(name, chart, table, finding or own)
 
 
-def _shares(gathered: Gathered) -> Iterator[Made]:
-    frame, names = gathered.tables["shares"], gathered.models
+def _shares(results: Results) -> Iterator[Made]:
+    frame, names = results.tables["shares"], results.names
     which = "among" if "among" in frame.columns else None
     parts = {"": frame}
     if which:
@@ -274,31 +275,31 @@ def _shares(gathered: Gathered) -> Iterator[Made]:
             yield _figure(name, chart, part.select(kept), said)
 
 
-def _disagreement(gathered: Gathered, found: Findings) -> Iterator[Made]:
-    for other in gathered.criteria[1:]:
-        frame = disagreements.disagreement_table(found, gathered.criteria[0], other)
+def _disagreement(results: Results) -> Iterator[Made]:
+    for other in results.criteria[1:]:
+        frame = disagreements.disagreement_table(results, results.criteria[0], other)
         if (frame["first_model"] == frame["second_model"]).all():
-            yield f"{gathered.criteria[0]} and {other} select the same model for every learner."
+            yield f"{results.criteria[0]} and {other} select the same model for every learner."
             continue
-        number = gathered.criteria.index(other)
+        number = results.criteria.index(other)
         name = "disagreement" if number == 1 else f"disagreement-{number}"
-        yield _figure(name, disagreements.disagreement(frame, gathered.models), frame)
+        yield _figure(name, disagreements.disagreement(frame, results.names), frame)
 
 
-def _margins(found: Findings) -> Iterator[Made]:
-    frame = of_margins.margin_table(found)
-    yield _figure("margins", of_margins.margins(frame, found.within), frame)
+def _margins(results: Results) -> Iterator[Made]:
+    frame = of_margins.margin_table(results)
+    yield _figure("margins", of_margins.margins(frame, results.within), frame)
 
 
-def _price(found: Findings) -> Iterator[Made]:
-    frame, marks = path_charts.price_path(found)
+def _price(results: Results) -> Iterator[Made]:
+    frame, marks = path_charts.price_path(results)
     if not frame.is_empty():
-        yield _figure("price", path_charts.path(frame, marks, found.names), frame)
+        yield _figure("price", path_charts.path(frame, marks, results.names), frame)
 
 
-def _confusions(gathered: Gathered) -> Iterator[Made]:
-    for number, (criterion, frame) in enumerate(gathered.confusions.items()):
-        chart = confusion(frame, gathered.models, criterion)
+def _confusions(known: Calibrated, names: list[str]) -> Iterator[Made]:
+    for number, (criterion, frame) in enumerate(known.confusions.items()):
+        chart = confusion(frame, names, criterion)
         own = frame.filter(pl.col("true_model") == pl.col("selected_model"))
         finding = ""
         if len(own):
@@ -309,11 +310,11 @@ def _confusions(gathered: Gathered) -> Iterator[Made]:
                 f"{worst['true_model']} is true ({worst['share']:.0%})."
             )
         yield _figure(f"confusion-{number + 1}", chart, frame, finding)
-    yield from gathered.doubts
+    yield from known.doubts
 
 
-def _behaviour(found: Findings, seed: int) -> Iterator[Made]:
-    curve = behaviour.behaviour(found, seed=seed)
+def _behaviour(results: Results, seed: int) -> Iterator[Made]:
+    curve = behaviour.behaviour(results, seed=seed)
     yield _figure("curves", curve_charts.learning_curves(curve), curve.frame, curve.statement)
     if curve.inside is not None and curve.inside < UNLIKE:
         yield Caution(
@@ -324,15 +325,15 @@ def _behaviour(found: Findings, seed: int) -> Iterator[Made]:
     yield from curve.notes
 
 
-def _predicted(found: Findings) -> Iterator[Made]:
-    replayed = predicted.predicted(found)
+def _predicted(results: Results) -> Iterator[Made]:
+    replayed = predicted.predicted(results)
     chart = curve_charts.reliability(replayed)
     yield _figure("predicted", chart, replayed.reliability, replayed.statement)
     yield from replayed.notes
 
 
-def _estimates(gathered: Gathered, found: Findings, seed: int) -> Iterator[Made]:
-    frame = of_rates.rate_table(found)
+def _estimates(results: Results, seed: int) -> Iterator[Made]:
+    frame = of_rates.rate_table(results)
     if frame.is_empty():
         yield "None of the selected models has a parameter."
         return

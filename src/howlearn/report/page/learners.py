@@ -11,34 +11,34 @@ import polars as pl
 
 from howlearn.core.errors import HowlearnError
 from howlearn.report import learner_charts, learner_details
-from howlearn.report.findings import Findings
-from howlearn.report.folder import Gathered
 from howlearn.report.page.answer import selected_estimates
 from howlearn.report.page.figures import compact, spec_of
 from howlearn.report.partition_drawing import cells_of, partition
 from howlearn.report.words import rounded
+from howlearn.results.results import Results
+from howlearn.selection.tables import ALL
 
 LONGEST = 1_000  # characters of a name that the page keeps
 MOST_LABELS = 4  # columns carried along that the table shows
 MOST_ESTIMATES = 60  # of one learner
 
 
-def shown_labels(gathered: Gathered) -> list[str]:
+def shown_labels(results: Results) -> list[str]:
     """Conditions and kept columns that have a place in the table."""
-    return gathered.labels[1 : 1 + MOST_LABELS]
+    return results.labels[1 : 1 + MOST_LABELS]
 
 
-def table_of(gathered: Gathered) -> dict[str, Any]:
+def table_of(results: Results) -> dict[str, Any]:
     """All sequences, names as places in lists: one short row each."""
-    selection, criteria = gathered.selection, gathered.criteria
-    names = [*dict.fromkeys([*gathered.models, *_texts(selection["model"])])]
+    selection, criteria = results.numbered, results.criteria
+    names = [*dict.fromkeys([*results.names, *_texts(selection["model"])])]
     verdicts = [*dict.fromkeys(_texts(selection["verdict"]))]
     place, said = ({name: k for k, name in enumerate(each)} for each in (names, verdicts))
-    frame = gathered.tables["learners"]
-    labels = shown_labels(gathered)
+    frame = results.table("learners", ALL)
+    labels = shown_labels(results)
     columns: list[list[Any]] = [[text[:LONGEST] for text in _texts(frame[c])]
                                 for c in ["learner", *labels]]  # fmt: skip
-    columns += [frame["n_trials"].to_list(), [int(e) for e in gathered.excluded]]
+    columns += [frame["n_trials"].to_list(), [int(e) for e in results.excluded]]
     for criterion in criteria:
         mine = selection.filter(criterion=criterion)
         columns.append([place[m] for m in _texts(mine["model"])])
@@ -51,7 +51,7 @@ def table_of(gathered: Gathered) -> dict[str, Any]:
         "models": names,
         "verdicts": verdicts,
         "labels": labels,
-        "unit": gathered.unit,
+        "unit": results.unit,
         "rows": [list(row) for row in zip(*columns, strict=True)],
     }
 
@@ -68,18 +68,18 @@ def _short(frame: pl.DataFrame, name: str) -> list[float | None]:
     return frame.select(finite.alias(name))[name].to_list()
 
 
-def scores_of(gathered: Gathered, chosen: Sequence[int]) -> dict[int, list[list[float | None]]]:
+def scores_of(results: Results, chosen: Sequence[int]) -> dict[int, list[list[float | None]]]:
     """Of each sequence: by criterion, how many nats every model lies behind the best."""
-    scores, n_models = gathered.tables["scores"], len(gathered.models)
-    keys = [name for name in gathered.labels if name in scores.columns]
-    whose = gathered.tables["learners"].select(keys).with_row_index("sequence")
+    scores, n_models = results.table("scores", ALL), len(results.names)
+    keys = [name for name in results.labels if name in scores.columns]
+    whose = results.table("learners", ALL).select(keys).with_row_index("sequence")
     mine = whose.filter(pl.col("sequence").is_in([*chosen]))
     frame = scores.join(mine, on=keys, nulls_equal=True)
     behind = pl.col("score").max().over("sequence", "criterion") - pl.col("score")
     frame = rounded(frame.with_columns(behind=behind.cast(pl.Float64)).select(
         "sequence", "criterion", "model", "behind"), 3)  # fmt: skip
-    columns = {c: k for k, c in enumerate(gathered.criteria)}
-    rows = {m: k for k, m in enumerate(gathered.models)}
+    columns = {c: k for k, c in enumerate(results.criteria)}
+    rows = {m: k for k, m in enumerate(results.names)}
     found: dict[int, list[list[float | None]]] = {}
     for sequence, criterion, model, value in frame.iter_rows():
         if criterion in columns and model in rows:
@@ -88,9 +88,9 @@ def scores_of(gathered: Gathered, chosen: Sequence[int]) -> dict[int, list[list[
     return found
 
 
-def estimates_of(gathered: Gathered, chosen: Sequence[int]) -> dict[int, list[list[Any]]]:
+def estimates_of(results: Results, chosen: Sequence[int]) -> dict[int, list[list[Any]]]:
     """Of each sequence, the selected model's: cell, parameter, estimate, interval, status."""
-    frame = selected_estimates(gathered).filter(pl.col("sequence").is_in([*chosen]))
+    frame = selected_estimates(results).filter(pl.col("sequence").is_in([*chosen]))
     for name in ("lower", "upper"):
         if name not in frame.columns:
             frame = frame.with_columns(pl.lit(None, pl.Float64).alias(name))
@@ -110,10 +110,10 @@ def _cut(value: Any) -> Any:
 
 
 def panels_of(
-    gathered: Gathered, chosen: Sequence[int], drawn: Mapping[int, Mapping[str, Any]]
+    results: Results, chosen: Sequence[int], drawn: Mapping[int, Mapping[str, Any]]
 ) -> dict[str, Any]:
     """What is known of the sampled ones; ``drawn`` are the data of their charts."""
-    scores, estimates = scores_of(gathered, chosen), estimates_of(gathered, chosen)
+    scores, estimates = scores_of(results, chosen), estimates_of(results, chosen)
     return {
         str(k): {
             "scores": scores.get(k, []),
@@ -144,7 +144,7 @@ class Panels:
 
 
 def panels(
-    found: Findings,
+    found: Results,
     chosen: Sequence[int],
     progress: Callable[[int, int], None] | None = None,
 ) -> Panels:
@@ -169,7 +169,7 @@ def panels(
         return Panels(note=str(error))
 
 
-def _partitions(found: Findings, chosen: Sequence[int]) -> dict[str, Any]:
+def _partitions(found: Results, chosen: Sequence[int]) -> dict[str, Any]:
     """A drawing for every model that is selected for one of them."""
     study, used = found.study, {int(found.chosen[place]) for place in chosen}
     drawn = {}

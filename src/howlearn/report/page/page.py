@@ -1,4 +1,4 @@
-"""The report as one HTML file: gathered results in, text out; nothing is written here."""
+"""The report as one HTML file: results in, text out; nothing is written here."""
 
 from __future__ import annotations
 
@@ -19,14 +19,16 @@ from howlearn.core.text import everywhere, isolated, many, percent, visible
 from howlearn.report.apa.docx import docx
 from howlearn.report.apa.tables import apa_tables
 from howlearn.report.apa.tex import tex as tex_of
-from howlearn.report.folder import Gathered, everyone, included
+from howlearn.report.folder import NOT_CALIBRATED, SHOWN, Calibrated
 from howlearn.report.methods import methods
 from howlearn.report.methods.references import Reference
 from howlearn.report.page.answer import answer, stability, statuses
 from howlearn.report.page.figures import ANSWER, BEHAVIOUR, ESTIMATES, SURE, Figure, draw, steps
 from howlearn.report.page.learners import Panels, panels, panels_of, sampled, table_of
 from howlearn.report.words import sentence
+from howlearn.results.results import Results
 from howlearn.runs.files import write_whole
+from howlearn.selection.tables import ALL, fitted
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -64,11 +66,16 @@ class Methods:
     beside: Sequence[Beside] = field(default_factory=tuple)
 
 
-def methods_of(gathered: Gathered, word: str, tex: str, seed: int | None = None) -> Methods:
+def methods_of(
+    results: Results, known: Calibrated, word: str, tex: str, seed: int | None = None
+) -> Methods:
     """From the manifest and the tables; the names are those of the files beside the page."""
-    doubled = seed if gathered.inputs is not None else None
-    said = methods(gathered.manifest, gathered.tables, doubled)
-    tables = apa_tables(gathered.manifest, gathered.tables)
+    doubled = None if results.why_not else seed
+    found = {name: fitted(results.tables[name]) for name in SHOWN if name in results.tables}
+    more = {"unfitted": results.unfitted, "confusion": known.frame}
+    found |= {name: frame for name, frame in more.items() if frame is not None and len(frame)}
+    said = methods(results.manifest, found, doubled)
+    tables = apa_tables(results.manifest, found)
     files = (
         Beside(word, "Word (.docx)", docx(tables, said), WORD),
         Beside(tex, "LaTeX (.tex)", tex_of(tables, said).encode("utf-8", "replace"), TEX),
@@ -182,54 +189,56 @@ class Page:
 
 
 def page(
-    gathered: Gathered,
+    results: Results,
     title: str | None = None,
     sample: int = SAMPLE,
     seed: int = 0,
     methods: Methods | None = None,
     progress: Progress | None = None,
+    known: Calibrated = NOT_CALIBRATED,
 ) -> Page:
     """The whole page, which needs no network."""
     check_available()
     from howlearn.report.style import CONFIG, colours
 
-    first = gathered.selection.filter(criterion=gathered.criteria[0])
+    first = results.numbered.filter(criterion=results.criteria[0])
     chosen = sampled(first["model"], sample, seed)
-    drawn = draw(steps(gathered, included(gathered), seed), gathered.unit, progress)
-    each = Panels(note=gathered.why_not)
-    if gathered.inputs is not None:
-        each = panels(everyone(gathered), chosen, progress)
+    drawn = draw(steps(results, known, seed), results.unit, progress)
+    each = Panels(note=results.why_not)
+    if not results.why_not:
+        each = panels(results.among(ALL), chosen, progress)
     figures = [figure for section in drawn.figures.values() for figure in section]
-    table = table_of(gathered)
+    table = table_of(results)
     content = {
         "figures": [figure.content() for figure in figures],
         "config": CONFIG,
         "learners": table,
         "colours": [*colours(table["models"]).values()],
-        "panels": panels_of(gathered, chosen, each.drawn),
+        "panels": panels_of(results, chosen, each.drawn),
         "specs": each.specs,
         "common": each.common,
         "partitions": each.partitions,
     }
-    rows, about_stability = stability(gathered)
+    rows, about_stability = stability(results)
     script, runtime = page_script(), chart_runtime()
     text = environment().get_template("page.html.j2").render(
-        title=title or _title(gathered),
+        title=title or _title(results),
         generator=f"{GENERATOR} {__version__}",
-        gathered=gathered,
-        manifest=gathered.manifest,
-        answer=answer(gathered),
+        results=results,
+        known=known,
+        manifest=results.manifest,
+        answer=answer(results),
         figures={name: drawn.of(name) for name in (ANSWER, SURE, BEHAVIOUR, ESTIMATES)},
         cautions=drawn.warnings,
         notes={name: drawn.said(name) for name in (ANSWER, SURE, BEHAVIOUR, ESTIMATES)},
-        statuses=statuses(gathered),
+        statuses=statuses(results),
         stability=rows,
         about_stability=about_stability,
         n_sampled=len(chosen),
         n_all=len(first),
         panel_note=each.note,
         methods=methods or Methods(),
-        options=_options(gathered.options),
+        options=_options(results.options),
         content=as_json(content),
         style=style(),
         script=script,
@@ -256,10 +265,10 @@ def _groups(figures: list[Figure]) -> list[list[Figure]]:
     return [[*group] for _, group in kinds]
 
 
-def _title(gathered: Gathered) -> str:
-    task = gathered.options.get("task")
-    who = many(gathered.manifest["learners"], "learner")
-    return f"How {who} learn{'s' * (gathered.manifest['learners'] == 1)}" + (
+def _title(results: Results) -> str:
+    task = results.options.get("task")
+    who = many(results.manifest["learners"], "learner")
+    return f"How {who} learn{'s' * (results.manifest['learners'] == 1)}" + (
         f": {_short(str(task), 60)}" if task else ""
     )
 
@@ -337,19 +346,20 @@ def _ours(out: Path) -> bool:
 
 def write_report(
     out: Path,
-    gathered: Gathered,
+    results: Results,
     title: str | None = None,
     sample: int = 500,
     seed: int = 0,
     fresh: bool = False,
     progress: Progress | None = None,
+    known: Calibrated = NOT_CALIBRATED,
 ) -> Report:
     """Make everything, then write it: the page last, so that where it is, the tables are."""
     check_target(out, fresh)
 
     word, tex = beside(out)
-    said = methods_of(gathered, word.name, tex.name, seed)
-    made = page(gathered, title, sample, seed, said, progress)
+    said = methods_of(results, known, word.name, tex.name, seed)
+    made = page(results, title, sample, seed, said, progress, known)
     out.parent.mkdir(parents=True, exist_ok=True)
     files = [out]
     for file in said.beside:

@@ -1,0 +1,144 @@
+"""What every analysis gives: tables, charts, sentences, and a folder to write them into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import polars as pl
+
+from howlearn.core.csv_tables import write_csv
+from howlearn.results.manifest import made_by
+from howlearn.runs.files import write_text, write_whole
+from howlearn.runs.folder import START, Format, RunFolder, Start
+
+Kind = Literal["answer", "note", "next"]
+DRAWN = ("svg", "png")  # the files of a chart
+
+
+class Sentence(str):
+    """Words about what was found; their kind says whether they answer, warn or lead on."""
+
+    kind: Kind
+    strong: str  # a word in it that matters
+    folded: bool  # whether a terminal breaks it between words
+
+    def __new__(
+        cls, text: str, kind: Kind = "answer", strong: str = "", folded: bool = False
+    ) -> Sentence:
+        found = super().__new__(cls, text)
+        found.kind, found.strong, found.folded = kind, strong, folded
+        return found
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A small table to print; what stands in the second line of a cell is grey."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+    grey: list[tuple[str, ...]] = field(default_factory=list)  # rows in a section below
+    legend: str = ""  # a grey line below
+
+
+class Tables(Mapping[str, pl.DataFrame]):
+    """Tables by their names, each made or read when it is first asked for."""
+
+    def __init__(self, names: Iterable[str], make: Callable[[str], pl.DataFrame]) -> None:
+        self._names, self._make = dict.fromkeys(names), make
+        self._made: dict[str, pl.DataFrame] = {}
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        if name not in self._made:
+            if name not in self._names:
+                raise KeyError(name)
+            self._made[name] = self._make(name)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __repr__(self) -> str:
+        return f"Tables: {', '.join(self._names)}"
+
+
+class Analysis:
+    """What a command found. A class names its tables and charts; the rest follows from them."""
+
+    command: ClassVar[str]
+    TABLES: ClassVar[Mapping[str, str] | tuple[str, ...]]  # names of files, perhaps with attributes
+    CHARTS: ClassVar[tuple[str, ...]] = ()  # names of files
+    FILES: ClassVar[tuple[str, ...]] = ()  # others, such as those of words
+
+    @cached_property
+    def tables(self) -> Mapping[str, pl.DataFrame]:
+        """What was found, by the names that the tables have in a folder."""
+        names = self.TABLES if isinstance(self.TABLES, Mapping) else {n: n for n in self.TABLES}
+        return Tables(names, lambda name: getattr(self, names[name]))
+
+    @property
+    def charts(self) -> Mapping[str, pl.DataFrame]:
+        """By name, the table that a chart shows; ``howlearn.report`` draws them."""
+        return {}
+
+    def summary(self) -> Iterator[Listing | Sentence]:
+        """What a command prints: small tables and sentences, in their order."""
+        yield from ()
+
+    @property
+    def sentences(self) -> list[Sentence]:
+        """The answers in words."""
+        return [part for part in self.summary() if isinstance(part, Sentence)]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What one should know besides."""
+        return ()
+
+    def texts(self) -> Mapping[str, str]:
+        """The content of the files of words."""
+        return {}
+
+    @classmethod
+    def outputs(cls) -> set[str]:
+        """All files that may be in a folder, besides the manifest and the parts."""
+        return {
+            *(f"{table}.{ending}" for table in cls.TABLES for ending in ("csv", "parquet")),
+            *(f"{chart}.{ending}" for chart in cls.CHARTS for ending in DRAWN),
+            *cls.FILES,
+        }
+
+    def write(
+        self,
+        folder: Path | str,
+        format: Format = "csv",
+        manifest: Mapping[str, Any] | None = None,
+        start: Start = START,
+    ) -> None:
+        """Leave everything in a folder, each file whole or not at all.
+
+        A folder that holds anything else is left alone.
+        """
+        known = made_by(self.command) if manifest is None else manifest
+        with RunFolder(Path(folder), known, self.outputs(), start) as run:
+            self.write_files(run.path, format)
+            run.parts.path.rmdir()  # there are none
+
+    def write_files(self, folder: Path, format: Format = "csv") -> None:
+        """The tables and, last, the words: where they are, everything is."""
+        for name, frame in self.tables.items():
+            as_csv, lazy = partial(write_csv, frame), frame.lazy()
+            path = folder / f"{name}.{format}"
+            write_whole(path, as_csv if format == "csv" else lazy.sink_parquet)
+        for name, text in self.texts().items():
+            write_text(folder / name, text)

@@ -1,0 +1,322 @@
+"""What ``select`` found, in small tables and in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from howlearn.core.text import many
+from howlearn.fitting.fits import STATUSES
+from howlearn.reading import exclude
+from howlearn.results.analysis import Listing, Sentence
+from howlearn.selection.criteria import criterion_named
+from howlearn.selection.criterion import Criterion
+from howlearn.selection.evidence import approximation
+from howlearn.selection.predictions import is_weighted, last_changes
+from howlearn.selection.rate_grid import on_grid
+from howlearn.selection.tables import ALL, INCLUDED, OTHER
+from howlearn.selection.unfitted import sentence
+
+if TYPE_CHECKING:
+    from howlearn.results.results import Results
+
+MANY_OTHERS = 0.25  # a share of learners from which on candidates are missing
+UNSTABLE = 0.5  # a share of doubles
+
+
+def summary_of(results: Results) -> Iterator[Listing | Sentence]:
+    """Shares of each model, agreement, verdicts, and the fits that need attention."""
+    found = _Counts(results)
+    yield found.listing()
+    if "excluded" in results.manifest:
+        yield from _excluded(results)
+    if len(results.criteria) > 1:
+        same = f"All criteria select the same model for {found.agreeing:,} of {found.unit}."
+        yield Sentence(same, folded=True)
+    criteria = [criterion_named(text) for text in results.criteria]
+    if results.usual:
+        text = f"No --criterion was given, so these were used; {_why(criteria)}:"
+        yield Sentence(text, folded=True)
+    for criterion in criteria:
+        yield Sentence(f"  {criterion!r}: {criterion.title}")
+    yield from _approximations(results, criteria)
+    if "population" in results.tables:
+        if results.unit == "sequence":
+            text = "all conditions together make the population; --where takes one of them"
+            yield Sentence(text, "note")
+        yield from _population(results)
+    yield from _attention(results)
+    if len(results.unfitted):
+        yield Sentence(f"{sentence(results.unfitted)}.")
+    if results.folder is not None:
+        yield Sentence(f"Tables and manifest: {results.folder}/", "next")
+    yield from _corrected(results)
+    yield from _deviations(results)
+    if "stability" in results.tables:
+        yield from _stability(results)
+    if "leaders" in results.tables:
+        yield from _weights(results, found)
+
+
+@dataclass(frozen=True, eq=False)
+class _Counts:
+    """Learners by what was selected for them, of those who are not excluded."""
+
+    results: Results
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        return self.results.table("selection", INCLUDED)
+
+    @cached_property
+    def n(self) -> int:
+        return len(self.frame) // len(self.results.criteria)
+
+    @property
+    def unit(self) -> str:
+        whole = self.results.unit == "learner"
+        return many(self.n, "learner" if whole else "learner × condition sequence")
+
+    @cached_property
+    def agreeing(self) -> int:
+        """Learners for whom all criteria select the same model."""
+        # The rows of a learner stand together.
+        models = self.frame["model"].to_numpy().reshape(-1, len(self.results.criteria))
+        return int(np.all(models == models[:, :1], axis=1).sum())
+
+    def listing(self) -> Listing:
+        """Models and verdicts by criterion."""
+        results = self.results
+        title = f"Models selected for {self.unit}"
+        if out := results.manifest.get("excluded"):
+            title += f" ({out:,} more {'is' if out == 1 else 'are'} excluded)"
+        verdict = self.frame["verdict"].str.replace(r" between .*", "")
+        selected = Counter(zip(self.frame["criterion"], self.frame["model"], strict=True))
+        verdicts = Counter(zip(self.frame["criterion"], verdict, strict=True))
+        rows = []
+        beyond = any(selected[c, OTHER] for c in results.criteria)
+        for name in [*results.names, *([OTHER] if beyond else [])]:
+            counts = [selected[c, name] for c in results.criteria]
+            cells = (f"{count:,}  ({count / self.n:.0%})" if count else "·" for count in counts)
+            rows.append((name, *cells))
+        meaning = {
+            "clear": f"clear (ahead by {results.within:g} nats or more)",
+            "undecided": f"undecided (others or a coin within {results.within:g})",
+            "no better than a coin": "no better than a coin",
+            "probably none of these": "probably none of these (a partition not listed: over 90%)",
+            "the only candidate": "the only candidate",
+        }
+        grey = []
+        for word, label in meaning.items():
+            counts = [verdicts[c, word] for c in results.criteria]
+            if any(counts):
+                grey.append((label, *(f"{count:,}" for count in counts)))
+        return Listing(title, ("model", *results.criteria), rows, grey)
+
+
+def _excluded(results: Results) -> Iterator[Listing | Sentence]:
+    """Shares without and with the excluded learners, where they differ, and what that changes."""
+    both = results.shares
+    if exclude.differ(both):
+        shares = {(r["among"], r["criterion"], r["model"]): r["share"] for r in both.to_dicts()}
+        rows = []
+        for name in dict.fromkeys([*results.names, OTHER]):
+            cells = []
+            for criterion in results.criteria:
+                pair = [shares.get((who, criterion, name), 0.0) for who in (INCLUDED, ALL)]
+                cells.append(" / ".join(f"{share:.0%}" for share in pair) if any(pair) else "·")
+            if name != OTHER or any(cell != "·" for cell in cells):
+                rows.append((name, *cells))
+        yield Listing("Shares without / with the excluded", ("model", *results.criteria), rows)
+    n, out = results.manifest["sequences"], results.manifest["excluded"]
+    yield Sentence(exclude.sentence(n, out, results.manifest["rows"], both))
+
+
+def _why(criteria: Sequence[Criterion]) -> str:
+    """Why the first of the usual criteria is the first."""
+    if criteria[0].name == "population":
+        return (
+            "population comes first because ten learners or more tell where learning rates lie, "
+            "without which fine and coarse partitions can hardly be told apart"
+        )
+    return (
+        "evidence comes first because fewer than ten learners tell little about a population of "
+        "learning rates"
+    )
+
+
+def _approximations(results: Results, criteria: Sequence[Criterion]) -> Iterator[Sentence]:
+    """Which models have their evidence by an approximation."""
+    if not any(criterion.gives_probabilities for criterion in criteria):
+        return
+    models = results.models
+    names = [m.name for m in models if not on_grid(m) and approximation(m) != "exact"]
+    if names:
+        yield Sentence(
+            f"the evidence of {', '.join(names)} is an approximation (Laplace's, or Schwarz's for "
+            "mixtures); that of partition models is integrated",
+            "note",
+        )
+
+
+def _population(results: Results) -> Iterator[Listing | Sentence]:
+    """Shares of the models in the population, and what their rates are like."""
+    frame = results.table("population", INCLUDED)
+    first = frame["rates"][0]
+    shares = results.table("shares", INCLUDED)
+    effects = shares.filter(pl.col("criterion") == frame["criterion"][0])
+    leads = dict(effects.select("model", "protected_exceedance").iter_rows())
+    mine = frame.filter(pl.col("rates") == first)
+    listed = mine.filter(pl.col("model") != OTHER)
+    rows = [
+        (
+            row["model"],
+            f"{row['share']:.0%}",
+            f"{row['lower']:.0%} to {row['upper']:.0%}",
+            f"{leads[row['model']]:.2f}",
+        )
+        for row in listed.iter_rows(named=True)
+    ]
+    columns = ("model", "share", "95% interval", "is the largest")
+    yield Listing("Shares of the candidates", columns, rows)
+    yield from _others(mine.filter(pl.col("model") == OTHER))
+    rates = results.table("population-rates", INCLUDED).filter(pl.col("rates") == first)
+    yield from _rates(rates)
+    second = frame.filter((pl.col("rates") != first) & pl.col("share").is_not_null())
+    if len(rates) and len(second):
+        told = ", ".join(
+            f"{r['model']} {r['share']:.0%}" for r in second.iter_rows(named=True) if r["share"] > 0
+        )
+        which = second["rates"][0]
+        yield Sentence(
+            f"it is worth them here: the models' rates lie on different scales. With rates "
+            f"{which}, {rates['learners_changed'][0]:,} learners would be given another model "
+            f"({told}; population.csv has both, and --criterion "
+            f"'population{'(per_model=true)' * (which == 'per model')}' selects with these)",
+            "note",
+        )
+
+
+def _others(rows: pl.DataFrame) -> Iterator[Sentence]:
+    """How many learners have a partition that is not listed."""
+    for row in rows.iter_rows(named=True):
+        yield Sentence(
+            f"Learners with a partition that is not listed (p_other in selection.csv): "
+            f"{row['share_with_other']:.0%} ({row['lower_with_other']:.0%} to "
+            f"{row['upper_with_other']:.0%})."
+        )
+        if row["share_with_other"] > MANY_OTHERS:
+            yield Sentence(
+                "the shares of the candidates leave these learners out of account; howlearn "
+                "discover shows which contexts they treat alike, and --features or a task file "
+                "adds candidates",
+                "note",
+            )
+    if rows.is_empty():
+        yield Sentence(
+            "p_other is empty: it needs one rule with one rate in all partitions, at most 12 "
+            "contexts, and up to 20,000 learners (or other=true)."
+        )
+
+
+def _rates(rates: pl.DataFrame) -> Iterator[Sentence]:
+    """What the learning rates are like."""
+    for row in rates.iter_rows(named=True):
+        of = f" of {row['models']}" if len(rates) > 1 else ""
+        yield Sentence(
+            f"Learning rates{of}: median {row['median_rate']:.3g}; the spread of their "
+            f"logs is {row['spread_of_learners']:.2g} between learners and "
+            f"{row['spread_of_cells']:.2g} between the cells of one"
+            + (f" ({row['at_limits']}: the end of what is searched)." if row["at_limits"] else ".")
+        )
+    worth = rates.head(1).select("gain_of_rates_per_model", "price_of_rates_per_model")
+    for gain, price in worth.iter_rows():
+        if price > 0:
+            yield Sentence(
+                f"If every model had rates of its own, the learners would be explained better by "
+                f"{gain:.1f} nats; it is worth the additional parameters from {price:.1f} on."
+            )
+
+
+def _attention(results: Results) -> Iterator[Sentence]:
+    """How the fits ended that need attention."""
+    counts: Counter[str] = Counter()
+    for word, count in results.statuses.iter_rows():
+        counts[word] += count
+    for word, told in STATUSES.items():
+        if word != "ok" and counts[word]:
+            yield Sentence(
+                f"{counts[word]:,} of {counts.total():,} estimates of the selected models are "
+                f"{word}: {told}.",
+                strong=word,
+            )
+
+
+def _corrected(results: Results) -> Iterator[Listing]:
+    """Shares with the confusion of the models taken out, where a calibration knows it."""
+    frame = results.table("shares", INCLUDED).filter(pl.col("corrected_for") == "confusion")
+    if frame.is_empty():
+        return
+    criteria = frame["criterion"].unique(maintain_order=True).to_list()
+    known = {(row["criterion"], row["model"]): row for row in frame.to_dicts()}
+    rows = []
+    for name in results.names:
+        cells = []
+        for criterion in criteria:
+            row = known[criterion, name]
+            share, low, high = (row[f"corrected{end}"] for end in ("", "_lower", "_upper"))
+            cells.append(f"{share:.0%}  ({100 * low:.0f} to {100 * high:.0f})")
+        rows.append((name, *cells))
+    title = "Shares of the models, corrected for the calibration's confusion, with 95% intervals"
+    yield Listing(title, ("model", *criteria), rows)
+
+
+def _deviations(results: Results) -> Iterator[Listing | Sentence]:
+    """Where the run differs from the plan that was frozen before."""
+    if results.folder is None or "frozen" not in results.manifest:
+        return
+    path, found = results.manifest["frozen"]["file"], results.manifest["deviations"]
+    if not found:
+        yield Sentence(f"Plan {path}: as planned.")
+        return
+    rows = [(each["what"], each["planned"], each["done"]) for each in found]
+    yield Listing(f"Deviations from the plan {path}", ("what", "planned", "done"), rows)
+
+
+def _stability(results: Results) -> Iterator[Listing | Sentence]:
+    """How often doubles of the learners are given the same model."""
+    frame, rows = results.tables["stability"], []
+    for criterion in results.criteria:
+        mine = frame.filter(pl.col("criterion") == criterion)["stability"]
+        low, high = (mine.quantile(q, "linear") or 0.0 for q in (0.25, 0.75))
+        under = int((mine < UNSTABLE).sum())
+        rows.append((criterion, f"{mine.mean():.2f}", f"{low:.2f} to {high:.2f}", f"{under:,}"))
+    columns = ("criterion", "mean", "quartiles", "learners under one half")
+    yield Listing("Stability: the share of doubles given the same model", columns, rows)
+    yield Sentence(
+        "Stability is no probability that the model is right: doubles follow the selected model "
+        "at its estimates, whatever the learner does."
+    )
+
+
+def _weights(results: Results, found: _Counts) -> Iterator[Sentence]:
+    """When the leading strategy changes, of each mixture."""
+    frame = results.table("leaders", INCLUDED)
+    for model in filter(is_weighted, results.models):
+        last = last_changes(frame.filter(pl.col("model") == model.name))
+        text = f"{model.name}: the leading strategy changes for {len(last):,} of "
+        text += many(found.n, results.unit)
+        if len(last):
+            low, middle, high = (last.quantile(q, "linear") for q in (0.25, 0.5, 0.75))
+            text += f", for the last time at trial {middle:.0f} (median; "
+            text += f"quartiles {low:.0f} and {high:.0f})"
+        yield Sentence(f"{text}.")
+    if results.folder is not None:
+        where = f"Weights by trial, their means, changes of the lead, and charts: {results.folder}/"
+        yield Sentence(where, "next", folded=True)
