@@ -1,11 +1,13 @@
-"""Which column plays which role: what the user said, or a guess from common names."""
+"""Which column plays which role: one vocabulary of names, and what the user said."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from pathlib import Path
 
 from howlearn.core.errors import Problem
 from howlearn.reading.options import NONE, ReadOptions
@@ -16,56 +18,188 @@ SEPARATED = "columns separated by commas, tabs, semicolons or |"
 _COLUMN_OPTIONS = (
     "learner context action reward trial features by keep scored learned forgone episode duration"
 )
-
-COMMON_NAMES = {
-    "learner": (
-        "learner learner_id participant participant_id participantnr participant_number part_id "
-        "subject subject_id subject_nr subject_number subj subjid subj_idx sub subno subnum "
-        "sub_id sid pid ppid pp ppt vp vpn participant_private_id worker_id prolific_pid user "
-        "user_id person agent animal rat mouse monkey bird fly id participant_code code"
-    ),
-    "context": (
-        "context context_id item item_id itemnr stimulus stimulus_id stimulus_nr stim stim_id "
-        "object object_id cue cue_id state image picture exemplar situation"
-    ),
-    "action": (
-        "action choice response resp chosen decision choice_id response_key key_press keypress "
-        "key_resp keys answer chosen_option option selected selection button"
-    ),
-    "reward": (
-        "reward rew feedback outcome points payoff correct cor accuracy acc iscorrect "
-        "is_correct is_reward rewarded gain win score"
-    ),
-    "trial": (
-        "trial trial_number trial_index trialnr trial_nr trialno trial_no trial_num trial_id "
-        "trial_count trials trialn"
-    ),
-    "scored": "scored is_scored",
-    "learned": "learned is_learned",
-}
-ROLES = (*COMMON_NAMES, "forgone", "episode", "duration")  # the last ones are never guessed
-FORGONE_STEMS = ("forgone", "foregone", "counterfactualr", "counterfactualo")
-FORGONE_NAMES = (
-    "counterfactual cfreward cfoutcome counterfactualfeedback counterfactualpoints "
-    "counterfactualpayoff fictivereward fictiveoutcome unchosenreward unchosenoutcome "
-    "rewardunchosen outcomeunchosen rewardcf outcomecf"
-).split()
-LEARNER_STEMS = (
-    "participant",
-    "subject",
-    "learner",
-    "subj",
-    "versuchsperson",
-    "proband",
-    "respondent",
-    "prolific",
-    "worker",
-)
+_KNOWN = tomllib.loads(Path(__file__).with_name("vocabulary.toml").read_text(encoding="utf-8"))
+_ROLES: dict[str, dict[str, str]] = _KNOWN["roles"]
+_WORDS = {name: frozenset(words.split()) for name, words in _KNOWN["words"].items()}
+BLOCKS, CONDITIONS, KINDS, FEATURES, GROUPS, SIDES = _KNOWN["lists"].values()
+GUESSED = ("learner", "context", "action", "reward", "trial", "scored", "learned")
+ROLES = (*GUESSED, "forgone", "episode", "duration")  # the last ones are never guessed
 # what is said about learners in columns such as participant_age, and "subjective"
 _ABOUT_LEARNER = re.compile(
     r"subjectiv|.*(age|sex|gender|group|type|condition|status|device|browser|os|rt|time|date)$"
 )
 _IDENTIFIES = re.compile(r".*(id|nr|no|num|number|code|name|[0-9])$")
+_FEATURE = re.compile(r"(feature|feat|dim|dimension|attribute|attr)s?[0-9a-z]?")
+_NUMBERED = re.compile(r"(f|d|x|card|cue|symptom|input|component|element)s?[0-9]{1,2}")
+
+
+@lru_cache(2**16)
+def plain(name: str) -> str:
+    """A name without case and punctuation.
+
+    >>> plain("Participant_ID")
+    'participantid'
+    """
+    return re.sub(r"[\W_]+", "", name).lower()
+
+
+def parts_of(name: str) -> list[str]:
+    """The words of a name, without case.
+
+    >>> parts_of("key_resp.keys"), parts_of("TrialNumber2"), parts_of("RT")
+    (['key', 'resp', 'keys'], ['trial', 'number2'], ['rt'])
+    """
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
+    return [part.lower() for part in re.split(r"[\W_]+", spaced) if part]
+
+
+def is_rt(name: str) -> bool:
+    """Whether a name is that of reaction times."""
+    return plain(name) in _ROLES["rt"]["names"].split() or parts_of(name)[-1:] == ["rt"]
+
+
+def is_time(name: str) -> bool:
+    """Whether a name is about time, so that the column plays no role.
+
+    >>> is_time("key_resp.rt"), is_time("onset"), is_time("stimulus")
+    (True, True, False)
+    """
+    return not _WORDS["times"].isdisjoint(parts_of(name))
+
+
+def is_answer(name: str) -> bool:
+    """Whether a name is that of the right answer.
+
+    >>> [is_answer(name) for name in ("correct_choice", "corrAns", "corA", "choice", "correct")]
+    [True, True, True, False, False]
+    >>> is_answer("key_resp.corr")  # whether the key was right
+    False
+    """
+    *before, last = parts_of(name) or [""]
+    return (
+        plain(name) in _WORDS["answers"]
+        or last == "cresp"
+        or (last in _WORDS["what"] and not _WORDS["right"].isdisjoint(before))
+    )
+
+
+def is_mistake(name: str) -> bool:
+    """Whether a name says that more of it is worse.
+
+    >>> [is_mistake(name) for name in ("error", "isIncorrect", "n_errors", "correct", "PE_error")]
+    [True, True, False, False, False]
+    >>> is_mistake("prediction_error"), is_mistake("win_loss"), is_mistake("my <b>error")
+    (False, False, True)
+    """
+    parts = parts_of(name)
+    against = _WORDS["no_role"] | _WORDS["no_mistakes"]
+    return not _WORDS["mistakes"].isdisjoint(parts) and against.isdisjoint(parts)
+
+
+def is_feature(name: str) -> bool:
+    """Whether a name is that of a feature of what is shown."""
+    parts = parts_of(name)
+    return bool(_FEATURE.fullmatch("".join(parts))) or parts[-1:] in [[f] for f in FEATURES.split()]
+
+
+def is_numbered(name: str) -> bool:
+    """Whether a name is one of several that are only counted, as f1, f2 or card_3.
+
+    >>> [is_numbered(name) for name in ("f1", "card_3", "Cue2", "stim1", "q1")]
+    [True, True, True, False, False]
+    """
+    return bool(_NUMBERED.fullmatch("".join(parts_of(name))))
+
+
+def is_practice(name: str) -> bool:
+    """Whether a name is that of something in a practice part.
+
+    >>> [is_practice(name) for name in ("key_resp_prac.keys", "PracticeResp", "resp", "practical")]
+    [True, True, False, False]
+    """
+    return not _WORDS["practice"].isdisjoint(parts_of(name))
+
+
+def is_loop(name: str) -> bool:
+    """Whether a name is that of a counter of PsychoPy's loops, as trials.thisRepN."""
+    return "this" in parts_of(name)
+
+
+def like(name: str, words: str) -> bool:
+    """Whether a name, or one of its words, is in a list."""
+    known = _known(words)
+    return plain(name) in known or any(
+        part.rstrip("0123456789") in known for part in parts_of(name)
+    )
+
+
+@cache
+def _known(words: str) -> frozenset[str]:
+    return frozenset(plain(word) for word in words.split())
+
+
+def is_telling(name: str) -> bool:
+    """Whether a name says anything at all about what a column may be."""
+    return (
+        any(named_like(role, [name]) for role, known in _ROLES.items() if "words" in known)
+        or like(name, f"{BLOCKS} {CONDITIONS} {KINDS} {FEATURES} {GROUPS} {SIDES}")
+        or is_answer(name)
+        or is_feature(name)
+    )
+
+
+def guess(role: str, columns: Sequence[str], taken: Sequence[str] = ()) -> tuple[str, ...]:
+    """The columns with a common name for a role, the likeliest first.
+
+    >>> guess("learner", ["ID", "Trial", "subjID"])
+    ('subjID', 'ID')
+    """
+    names = {plain(name): i for i, name in enumerate(_ROLES[role]["names"].split())}
+    likely = [c for c in columns if plain(c) in names and c not in taken]
+    likely.sort(key=lambda column: names[plain(column)])
+    if role == "learner":  # names that begin so; those that end like an identifier come first
+        begin = tuple(_ROLES[role]["begin"].split())
+        rest = [c for c in columns if c not in likely and c not in taken]
+        rest = [c for c in rest if plain(c).startswith(begin) and not _is_about(c)]
+        likely += sorted(rest, key=lambda column: _IDENTIFIES.match(plain(column)) is None)
+    return tuple(likely)
+
+
+def _is_about(name: str) -> bool:
+    """Whether a name is that of something about the learner, as participant_age is."""
+    return _ABOUT_LEARNER.match(plain(name)) is not None
+
+
+def named_like(role: str, columns: Sequence[str]) -> dict[str, int]:
+    """The columns whose names speak for a role: how strongly, 3 for a common name.
+
+    >>> named_like("action", ["condchosen", "key_resp.keys", "rt", "Choice", "correct_key"])
+    {'Choice': 3, 'key_resp.keys': 2, 'condchosen': 1}
+    """
+    exact = [*guess(role, columns)] if role != "rt" else [c for c in columns if is_rt(c)]
+    found = dict.fromkeys(exact, 3)
+    words, inside = _ROLES[role]["words"].split(), _ROLES[role].get("inside", "").split()
+    ranked: list[tuple[int, int, str]] = []
+    for column in columns:
+        parts = parts_of(column)
+        if column in found or (is_time(column) and role != "rt") or _bare(role, column, parts):
+            continue
+        places = [words.index(part) for part in parts if part in words]
+        if places:
+            ranked.append((2, min(places), column))
+        elif any(stem in plain(column) for stem in inside):
+            ranked.append((1, 0, column))
+    ranked = [(0, at, c) if is_practice(c) else (strength, at, c) for strength, at, c in ranked]
+    ranked.sort(key=lambda one: (-one[0], one[1]))
+    return found | {column: strength for strength, _, column in ranked}
+
+
+def _bare(role: str, name: str, parts: Sequence[str]) -> bool:
+    """Whether a word of the name speaks against a role of which another word speaks."""
+    if role == "learner":
+        return _is_about(name)
+    against = role != "trial" and not _WORDS["no_role"].isdisjoint(parts)
+    return against or (role in ("action", "reward", "context") and is_answer(name))
 
 
 @dataclass(frozen=True)
@@ -88,41 +222,6 @@ class Roles:
         """The columns of a role, none when it has none."""
         columns = getattr(self, role) if role in ROLES else ()
         return columns if isinstance(columns, tuple) else () if columns is None else (columns,)
-
-
-@lru_cache(2**16)
-def plain(name: str) -> str:
-    """A name without case and punctuation.
-
-    >>> plain("Participant_ID")
-    'participantid'
-    """
-    return re.sub(r"[\W_]+", "", name).lower()
-
-
-def guess(role: str, columns: Sequence[str], taken: Sequence[str] = ()) -> tuple[str, ...]:
-    """The columns that look like a role, the likeliest first.
-
-    >>> guess("learner", ["ID", "Trial", "subjID"])
-    ('subjID', 'ID')
-    """
-    names = {plain(name): i for i, name in enumerate(COMMON_NAMES[role].split())}
-    likely = [c for c in columns if plain(c) in names and c not in taken]
-    likely.sort(key=lambda column: names[plain(column)])
-    if role == "learner":
-        likely += _stemmed([c for c in columns if c not in likely and c not in taken])
-    return tuple(likely)
-
-
-def _stemmed(columns: Sequence[str]) -> list[str]:
-    """The columns whose names begin like a learner's, those that end like an identifier first."""
-    names = {column: plain(column) for column in columns}
-    likely = [
-        column
-        for column, name in names.items()
-        if name.startswith(LEARNER_STEMS) and not _ABOUT_LEARNER.match(name)
-    ]
-    return sorted(likely, key=lambda column: _IDENTIFIES.match(names[column]) is None)
 
 
 class _Finder:
@@ -242,7 +341,8 @@ def used_by(role: str, columns: Sequence[str], options: ReadOptions) -> str | No
 
 def unnamed_forgone(options: ReadOptions, columns: Sequence[str]) -> list[str]:
     """A note on columns that look like forgone rewards: they are never used without being named."""
-    likely = [c for c in columns if plain(c) in FORGONE_NAMES or plain(c).startswith(FORGONE_STEMS)]
+    names, begin = _ROLES["forgone"]["names"].split(), tuple(_ROLES["forgone"]["begin"].split())
+    likely = [c for c in columns if plain(c) in names or plain(c).startswith(begin)]
     if options.forgone or not likely:
         return []
     one = len(likely) == 1
@@ -272,223 +372,5 @@ def _not_found(role: str, columns: Sequence[str], options: ReadOptions, file: st
         found = f"no column for the {role}: {used}"
         return Problem(file, 1, None, found, f"a column of its own for the {role}", remedy)
     names = listed([name for name in columns if name]) or "none"
-    allowed = f"a column with a common name such as {', '.join(COMMON_NAMES[role].split()[:3])}"
+    allowed = f"a column with a common name such as {', '.join(_ROLES[role]['names'].split()[:3])}"
     return Problem(file, 1, None, f"no column for the {role} among {names}", allowed, remedy)
-
-
-# --------------------
-# What the names of columns say: which role a column may play, and which it cannot.
-
-
-# Parts of names, from the most telling on; a part is a word between capitals and punctuation.
-PARTS = {
-    "learner": (
-        "participant subject learner subj worker prolific player user person child animal proband "
-        "probandin versuchsperson vpnr teilnehmer sujet sujeto participante proefpersoon"
-    ),
-    "context": (
-        "stimulus stim stimuli item object cue context exemplar image picture img pic state "
-        "stimfile file filename symbol pair target word sound shape "
-        "reiz bild objekt hinweisreiz estimulo estímulo imagen stimolo"
-    ),
-    "action": (
-        "choice chosen chose response resp action decision selected selection keys key keypress "
-        "pressed button option arm bandit deck door side guess pick answer "
-        "gamble gambled prediction predicted antwort wahl auswahl entscheidung reaktion taste "
-        "vorhersage réponse reponse choix respuesta eleccion elección risposta scelta keuze"
-    ),
-    "reward": (
-        "reward rewarded rew outcome feedback payoff points correct corr cor accuracy acc win won "
-        "money earned score success hit result "
-        "gewinn belohnung rückmeldung rueckmeldung punkte richtig korrekt ergebnis récompense "
-        "recompense recompensa acierto correcto correcte"
-    ),
-    "trial": (
-        "trial trialn trialnum trialnumber thisn thistrialn thistotaln trialindex round trl "
-        "durchgang durchgangsnr versuch essai ensayo"
-    ),
-    "rt": "rt reactiontime responsetime latency rts reaktionszeit antwortzeit",
-}
-STEMS = {
-    "context": ("stim", "cue", "item", "object", "symbol"),
-    "action": ("chosen", "choice", "chose", "response", "action"),
-    "reward": ("reward", "outcome", "feedback", "payoff", "correct"),
-    "trial": ("thisn", "trialnum", "trialindex", "trialno"),
-}
-RT_NAMES = (
-    "rt reactiontime responsetime respt latency keyresprt reacttime rtms choicert rtime "
-    "reaktionszeit antwortzeit"
-)
-BLOCKS = (
-    "block run session round part game problem set phase blocknr miniblock list day epoch blk "
-    "durchlauf sitzung bloc bloque"
-)
-CONDITIONS = "condition cond task type problem game session environment schedule treatment"
-KINDS = (
-    "trial_type task test_part phase screen event event_type display zone_type component "
-    "trial_category block_type trialtype stage part blocktype practice is_practice section "
-    "procedure running blockproc trialproc abschnitt übung uebung prac is_prac"
-)
-FEATURES = (
-    "shape colour color size pattern texture orientation fill border shading filling form hue "
-    "brightness farbe größe groesse muster"
-)
-GROUPS = "group sex gender age diagnosis arm cohort handedness site version agegroup patient"
-_FEATURE = re.compile(r"(feature|feat|dim|dimension|attribute|attr)s?[0-9a-z]?")
-_NUMBERED = re.compile(r"(f|d|x|card|cue|symptom|input|component|element)s?[0-9]{1,2}")
-_TIMES = re.compile(
-    r"rt|rts|time|onset|offset|latency|duration|date|elapsed|clock|started|stopped|"
-    r"(reaktions|antwort)?zeit"
-)
-_NO_ROLE = re.compile(
-    r"prob|probability|total|cumulative|cum|mean|average|avg|expected|max|min|n|count|sum|url|"
-    r"version|id|row|index|seed|next|prev|previous|last|other|unchosen|p|delay|since"
-)
-_MISTAKES = {
-    *"error errors err errs incorrect wrong mistake mistakes fail failed failure failures".split(),
-    *"loss losses lost lose punishment punished penalty fehler falsch erreur erreurs".split(),
-}
-_NO_MISTAKES = {
-    *"prediction pe standard std message msg code log text rate aversion".split(),
-    *"gain win won correct right or".split(),
-}
-_PRACTICE = re.compile(r"prac|practi[cs]e|demo|training|tutorial|warmup|übung|uebung")
-_RIGHT = {"correct", "cor", "corr", "right", "expected", "optimal", "best", "true", "target"}
-_WHAT = {*"choice response resp key answer ans action button option arm category a side".split()}
-_ANSWERS = {"corrans", "cora", "corresp", "corans", "answer", "solution", "truth", "category"}
-
-
-def parts_of(name: str) -> list[str]:
-    """The words of a name, without case.
-
-    >>> parts_of("key_resp.keys"), parts_of("TrialNumber2"), parts_of("RT")
-    (['key', 'resp', 'keys'], ['trial', 'number2'], ['rt'])
-    """
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
-    return [part.lower() for part in re.split(r"[\W_]+", spaced) if part]
-
-
-def is_rt(name: str) -> bool:
-    """Whether a name is that of reaction times."""
-    return plain(name) in RT_NAMES.split() or parts_of(name)[-1:] == ["rt"]
-
-
-def is_time(name: str) -> bool:
-    """Whether a name is about time, so that the column plays no role.
-
-    >>> is_time("key_resp.rt"), is_time("onset"), is_time("stimulus")
-    (True, True, False)
-    """
-    return any(_TIMES.fullmatch(part) for part in parts_of(name))
-
-
-def is_answer(name: str) -> bool:
-    """Whether a name is that of the right answer.
-
-    >>> [is_answer(name) for name in ("correct_choice", "corrAns", "corA", "choice", "correct")]
-    [True, True, True, False, False]
-    >>> is_answer("key_resp.corr")  # whether the key was right
-    False
-    """
-    *before, last = parts_of(name) or [""]
-    return (
-        plain(name) in _ANSWERS
-        or last == "cresp"
-        or (last in _WHAT and not _RIGHT.isdisjoint(before))
-    )
-
-
-def is_mistake(name: str) -> bool:
-    """Whether a name says that more of it is worse.
-
-    >>> [is_mistake(name) for name in ("error", "isIncorrect", "n_errors", "correct", "PE_error")]
-    [True, True, False, False, False]
-    >>> is_mistake("prediction_error"), is_mistake("win_loss"), is_mistake("my <b>error")
-    (False, False, True)
-    """
-    parts = parts_of(name)
-    against = any(_NO_ROLE.fullmatch(part) or part in _NO_MISTAKES for part in parts)
-    return not _MISTAKES.isdisjoint(parts) and not against
-
-
-def is_feature(name: str) -> bool:
-    """Whether a name is that of a feature of what is shown."""
-    parts = parts_of(name)
-    return bool(_FEATURE.fullmatch("".join(parts))) or parts[-1:] in [[f] for f in FEATURES.split()]
-
-
-def is_numbered(name: str) -> bool:
-    """Whether a name is one of several that are only counted, as f1, f2 or card_3.
-
-    >>> [is_numbered(name) for name in ("f1", "card_3", "Cue2", "stim1", "q1")]
-    [True, True, True, False, False]
-    """
-    return bool(_NUMBERED.fullmatch("".join(parts_of(name))))
-
-
-def is_practice(name: str) -> bool:
-    """Whether a name is that of something in a practice part.
-
-    >>> [is_practice(name) for name in ("key_resp_prac.keys", "PracticeResp", "resp", "practical")]
-    [True, True, False, False]
-    """
-    return any(_PRACTICE.fullmatch(part) for part in parts_of(name))
-
-
-def is_loop(name: str) -> bool:
-    """Whether a name is that of a counter of PsychoPy's loops, as trials.thisRepN."""
-    return "this" in parts_of(name)
-
-
-def like(name: str, words: str) -> bool:
-    """Whether a name, or one of its words, is in a list."""
-    known = _known(words)
-    return plain(name) in known or any(
-        part.rstrip("0123456789") in known for part in parts_of(name)
-    )
-
-
-@cache
-def _known(words: str) -> frozenset[str]:
-    return frozenset(plain(word) for word in words.split())
-
-
-def is_telling(name: str) -> bool:
-    """Whether a name says anything at all about what a column may be."""
-    lists = f"{BLOCKS} {CONDITIONS} {KINDS} {FEATURES} {GROUPS} gain loss win lose"
-    return (
-        any(named_like(role, [name]) for role in PARTS)
-        or like(name, lists)
-        or is_answer(name)
-        or is_feature(name)
-    )
-
-
-def named_like(role: str, columns: Sequence[str]) -> dict[str, int]:
-    """The columns whose names speak for a role: how strongly, 3 for a common name.
-
-    >>> named_like("action", ["condchosen", "key_resp.keys", "rt", "Choice", "correct_key"])
-    {'Choice': 3, 'key_resp.keys': 2, 'condchosen': 1}
-    """
-    exact = [*guess(role, columns)] if role != "rt" else [c for c in columns if is_rt(c)]
-    found = dict.fromkeys(exact, 3)
-    words = PARTS[role].split()
-    ranked: list[tuple[int, int, str]] = []
-    for column in columns:
-        parts = parts_of(column)
-        if column in found or (is_time(column) and role != "rt") or _bare(role, column, parts):
-            continue
-        places = [words.index(part) for part in parts if part in words]
-        if places:
-            ranked.append((2, min(places), column))
-        elif any(stem in plain(column) for stem in STEMS.get(role, ())):
-            ranked.append((1, 0, column))
-    ranked = [(0, at, c) if is_practice(c) else (strength, at, c) for strength, at, c in ranked]
-    ranked.sort(key=lambda one: (-one[0], one[1]))
-    return found | {column: strength for strength, _, column in ranked}
-
-
-def _bare(role: str, name: str, parts: Sequence[str]) -> bool:
-    """Whether a word of the name speaks against a role of which another word speaks."""
-    against = any(_NO_ROLE.fullmatch(part) for part in parts) and role not in ("learner", "trial")
-    return against or (role in ("action", "reward", "context") and is_answer(name))

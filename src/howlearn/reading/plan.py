@@ -10,9 +10,11 @@ from howlearn.core.errors import HowlearnError, Problem
 from howlearn.core.expressions import Derived, Expression, derive, is_expression, parse
 from howlearn.reading import exclude as exclusion
 from howlearn.reading.columns import (
+    FILE_STEM,
     ROLES,
     Roles,
     find_roles,
+    named_like,
     one_wide_column,
     unnamed_forgone,
     unseparated,
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from howlearn.reading.formats.table import Table
 
 
+# What inspect may find besides the roles, and reading does only if it is told to.
+GUESSED_BESIDES = "where missing recode reward_scale by reset_by".split()
 MAY_BE_ABSENT = (
     "--where EXPR",
     "--test-when EXPR",
@@ -132,6 +136,10 @@ def make_plan(
     """Settle roles from the columns of the first table, recodings and conditions from all."""
     one_context = task is not None and len(task.contexts) == 1
     roles, problems = find_roles(options, tables[0].columns, one_context, tables[0].name)
+    wanted = _unclear_roles(roles, options, tables)
+    more: list[str] = []
+    if wanted:
+        roles, problems, more = _guessed(wanted, options, tables, task, (roles, problems))
     columns = tuple(dict.fromkeys(name for table in tables for name in table.columns))
     if roles is None:
         return None, problems
@@ -152,13 +160,62 @@ def make_plan(
         _condition(options.test_when, "--test-when", columns),
         _condition(options.forced_when, "--forced-when", columns),
         tuple(dict.fromkeys(sought)),
-        (*notes, *_one_learner(options, roles, tables)),
+        (*notes, *_one_learner(options, roles, tables), *more),
         exclude=_exclusions(options, columns),
         anywhere=frozenset(columns),
     )
     plan = replace(plan, derived=_derived(plan, columns))
     unused = [name for name in columns if name not in plan.columns]
     return replace(plan, notes=(*plan.notes, *unnamed_forgone(options, unused))), []
+
+
+def _unclear_roles(
+    roles: Roles | None, options: ReadOptions, tables: Sequence[Table]
+) -> tuple[str, ...]:
+    """The roles that common names do not tell, and that other names or values may."""
+    if roles is None:
+        return ("learner", "context", "action", "reward", "trial")
+    alone = len(tables) == 1 and roles.learner is None and options.learner is None
+    return ("learner",) if alone and named_like("learner", tables[0].columns) else ()
+
+
+def _guessed(
+    wanted: Sequence[str],
+    options: ReadOptions,
+    tables: Sequence[Table],
+    task: Task | None,
+    before: tuple[Roles | None, list[Problem]],
+) -> tuple[Roles | None, list[Problem], list[str]]:
+    """The roles as ``inspect`` finds them, and a note on what it would set besides.
+
+    That there is but one context is not guessed here: it has to be said.
+    """
+    from howlearn.reading.guess import guess_columns
+
+    found = guess_columns(tables, options, task)
+    columns = {
+        role: found[role].value
+        for role in wanted
+        if role in found and not getattr(options, role) and found[role].columns != (NONE,)
+    }
+    if not columns or columns == {"learner": FILE_STEM}:
+        return *before, []
+    one_context = task is not None and len(task.contexts) == 1
+    named = replace(options, **columns)
+    roles, problems = find_roles(named, tables[0].columns, one_context, tables[0].name)
+    if roles is None:
+        return None, problems, []
+    told = {
+        role: f"{text} (guessed)"
+        for role, text in roles.found.items()
+        if columns.get(role, FILE_STEM) != FILE_STEM
+    }
+    besides = [name for name in GUESSED_BESIDES if name in found and not getattr(options, name)]
+    notes = [
+        "some columns were guessed by what they hold, as howlearn inspect does; it would also set "
+        f"{', '.join(besides)}, which is not done here"
+    ]
+    return replace(roles, found={**roles.found, **told}), [], notes if besides else []
 
 
 def _exclusions(options: ReadOptions, columns: Sequence[str]) -> tuple[exclusion.Condition, ...]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from howlearn.core.safe_files import text_in
-from howlearn.reading.columns import COMMON_NAMES, guess
+from howlearn.reading.columns import GUESSED, guess
 from howlearn.reading.formats.table import Extended, Table
 from howlearn.reading.labels import natural_key
 
@@ -142,7 +142,7 @@ def _participants(root: Path) -> dict[str, dict[str, str | None]]:
 
 
 def _plays_a_role(name: str) -> bool:
-    return any(guess(role, [name]) for role in COMMON_NAMES)
+    return any(guess(role, [name]) for role in GUESSED)
 
 
 def _about(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from howlearn.core.errors import DataError, HowlearnError
 from howlearn.core.expressions import is_expression, parse
@@ -40,7 +41,7 @@ from howlearn.reading.guess.rows import (
     leave_other_screens_out,
     leave_practice_out,
 )
-from howlearn.reading.options import options_named, refused
+from howlearn.reading.options import ReadOptions, options_named, refused
 from howlearn.reading.problems import listed
 from howlearn.reading.read import read
 
@@ -87,7 +88,7 @@ def inspect(
             f"there are {unseen + len(shown):,} columns, of which the first and those with telling "
             "names were looked at"
         )
-    _guess(draft)
+    guess(draft)
     if draft.sample.unread and any(role not in draft.guesses for role in ROLES_NEEDED):
         raise DataError(draft.sample.unread)
     lacking = tuple(role for role in ROLES_NEEDED if role not in draft.guesses)
@@ -122,33 +123,71 @@ def _described(guess: Guess, table: Table) -> Guess:
     return replace(guess, why="; ".join(filter(None, (guess.why, described))))
 
 
-def _guess(draft: Draft) -> None:
-    """One guess after the other; each may rest on those before it."""
-    columns = draft.sample.columns
-    if not draft.sample.height:
-        return
+def _compute_given(draft: Draft) -> None:
+    """Columns for the expressions that the user gave in the place of some."""
     for option in ("context", "action", "reward"):
-        guess = draft.guesses.get(option)
-        for text in guess.columns if guess is not None else ():
-            if text not in columns and is_expression(text):
+        for text in draft.guesses[option].columns if option in draft.guesses else ():
+            if text not in draft.sample.columns and is_expression(text):
                 materialise(draft, option, text)
+
+
+def _keep_given(draft: Draft) -> None:
+    """Only the rows that the user wants."""
     if draft.given.where is not None:
         apply_where(draft, draft.given.where)
         _refuse_none(draft, draft.given.where)
-    apply_missing(draft)
-    leave_practice_out(draft)
-    for find in (find_learner, find_reward, find_words, find_action, find_reward_by_content):
-        find(draft)
-    leave_other_screens_out(draft)
-    apply_missing(draft)
-    find_missing_choices(draft)
-    leave_other_loops_out(draft)
-    find_context(draft)
-    leave_incomplete_out(draft)
-    for find in (find_stretches, find_order, find_reward_coding):
-        find(draft)
-    for find in (find_features, find_rt, find_shortest):
-        find(draft)
+
+
+class Finder(NamedTuple):
+    """A step that looks at the sample and at what was found before it, and adds to the draft."""
+
+    find: Callable[[Draft], None]
+    finds: str = ""  # options
+    after: str = ""  # options that it asks for, which earlier steps find
+
+
+FINDERS = (
+    Finder(_compute_given),
+    Finder(_keep_given),
+    Finder(apply_missing),
+    Finder(leave_practice_out, "where"),
+    Finder(find_learner, "learner"),
+    Finder(find_reward, "reward", "learner"),
+    Finder(find_words, "recode missing", "reward"),
+    Finder(find_action, "action", "learner reward"),
+    Finder(find_reward_by_content, "reward", "action"),
+    Finder(leave_other_screens_out, "where", "action reward"),
+    Finder(apply_missing, "", "action reward"),  # now that it is known which columns these are
+    Finder(find_missing_choices, "missing", "action"),
+    Finder(leave_other_loops_out, "where", "action missing"),
+    Finder(find_context, "context features", "learner action reward"),
+    Finder(leave_incomplete_out, "where", "learner context action"),
+    Finder(find_stretches, "by reset_by context", "learner context action reward where"),
+    Finder(find_order, "trial", "learner by reset_by context action"),
+    Finder(find_reward_coding, "recode missing reward_scale", "action reward"),
+    Finder(find_features, "features", "context action"),
+    Finder(find_rt, "rt", "action"),
+    Finder(find_shortest, "min_trials", "learner by action"),
+)
+
+
+def guess(draft: Draft) -> Draft:
+    """One guess after the other; each may rest on those before it."""
+    if draft.sample.height:
+        for finder in FINDERS:
+            finder.find(draft)
+    return draft
+
+
+def guess_columns(
+    tables: Sequence[Table], given: ReadOptions, task: Task | None
+) -> dict[str, Guess]:
+    """What ``inspect`` finds in these tables, by option; nothing where they hold no rows."""
+    try:
+        sample = take_sample(tables)
+    except DataError:  # told by whoever reads the rows
+        return {}
+    return guess(Draft(sample, given, task)).guesses
 
 
 def _refuse_none(draft: Draft, where: str) -> None:
