@@ -6,8 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from howlearn.cli.project_options import reading_options
-from howlearn.reading.options import without_refused
+from howlearn.reading.options import DATA
 from running import Run
 
 
@@ -32,6 +31,10 @@ def test_none_takes_a_guess_back(tmp_path: Path, run: Run) -> None:
 
 def test_none_is_nothing_typed() -> None:
     typed = {"by": "none", "where": "none", "reward_scale": "none", "recode": ["none"]}
-    assert without_refused(reading_options(**typed)) == reading_options()  # what is typed wins
-    kept = without_refused(reading_options(context="none", trial="none", missing="none"))
-    assert (kept["context"], kept["trial"], kept["missing"]) == (("none",),) * 3
+    for name, value in typed.items():
+        option = DATA[name]
+        assert option.is_refused(option.kind.typed(value))  # what is typed wins
+        assert option.usual == option.kind.typed(None)
+    for name in ("context", "trial", "missing"):
+        assert not DATA[name].is_refused(DATA[name].kind.typed("none"))
+        assert DATA[name].kind.typed("none") == ("none",)

@@ -24,13 +24,12 @@ from howlearn.analyses.freeze import (
 from howlearn.core.columns import of
 from howlearn.core.text import shortened
 from howlearn.models.model import Model
-from howlearn.reading.project_file import MODELS, data_kinds
+from howlearn.reading.analysis_options import MODELS
+from howlearn.reading.options import DATA
 from howlearn.results.manifest import describe
 from howlearn.selection.criterion import Criterion
 from howlearn.selection.population import FEWEST
 
-# Where something stands in the file may be left open; what is done with it may not.
-OPEN = ("learner", "context", "action", "reward", "trial", "keep", "episode", "duration", "rt")
 # Compared as what they come to: the content of the file, the criteria with their constants.
 RESOLVED = ("task", "calibration", "criterion")
 NOTHING = "nothing"
@@ -116,8 +115,8 @@ def _files(plan: FrozenPlan, options: Mapping[str, Any], advice: Advice | None) 
 def _options(plan: FrozenPlan, options: Mapping[str, Any]) -> list[Deviation]:
     found = []
     planned = {**plan.data, **plan.models}
-    for name in (*data_kinds(), *MODELS):
-        if name in RESOLVED or (name in OPEN and name not in planned):
+    for name, option in {**DATA, **MODELS}.items():
+        if name in RESOLVED or (option.may_be_open and name not in planned):
             continue
         if name == "seed" and not (planned.get("stability") or options.get("stability")):
             continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,9 @@ from howlearn.models.names import learning_named
 from howlearn.models.task import Task
 from howlearn.models.user_code import own_model
 from howlearn.reading import exclude
+from howlearn.reading.analysis_options import MODELS
 from howlearn.reading.bins import parse_bin
-from howlearn.reading.options import ReadOptions, options_named, parse_missing, parse_recode
-from howlearn.reading.project_file import MODELS
+from howlearn.reading.options import DATA, options_named, parse_missing, parse_recode
 from howlearn.results.inputs import chosen_models
 from howlearn.results.manifest import describe
 from howlearn.results.manifest import hash_of as file_hash
@@ -103,8 +103,7 @@ def freeze_plan(options: Mapping[str, Any]) -> FrozenPlan:
     >>> plan.criteria[0], plan.criteria_few[0], len(plan.candidates)
     ('population', 'evidence', 8)
     """
-    known = {option.name for option in fields(ReadOptions)}
-    data = {n: v for n, v in options.items() if n in known and is_set(v)}
+    data = {n: v for n, v in options.items() if n in DATA and is_set(v)}
     data = _checked(data)
     models = {n: options.get(n) for n in MODELS}
     models = {**USUAL, **{n: v for n, v in models.items() if is_set(v)}}

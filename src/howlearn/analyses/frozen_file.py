@@ -11,15 +11,9 @@ from typing import Any
 from howlearn.analyses.freeze import NAME, FrozenPlan, hash_of
 from howlearn.core.errors import HowlearnError
 from howlearn.core.safe_files import parsed_toml
-from howlearn.reading.project_file import (
-    MODELS,
-    StudyFile,
-    beside,
-    checked,
-    data_kinds,
-    quoted,
-    relative,
-)
+from howlearn.reading.analysis_options import MODELS
+from howlearn.reading.options import DATA
+from howlearn.reading.project_file import StudyFile, beside, checked, quoted, relative
 from howlearn.runs.files import write_whole
 
 PATHS = ("task", "calibration", "experts_from")  # may name a file or folder
@@ -89,7 +83,7 @@ def read_plan(path: Path) -> FrozenPlan:
     try:
         resolved = found.get("resolved", {})
         plan = FrozenPlan(
-            _options(path, found.get("data", {}), data_kinds()),
+            _options(path, found.get("data", {}), DATA),
             _options(path, found.get("models", {}), MODELS),
             tuple(map(str, resolved["criteria"])),
             tuple(map(str, resolved["criteria_few"])),
@@ -111,9 +105,8 @@ def read_plan(path: Path) -> FrozenPlan:
 
 def options_of(path: Path, plan: FrozenPlan) -> StudyFile:
     """The options of a plan as those of howlearn.toml; files are seen from here."""
-    kinds = data_kinds()
-    data = {name: checked(path, name, value, kinds[name]) for name, value in plan.data.items()}
-    models = {n: checked(path, n, value, MODELS[n]) for n, value in plan.models.items()}
+    data = {n: checked(path, DATA[n], value) for n, value in plan.data.items()}
+    models = {n: checked(path, MODELS[n], value) for n, value in plan.models.items()}
     for name in PATHS:
         if name in models and (path.parent / models[name]).exists():
             models[name] = beside(path, models[name])

@@ -2,39 +2,28 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.markup import escape
 
+from howlearn.cli.build import Given, command
 from howlearn.cli.next_command import MODELS as MODEL_OPTIONS
-from howlearn.cli.next_command import given, refuse_beside_like, select_command
+from howlearn.cli.next_command import not_usual, refuse_beside_like, select_command
 from howlearn.cli.options import (
-    DESIGN,
-    MODELS,
-    AddModel,
-    Dask,
-    ExpertsFrom,
-    Form,
-    FormName,
-    Fresh,
-    MaxRate,
-    ModelNames,
-    OneRate,
-    Order,
-    OutFolder,
-    Rule,
-    RuleName,
-    Seed,
-    SettingsByModel,
-    ShardOption,
-    TaskOption,
-    Threads,
+    CANDIDATES,
+    DESIGN_SEED,
+    LEARNING,
+    ORDER,
+    OUT,
+    RUNNING,
+    SETTINGS,
+    STUDY,
+    TRIALS,
 )
-from howlearn.cli.project_options import takes_study
 from howlearn.cli.show import console, listing_of, save_charts
+from howlearn.core.options import Choice, File, Kind, Option, Panel, Whole
+from howlearn.reading.analysis_options import TASK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,84 +38,48 @@ if TYPE_CHECKING:
     from howlearn.report.style import Chart
 
 
-class GoalName(StrEnum):
-    """What a good constant makes small."""
+LIKE = Option(
+    "like",
+    File("RESULTS"),
+    "A folder of howlearn select: simulate doubles of its learners, each at its own number of "
+    "trials, order of contexts and estimates, from every fitted model.",
+    panel=Panel.design,
+)
+LEARNERS = Option(
+    "learners",
+    Whole(least=2),
+    "Simulated learners per model; 200 by default. As many fresh ones test the constants.",
+    panel=Panel.design,
+)
+CONSTANTS = Option(
+    "constants",
+    Kind("C,C… | LO:HI:STEP"),
+    "Constants c to try; by default 60, from a price of 0.02 to 12 nats per parameter.",
+    panel=Panel.models,
+)
+SPLITS = Option(
+    "splits",
+    Kind("S,S… | LO:HI:STEP"),
+    "Splits of the hold-out to try.",
+    "0.1:0.9:0.1",
+    Panel.models,
+)
+WHICH_ERROR = Option(
+    "goal",
+    Choice(words=("maximum", "average")),
+    "Which error the constant for howlearn select makes small: the largest over the models (the "
+    "paper's choice) or the average one. Both are reported.",
+    "maximum",
+    Panel.models,
+)
+ASKED = (TASK, TRIALS, LEARNERS, SETTINGS, DESIGN_SEED, *CANDIDATES, *LEARNING, ORDER)
 
-    maximum = "maximum"
-    average = "average"
 
-
-@takes_study
-def calibrate(
-    task: TaskOption = None,
-    like: Annotated[
-        Path | None,
-        typer.Option(
-            "--like",
-            metavar="RESULTS",
-            help="A folder of howlearn select: simulate doubles of its learners, each at its own "
-            "number of trials, order of contexts and estimates, from every fitted model.",
-            rich_help_panel=DESIGN,
-        ),
-    ] = None,
-    trials: Annotated[
-        int | None,
-        typer.Option(
-            min=2,
-            help="Trials of each learner; by default as the task says.",
-            rich_help_panel=DESIGN,
-        ),
-    ] = None,
-    learners: Annotated[
-        int | None,
-        typer.Option(
-            min=2,
-            help="Simulated learners per model; 200 by default. As many fresh ones test "
-            "the constants.",
-            rich_help_panel=DESIGN,
-        ),
-    ] = None,
-    order: Order = None,
-    settings: SettingsByModel = None,
-    seed: Seed = 0,
-    model: ModelNames = None,
-    add_model: AddModel = None,
-    one_rate: OneRate = False,
-    experts_from: ExpertsFrom = None,
-    rule: Rule = RuleName.gradient,
-    form: Form = FormName.gain,
-    max_rate: MaxRate = 1.0,
-    constants: Annotated[
-        str | None,
-        typer.Option(
-            metavar="C,C… | LO:HI:STEP",
-            help="Constants c to try; by default 60, from a price of 0.02 to 12 nats per "
-            "parameter.",
-            rich_help_panel=MODELS,
-        ),
-    ] = None,
-    splits: Annotated[
-        str,
-        typer.Option(
-            metavar="S,S… | LO:HI:STEP",
-            help="Splits of the hold-out to try.",
-            rich_help_panel=MODELS,
-        ),
-    ] = "0.1:0.9:0.1",
-    goal: Annotated[
-        GoalName,
-        typer.Option(
-            help="Which error the constant for howlearn select makes small: the largest over the "
-            "models (the paper's choice) or the average one. Both are reported.",
-            rich_help_panel=MODELS,
-        ),
-    ] = GoalName.maximum,
-    out: OutFolder = Path("calibration"),
-    fresh: Fresh = False,
-    workers: Threads = None,
-    dask: Dask = None,
-    shard: ShardOption = None,
-) -> None:
+@command(
+    TASK, LIKE, TRIALS, LEARNERS, ORDER, SETTINGS, DESIGN_SEED, *CANDIDATES, *LEARNING, CONSTANTS,
+    SPLITS, WHICH_ERROR, OUT.but(default=Path("calibration")), *RUNNING, STUDY,
+)  # fmt: skip
+def calibrate(given: Given) -> None:
     """Find good constants for your design, and how often each model would be recognised.
 
     Simulates learners of every candidate model, fits every candidate to each of them, and counts
@@ -148,20 +101,17 @@ def calibrate(
     from howlearn.results.manifest import describe, made_by
     from howlearn.runs.folder import RunFolder
 
-    chosen_constants = parse_numbers(constants, "--constants") if constants else None
-    chosen_splits = parse_numbers(splits, "--splits") if splits else ()
-    asked = {
-        "task": task, "trials": trials, "learners": learners, "settings": settings, "seed": seed,
-        "model": model or [], "add_model": add_model or [], "one_rate": one_rate,
-        "experts_from": experts_from,
-        "rule": rule.value, "form": form.value, "max_rate": max_rate,
-        "order": order.value if order else None,
-    }  # fmt: skip
+    like, out = given.like, given.out
+    constants = parse_numbers(given.constants, CONSTANTS.word) if given.constants else None
+    splits = parse_numbers(given.splits, SPLITS.word) if given.splits else ()
+    asked = given.of(*ASKED)
     with show.progress_bar("preparing"):
-        design, models, following = _doubles(like, asked, workers) if like else _of_task(asked)
+        design, models, following = (
+            _doubles(like, asked, given.workers) if like else _of_task(asked)
+        )
     if not like:
-        show.default_task(task)
-    check_calibration(design, chosen_constants, chosen_splits, goal.value)
+        show.default_task(given.task)
+    check_calibration(design, constants, splits, given.goal)
     check_candidates(design, models)
     show.same_models(models)
     for sentence in design.notes:
@@ -170,22 +120,22 @@ def calibrate(
         **made_by("calibrate"),
         "design": design.described(),
         "models": [describe(m) for m in models],
-        "splits": list(chosen_splits),
+        "splits": list(splits),
     }
     about = {"candidates": manifest["models"], "design": manifest["design"]}
     with (
-        starting(out, fresh, workers, dask, shard) as start,
+        starting(given) as start,
         RunFolder(out, manifest, OUTPUTS, start) as store,
     ):
         with show.progress_bar("simulating and fitting") as progress:
             result = calibrate_design(
                 design,
                 models,
-                chosen_constants,
-                chosen_splits,
-                goal.value,
+                constants,
+                splits,
+                given.goal,
                 store,
-                workers,
+                given.workers,
                 progress,
             )
         for sentence in result.notes:
@@ -217,7 +167,7 @@ def _of_task(asked: dict[str, Any]) -> Asked:
         asked["trials"],
         asked["seed"],
     )
-    options = {"task": asked["task"] or task.name, **given(asked, MODEL_OPTIONS)}
+    options = {"task": asked["task"] or task.name, **not_usual(asked, MODEL_OPTIONS)}
     return design, models, (["trials.csv"], options)
 
 

@@ -3,84 +3,54 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
+from howlearn.cli.build import Given, command
 from howlearn.cli.next_command import following
-from howlearn.cli.options import OUTPUT, FormatName, Fresh
+from howlearn.cli.options import DESIGN_SEED, FORMAT, FRESH, OUT, RESULTS
+from howlearn.core.options import File, Kind, Option, Whole
 
 if TYPE_CHECKING:
     from howlearn.analyses.compare import Comparison
     from howlearn.report.style import Chart
 
 COMPARED, CHANCE = "What is compared", "Chance"
+GROUP = Option(
+    "group",
+    Kind("COL"),
+    "A column of the results that puts every learner into a group (howlearn select --keep COL), or "
+    "a column of the --groups file.",
+    panel=COMPARED,
+)
+WITHIN = Option(
+    "within",
+    Kind("COL"),
+    "A condition under which the same learners were observed (howlearn select --by COL).",
+    panel=COMPARED,
+)
+GROUPS = Option(
+    "groups",
+    File("FILE"),
+    "CSV, TSV or Parquet with a row per learner, for a column that is not in the results.",
+    panel=COMPARED,
+)
+CRITERION = Option(
+    "criterion",
+    Kind("CRITERION"),
+    "One of those of the results. By default population, or evidence, or the first. Of criteria "
+    "that give no probabilities the selected models are counted.",
+    panel=COMPARED,
+)
+PERMUTATIONS = Option("permutations", Whole(), "For the p-values.", 2000, CHANCE)
+RESAMPLES = Option("resamples", Whole(), "For the intervals.", 1000, CHANCE)
+SEED = DESIGN_SEED.but(help="The same seed gives the same numbers.", panel=CHANCE)
 
 
-def compare(
-    results: Annotated[
-        Path, typer.Argument(metavar="RESULTS", help="A folder that howlearn select wrote.")
-    ],
-    group: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL",
-            help="A column of the results that puts every learner into a group (howlearn select "
-            "--keep COL), or a column of the --groups file.",
-            rich_help_panel=COMPARED,
-        ),
-    ] = None,
-    within: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL",
-            help="A condition under which the same learners were observed (howlearn select "
-            "--by COL).",
-            rich_help_panel=COMPARED,
-        ),
-    ] = None,
-    groups: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="CSV, TSV or Parquet with a row per learner, for a column that is not in the "
-            "results.",
-            rich_help_panel=COMPARED,
-        ),
-    ] = None,
-    criterion: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CRITERION",
-            help="One of those of the results. By default population, or evidence, or the first. "
-            "Of criteria that give no probabilities the selected models are counted.",
-            rich_help_panel=COMPARED,
-        ),
-    ] = None,
-    permutations: Annotated[
-        int, typer.Option(help="For the p-values.", rich_help_panel=CHANCE)
-    ] = 2000,
-    resamples: Annotated[int, typer.Option(help="For the intervals.", rich_help_panel=CHANCE)] = (
-        1000
-    ),
-    seed: Annotated[
-        int,
-        typer.Option(min=0, help="The same seed gives the same numbers.", rich_help_panel=CHANCE),
-    ] = 0,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            help="The folder for the tables; by default compare in RESULTS.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
-    format: Annotated[
-        FormatName, typer.Option(help="How tables are written.", rich_help_panel=OUTPUT)
-    ] = FormatName.csv,
-    fresh: Fresh = False,
-) -> None:
+@command(
+    RESULTS, GROUP, WITHIN, GROUPS, CRITERION, PERMUTATIONS, RESAMPLES, SEED,
+    OUT.but(help="The folder for the tables; by default compare in RESULTS."), FORMAT, FRESH,
+)  # fmt: skip
+def compare(given: Given) -> None:
     """Do groups of learners use different strategies, and learn at different rates?
 
     Shares of the models in every group and their differences with 95% intervals, a Bayes factor
@@ -93,33 +63,22 @@ def compare(
     from howlearn.results.manifest import hash_of, made_by
     from howlearn.runs.folder import Start
 
+    results, groups = given.results, given.groups
+    chosen = (GROUPS, CRITERION, RESAMPLES, PERMUTATIONS, SEED)
     with show.progress_bar("comparing"):
-        result = compared(
-            results,
-            group,
-            within,
-            groups=groups,
-            criterion=criterion,
-            resamples=resamples,
-            permutations=permutations,
-            seed=seed,
-        )
+        keywords = {option.name: given[option.name] for option in chosen}
+        result = compared(results, given.group, given.within, **keywords)
     files = [file for table in ("scores", "estimates") for file in results.glob(f"{table}.*")]
     manifest = {
         **made_by("compare"),
         "input": {str(file): hash_of(file) for file in [*files, *([groups] if groups else [])]},
         "options": {
-            "group": group,
-            "within": within,
+            **given.of(GROUP, WITHIN, CRITERION, PERMUTATIONS, RESAMPLES, SEED, FORMAT),
             "criterion": result.criterion,
-            "permutations": permutations,
-            "resamples": resamples,
-            "seed": seed,
-            "format": format.value,
         },
     }
-    folder = out or results / "compare"
-    write_comparison(folder, result, manifest, format.value, Start(fresh))
+    folder = given.out or results / "compare"
+    write_comparison(folder, result, manifest, given.format, Start(given.fresh))
     _show(result, folder)
     following("report", results, "-o", "report.html", why="everything to look at, in one file")
 

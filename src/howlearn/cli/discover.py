@@ -3,72 +3,40 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
+from howlearn.cli.build import Given, command
 from howlearn.cli.next_command import selecting, show_following
-from howlearn.cli.options import (
-    MODELS,
-    OUTPUT,
-    Dask,
-    Form,
-    FormatName,
-    FormName,
-    Fresh,
-    MaxRate,
-    OutFolder,
-    Rule,
-    RuleName,
-    ShardOption,
-    TaskOption,
-    Threads,
-)
-from howlearn.cli.project_options import DATA_OPTIONS, Files, Given, takes_data
+from howlearn.cli.options import DATA, FILES, FORMAT, LEARNING, OUT, RUNNING, STUDY
+from howlearn.core.options import Option, Panel, Whole
+from howlearn.reading.analysis_options import CRITERION, TASK
+from howlearn.reading.options import DATA as READING
 
 if TYPE_CHECKING:
     from howlearn.analyses.discover_tables import Discovery
     from howlearn.core.study import Study
     from howlearn.selection.criterion import Criterion
 
+JUDGES = CRITERION.but(
+    help="May be repeated: ewens ('ewens(alpha=1, cells=independent)'), 'kappa(nats=1)', "
+    "'codelength(nats=1)', 'penalized(c=0.012)', aic, bic, 'holdout(split=0.5)'. By default ewens "
+    "and codelength.",
+    section="",  # howlearn.toml names criteria for models
+)
+LIST = Option(
+    "list",
+    Whole(least=1),
+    "How many of the best partitions are listed for each learner and criterion.",
+    5,
+    Panel.output,
+)
 
-@takes_data
-def discover(
-    files: Files,
-    task: TaskOption = None,
-    criterion: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--criterion",
-            metavar="CRITERION",
-            help="May be repeated: ewens ('ewens(alpha=1, cells=independent)'), 'kappa(nats=1)', "
-            "'codelength(nats=1)', 'penalized(c=0.012)', aic, bic, 'holdout(split=0.5)'. By "
-            "default ewens and codelength.",
-            rich_help_panel=MODELS,
-        ),
-    ] = None,
-    rule: Rule = RuleName.gradient,
-    form: Form = FormName.gain,
-    max_rate: MaxRate = 1.0,
-    data: Given = DATA_OPTIONS,
-    count: Annotated[
-        int,
-        typer.Option(
-            "--list",
-            min=1,
-            help="How many of the best partitions are listed for each learner and criterion.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = 5,
-    out: OutFolder = Path("discovery"),
-    format: Annotated[
-        FormatName, typer.Option(help="How tables are written.", rich_help_panel=OUTPUT)
-    ] = FormatName.csv,
-    fresh: Fresh = False,
-    workers: Threads = None,
-    dask: Dask = None,
-    shard: ShardOption = None,
-) -> None:
+
+@command(
+    FILES, STUDY, TASK, JUDGES, *LEARNING, *DATA, LIST, OUT.but(default=Path("discovery")), FORMAT,
+    *RUNNING,
+)  # fmt: skip
+def discover(given: Given) -> None:
     """Find, among all partitions of the contexts, those that explain each learner best.
 
     Up to 14 contexts every partition is judged (21,147 for nine); beyond that they are searched,
@@ -86,29 +54,24 @@ def discover(
     from howlearn.results.inputs import load
     from howlearn.results.manifest import manifest_of
 
-    criteria = check_criteria(criterion or DEFAULT)
+    criteria = check_criteria(given.criterion or DEFAULT)
     options = {
-        "task": task,
-        **data,
+        **given.of(TASK, *READING.values()),
         "criteria": [repr(c) for c in criteria],
-        "rule": rule.value,
-        "form": form.value,
-        "max_rate": max_rate,
-        "list": count,
-        "format": format.value,
+        **given.of(*LEARNING, LIST, FORMAT),
         "model": [],
         "add_model": [],
         "one_rate": False,
     }
     with show.progress_bar("reading"):
-        inputs = load([str(file) for file in files], options)
-    study = inputs.study
+        inputs = load([str(file) for file in given.files], options)
+    study, out = inputs.study, given.out
     show.reading(study)
     models = [m for m in inputs.candidates if isinstance(m, PartitionModel)]
-    learning = learning_named(rule.value, form.value, max_rate)
-    manifest = manifest_of(files, study, models, options, "discover")
+    learning = learning_named(given.rule, given.form, given.max_rate)
+    manifest = manifest_of(given.files, study, models, options, "discover")
     with (
-        starting(out, fresh, workers, dask, shard) as start,
+        starting(given) as start,
         show.progress_bar("judging partitions") as progress,
     ):
         found = discover_into(
@@ -118,15 +81,15 @@ def discover(
             criteria,
             models,
             manifest,
-            count,
-            data["by"],
-            format.value,
+            given.list,
+            given.by,
+            given.format,
             start,
             progress,
         )
     show.save_charts(lambda: charts.of_discovery(found, models), out)
-    _print(found, study, criteria, out, not criterion)
-    show_following(selecting(files, options), "do the listed models explain as well?")
+    _print(found, study, criteria, out, not given.criterion)
+    show_following(selecting(given.files, options), "do the listed models explain as well?")
 
 
 def _print(

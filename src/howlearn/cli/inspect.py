@@ -2,61 +2,35 @@
 
 from __future__ import annotations
 
-import inspect as python_inspect
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING
 
-import typer
 from rich.markup import escape
 
+from howlearn.cli.build import Given, command
 from howlearn.cli.next_command import following
-from howlearn.cli.options import OUTPUT, TaskOption
-from howlearn.cli.project_options import DATA_OPTIONS, Given, expanded, taken_from
+from howlearn.cli.options import DATA, FILES, FRESH, OUT
 from howlearn.cli.show import console, listing_of
+from howlearn.core.options import Panel
+from howlearn.reading.analysis_options import TASK
+from howlearn.reading.options import DATA as READING
 
 if TYPE_CHECKING:
     from howlearn.reading.guess.inspection import Inspection
 
 
-Files = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="FILES…",
+@command(
+    FILES.but(
         help="Whatever the experiment wrote: one file with all learners, or many files or a folder "
         "with one learner each.",
+        is_required=True,
     ),
-]
-
-
-def _corrected(command: Callable[..., None]) -> Callable[..., None]:
-    """Give the command the data options, in the place of its parameter ``data``."""
-    kind = python_inspect.Parameter.KEYWORD_ONLY
-    parameters = [parameter.replace(kind=kind) for parameter in expanded(command)]
-
-    def with_data(**given: Any) -> None:
-        command(data=taken_from(given), **given)
-
-    with_data.__name__, with_data.__doc__ = command.__name__, command.__doc__
-    with_data.__signature__ = python_inspect.Signature(parameters)  # type: ignore[attr-defined]
-    with_data.__annotations__ = {each.name: each.annotation for each in parameters}
-    return with_data
-
-
-@_corrected
-def inspect(
-    files: Files,
-    task: TaskOption = None,
-    data: Given = DATA_OPTIONS,
-    out: Annotated[
-        Path,
-        typer.Option("--out", "-o", help="The file with the options.", rich_help_panel=OUTPUT),
-    ] = Path("howlearn.toml"),
-    fresh: Annotated[
-        bool,
-        typer.Option("--fresh", help="Replace the file if it is there.", rich_help_panel=OUTPUT),
-    ] = False,
-) -> None:
+    TASK,
+    *DATA,
+    OUT.but(default=Path("howlearn.toml"), help="The file with the options."),
+    FRESH.but(help="Replace the file if it is there.", panel=Panel.output),
+)
+def inspect(given: Given) -> None:
     """Look at files, say what is in them, and write howlearn.toml, which all commands take.
 
     Which column is what is guessed from names and from what columns hold; every guess is printed
@@ -72,6 +46,7 @@ def inspect(
     from howlearn.reading.guess import inspect as look
     from howlearn.reading.project_file import is_unchanged, said_in
 
+    out, fresh = given.out, given.fresh
     if out.exists() and not (fresh or is_unchanged(out)):
         raise HowlearnError(
             f"{out} is there already, and was written or changed by hand; --fresh replaces it, "
@@ -81,22 +56,20 @@ def inspect(
         raise HowlearnError(f"--out {out}: the file with the options ends in .toml")
     if not out.absolute().parent.is_dir():
         raise HowlearnError(f"--out {out}: there is no folder {out.parent}")
-    names = [str(file) for file in files]
+    names = [str(file) for file in given.files]
     if out.exists() and not fresh:
-        now = {**data, "task": task}
-        kept = {n: v for n, v in said_in(out, names).items() if now[n] in (None, ())}
-        task = kept.get("task", task)
-        data = {**data, **{n: v for n, v in kept.items() if n != "task"}}
+        kept = {n: v for n, v in said_in(out, names).items() if given[n] in (None, ())}
+        given.update(kept)
         if kept:
             words = ", ".join(option(name) for name in kept)
             note(f"kept from {out}, since you said so before: {words} (--fresh forgets them)")
     with progress_bar("reading"):
-        found = look(names, task=task, **data)
+        found = look(names, **given.of(TASK, *READING.values()))
     inspection(found)
     if found.study is None:
         raise HowlearnError(_what_to_type(found, names))
-    _write(out, names, found, task)
-    next_command(out, alone=task is None and len(found.study.contexts) == 1)
+    _write(out, names, found, given.task)
+    next_command(out, alone=given.task is None and len(found.study.contexts) == 1)
 
 
 def _write(out: Path, files: list[str], found: Inspection, task: str | None) -> None:

@@ -2,45 +2,34 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from howlearn.cli.build import Given, command
+from howlearn.cli.options import OUT
+from howlearn.core.options import Files, Option, Panel, Repeated
 
-import typer
-
-from howlearn.cli.options import MODELS, OUTPUT
-
+FOLDERS = Option(
+    "folders",
+    Files("RESULTS…"),
+    "The folder that the shards worked in, or one folder of each of them.",
+    is_argument=True,
+    is_required=True,
+)
+CODE = Option(
+    "model",
+    Repeated("FILE.py:MODEL"),
+    "Run the code of a model of your own that the shards were started with; may be repeated. "
+    "Without this no code is run. Name only files that you trust.",
+    panel=Panel.models,
+    names_code=True,
+)
 VALUED = ("--shard", "--out", "-o", "--workers", "--dask")  # what merging decides itself
 
 
-def merge(
-    folders: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="RESULTS…",
-            help="The folder that the shards worked in, or one folder of each of them.",
-            show_default=False,
-        ),
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            help="The folder for the results; needed where shards had folders of their own.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
-    model: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--model",
-            metavar="FILE.py:MODEL",
-            help="Run the code of a model of your own that the shards were started with; may be "
-            "repeated. Without this no code is run. Name only files that you trust.",
-            rich_help_panel=MODELS,
-        ),
-    ] = None,
-) -> None:
+@command(
+    FOLDERS,
+    OUT.but(help="The folder for the results; needed where shards had folders of their own."),
+    CODE,
+)
+def merge(given: Given) -> None:
     """Make the tables of a run that was done in shards.
 
     Every shard was started with the same command and --shard I/N, best in one folder. Nothing is
@@ -56,6 +45,7 @@ def merge(
     from howlearn.core.errors import DataError, HowlearnError
     from howlearn.runs.shards import collect, command_of
 
+    folders, out = given.folders, given.out
     if out is None and len(folders) > 1:
         raise HowlearnError(
             f"{len(folders)} folders are merged into another one: name it with --out"
@@ -63,7 +53,6 @@ def merge(
     words = [*without(command_of(folders[0])), "--shard", "merge", "--out", str(out or folders[0])]
     if out is not None:
         collect(folders, out)
-    safe_files.allow_code(*(model or ()))
     safe_files.seal()  # the words below were written by whoever made the folder
     before = sys.argv
     sys.argv = [before[0], *words]

@@ -6,13 +6,18 @@ import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from howlearn.cli.options import CANDIDATES, FORMAT, LEARNING, SETTINGS
 from howlearn.core.errors import HowlearnError
+from howlearn.core.options import Repeated
+from howlearn.reading.analysis_options import MODELS as ANALYSIS
+from howlearn.reading.analysis_options import TASK
+from howlearn.reading.options import DATA
 
 if TYPE_CHECKING:
+    from howlearn.cli.build import Given
     from howlearn.runs.folder import Start
 
 
@@ -20,23 +25,23 @@ if TYPE_CHECKING:
 # Commands as a user would type them again, from their options.
 
 
-# What options are when nobody gives them; all others are then empty.
-PLAIN = {"rule": "gradient", "form": "gain", "max_rate": 1.0, "within": 2.0, "format": "csv"}
-REPEATED = ("model", "add_model", "recode", "settings", "bin", "exclude")
-MODELS = ("task", "rule", "form", "max_rate", "model", "add_model", "one_rate", "experts_from")
+KNOWN = {**DATA, **ANALYSIS, FORMAT.name: FORMAT, SETTINGS.name: SETTINGS}
+MODELS = tuple(each.name for each in (TASK, *LEARNING, *CANDIDATES))
 MOST = 3  # files that are named one by one
 
 
-def given(options: Mapping[str, Any], names: Iterable[str] | None = None) -> dict[str, Any]:
+def not_usual(options: Mapping[str, Any], names: Iterable[str] | None = None) -> dict[str, Any]:
     """The options that are not as they are by themselves.
 
-    >>> given({"rule": "exp3", "form": "gain", "by": ()})
+    >>> not_usual({"rule": "exp3", "form": "gain", "by": ()})
     {'rule': 'exp3'}
     """
     return {
         name: value
         for name, value in options.items()
-        if (names is None or name in names) and value != PLAIN.get(name) and value not in EMPTY
+        if (names is None or name in names)
+        and value not in EMPTY
+        and not (name in KNOWN and value == KNOWN[name].default)
     }
 
 
@@ -49,7 +54,7 @@ def option(name: str) -> str:
     >>> option("max_rate"), option("settings")
     ('--max-rate', '--set')
     """
-    return "--" + {"settings": "set"}.get(name, name.replace("_", "-"))
+    return KNOWN[name].word if name in KNOWN else f"--{name.replace('_', '-')}"
 
 
 def select_command(files: Sequence[str], options: Mapping[str, Any], *more: str) -> str:
@@ -59,12 +64,12 @@ def select_command(files: Sequence[str], options: Mapping[str, Any], *more: str)
     "howlearn select 'my trials.csv' --by a,b --missing=-1 --out results"
     """
     words = ["howlearn", "select", *(files if len(files) <= MOST else ["FILES"])]
-    for name, value in given(options).items():
+    for name, value in not_usual(options).items():
         if name == "missing":  # its values may look like options
             words.append(f"--missing={','.join(value)}")
         elif value is True:
             words.append(option(name))
-        elif name in REPEATED:
+        elif name in KNOWN and isinstance(KNOWN[name].kind, Repeated):
             words += [word for one in value for word in (option(name), str(one))]
         else:
             several = isinstance(value, list | tuple)
@@ -74,7 +79,7 @@ def select_command(files: Sequence[str], options: Mapping[str, Any], *more: str)
 
 def refuse_beside_like(options: Mapping[str, Any], names: Iterable[str], like: object) -> None:
     """Doubles are as the results say, so what says otherwise is refused."""
-    found = [option(name) for name in given(options, names)]
+    found = [option(name) for name in not_usual(options, names)]
     if found:
         raise HowlearnError(
             f"{', '.join(found)} beside --like: the task, the order, the trials, the parameters "
@@ -102,7 +107,7 @@ def with_models(options: Mapping[str, Any]) -> list[str]:
     ['--task', 'shepard-2', '--model', 'A', '--model', 'B']
     """
     words: list[str] = []
-    for name, value in given(options, MODELS).items():
+    for name, value in not_usual(options, MODELS).items():
         several = value if isinstance(value, list | tuple) else [value]
         typed = [option(name)] if value is True else []
         words += typed or [word for one in several for word in (option(name), f"{one}")]
@@ -112,7 +117,7 @@ def with_models(options: Mapping[str, Any]) -> list[str]:
 def selecting(files: Sequence[Path], options: Mapping[str, Any]) -> str:
     """``howlearn select`` on the data that a command has just used."""
     from howlearn.core.errors import HowlearnError
-    from howlearn.reading.options import ReadOptions
+    from howlearn.reading.options import DATA
     from howlearn.reading.project_file import NAME, read_study_file
 
     names = [str(file) for file in files]
@@ -121,8 +126,7 @@ def selecting(files: Sequence[Path], options: Mapping[str, Any]) -> str:
             return "howlearn select"
     except HowlearnError:
         pass
-    known = {*(field.name for field in fields(ReadOptions)), *MODELS}
-    return select_command(names, {n: v for n, v in options.items() if n in known})
+    return select_command(names, {n: v for n, v in options.items() if n in (*DATA, *MODELS)})
 
 
 # --------------------
@@ -130,25 +134,23 @@ def selecting(files: Sequence[Path], options: Mapping[str, Any]) -> str:
 
 
 @contextmanager
-def starting(
-    out: Path, fresh: bool, workers: int | None, dask: str | None, shard: str | None
-) -> Iterator[Start]:
+def starting(given: Given) -> Iterator[Start]:
     """What ``--fresh``, ``--workers``, ``--dask`` and ``--shard`` ask for."""
     from howlearn.core.errors import HowlearnError
     from howlearn.runs.folder import Start
     from howlearn.runs.parts import Threads
     from howlearn.runs.shards import MERGE, Nobody, Shard
 
-    if shard == MERGE:  # as howlearn merge asks
-        yield Start(False, workers, Nobody(out))
+    if given.shard == MERGE:  # as howlearn merge asks
+        yield Start(False, given.workers, Nobody(given.out))
         return
-    share = Shard.named(shard) if shard else None
-    if dask is None:
-        yield Start(fresh, workers, Threads(workers), share, sys.argv[1:])
+    share = Shard.named(given.shard) if given.shard else None
+    if given.dask is None:
+        yield Start(given.fresh, given.workers, Threads(given.workers), share, sys.argv[1:])
         return
     from howlearn.runs.cluster import cluster_at
 
     if share is not None:
         raise HowlearnError("--shard and --dask both spread the work: give one of them")
-    with cluster_at(dask) as cluster:
-        yield Start(fresh, workers, cluster, None)
+    with cluster_at(given.dask) as cluster:
+        yield Start(given.fresh, given.workers, cluster, None)

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-import re
-from enum import StrEnum
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from howlearn.core.errors import HowlearnError
+from howlearn.core.options import Choice, File, Files, Kind, Option, Panel, Repeated, Switch, Whole
+from howlearn.reading.analysis_options import (
+    ADD_MODEL,
+    EXPERTS_FROM,
+    FORM,
+    MAX_RATE,
+    MODEL,
+    ONE_RATE,
+    RULE,
+    SEED,
+)
+from howlearn.reading.options import DATA as READING
 
 if TYPE_CHECKING:
     from howlearn.analyses.calibrate import Advice
@@ -17,235 +26,109 @@ if TYPE_CHECKING:
     from howlearn.selection.criterion import Criterion
 
 
-_COMMA = re.compile(r""",|in *\[[^]]*\]|`[^`]*`|== *'[^']*'|== *"[^"]*\"""")
-DATA, DESIGN, MODELS, OUTPUT = "The data", "The design", "The models", "The results"
-RUNNING = "Running"
-
-
-class RuleName(StrEnum):
-    """The learning rules by name."""
-
-    gradient = "gradient"
-    exp3 = "exp3"
-    exp3_ix = "exp3-ix"
-    q_learning = "q-learning"
-    q_two_rates = "q-two-rates"
-    q_forgetting = "q-forgetting"
-    q_perseveration = "q-perseveration"
-    win_stay_lose_shift = "win-stay-lose-shift"
-
-
-class FormName(StrEnum):
-    """What a rule learns from."""
-
-    gain = "gain"
-    loss = "loss"
-
-
-class FormatName(StrEnum):
-    """How tables are written."""
-
-    csv = "csv"
-    parquet = "parquet"
-
-
-class OrderName(StrEnum):
-    """In which order contexts are shown."""
-
-    periodic = "periodic"
-    blocks = "blocks"
-    independent = "independent"
-
-
-TaskOption = Annotated[
-    str | None,
-    typer.Option(
-        "--task",
-        metavar="NAME|FILE",
-        help="A shipped task (five-four, shepard-1 … shepard-6) or your own .toml file.",
-        rich_help_panel=MODELS,
-    ),
-]
-Rule = Annotated[
-    RuleName,
-    typer.Option(
-        help="How a cell learns, in models that do not say so themselves.", rich_help_panel=MODELS
-    ),
-]
-Form = Annotated[
-    FormName,
-    typer.Option(
-        help="gain: rewards make a choice more likely. loss: missed rewards make it less likely.",
-        rich_help_panel=MODELS,
-    ),
-]
-MaxRate = Annotated[
-    float,
-    typer.Option(
-        "--max-rate",
-        help="The largest learning rate, up to 20. It is a convention that matters: a wide bound "
-        "favours finer partitions.",
-        rich_help_panel=MODELS,
-    ),
-]
-Criteria = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--criterion",
-        metavar="CRITERION",
-        help="May be repeated: 'penalized(c=0.012)' (with stop_at=150, a trial, stop_at=0.05, "
-        "before any probability falls under it, or 'stop_at=paper(0.05)', the paper's formula, of "
-        "the first trials only), 'holdout(split=0.5)', aic, bic, "
-        "'prequential(blocks=5, start=0.5)', 'likelihood(trials=20)' (without a penalty, of the "
-        "first trials or of all), population (with per_model, independent, leave_one_out or other "
-        "=true in brackets) and evidence, which give probabilities. By default select takes "
-        "population (evidence for fewer than ten learners), penalized and holdout; recover and "
-        "plan take penalized, holdout and aic.",
-        rich_help_panel=MODELS,
-    ),
-]
-CalibrationFolder = Annotated[
-    Path | None,
-    typer.Option(
-        "--calibration",
-        metavar="FOLDER",
-        help="Take the constants of penalized and holdout from a calibration (howlearn "
-        "calibrate); aic, or what --criterion names, is used besides.",
-        rich_help_panel=MODELS,
-    ),
-]
-ModelNames = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--model",
-        metavar="NAME",
-        help="A candidate, in place of the task's; may be repeated. 'NAME (one rate)' has one "
-        "rate for all cells, Coin does not learn; q-learning, alcove … ('field': all that "
-        "`howlearn models` lists), 'q-learning(NAME)' in the cells of a model; 'NAME+lapse', "
-        "+bias, +stickiness; 'exp4(NAME, NAME)' and 'switch(NAME, NAME)' are mixtures of "
-        "strategies, with 'NAME\\[eta=0.03]' for given parameters. my_module:MyModel or "
-        "my_file.py:MyModel is a model of your own: its code is run. Nothing else brings code, so "
-        "name only files that you trust.",
-        rich_help_panel=MODELS,
-    ),
-]
-AddModel = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--add-model",
-        metavar="NAME",
-        help="A further candidate, named as for --model; may be repeated.",
-        rich_help_panel=MODELS,
-    ),
-]
-ExpertsFrom = Annotated[
-    str | None,
-    typer.Option(
-        "--experts-from",
-        metavar="training|joint|population|FOLDER",
-        help="Where the strategies of exp4(…) and switch(…) have their parameters from, unless "
-        "they are given: their own fits to the trials fitted (training, the default), a joint fit, "
-        "other learners (population), or a folder of howlearn select or calibrate.",
-        rich_help_panel=MODELS,
-    ),
-]
-OneRate = Annotated[
-    bool,
-    typer.Option(
-        "--one-rate",
-        help="Add the 'NAME (one rate)' version of every candidate.",
-        rich_help_panel=MODELS,
-    ),
-]
-Order = Annotated[
-    OrderName | None,
-    typer.Option(
-        "--order",
-        help="How contexts are shown, in place of the task's order: one after the other over and "
-        "over, in a new random permutation each round, or drawn independently.",
-        rich_help_panel=DESIGN,
-    ),
-]
-Seed = Annotated[
-    int,
-    typer.Option(min=0, help="The same seed gives the same learners.", rich_help_panel=DESIGN),
-]
-SettingsByModel = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="[MODEL:]NAME=VALUE[,VALUE…]",
-        help="A parameter of the simulated learners: eta=0.03 for all cells, eta=0.003,0.01 one "
-        "per cell in the order of `howlearn models`, eta=0.01:0.1 drawn for each learner and cell "
-        "from a range (evenly on the log scale; from 0 on, evenly); with ByShape:eta=… for one "
-        "model. By default eta=0.03, and what is usual in other models.",
-        rich_help_panel=DESIGN,
-    ),
-]
-Fresh = Annotated[
-    bool,
-    typer.Option(
-        "--fresh", help="Replace what an earlier run left there.", rich_help_panel=RUNNING
-    ),
-]
-Threads = Annotated[
-    int | None,
-    typer.Option(
-        "--workers",
-        min=1,
-        help="Threads to use; all cores by default. It never changes a result.",
-        rich_help_panel=RUNNING,
-    ),
-]
-Dask = Annotated[
-    str | None,
-    typer.Option(
-        "--dask",
-        metavar="WHERE",
-        help="Work on a Dask cluster: the address of its scheduler (tcp://host:8786), a scheduler "
-        "file, or local:4 for four processes here.",
-        rich_help_panel=RUNNING,
-    ),
-]
-ShardOption = Annotated[
-    str | None,
-    typer.Option(
-        "--shard",
-        metavar="I/N",
-        help="Do the I-th of N shares of the work, as a task of an array job; howlearn merge then "
-        "makes the tables.",
-        rich_help_panel=RUNNING,
-    ),
-]
-OutFolder = Annotated[
-    Path,
-    typer.Option("--out", "-o", help="The folder for the results.", rich_help_panel=OUTPUT),
-]
+FILES = Option(
+    "files",
+    Files("FILES…"),
+    "Whatever the experiment wrote: one file with a column for the learner, or many files or a "
+    "folder with one learner each. Without files: those of howlearn.toml in this folder, with its "
+    "options (howlearn inspect writes it).",
+    is_argument=True,
+)
+STUDY = Option(
+    "study",
+    File("FILE"),
+    "A file with options, as howlearn inspect writes it; what is typed wins.",
+    panel=Panel.data,
+)
+DATA = tuple(sorted(READING.values(), key=lambda option: option.rank))
+LEARNING = (RULE, FORM, MAX_RATE)
+CANDIDATES = (MODEL, ADD_MODEL, ONE_RATE, EXPERTS_FROM)
+RESULTS = Option(
+    "results",
+    File("RESULTS"),
+    "A folder that howlearn select wrote.",
+    is_argument=True,
+    is_required=True,
+)
+ORDER = Option(
+    "order",
+    Choice(words=("periodic", "blocks", "independent")),
+    "How contexts are shown, in place of the task's order: one after the other over and over, in a "
+    "new random permutation each round, or drawn independently.",
+    panel=Panel.design,
+)
+TRIALS = Option(
+    "trials",
+    Whole(least=2),
+    "Trials of each learner; by default as the task says.",
+    panel=Panel.design,
+)
+DESIGN_SEED = SEED.but(
+    kind=Whole(least=0), help="The same seed gives the same learners.", panel=Panel.design
+)
+SETTINGS = Option(
+    "settings",
+    Repeated("[MODEL:]NAME=VALUE[,VALUE…]"),
+    "A parameter of the simulated learners: eta=0.03 for all cells, eta=0.003,0.01 one per cell in "
+    "the order of `howlearn models`, eta=0.01:0.1 drawn for each learner and cell from a range "
+    "(evenly on the log scale; from 0 on, evenly); with ByShape:eta=… for one model. By default "
+    "eta=0.03, and what is usual in other models.",
+    panel=Panel.design,
+    words=("--set",),
+)
+FORMAT = Option(
+    "format",
+    Choice(words=("csv", "parquet")),
+    "How tables are written.",
+    "csv",
+    panel=Panel.output,
+)
+OUT = Option(
+    "out",
+    File(),
+    "The folder for the results.",
+    panel=Panel.output,
+    words=("--out", "-o"),
+)
+FRESH = Option(
+    "fresh", Switch(), "Replace what an earlier run left there.", False, panel=Panel.running
+)
+WORKERS = Option(
+    "workers",
+    Whole(least=1),
+    "Threads to use; all cores by default. It never changes a result.",
+    panel=Panel.running,
+)
+DASK = Option(
+    "dask",
+    Kind("WHERE"),
+    "Work on a Dask cluster: the address of its scheduler (tcp://host:8786), a scheduler file, or "
+    "local:4 for four processes here.",
+    panel=Panel.running,
+)
+SHARD = Option(
+    "shard",
+    Kind("I/N"),
+    "Do the I-th of N shares of the work, as a task of an array job; howlearn merge then makes the "
+    "tables.",
+    panel=Panel.running,
+)
+RUNNING = (FRESH, WORKERS, DASK, SHARD)
 
 
 def chosen_criteria(
-    named: list[str] | None, calibration: Path | None
+    named: Sequence[str], calibration: Path | None
 ) -> tuple[tuple[Criterion, ...], Advice | None]:
     """The criteria that were named, those of a calibration (and AIC), or the default ones."""
     from howlearn.selection.criteria import AIC, DEFAULT, criterion_named
 
-    criteria = tuple(criterion_named(text) for text in named or [])
+    criteria = tuple(criterion_named(text) for text in named)
     if calibration is None:
         return criteria or DEFAULT, None
     from howlearn.analyses.calibrate import advised
 
     advice = advised(calibration)
     return tuple(dict.fromkeys((*advice.criteria, *(criteria or (AIC(),))))), advice
-
-
-def commas(text: str | None) -> tuple[str, ...]:
-    """The names in ``a,b``; a comma in quotes or a list belongs to an expression.
-
-    >>> commas("shape, colour"), commas("block, stimulus in ['a', 'b']")
-    (('shape', 'colour'), ('block', "stimulus in ['a', 'b']"))
-    """
-    parts = _COMMA.sub(lambda found: "\0" if found[0] == "," else found[0], text or "").split("\0")
-    return tuple(part.strip() for part in parts if part.strip())
 
 
 # --------------------

@@ -3,103 +3,58 @@
 from __future__ import annotations
 
 import shlex
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
-import typer
-
+from howlearn.cli.build import Given, command
 from howlearn.cli.next_command import following
-from howlearn.cli.options import (
-    DESIGN,
-    Dask,
-    Fresh,
-    Order,
-    OutFolder,
-    Seed,
-    ShardOption,
-    TaskOption,
-    Threads,
-)
+from howlearn.cli.options import DESIGN_SEED, ORDER, OUT, RUNNING
+from howlearn.core.options import Choice, File, Kind, Number, Option, Panel, Switch, Whole
+from howlearn.reading.analysis_options import TASK
 
 if TYPE_CHECKING:
     from howlearn.paper.reproduce import Reproduction
     from howlearn.paper.verify import Verification
 
 
-THEORY_DESIGN = "The design"
+def _option(name: str, kind: Kind, help: str, default: Any = None) -> Option:
+    return Option(name, kind, help, default, Panel.design)
 
 
-class TheoryRule(StrEnum):
-    """What the paper has propositions for."""
+EPSILON = _option("epsilon", Number(), "The probability that no action falls under.", 0.05)
+RULE = _option(
+    "rule",
+    Choice(words=("gradient", "exp3-ix", "exp4")),  # what the paper has propositions for
+    "How a cell, or a mixture, learns.",
+    "gradient",
+)
+ACTIONS = _option("actions", Whole(), "K, their number.", 2)
+TRIALS = _option("trials", Whole(), "n.", 500)
+R = _option(
+    "R",
+    Number(),
+    "The largest theta, in the paper's units: the largest rate times the root of n.",
+)
+MAX_RATE = _option("max_rate", Number(), "The largest rate, in place of --R.")
+EXPERTS = _option("experts", Whole(), "exp4: the largest number of experts.", 2)
+RHO = _option(
+    "rho",
+    Number(),
+    "exp4: what the experts' probabilities of any action add up to, at least.",
+    0.5,
+)
+SIZES = _option(
+    "sizes",
+    Kind("D,D…"),
+    "The numbers of parameters of the models that compete, as 1,2,2,4,4,9.",
+)
+SPLIT = _option("split", Number(), "Of the hold-out.", 0.5)
+LEADING = _option("leading", Number(), "The leading constant of the hold-out theorem.", 2.0)
+JSON = Option("json", Switch(), "Print one JSON object, a key per formula.", False)
 
-    gradient = "gradient"
-    exp3_ix = "exp3-ix"
-    exp4 = "exp4"
 
-
-def theory(
-    epsilon: Annotated[
-        float,
-        typer.Option(
-            help="The probability that no action falls under.", rich_help_panel=THEORY_DESIGN
-        ),
-    ] = 0.05,
-    rule: Annotated[
-        TheoryRule,
-        typer.Option(help="How a cell, or a mixture, learns.", rich_help_panel=THEORY_DESIGN),
-    ] = TheoryRule.gradient,
-    actions: Annotated[
-        int, typer.Option(help="K, their number.", rich_help_panel=THEORY_DESIGN)
-    ] = 2,
-    trials: Annotated[int, typer.Option(help="n.", rich_help_panel=THEORY_DESIGN)] = 500,
-    R: Annotated[
-        float | None,
-        typer.Option(
-            "--R",
-            help="The largest theta, in the paper's units: the largest rate times the root of n.",
-            rich_help_panel=THEORY_DESIGN,
-        ),
-    ] = None,
-    max_rate: Annotated[
-        float | None,
-        typer.Option(
-            "--max-rate", help="The largest rate, in place of --R.", rich_help_panel=THEORY_DESIGN
-        ),
-    ] = None,
-    experts: Annotated[
-        int,
-        typer.Option(help="exp4: the largest number of experts.", rich_help_panel=THEORY_DESIGN),
-    ] = 2,
-    rho: Annotated[
-        float,
-        typer.Option(
-            help="exp4: what the experts' probabilities of any action add up to, at least.",
-            rich_help_panel=THEORY_DESIGN,
-        ),
-    ] = 0.5,
-    sizes: Annotated[
-        str | None,
-        typer.Option(
-            "--sizes",
-            metavar="D,D…",
-            help="The numbers of parameters of the models that compete, as 1,2,2,4,4,9.",
-            rich_help_panel=THEORY_DESIGN,
-        ),
-    ] = None,
-    split: Annotated[
-        float, typer.Option(help="Of the hold-out.", rich_help_panel=THEORY_DESIGN)
-    ] = 0.5,
-    leading: Annotated[
-        float,
-        typer.Option(
-            help="The leading constant of the hold-out theorem.", rich_help_panel=THEORY_DESIGN
-        ),
-    ] = 2.0,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object, a key per formula.")
-    ] = False,
-) -> None:
+@command(EPSILON, RULE, ACTIONS, TRIALS, R, MAX_RATE, EXPERTS, RHO, SIZES, SPLIT, LEADING, JSON)
+def theory(given: Given) -> None:
     """Compute the paper's guarantees for a design: how long, how smooth, how large a penalty.
 
     Rows say where each formula comes from (the paper's, or a sharper one of this project), which
@@ -109,27 +64,39 @@ def theory(
     import math
     from json import dumps
 
+    import typer
+
     from howlearn.cli.next_command import following
     from howlearn.cli.options import parse_sizes
     from howlearn.cli.show import console, listing_of
     from howlearn.core.errors import HowlearnError
     from howlearn.paper.theory import TheoryDesign, quantities
 
-    if R is not None and max_rate is not None:
+    trials, radius, max_rate = given.trials, given.R, given.max_rate
+    if radius is not None and max_rate is not None:
         raise HowlearnError("--R and --max-rate say the same thing; give one of them")
     if trials < 1:
         raise HowlearnError(f"there is at least one trial, not {trials}")
-    if R is None:
-        R = (1.0 if max_rate is None else max_rate) * math.sqrt(trials)
-    counts = parse_sizes(sizes, "--sizes") if sizes is not None else ()
+    if radius is None:
+        radius = (1.0 if max_rate is None else max_rate) * math.sqrt(trials)
+    counts = () if given.sizes is None else parse_sizes(given.sizes, SIZES.word)
     design = TheoryDesign(
-        rule.value, trials, R, epsilon, actions, experts, rho, counts, split, leading
+        given.rule,
+        trials,
+        radius,
+        given.epsilon,
+        given.actions,
+        given.experts,
+        given.rho,
+        counts,
+        given.split,
+        given.leading,
     )
     found = quantities(design)
-    if json:
+    if given.json:
         typer.echo(dumps({quantity.key: quantity.plain() for quantity in found}, indent=2))
         return
-    title = f"{rule.value}: n = {trials:,}, R = {R:.4g}, epsilon = {epsilon:g}"
+    title = f"{given.rule}: n = {trials:,}, R = {radius:.4g}, epsilon = {given.epsilon:g}"
     listing = listing_of(title, "quantity", "value", "source", "form", "what it is, and assumes")
     for quantity in found:
         value = f"{quantity.value:,.6g}" if math.isfinite(quantity.value) else "overflows"
@@ -143,56 +110,47 @@ def theory(
 # ``howlearn verify``: do the paper's inequalities hold, and how loose are they?
 
 
-def verify(
-    task: TaskOption = None,
-    trials: Annotated[
-        str,
-        typer.Option(
-            metavar="N,N…", help="Numbers of trials to go through.", rich_help_panel=DESIGN
-        ),
-    ] = "125,250,500,1000,2000,4000,8000,16000",
-    learners: Annotated[
-        int,
-        typer.Option(
-            min=2,
-            help="Simulated learners per true model and number of trials; half of them beyond "
-            "4,000 trials.",
-            rich_help_panel=DESIGN,
-        ),
-    ] = 20,
-    rate: Annotated[
-        float,
-        typer.Option(
-            help="Their learning rate at 500 trials. With theta fixed it falls as one over the "
-            "root of the number of trials, from there on and up to there.",
-            rich_help_panel=DESIGN,
-        ),
-    ] = 0.03,
-    split: Annotated[
-        float,
-        typer.Option(
-            help="The share of the trials that trains a hold-out.", rich_help_panel=DESIGN
-        ),
-    ] = 0.5,
-    futures: Annotated[
-        int,
-        typer.Option(
-            help="How often every learner's training is continued anew, at least 20: for the "
-            "expectation given the training.",
-            rich_help_panel=DESIGN,
-        ),
-    ] = 20,
-    c: Annotated[
-        float, typer.Option("--c", help="The constant of penalized.", rich_help_panel=DESIGN)
-    ] = 0.012,
-    order: Order = None,
-    seed: Seed = 0,
-    out: OutFolder = Path("verification"),
-    fresh: Fresh = False,
-    workers: Threads = None,
-    dask: Dask = None,
-    shard: ShardOption = None,
-) -> None:
+VERIFY_TRIALS = Option(
+    "trials",
+    Kind("N,N…"),
+    "Numbers of trials to go through.",
+    "125,250,500,1000,2000,4000,8000,16000",
+    Panel.design,
+)
+VERIFY_LEARNERS = Option(
+    "learners",
+    Whole(least=2),
+    "Simulated learners per true model and number of trials; half of them beyond 4,000 trials.",
+    20,
+    Panel.design,
+)
+RATE = Option(
+    "rate",
+    Number(),
+    "Their learning rate at 500 trials. With theta fixed it falls as one over the root of the "
+    "number of trials, from there on and up to there.",
+    0.03,
+    Panel.design,
+)
+VERIFY_SPLIT = Option(
+    "split", Number(), "The share of the trials that trains a hold-out.", 0.5, Panel.design
+)
+FUTURES = Option(
+    "futures",
+    Whole(),
+    "How often every learner's training is continued anew, at least 20: for the expectation given "
+    "the training.",
+    20,
+    Panel.design,
+)
+CONSTANT = Option("c", Number(), "The constant of penalized.", 0.012, Panel.design)
+
+
+@command(
+    TASK, VERIFY_TRIALS, VERIFY_LEARNERS, RATE, VERIFY_SPLIT, FUTURES, CONSTANT, ORDER, DESIGN_SEED,
+    OUT.but(default=Path("verification")), *RUNNING,
+)  # fmt: skip
+def verify(given: Given) -> None:
     """Check the paper's theorems on simulated learners, and its propositions on sequences.
 
     Learners follow every model of the task (partition models with one rate per cell), and Exp3,
@@ -214,11 +172,12 @@ def verify(
     from howlearn.results.manifest import describe, made_by
     from howlearn.runs.folder import RunFolder
 
-    chosen = task_with(task, "gradient", "gain", 1.0, order.value if order else None)
-    numbers = parse_counts(trials, "--trials")
-    measure = Measure(split, futures, c)
+    out, learners, rate, seed = given.out, given.learners, given.rate, given.seed
+    chosen = task_with(given.task, "gradient", "gain", 1.0, given.order)
+    numbers = parse_counts(given.trials, VERIFY_TRIALS.word)
+    measure = Measure(given.split, given.futures, given.c)
     models = check(chosen, numbers, learners, rate, measure)
-    show.default_task(task)
+    show.default_task(given.task)
     manifest = {
         **made_by("verify"),
         "task": chosen.name,
@@ -231,12 +190,12 @@ def verify(
         "models": [describe(model) for model in (*models, outsider(chosen))],
     }
     with (
-        starting(out, fresh, workers, dask, shard) as start,
+        starting(given) as start,
         RunFolder(out, manifest, OUTPUTS, start) as store,
     ):
         with show.progress_bar("verifying") as progress:
             result = verified(
-                chosen, numbers, learners, rate, measure, seed, store, workers, progress
+                chosen, numbers, learners, rate, measure, seed, store, given.workers, progress
             )
         write_tables(out, {name: getattr(result, name) for name in TABLES})
     show.save_charts(lambda: charts.of_verification(result), out)
@@ -322,27 +281,22 @@ def _number(row: dict[str, float], name: str) -> str:
 # ``howlearn reproduce``: the paper's numerical study, reproduced and corrected.
 
 
-def reproduce(
-    out: OutFolder = Path("reproduction"),
-    archive: Annotated[
-        Path | None,
-        typer.Option(
-            "--archive",
-            metavar="PATH",
-            help="The authors' supplement, unpacked: everything is computed from it as well. "
-            "Their RData files need pip install 'howlearn\\[r]'.",
-        ),
-    ] = None,
-    learners: Annotated[
-        int,
-        typer.Option(min=2, help="Simulated learners per model for the figures; the paper has 100"),
-    ] = 100,
-    seed: Seed = 0,
-    fresh: Fresh = False,
-    workers: Threads = None,
-    dask: Dask = None,
-    shard: ShardOption = None,
-) -> None:
+ARCHIVE = Option(
+    "archive",
+    File("PATH"),
+    "The authors' supplement, unpacked: everything is computed from it as well. Their RData files "
+    "need pip install 'howlearn\\[r]'.",
+)
+FIGURE_LEARNERS = Option(
+    "learners",
+    Whole(least=2),
+    "Simulated learners per model for the figures; the paper has 100",
+    100,
+)
+
+
+@command(OUT.but(default=Path("reproduction")), ARCHIVE, FIGURE_LEARNERS, DESIGN_SEED, *RUNNING)
+def reproduce(given: Given) -> None:
     """Reproduce the paper's numerical study, and correct it.
 
     Writes reproduction.csv (every number of Figures 2a to 3d and of the appendix: published, from
@@ -361,21 +315,22 @@ def reproduce(
     from howlearn.runs.files import write_whole
     from howlearn.runs.folder import RunFolder
 
-    clock, given = Clock(), None
+    clock, archived = Clock(), None
+    out, archive, learners, seed = given.out, given.archive, given.learners, given.seed
     if archive is not None:
         with clock("reading the archive"):  # first, so that a bad one leaves no folder
-            given = read_archive(archive)
+            archived = read_archive(archive)
     manifest = {
         **made_by("reproduce"),
         "design": design(learners, seed).described(),
         "archive": archive_described(archive, out),
     }
     with (
-        starting(out, fresh, workers, dask, shard) as start,
+        starting(given) as start,
         RunFolder(out, manifest, OUTPUTS, start) as store,
     ):
         with show.progress_bar("simulating and fitting") as progress:
-            result = run(learners, given, seed, store, workers, progress, clock)
+            result = run(learners, archived, seed, store, given.workers, progress, clock)
         for sentence in result.archive.notes if result.archive else ():
             show.note(sentence)
         with result.clock("tables"):

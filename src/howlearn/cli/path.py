@@ -3,83 +3,54 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
+from howlearn.cli.build import Given, command
 from howlearn.cli.next_command import selecting, show_following
 from howlearn.cli.options import (
-    MODELS,
-    OUTPUT,
-    AddModel,
-    ExpertsFrom,
-    Form,
-    FormatName,
-    FormName,
-    Fresh,
-    MaxRate,
-    ModelNames,
-    OneRate,
-    OutFolder,
-    Rule,
-    RuleName,
-    TaskOption,
-    Threads,
+    CANDIDATES,
+    DATA,
+    FILES,
+    FORMAT,
+    FRESH,
+    LEARNING,
+    OUT,
+    STUDY,
+    WORKERS,
 )
-from howlearn.cli.project_options import DATA_OPTIONS, Files, Given, takes_data
+from howlearn.core.options import Kind, Number, Option, Panel
+from howlearn.reading.analysis_options import CRITERION, TASK
+from howlearn.reading.options import DATA as READING
 
 if TYPE_CHECKING:
     from howlearn.analyses.path_result import Path as Along
 
+MAX_RATES = Option(
+    "max_rates",
+    Kind("RATE,RATE…"),
+    "The largest learning rates that are tried, up to 20.",
+    "0.5,1,2,5,20",
+    Panel.models,
+)
+MAX_KAPPA = Option(
+    "max_kappa",
+    Number("NATS"),
+    "The largest price of a parameter; it starts at 0.",
+    10.0,
+    Panel.models,
+)
+JUDGES = CRITERION.but(
+    help="What judges the candidates at every largest rate, named as for howlearn select; may be "
+    "repeated. By default penalized(c=0.012), aic, bic, evidence and, for ten learners or more, "
+    "population."
+)
 
-@takes_data
-def path(
-    files: Files,
-    task: TaskOption = None,
-    max_rates: Annotated[
-        str,
-        typer.Option(
-            "--max-rates",
-            metavar="RATE,RATE…",
-            help="The largest learning rates that are tried, up to 20.",
-            rich_help_panel=MODELS,
-        ),
-    ] = "0.5,1,2,5,20",
-    max_kappa: Annotated[
-        float,
-        typer.Option(
-            "--max-kappa",
-            metavar="NATS",
-            help="The largest price of a parameter; it starts at 0.",
-            rich_help_panel=MODELS,
-        ),
-    ] = 10.0,
-    criterion: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--criterion",
-            metavar="CRITERION",
-            help="What judges the candidates at every largest rate, named as for howlearn select; "
-            "may be repeated. By default penalized(c=0.012), aic, bic, evidence and, for ten "
-            "learners or more, population.",
-            rich_help_panel=MODELS,
-        ),
-    ] = None,
-    model: ModelNames = None,
-    add_model: AddModel = None,
-    one_rate: OneRate = False,
-    experts_from: ExpertsFrom = None,
-    rule: Rule = RuleName.gradient,
-    form: Form = FormName.gain,
-    max_rate: MaxRate = 1.0,
-    data: Given = DATA_OPTIONS,
-    out: OutFolder = Path("path"),
-    format: Annotated[
-        FormatName, typer.Option(help="How tables are written.", rich_help_panel=OUTPUT)
-    ] = FormatName.csv,
-    fresh: Fresh = False,
-    workers: Threads = None,
-) -> None:
+
+@command(
+    FILES, STUDY, TASK, MAX_RATES, MAX_KAPPA, JUDGES, *CANDIDATES, *LEARNING, *DATA,
+    OUT.but(default=Path("path")), FORMAT, FRESH, WORKERS,
+)  # fmt: skip
+def path(given: Given) -> None:
     """See whether the selected models depend on what one has to choose beforehand.
 
     Along three axes: the price of a parameter from 0 to 10 nats, exactly, with the paper's c, AIC
@@ -95,36 +66,27 @@ def path(
     from howlearn.runs.folder import Start
     from howlearn.selection.select import check_criteria
 
-    bounds = check_bounds(parse_numbers(max_rates, "--max-rates"))
-    check_price(max_kappa)
-    criteria = check_criteria(criterion) if criterion else None
+    bounds = check_bounds(parse_numbers(given.max_rates, MAX_RATES.word))
+    check_price(given.max_kappa)
+    criteria = check_criteria(given.criterion) if given.criterion else None
     options = {
-        "task": task,
-        **data,
+        **given.of(TASK, *READING.values()),
         "max_rates": list(bounds),
-        "max_kappa": max_kappa,
-        "rule": rule.value,
-        "form": form.value,
-        "max_rate": max_rate,
-        "format": format.value,
-        "model": model or [],
-        "add_model": add_model or [],
-        "one_rate": one_rate,
-        "experts_from": experts_from,
+        **given.of(MAX_KAPPA, *LEARNING, FORMAT, *CANDIDATES),
     }
     with show.progress_bar("reading"):
-        inputs = load([str(file) for file in files], options)
-    study, candidates = inputs.study, inputs.candidates
-    work = PathWork(study, candidates, bounds, criteria, max_kappa, workers)
+        inputs = load([str(file) for file in given.files], options)
+    study, candidates, out = inputs.study, inputs.candidates, given.out
+    work = PathWork(study, candidates, bounds, criteria, given.max_kappa, given.workers)
     options["criteria"] = [repr(each) for each in work.criteria]
     show.reading(study)
     show.same_models(candidates)
-    manifest = manifest_of(files, study, candidates, options, "path")
+    manifest = manifest_of(given.files, study, candidates, options, "path")
     with show.progress_bar("following the path") as progress:
-        found = path_into(out, work, manifest, format.value, Start(fresh), progress)
+        found = path_into(out, work, manifest, given.format, Start(given.fresh), progress)
     show.save_charts(lambda: charts.of_path(found), out)
     _print(found, out)
-    show_following(selecting(files, options), "a model for every learner, in tables")
+    show_following(selecting(given.files, options), "a model for every learner, in tables")
 
 
 def _print(found: Along, out: Path) -> None:

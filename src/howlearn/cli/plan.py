@@ -3,94 +3,57 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
+from howlearn.cli.build import Given, command
 from howlearn.cli.next_command import following, with_models
 from howlearn.cli.options import (
-    DESIGN,
-    AddModel,
-    CalibrationFolder,
-    Criteria,
-    Dask,
-    ExpertsFrom,
-    Form,
-    FormName,
-    Fresh,
-    MaxRate,
-    ModelNames,
-    OneRate,
-    Order,
-    OutFolder,
-    Rule,
-    RuleName,
-    Seed,
-    SettingsByModel,
-    ShardOption,
-    TaskOption,
-    Threads,
+    CANDIDATES,
+    DESIGN_SEED,
+    LEARNING,
+    ORDER,
+    OUT,
+    RUNNING,
+    SETTINGS,
+    STUDY,
     chosen_criteria,
 )
-from howlearn.cli.project_options import takes_study
+from howlearn.core.options import Kind, Number, Option, Panel, Whole
+from howlearn.reading.analysis_options import CALIBRATION, CRITERION, TASK
 
 if TYPE_CHECKING:
     from howlearn.analyses.plan import Plan
     from howlearn.report.style import Chart
 
+RANGE = Kind("N,N… | LO:HI | LO:HI:STEP")
+TRIALS = Option(
+    "trials", RANGE, "Numbers of trials per learner to compare.", "60:600", Panel.design
+)
+LEARNERS = Option(
+    "learners", RANGE, "Numbers of learners in the experiment to compare.", "20:200", Panel.design
+)
+SIMULATED = Option(
+    "simulated",
+    Whole(least=2),
+    "Simulated learners per model and number of trials.",
+    200,
+    Panel.design,
+)
+TARGET = Option(
+    "target",
+    Number(),
+    "The share of its learners for whom every model should be recovered.",
+    0.8,
+    Panel.design,
+)
 
-@takes_study
-def plan(
-    task: TaskOption = None,
-    trials: Annotated[
-        str,
-        typer.Option(
-            metavar="N,N… | LO:HI | LO:HI:STEP",
-            help="Numbers of trials per learner to compare.",
-            rich_help_panel=DESIGN,
-        ),
-    ] = "60:600",
-    learners: Annotated[
-        str,
-        typer.Option(
-            metavar="N,N… | LO:HI | LO:HI:STEP",
-            help="Numbers of learners in the experiment to compare.",
-            rich_help_panel=DESIGN,
-        ),
-    ] = "20:200",
-    order: Order = None,
-    settings: SettingsByModel = None,
-    simulated: Annotated[
-        int,
-        typer.Option(
-            min=2,
-            help="Simulated learners per model and number of trials.",
-            rich_help_panel=DESIGN,
-        ),
-    ] = 200,
-    target: Annotated[
-        float,
-        typer.Option(
-            help="The share of its learners for whom every model should be recovered.",
-            rich_help_panel=DESIGN,
-        ),
-    ] = 0.8,
-    seed: Seed = 0,
-    criterion: Criteria = None,
-    calibration: CalibrationFolder = None,
-    model: ModelNames = None,
-    add_model: AddModel = None,
-    one_rate: OneRate = False,
-    experts_from: ExpertsFrom = None,
-    rule: Rule = RuleName.gradient,
-    form: Form = FormName.gain,
-    max_rate: MaxRate = 1.0,
-    out: OutFolder = Path("plan"),
-    fresh: Fresh = False,
-    workers: Threads = None,
-    dask: Dask = None,
-    shard: ShardOption = None,
-) -> None:
+
+@command(
+    TASK, TRIALS, LEARNERS, ORDER, SETTINGS, SIMULATED, TARGET, DESIGN_SEED,
+    CRITERION.but(section=""), CALIBRATION, *CANDIDATES, *LEARNING, OUT.but(default=Path("plan")),
+    *RUNNING, STUDY,
+)  # fmt: skip
+def plan(given: Given) -> None:
     """Before the experiment: how many trials and learners are needed?
 
     Simulates learners of every candidate model in your task and tells how often each would be
@@ -107,22 +70,18 @@ def plan(
     from howlearn.results.manifest import describe, made_by
     from howlearn.runs.folder import RunFolder
 
-    criteria, advice = chosen_criteria(criterion, calibration)
-    show.default_task(task)
-    chosen = task_with(task, rule.value, form.value, max_rate, order and order.value)
-    asked = {
-        "model": model or [], "add_model": add_model or [], "one_rate": one_rate,
-        "experts_from": experts_from,
-    }  # fmt: skip
-    learning = {"rule": rule.value, "form": form.value, "max_rate": max_rate}
-    models = chosen_models(
-        chosen.models, asked, f"task {chosen.name}", chosen.n_features, (), chosen.mixtures
-    )
+    out, workers, target = given.out, given.workers, given.target
+    criteria, advice = chosen_criteria(given.criterion, given.calibration)
+    show.default_task(given.task)
+    chosen = task_with(given.task, given.rule, given.form, given.max_rate, given.order)
+    asked = given.of(TASK, *CANDIDATES, *LEARNING)
+    whose = f"task {chosen.name}"
+    models = chosen_models(chosen.models, asked, whose, chosen.n_features, (), chosen.mixtures)
     show.same_models(models)
-    numbers = parse_counts(trials, "--trials")
-    people = parse_counts(learners, "--learners")
-    by_model = parse_settings_by_model(settings)
-    design = TaskDesign(chosen, models, by_model, simulated, numbers[-1], seed)
+    numbers = parse_counts(given.trials, TRIALS.word)
+    people = parse_counts(given.learners, LEARNERS.word)
+    by_model = parse_settings_by_model(given.settings)
+    design = TaskDesign(chosen, models, by_model, given.simulated, numbers[-1], given.seed)
     check_plan(design, numbers, people, criteria, target)
     manifest = {
         **made_by("plan"),
@@ -134,7 +93,7 @@ def plan(
     for sentence in doubts(advice, numbers[-1], models) if advice else ():
         show.note(sentence)
     with (
-        starting(out, fresh, workers, dask, shard) as start,
+        starting(given) as start,
         RunFolder(out, manifest, PLAN_OUTPUTS, start) as store,
     ):
         with show.progress_bar("simulating and fitting") as progress:
@@ -145,7 +104,7 @@ def plan(
             show.note(sentence)
         write_plan(out, result)
     _show(result, out)
-    words = with_models({"task": task, **asked, **learning})
+    words = with_models(asked)
     following("freeze", *words, why="write the analysis down before the data are seen")
 
 

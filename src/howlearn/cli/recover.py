@@ -3,82 +3,46 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
+from howlearn.cli.build import Given, command
 from howlearn.cli.next_command import following, with_models
 from howlearn.cli.options import (
-    DESIGN,
-    AddModel,
-    Criteria,
-    Dask,
-    ExpertsFrom,
-    Form,
-    FormName,
-    Fresh,
-    MaxRate,
-    ModelNames,
-    OneRate,
-    Order,
-    OutFolder,
-    Rule,
-    RuleName,
-    Seed,
-    SettingsByModel,
-    ShardOption,
-    TaskOption,
-    Threads,
+    CANDIDATES,
+    DESIGN_SEED,
+    LEARNING,
+    ORDER,
+    OUT,
+    RUNNING,
+    SETTINGS,
+    STUDY,
+    TRIALS,
     chosen_criteria,
 )
-from howlearn.cli.project_options import takes_study
+from howlearn.core.options import Option, Panel, Repeated, Whole
+from howlearn.reading.analysis_options import CRITERION, TASK
 
 if TYPE_CHECKING:
     from howlearn.analyses.recover import Recovery
 
+TRUTH = Option(
+    "truth",
+    Repeated("NAME"),
+    "A model of which learners are simulated, named as for --model; may be repeated. By default "
+    "every candidate.",
+    panel=Panel.design,
+    names_code=True,
+)
+LEARNERS = Option(
+    "learners", Whole(least=1), "Simulated learners per true model.", 200, Panel.design
+)
 
-@takes_study
-def recover(
-    task: TaskOption = None,
-    truth: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--truth",
-            metavar="NAME",
-            help="A model of which learners are simulated, named as for --model; may be repeated. "
-            "By default every candidate.",
-            rich_help_panel=DESIGN,
-        ),
-    ] = None,
-    trials: Annotated[
-        int | None,
-        typer.Option(
-            min=2,
-            help="Trials of each learner; by default as the task says.",
-            rich_help_panel=DESIGN,
-        ),
-    ] = None,
-    learners: Annotated[
-        int,
-        typer.Option(min=1, help="Simulated learners per true model.", rich_help_panel=DESIGN),
-    ] = 200,
-    order: Order = None,
-    settings: SettingsByModel = None,
-    seed: Seed = 0,
-    criterion: Criteria = None,
-    model: ModelNames = None,
-    add_model: AddModel = None,
-    one_rate: OneRate = False,
-    experts_from: ExpertsFrom = None,
-    rule: Rule = RuleName.gradient,
-    form: Form = FormName.gain,
-    max_rate: MaxRate = 1.0,
-    out: OutFolder = Path("recovery"),
-    fresh: Fresh = False,
-    workers: Threads = None,
-    dask: Dask = None,
-    shard: ShardOption = None,
-) -> None:
+
+@command(
+    TASK, TRUTH, TRIALS, LEARNERS, ORDER, SETTINGS, DESIGN_SEED, CRITERION.but(section=""),
+    *CANDIDATES, *LEARNING, OUT.but(default=Path("recovery")), *RUNNING, STUDY,
+)  # fmt: skip
+def recover(given: Given) -> None:
     """See whether models and parameters are found again, by the criteria as they are.
 
     Simulates learners of every model and selects among the candidates: how often is the true model
@@ -99,20 +63,18 @@ def recover(
     from howlearn.runs.folder import RunFolder
     from howlearn.selection.select import check_criteria
 
-    criteria = check_criteria(chosen_criteria(criterion, None)[0])
-    chosen = task_with(task, rule.value, form.value, max_rate, order.value if order else None)
-    asked = {
-        "model": model or [], "add_model": add_model or [], "one_rate": one_rate,
-        "experts_from": experts_from,
-    }  # fmt: skip
-    learning = {"rule": rule.value, "form": form.value, "max_rate": max_rate}
+    out = given.out
+    criteria = check_criteria(chosen_criteria(given.criterion, None)[0])
+    chosen = task_with(given.task, given.rule, given.form, given.max_rate, given.order)
+    asked = given.of(TASK, *CANDIDATES, *LEARNING)
     whose = f"task {chosen.name}"
     models = chosen_models(chosen.models, asked, whose, chosen.n_features, (), chosen.mixtures)
     check_models(models)
-    truths = tuple(chosen.model(name) for name in truth) if truth else models
-    design = TaskDesign(chosen, truths, parse_settings_by_model(settings), learners, trials, seed)
+    truths = tuple(chosen.model(name) for name in given.truth) if given.truth else models
+    settings = parse_settings_by_model(given.settings)
+    design = TaskDesign(chosen, truths, settings, given.learners, given.trials, given.seed)
     check_candidates(design, models, [t for c in criteria for t in c.truncations])
-    show.default_task(task)
+    show.default_task(given.task)
     show.unequal(criteria, models, len(chosen.actions))
     manifest = {
         **made_by("recover"),
@@ -122,17 +84,17 @@ def recover(
         "criteria": [repr(c) for c in criteria],
     }
     with (
-        starting(out, fresh, workers, dask, shard) as start,
+        starting(given) as start,
         RunFolder(out, manifest, RECOVERY_OUTPUTS, start) as store,
     ):
         with show.progress_bar("simulating and fitting") as progress:
-            result = recover_design(design, models, criteria, store, workers, progress)
+            result = recover_design(design, models, criteria, store, given.workers, progress)
         for sentence in result.notes:
             show.note(sentence)
         write_recovery(out, result)
     show.save_charts(lambda: charts.of_recovery(result), out)
     _print(result, out)
-    words = with_models({"task": task, **asked, **learning})
+    words = with_models(asked)
     following("plan", *words, why="how many trials and learners would do")
 
 

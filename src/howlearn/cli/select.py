@@ -2,37 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
+from howlearn.cli.build import Given, command
 from howlearn.cli.next_command import following
 from howlearn.cli.options import (
-    MODELS,
-    OUTPUT,
-    AddModel,
-    CalibrationFolder,
-    Criteria,
-    Dask,
-    ExpertsFrom,
-    Form,
-    FormatName,
-    FormName,
-    Fresh,
-    MaxRate,
-    ModelNames,
-    OneRate,
-    OutFolder,
-    Rule,
-    RuleName,
-    ShardOption,
-    TaskOption,
-    Threads,
+    CANDIDATES,
+    DATA,
+    FILES,
+    FORMAT,
+    LEARNING,
+    OUT,
+    RUNNING,
+    STUDY,
     chosen_criteria,
 )
-from howlearn.cli.project_options import DATA_OPTIONS, Files, Given, Typed, merge, takes_data
+from howlearn.cli.project_options import merge
+from howlearn.core.options import File, Kind, Number, Option, Panel, Switch
+from howlearn.reading.analysis_options import (
+    CALIBRATION,
+    CRITERION,
+    INTERVALS,
+    SEED,
+    STABILITY,
+    TASK,
+    WITHIN,
+)
+from howlearn.reading.options import DATA as READING
 
 if TYPE_CHECKING:
     from howlearn.analyses.calibrate import Advice
@@ -48,20 +46,17 @@ if TYPE_CHECKING:
 
 
 NONE = "none"
-FrozenOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--frozen",
-        metavar="FILE|none",
-        help="Follow a plan that howlearn freeze wrote, and list whatever is done otherwise. "
-        "frozen.toml in this folder is followed unless this is 'none'.",
-        rich_help_panel=MODELS,
-    ),
-]
+FROZEN = Option(
+    "frozen",
+    File("FILE|none"),
+    "Follow a plan that howlearn freeze wrote, and list whatever is done otherwise. frozen.toml in "
+    "this folder is followed unless this is 'none'.",
+    panel=Panel.models,
+)
 
 
 def follow(
-    given: dict[str, Any], data: dict[str, Any], study: StudyFile | None, typed: Typed
+    options: Sequence[Option], given: Given, study: StudyFile | None, typed: Container[str]
 ) -> Path | None:
     """Put the plan's values where nothing was typed; the plan's file, if there is one.
 
@@ -83,8 +78,7 @@ def follow(
                     f"{study.path} has another {name} than the plan {path}, which is followed; "
                     "type the option to do otherwise"
                 )
-    merge("select", planned, typed, given)
-    data.update((n, v) for n, v in planned.data.items() if n not in typed)
+    merge(options, planned, typed, given)
     return path
 
 
@@ -144,106 +138,51 @@ def write_deviations(found: Sequence[Deviation], out: Path, format: Format) -> N
     write_whole(out / f"deviations.{format}", write)
 
 
-@takes_data
-def select(
-    files: Files,
-    task: TaskOption = None,
-    criterion: Criteria = None,
-    calibration: CalibrationFolder = None,
-    model: ModelNames = None,
-    add_model: AddModel = None,
-    one_rate: OneRate = False,
-    experts_from: ExpertsFrom = None,
-    rule: Rule = RuleName.gradient,
-    form: Form = FormName.gain,
-    max_rate: MaxRate = 1.0,
-    within: Annotated[
-        float,
-        typer.Option(
-            min=0.0,
-            help="Models less than so many nats behind the best are not told apart.",
-            rich_help_panel=MODELS,
-        ),
-    ] = 2.0,
-    frozen: FrozenOption = None,
-    data: Given = DATA_OPTIONS,
-    out: OutFolder = Path("results"),
-    format: Annotated[
-        FormatName, typer.Option(help="How tables are written.", rich_help_panel=OUTPUT)
-    ] = FormatName.csv,
-    predictions: Annotated[
-        bool,
-        typer.Option(
-            "--predictions",
-            help="Also write the probability of every action, one row per input row.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = False,
-    latents: Annotated[
-        bool,
-        typer.Option(
-            "--latents",
-            help="With --predictions: also the latent variables of the models (values, prediction "
-            "errors, attention …) and the input's own columns; BIDS events files of them too.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = False,
-    predict_with: Annotated[
-        str | None,
-        typer.Option(
-            "--predict-with",
-            metavar="MODEL",
-            help="The candidate for the predictions of all learners, in place of the one that is "
-            "selected for each.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
-    weights: Annotated[
-        bool,
-        typer.Option(
-            "--weights",
-            help="Also write the weight of every strategy of exp4(…) and switch(…) at every trial, "
-            "per learner and averaged, when the leading one changes, and charts of them.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = False,
-    epsilon: Annotated[
-        float | None,
-        typer.Option(
-            "--epsilon",
-            help="Also write lowest.csv: the smallest probability of any action under every fit, "
-            "the first trial where one falls under epsilon (such as 0.05), and the paper's T.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
-    intervals: Annotated[
-        float | None,
-        typer.Option(
-            "--intervals",
-            metavar="LEVEL",
-            help="Intervals for the parameters of all models, at this level. Without it, 0.95 for "
-            "models that are fitted cell by cell; for others they take as long as the fit.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
-    stability: Annotated[
-        int | None,
-        typer.Option(
-            "--stability",
-            metavar="DOUBLES",
-            help="Also write stability.csv: how often so many simulated doubles of each learner "
-            "(such as 100) are given the same model.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
-    seed: Annotated[
-        int, typer.Option(help="For --stability: other doubles.", rich_help_panel=OUTPUT)
-    ] = 0,
-    fresh: Fresh = False,
-    workers: Threads = None,
-    dask: Dask = None,
-    shard: ShardOption = None,
-) -> None:
+PREDICTIONS = Option(
+    "predictions",
+    Switch(),
+    "Also write the probability of every action, one row per input row.",
+    False,
+    Panel.output,
+)
+LATENTS = Option(
+    "latents",
+    Switch(),
+    "With --predictions: also the latent variables of the models (values, prediction errors, "
+    "attention …) and the input's own columns; BIDS events files of them too.",
+    False,
+    Panel.output,
+)
+PREDICT_WITH = Option(
+    "predict_with",
+    Kind("MODEL"),
+    "The candidate for the predictions of all learners, in place of the one that is selected for "
+    "each.",
+    panel=Panel.output,
+)
+WEIGHTS = Option(
+    "weights",
+    Switch(),
+    "Also write the weight of every strategy of exp4(…) and switch(…) at every trial, per learner "
+    "and averaged, when the leading one changes, and charts of them.",
+    False,
+    Panel.output,
+)
+EPSILON = Option(
+    "epsilon",
+    Number(),
+    "Also write lowest.csv: the smallest probability of any action under every fit, the first "
+    "trial where one falls under epsilon (such as 0.05), and the paper's T.",
+    panel=Panel.output,
+)
+EXTRAS = (PREDICTIONS, LATENTS, PREDICT_WITH, WEIGHTS, EPSILON, INTERVALS, STABILITY, SEED)
+
+
+@command(
+    FILES, STUDY, TASK, CRITERION, CALIBRATION, *CANDIDATES, *LEARNING, WITHIN, FROZEN, *DATA,
+    OUT.but(default=Path("results")), FORMAT, *EXTRAS, *RUNNING,
+)  # fmt: skip
+def select(given: Given) -> None:
     """Find, for every learner, the model that explains the choices best.
 
     Columns with common names are found by themselves. A verdict is "clear" if no other model, and
@@ -267,37 +206,19 @@ def select(
     from howlearn.selection.criteria import usual
     from howlearn.selection.share_tables import doubts as share_doubts
 
-    for option, given in (("--latents", latents), ("--predict-with", predict_with is not None)):
-        if given and not predictions:
-            raise HowlearnError(f"{option} needs predictions: give --predictions too")
-    criteria, advice = chosen_criteria(criterion, calibration)
+    for option in (LATENTS, PREDICT_WITH):
+        if given[option.name] not in (None, False) and not given.predictions:
+            raise HowlearnError(f"{option.word} needs predictions: give --predictions too")
+    criteria, advice = chosen_criteria(given.criterion, given.calibration)
     options = {
-        "task": task,
-        **data,
-        "within": within,
-        "rule": rule.value,
-        "form": form.value,
-        "max_rate": max_rate,
-        "format": format.value,
-        "model": model or [],
-        "add_model": add_model or [],
-        "one_rate": one_rate,
-        "experts_from": experts_from,
-        "calibration": str(calibration) if calibration else None,
+        **given.of(TASK, *READING.values(), WITHIN, *LEARNING, FORMAT, *CANDIDATES, CALIBRATION),
         "calibrated": [repr(c) for c in advice.criteria] if advice else [],
-        "predictions": predictions,
-        "latents": latents,
-        "predict_with": predict_with,
-        "weights": weights,
-        "epsilon": epsilon,
-        "intervals": intervals,
-        "stability": stability,
-        "seed": seed,
+        **given.of(*EXTRAS),
     }
     with show.progress_bar("reading"):
-        inputs = load([str(file) for file in files], options, with_excluded=True)
-    study, candidates = inputs.study, inputs.candidates
-    if not criterion and calibration is None:
+        inputs = load([str(file) for file in given.files], options, with_excluded=True)
+    study, candidates, out = inputs.study, inputs.candidates, given.out
+    if not given.criterion and given.calibration is None:
         criteria = usual(len(set(study.without_excluded().learners)))
     options["criteria"] = [repr(c) for c in criteria]
     show.reading(study)
@@ -311,38 +232,38 @@ def select(
     for note in share_doubts(known, [repr(c) for c in criteria]):
         show.note(note)
     extras = []
-    if stability is not None:
+    if given.stability is not None:
         from howlearn.analyses.stability import stability_of
 
-        extras.append(stability_of(inputs.task, stability, seed))
-    manifest = manifest_of(files, study, candidates, options)
-    otherwise = compared(frozen, options, criteria, inputs, advice)
-    if frozen is not None and otherwise is not None:
-        manifest |= recorded(frozen, otherwise)
+        extras.append(stability_of(inputs.task, given.stability, given.seed))
+    manifest = manifest_of(given.files, study, candidates, options)
+    otherwise = compared(given.frozen, options, criteria, inputs, advice)
+    if otherwise is not None:
+        manifest |= recorded(given.frozen, otherwise)
     wanted = Wanted(
         candidates,
         criteria,
-        within,
-        intervals,
-        predictions,
-        latents,
-        predict_with,
-        weights,
-        epsilon,
+        given.within,
+        given.intervals,
+        given.predictions,
+        given.latents,
+        given.predict_with,
+        given.weights,
+        given.epsilon,
         extras,
     )
     with (
-        starting(out, fresh, workers, dask, shard) as start,
+        starting(given) as start,
         show.progress_bar("fitting") as progress,
     ):
         found = write_selection(
-            out, study, wanted, manifest, format.value, start, progress, known, inputs.task
+            out, study, wanted, manifest, given.format, start, progress, known, inputs.task
         )
-    if frozen is not None and otherwise is not None:
-        write_deviations(otherwise, out, format.value)
-    if weights:
+    if otherwise is not None:
+        write_deviations(otherwise, out, given.format)
+    if given.weights:
         from howlearn.report import charts
 
         show.save_charts(lambda: charts.of_weights(out, candidates), out)
-    show.found(replace(found, usual=not (criterion or calibration)))
+    show.found(replace(found, usual=not (given.criterion or given.calibration)))
     following("report", out, "-o", "report.html", why="everything to look at, in one file")

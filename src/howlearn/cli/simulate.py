@@ -5,118 +5,79 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
+from howlearn.cli.build import Given, command
 from howlearn.cli.next_command import MODELS as MODEL_OPTIONS
 from howlearn.cli.next_command import (
     following,
-    given,
+    not_usual,
     refuse_beside_like,
     select_command,
     with_models,
 )
-from howlearn.cli.options import (
-    DESIGN,
-    MODELS,
-    Form,
-    FormName,
-    Fresh,
-    MaxRate,
-    Order,
-    OutFolder,
-    Rule,
-    RuleName,
-    Seed,
-    TaskOption,
-)
-from howlearn.cli.project_options import takes_study
+from howlearn.cli.options import DESIGN_SEED, FRESH, LEARNING, ORDER, OUT, SETTINGS, STUDY, TRIALS
+from howlearn.core.options import File, Kind, Option, Panel, Repeated, Switch, Whole
+from howlearn.reading.analysis_options import ADD_MODEL, FORM, MODEL, RULE, TASK
 
 if TYPE_CHECKING:
     from howlearn.core.study import Study
     from howlearn.models.task import Task
 
 
-@takes_study
-def simulate(
-    out: Annotated[Path, typer.Option("--out", "-o", help="The file: .csv, .tsv or .parquet.")],
-    task: TaskOption = None,
-    model: Annotated[
-        str,
-        typer.Option(
-            "--model",
-            help="The model they follow: one of the task's, q-learning, 'q-learning(NAME)', "
-            "'NAME+lapse', my_module:MyModel (its code is run: name only files that you trust) … "
-            "see `howlearn models`.",
-            rich_help_panel=MODELS,
-        ),
-    ] = "OneForAll",
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE[,VALUE…]",
-            help="A parameter: one value for all cells, one per cell in the order of "
-            "`howlearn models`, or a range LO:HI that each learner and cell draws from. By "
-            "default eta=0.03, and what is usual in other models.",
-            rich_help_panel=MODELS,
-        ),
-    ] = None,
-    learners: Annotated[
-        int | None,
-        typer.Option(min=1, help="How many learners; 10 by default.", rich_help_panel=DESIGN),
-    ] = None,
-    trials: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="Trials of each; by default as the task says.", rich_help_panel=DESIGN
-        ),
-    ] = None,
-    order: Order = None,
-    like: Annotated[
-        Path | None,
-        typer.Option(
-            "--like",
-            metavar="RESULTS",
-            help="A folder of howlearn select: show each learner what one of its learners was "
-            "shown; without --set at that learner's estimates.",
-            rich_help_panel=DESIGN,
-        ),
-    ] = None,
-    add_model: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--add-model",
-            metavar="FILE.py:MODEL",
-            help="Beside --like: run the code of a model of your own that is among the candidates "
-            "of RESULTS; may be repeated. Name only files that you trust.",
-            rich_help_panel=DESIGN,
-        ),
-    ] = None,
-    as_published: Annotated[
-        bool,
-        typer.Option(
-            "--as-published",
-            help="Repeat the mistake of the paper's generator: the first reward of every cell is "
-            "wrong (an item's number, or another action's reward).",
-            rich_help_panel=DESIGN,
-        ),
-    ] = False,
-    forgone: Annotated[
-        bool,
-        typer.Option(
-            "--forgone",
-            help="Learners are also told what the other actions would have earned.",
-            rich_help_panel=DESIGN,
-        ),
-    ] = False,
-    seed: Seed = 0,
-    rule: Rule = RuleName.gradient,
-    form: Form = FormName.gain,
-    max_rate: MaxRate = 1.0,
-    fresh: Fresh = False,
-) -> None:
+FOLLOWED = MODEL.but(
+    kind=Kind(),
+    help="The model they follow: one of the task's, q-learning, 'q-learning(NAME)', 'NAME+lapse', "
+    "my_module:MyModel (its code is run: name only files that you trust) … see `howlearn models`.",
+    default="OneForAll",
+)
+SET = SETTINGS.but(
+    kind=Repeated("NAME=VALUE[,VALUE…]"),
+    help="A parameter: one value for all cells, one per cell in the order of `howlearn models`, or "
+    "a range LO:HI that each learner and cell draws from. By default eta=0.03, and what is usual "
+    "in other models.",
+    panel=Panel.models,
+)
+LEARNERS = Option(
+    "learners", Whole(least=1), "How many learners; 10 by default.", panel=Panel.design
+)
+LIKE = Option(
+    "like",
+    File("RESULTS"),
+    "A folder of howlearn select: show each learner what one of its learners was shown; without "
+    "--set at that learner's estimates.",
+    panel=Panel.design,
+)
+CODE = ADD_MODEL.but(
+    kind=Repeated("FILE.py:MODEL"),
+    help="Beside --like: run the code of a model of your own that is among the candidates of "
+    "RESULTS; may be repeated. Name only files that you trust.",
+    panel=Panel.design,
+)
+AS_PUBLISHED = Option(
+    "as_published",
+    Switch(),
+    "Repeat the mistake of the paper's generator: the first reward of every cell is wrong (an "
+    "item's number, or another action's reward).",
+    False,
+    Panel.design,
+)
+FORGONE = Option(
+    "forgone",
+    Switch(),
+    "Learners are also told what the other actions would have earned.",
+    False,
+    Panel.design,
+)
+
+
+@command(
+    OUT.but(help="The file: .csv, .tsv or .parquet.", panel=None, is_required=True),
+    TASK, FOLLOWED, SET, LEARNERS,
+    TRIALS.but(kind=Whole(least=1), help="Trials of each; by default as the task says."),
+    ORDER, LIKE, CODE, AS_PUBLISHED, FORGONE, DESIGN_SEED, *LEARNING, FRESH, STUDY,
+)  # fmt: skip
+def simulate(given: Given) -> None:
     """Simulate learners who follow a model in a task."""
     from howlearn.analyses.doubles import doubles
     from howlearn.cli.options import parse_settings
@@ -127,44 +88,38 @@ def simulate(
     from howlearn.results.inputs import recorded, task_with
     from howlearn.simulation.simulate import simulate as play
 
-    design: dict[str, Any] = {
-        "task": task,
-        "order": order and order.value,
-        "rule": rule.value,
-        "form": form.value,
-        "max_rate": max_rate,
-    }
-    values = parse_settings(settings)
-    if add_model and not like:
+    design = given.of(TASK, ORDER, *LEARNING)
+    like, model = given.like, given.model
+    sizes = (given.learners, given.trials, given.seed)
+    values = parse_settings(given.settings)
+    if given.add_model and not like:
         raise HowlearnError("--add-model goes with --like here; --model is the one they follow")
     with progress_bar("simulating") as progress:
         if like:
-            refuse_beside_like({**design, "forgone": forgone}, [*design, "forgone"], like)
+            shown = {**design, "forgone": given.forgone}
+            refuse_beside_like(shown, shown, like)
             inputs = recorded(like)
-            study, notes = doubles(
-                inputs, model, values, learners, trials, seed, as_published, progress
-            )
+            study, notes = doubles(inputs, model, values, *sizes, given.as_published, progress)
             for sentence in notes:
                 note(sentence)
             design, chosen = dict(inputs.options), inputs.task
         else:
-            chosen = task_with(task, rule.value, form.value, max_rate, order and order.value)
+            chosen = task_with(given.task, given.rule, given.form, given.max_rate, given.order)
             values = values or defaults(chosen.model(model), chosen.actions)
             study = play(
                 chosen,
                 model,
                 values,
-                learners,
-                trials,
-                seed,
+                *sizes,
                 progress,
-                as_published=as_published,
-                forgone=forgone,
+                as_published=given.as_published,
+                forgone=given.forgone,
             )
-            design["task"] = task or "five-four"
+            design["task"] = given.task or "five-four"
             if model not in {known.name for known in chosen.candidates}:
                 design["add_model"] = [model]
-    write_study(study, out, fresh)
+    out = given.out
+    write_study(study, out, given.fresh)
     console.print(
         f"{len(study)} learners, {len(study.context)} trials → {out}\n"
         f"Next: {_next(out, design, study, chosen)}",
@@ -191,19 +146,20 @@ def _next(out: Path, options: Mapping[str, Any], study: Study, task: Task | None
         words += ["--reset-by", study.block_column]
     if study.n_scored.min() < 2:  # who stopped at once
         words += ["--min-trials", "2"]
-    return select_command([str(out)], given(options, MODEL_OPTIONS), *words, "--out", "results")
+    return select_command([str(out)], not_usual(options, MODEL_OPTIONS), *words, "--out", "results")
 
 
 # --------------------
 # ``howlearn demo``: the whole job on simulated learners.
 
 
-def demo(
-    out: OutFolder = Path("demo"),
-    learners: Annotated[int, typer.Option(min=1, help="Simulated learners per model.")] = 10,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same learners.")] = 1,
-    fresh: Fresh = False,
-) -> None:
+DEMO_LEARNERS = Option("learners", Whole(least=1), "Simulated learners per model.", 10)
+
+
+@command(
+    OUT.but(default=Path("demo")), DEMO_LEARNERS, DESIGN_SEED.but(default=1, panel=None), FRESH
+)
+def demo(given: Given) -> None:
     """Simulate learners of known models, select as if they were not known, and compare."""
     from howlearn.cli.show import console, show_recovery
     from howlearn.core.study import joined
@@ -212,6 +168,7 @@ def demo(
     from howlearn.results.bids import write_study
     from howlearn.simulation.simulate import simulate
 
+    out, learners, seed, fresh = given.out, given.learners, given.seed, given.fresh
     task = Task.load("five-four")
     console.print(
         f"[bold]1.[/] Simulating {learners} learners for each of the {len(task.models)} models of "
@@ -253,13 +210,8 @@ def _run(step: int, words: list[str], quiet: list[str]) -> None:
 # ``howlearn models``: the candidates of a task, with their cells.
 
 
-@takes_study
-def models(
-    task: TaskOption = None,
-    rule: Rule = RuleName.gradient,
-    form: Form = FormName.gain,
-    max_rate: MaxRate = 1.0,
-) -> None:
+@command(TASK, *LEARNING, STUDY)
+def models(given: Given) -> None:
     """List the models of a task, and the order of their cells (the order of --set)."""
     from rich.markup import escape
 
@@ -269,7 +221,7 @@ def models(
     from howlearn.models.names import ADJUSTMENTS, IN_CELLS, learning_named
     from howlearn.models.task import Task
 
-    if task is None:
+    if given.task is None:
         listing = listing_of("Tasks that are shipped", "task", "contexts", "actions", "models")
         for name in Task.shipped():
             known = Task.load(name)
@@ -297,7 +249,8 @@ def models(
         )
         following("models", "--task", "five-four")
         return
-    chosen = Task.load(task).with_rule(learning_named(rule.value, form.value, max_rate))
+    rule = learning_named(given.rule, given.form, given.max_rate)
+    chosen = Task.load(given.task).with_rule(rule)
     listing = listing_of(f"Models of {chosen.name}", "model", "parameters", "rule", "cells")
     for model in chosen.models:
         units = model.units
@@ -315,7 +268,7 @@ def models(
         f"learn (its parameters: {shares}); the field's models and your own: howlearn models.",
         soft_wrap=True,
     )
-    words = with_models({"task": task, "rule": rule.value, "form": form.value})
+    words = with_models(given.of(TASK, RULE, FORM))
     following("simulate", *words, "--model", chosen.models[-1].name, "--out", "trials.csv")
 
 

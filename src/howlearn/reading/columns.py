@@ -10,7 +10,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 from howlearn.core.errors import Problem
-from howlearn.reading.options import NONE, ReadOptions
+from howlearn.core.options import NONE
+from howlearn.reading.options import ReadOptions
 from howlearn.reading.problems import listed
 
 FILE_STEM = "file"  # --learner file

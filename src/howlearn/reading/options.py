@@ -2,18 +2,91 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
+from textwrap import wrap
 from typing import Any
 
 from howlearn.core.errors import HowlearnError
+from howlearn.core.options import NONE, Kind, Names, Option, Pair, Panel, Repeated, Whole, several
 from howlearn.core.text import canonical
 
-NONE = "none"  # --by none: nothing, also where something would be guessed or stands in a file
-# where the word is a value: columns that must be, an order, roles that reading guesses, a code
-_HAVE_OWN_NONE = ("learner", "context", "action", "reward", "trial", "scored", "learned", "missing")
+__all__ = ["DATA", "NONE", "ReadOptions"]
+
+
+class ColumnName(Kind):
+    """One column, or an expression in its place."""
+
+
+class ColumnNames(Names):
+    """Several columns, or expressions in their place."""
+
+
+class _Order(ColumnNames):
+    """Columns whose comma may be part of a name: ``block,trial`` is taken apart when it is not."""
+
+    def typed(self, value: Any) -> Any:
+        """Not yet taken apart."""
+        return () if value is None else (value,)
+
+
+class _Values(Names):
+    """Values of columns, which may begin or end with a space."""
+
+    def typed(self, value: Any) -> Any:
+        """What stands between commas, as it is."""
+        return () if value is None else tuple(value.split(","))
+
+
+class _Recoding(Repeated):
+    """New values for old ones."""
+
+    def given(self, value: Any, option: str) -> Any:
+        """Also ``{"reward": {-1: 0}}``, as one would write in Python."""
+        if isinstance(value, Mapping):
+            value = [
+                f"{name}:{','.join(f'{old}={new}' for old, new in pairs.items())}"
+                for name, pairs in value.items()
+            ]
+        return several(value)
+
+
+class _Bins(Repeated):
+    """Bins, by their number or between cut points."""
+
+    def given(self, value: Any, option: str) -> Any:
+        """Also ``{"size": 4}`` or ``{"size": [0.2, 0.5]}``.
+
+        A single cut point keeps its point, which tells it from a number of bins.
+        """
+        if isinstance(value, Mapping):
+            value = [f"{name}:{','.join(several(how))}" for name, how in value.items()]
+        return several(value)
+
+
+class _FromZero(Whole):
+    """A whole number from 0 on."""
+
+    def given(self, value: Any, option: str) -> Any:
+        """None is nothing."""
+        if value is not None and value < 0:
+            raise HowlearnError(f"{option} {value}: a number from 0 on is needed")
+        return value
+
+
+def _option(kind: Kind, help: str, about: str, **more: Any) -> Any:
+    """A field of ``ReadOptions`` that is an option of the commands that read trials."""
+    option = Option("", kind, help, panel=Panel.data, section="data", about=about, **more)
+    return field(default=kind.empty, metadata={"option": option})
+
+
+_COLUMN, _COLUMNS, _EXPRESSION, _PAIR = (
+    ColumnName("COL"),
+    ColumnNames("COL[,COL]"),
+    Kind("EXPR"),
+    Pair("LO,HI"),
+)
 
 
 @dataclass(frozen=True)
@@ -24,74 +97,199 @@ class ReadOptions:
     ('item',)
     """
 
-    learner: str | None = None  # "file": the learner is the file's stem
-    context: tuple[str, ...] = ()  # ("none",): every trial is the same situation
-    action: str | None = None
-    reward: str | None = None
-    trial: tuple[str, ...] = ()  # ("none",): the order of the rows; ("block", "trial")
-    features: tuple[str, ...] = ()
-    by: tuple[str, ...] = ()
-    keep: tuple[str, ...] = ()
-    reset_by: tuple[str, ...] = ()
-    scored: str | None = None
-    learned: str | None = None
-    where: str | None = None
-    test_when: str | None = None
-    forced_when: str | None = None
-    recode: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
-    reward_range: tuple[float, float] | None = None
-    min_trials: int | None = None
-    forgone: tuple[str, ...] = ()
-    episode: str | None = None
-    duration: str | None = None
-    bin: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    reward_scale: tuple[float, float] | None = None  # becomes 0 to 1
-    rt: str | None = None  # the column with reaction times
+    learner: str | None = _option(
+        _COLUMN,
+        "Who (also --participant, --subject); 'file' if each file is one learner.",
+        'the column with the learner; "file": each file is a learner',
+        words=("--learner", "--participant", "--subject"),
+        has_none=True,
+        may_be_open=True,
+    )
+    context: tuple[str, ...] = _option(
+        _COLUMNS,
+        "What was shown; 'none' if always the same.",
+        'the column, or the columns, of the context; "none": always the same situation',
+        has_none=True,
+        may_be_open=True,
+    )
+    action: str | None = _option(
+        _COLUMN, "What was chosen.", "the column with the choice", has_none=True, may_be_open=True
+    )
+    reward: str | None = _option(
+        _COLUMN,
+        "What it earned, 0 to 1.",
+        "the column with what the choice earned",
+        has_none=True,
+        may_be_open=True,
+    )
+    trial: tuple[str, ...] = _option(
+        _Order("COL[,COL]"),
+        "Its number; block,trial where numbers start anew; 'none' for the order of the rows.",
+        'the column with the trial\'s number, or several (["block", "trial"]); "none": the order '
+        "of the rows",
+        has_none=True,
+        may_be_open=True,
+    )
+    features: tuple[str, ...] = _option(
+        _COLUMNS,
+        "Columns that describe a context; each gives candidates.",
+        "columns that describe the context",
+    )
+    by: tuple[str, ...] = _option(
+        _COLUMNS,
+        "Conditions: each learner × condition on its own.",
+        "columns with conditions; each learner × condition is a sequence of its own",
+    )
+    keep: tuple[str, ...] = _option(
+        _COLUMNS,
+        "Columns to carry into every table (group, age).",
+        "columns about the learner that go into every table",
+        may_be_open=True,
+    )
+    reset_by: tuple[str, ...] = _option(
+        _COLUMNS,
+        "Learning starts anew where these change.",
+        "columns; learning starts anew where they change",
+    )
+    scored: str | None = _option(
+        _COLUMN,
+        "Whether a trial counts for the likelihood.",
+        "the column that says whether a choice counts",
+        rank=2,
+        has_none=True,
+    )
+    learned: str | None = _option(
+        _COLUMN,
+        "Whether a trial teaches the learner.",
+        "the column that says whether a trial teaches",
+        rank=2,
+        has_none=True,
+    )
+    where: str | None = _option(
+        _EXPRESSION,
+        "Rows to use, as \"phase == 'learn'\".",
+        'a condition such as "block > 1"; the other rows are left out',
+        rank=1,
+    )
+    test_when: str | None = _option(
+        _EXPRESSION,
+        "Choices without feedback: they only count.",
+        "a condition; where it holds, choices count and teach nothing",
+        rank=1,
+    )
+    forced_when: str | None = _option(
+        _EXPRESSION,
+        "Instructed choices: they only teach.",
+        "a condition; where it holds, choices teach and do not count",
+        rank=1,
+    )
+    recode: tuple[str, ...] = _option(
+        _Recoding("COL:OLD=NEW,…"),
+        "As reward:-1=0,1=1; may be repeated.",
+        'new values, such as "reward:-1=0,1=1"',
+        rank=2,
+    )
+    missing: tuple[str, ...] = _option(
+        _Values("VALUE[,VALUE]"),
+        "Values that mean nothing was recorded, as --missing=-1,n/a.",
+        'values that mean nothing is there, such as -1 or "action:-1"',
+        rank=2,
+        has_none=True,
+    )
+    reward_range: tuple[float, float] | None = _option(
+        _PAIR,
+        "Accept rewards outside [0,1], as recorded.",
+        "the smallest and the largest reward that are allowed, such as (0, 5)",
+        rank=2,
+    )
+    min_trials: int | None = _option(
+        _FromZero(),
+        "Leave learners with fewer trials out.",
+        "learners with fewer choices are left out",
+        rank=3,
+    )
+    forgone: tuple[str, ...] = _option(
+        _COLUMNS,
+        "What the other of two actions would have earned; or one column per action.",
+        "the column with what the other of two actions would have earned, or one column per "
+        "action in the order of the actions",
+        rank=3,
+    )
+    episode: str | None = _option(
+        _COLUMN,
+        "Trials in a row with the same value are an episode.",
+        "the column with the episode; trials in a row with the same value are one",
+        rank=3,
+        may_be_open=True,
+    )
+    duration: str | None = _option(
+        _COLUMN,
+        "The time spent on the trial.",
+        "the column with the time spent on the trial",
+        rank=3,
+        may_be_open=True,
+    )
+    bin: tuple[str, ...] = _option(
+        _Bins("COL:N|CUT,CUT…"),
+        "Make N bins, or bins between cut points, of a context's or feature's numbers; may be "
+        "repeated.",
+        'bins for the numbers of a context or feature, such as "size:4" or "size:0.2,0.5"',
+        rank=3,
+    )
+    exclude: tuple[str, ...] = _option(
+        Repeated("EXPR"),
+        "Learners to exclude, as 'accuracy < 0.55', 'missed > 0.2 or median(rt) < 0.2', "
+        "'share(rt < 0.1) > 0.05'; may be repeated. Shares are shown with and without them.",
+        'conditions on a learner, such as "accuracy < 0.55" or "median(rt) < 0.2"; those for whom '
+        "one holds are fitted, but no share and no population is of them (``docs/exclude.md``)",
+        rank=3,
+    )
+    reward_scale: tuple[float, float] | None = _option(
+        _PAIR,
+        "Rewards from LO to HI become 0 to 1, as --reward-scale 0,100 for points.",
+        "the ends of the rewards, such as (0, 100); they become 0 to 1",
+        rank=2,
+    )
+    rt: str | None = _option(
+        _COLUMN, "The reaction time.", "the column with reaction times", rank=2, may_be_open=True
+    )
 
     def __post_init__(self) -> None:
-        for option in fields(self):
-            if _is_none(option.name, getattr(self, option.name)):
-                object.__setattr__(self, option.name, option.default)
-        if isinstance(self.recode, Mapping):  # {"reward": {-1: 0}}, as one would write in Python
-            texts = (
-                f"{name}:{','.join(f'{old}={new}' for old, new in values.items())}"
-                for name, values in self.recode.items()
-            )
-            object.__setattr__(self, "recode", tuple(texts))
-        if isinstance(self.bin, Mapping):  # {"size": 4} or {"size": [0.2, 0.5]}
-            texts = (f"{name}:{_listed(how)}" for name, how in self.bin.items())
-            object.__setattr__(self, "bin", tuple(texts))
-        for option in fields(self):
-            value = getattr(self, option.name)
-            if option.default == ():  # one name may be given without a list around it
-                object.__setattr__(self, option.name, _several(value))
-        for name in ("reward_range", "reward_scale"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, _range(getattr(self, name), name))
+        for name, option in DATA.items():
+            object.__setattr__(self, name, option.given(getattr(self, name)))
         if self.reward_range is not None and self.reward_scale is not None:
             raise HowlearnError(
                 "--reward-range takes rewards as recorded and --reward-scale changes them to 0…1: "
                 "give one of the two"
             )
-        if self.min_trials is not None and self.min_trials < 0:
-            raise HowlearnError(f"--min-trials {self.min_trials}: a number from 0 on is needed")
         if "learner" in self.by + self.keep:
             raise HowlearnError("--by and --keep: the learner opens every table already")
 
 
+DATA: Mapping[str, Option] = {
+    each.name: each.metadata["option"].but(name=each.name) for each in fields(ReadOptions)
+}
+
+
 def options_named(given: Mapping[str, Any]) -> ReadOptions:
     """The options by their names as Python keywords."""
-    known = [option.name for option in fields(ReadOptions)]
     for name in given:
-        if name not in known:
-            close = get_close_matches(name, known, 1)
+        if name not in DATA:
+            close = get_close_matches(name, DATA, 1)
             hint = f" (did you mean {close[0]}?)" if close else ""
             raise HowlearnError(
-                f"there is no option {name}{hint}; the options: task, {', '.join(known)}"
+                f"there is no option {name}{hint}; the options: task, {', '.join(DATA)}"
             )
     return ReadOptions(**given)
+
+
+def described() -> str:
+    """What the keywords of ``read`` are, line by line."""
+    lines = []
+    for name, option in DATA.items():
+        text = f"- ``{name}``: {option.about}"
+        lines += wrap(text, 96, subsequent_indent="  ", break_on_hyphens=False)
+    return "\n    ".join(lines)
 
 
 def refused(given: Mapping[str, Any]) -> frozenset[str]:
@@ -100,42 +298,7 @@ def refused(given: Mapping[str, Any]) -> frozenset[str]:
     >>> sorted(refused({"by": ("none",), "where": "none", "context": "none", "rt": "rt"}))
     ['by', 'where']
     """
-    return frozenset(name for name, value in given.items() if _is_none(name, value))
-
-
-def without_refused(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The options with nothing in the place of the word for it."""
-    usual = {option.name: option.default for option in fields(ReadOptions)}
-    return {n: usual[n] if n in refused(given) else value for n, value in given.items()}
-
-
-def _is_none(name: str, given: object) -> bool:
-    return name not in _HAVE_OWN_NONE and given in (NONE, (NONE,), [NONE])
-
-
-def _several(given: object) -> tuple[str, ...]:
-    if isinstance(given, Iterable) and not isinstance(given, str):
-        return tuple(str(one) for one in given)
-    return () if given is None else (str(given),)
-
-
-def _listed(given: object) -> str:
-    """Cut points as ``0.2,0.5``; a single one keeps its point, which tells it from a number."""
-    return ",".join(_several(given))
-
-
-def _range(given: object, name: str) -> tuple[float, float]:
-    ends = given.split(",") if isinstance(given, str) else _several(given)
-    typed = f"--{name.replace('_', '-')} {','.join(ends)}"
-    try:
-        low, high = (float(end) for end in ends)
-    except ValueError:
-        raise HowlearnError(f"{typed}: two numbers LO,HI are needed") from None
-    if not (math.isfinite(low) and math.isfinite(high)):
-        raise HowlearnError(f"{typed}: LO and HI must be finite numbers")
-    if low >= high:
-        raise HowlearnError(f"{typed}: LO must be smaller than HI")
-    return low, high
+    return frozenset(name for name, value in given.items() if DATA[name].is_refused(value))
 
 
 def parse_recode(text: str) -> tuple[str, Mapping[str, str]]:

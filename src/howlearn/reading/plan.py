@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from howlearn.core.errors import HowlearnError, Problem
 from howlearn.core.expressions import Derived, Expression, derive, is_expression, parse
+from howlearn.core.options import NONE
 from howlearn.reading import exclude as exclusion
 from howlearn.reading.columns import (
     FILE_STEM,
@@ -22,7 +23,7 @@ from howlearn.reading.columns import (
 )
 from howlearn.reading.formats.table import FRAME_NAME, named_twice
 from howlearn.reading.labels import MISSING_TOKENS
-from howlearn.reading.options import NONE, ReadOptions, parse_missing, parse_recode
+from howlearn.reading.options import ReadOptions, parse_missing, parse_recode
 from howlearn.reading.problems import listed
 
 if TYPE_CHECKING:

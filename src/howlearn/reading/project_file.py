@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import pairwise
 from os.path import relpath
@@ -12,41 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from howlearn.core.errors import HowlearnError
+from howlearn.core.options import Option, Repeated
 from howlearn.core.safe_files import parsed_toml, text_in
-from howlearn.reading.options import ReadOptions
+from howlearn.reading.analysis_options import MODELS
+from howlearn.reading.options import DATA
 from howlearn.runs.files import write_whole
 
 NAME = "howlearn.toml"
 UNCHANGED = "# as it was written: "
 GUESSED = "guessed"  # how the comment on a guess begins
-TEXT, TEXTS, NUMBER, WHOLE, SWITCH, PAIR = "text", "texts", "number", "whole", "switch", "pair"
-KINDS = {
-    TEXT: "a text in quotes",
-    TEXTS: 'a text, or a list of texts such as ["a", "b"]',
-    NUMBER: "a number",
-    WHOLE: "a whole number",
-    SWITCH: "true or false",
-    PAIR: "two numbers such as [0, 5]",
-}
-SPECIAL = {"reward_range": PAIR, "reward_scale": PAIR, "min_trials": WHOLE}
-MODELS = {
-    "task": TEXT,
-    "criterion": TEXTS,
-    "calibration": TEXT,
-    "model": TEXTS,
-    "add_model": TEXTS,
-    "one_rate": SWITCH,
-    "experts_from": TEXT,
-    "rule": TEXT,
-    "form": TEXT,
-    "max_rate": NUMBER,
-    "within": NUMBER,
-    "intervals": NUMBER,
-    "stability": WHOLE,
-    "seed": WHOLE,
-}
-# What may hold commas of its own stands in a list; in the others they stand between columns.
-WITH_COMMAS = ("recode", "bin", "exclude")
+FILES = Option("files", Repeated())
+SECTIONS = {"data": DATA, "models": MODELS}
 
 
 @dataclass(frozen=True)
@@ -57,14 +33,6 @@ class StudyFile:
     files: tuple[str, ...] = ()
     data: Mapping[str, Any] = field(default_factory=dict)
     models: Mapping[str, Any] = field(default_factory=dict)
-
-
-def data_kinds() -> dict[str, str]:
-    """What each option of reading may be."""
-    return {
-        option.name: SPECIAL.get(option.name, TEXTS if option.default == () else TEXT)
-        for option in fields(ReadOptions)
-    }
 
 
 def read_study_file(path: Path) -> StudyFile:
@@ -81,17 +49,16 @@ def read_study_file(path: Path) -> StudyFile:
         raise HowlearnError(
             f"{path}: {error.strerror or error}; howlearn inspect FILES writes such a file"
         ) from None
-    known = {"files": TEXTS, "data": "", "models": ""}
-    _check_names(path, "", found, known)
-    for name in ("data", "models"):
+    _check_names(path, "", found, ("files", *SECTIONS))
+    for name in SECTIONS:
         if not isinstance(found.get(name, {}), dict):
             raise HowlearnError(f"{path}: {name} must be a part of its own that begins [{name}]")
-    files = checked(path, "files", found.get("files", []), TEXTS)
+    files = checked(path, FILES, found.get("files", []))
     parts = {}
-    for part, kinds in (("data", data_kinds()), ("models", MODELS)):
-        given = found.get(part, {})
-        _check_names(path, part, given, kinds)
-        parts[part] = {n: checked(path, n, value, kinds[n]) for n, value in given.items()}
+    for section, known in SECTIONS.items():
+        given = found.get(section, {})
+        _check_names(path, section, given, known)
+        parts[section] = {n: checked(path, known[n], value) for n, value in given.items()}
     models = parts["models"]
     for name in ("task", "calibration"):  # a file beside this one
         if name in models and (path.parent / models[name]).exists():
@@ -170,56 +137,26 @@ def beside(path: Path, name: str) -> str:
     return name if path.parent == Path() else str(path.parent / name)
 
 
-def _check_names(path: Path, part: str, given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+def _check_names(path: Path, section: str, given: Iterable[str], known: Collection[str]) -> None:
     for name in given:
         if name in known:
             continue
-        where = f" in [{part}]" if part else ""
+        where = f" in [{section}]" if section else ""
         close = get_close_matches(name.replace("-", "_"), known, 1)
-        other = {"data": MODELS, "models": data_kinds(), "": {**data_kinds(), **MODELS}}[part]
-        if name in other:
-            home = "data" if name in data_kinds() else "models"
-            hint = f"; it stands under [{home}]"
-        else:
-            hint = f" (did you mean {close[0]}?)" if close else ""
+        homes = [home for home, options in SECTIONS.items() if name in options]
+        hint = f" (did you mean {close[0]}?)" if close else ""
+        if homes:
+            hint = f"; it stands under [{homes[0]}]"
         allowed = ", ".join(known)
         raise HowlearnError(f"{path}: there is no {name!r}{where}{hint}; allowed: {allowed}")
 
 
-def checked(path: Path, name: str, value: Any, kind: str) -> Any:
+def checked(path: Path, option: Option, value: Any) -> Any:
     """The value of an option in a file, as the options take it."""
-    found = _converted(name, value, kind)
+    found = option.kind.in_file(value)
     if found is None:
-        raise HowlearnError(f"{path}: {name} = {value!r}: {KINDS[kind]} is needed")
+        raise HowlearnError(f"{path}: {option.name} = {value!r}: {option.kind.needed} is needed")
     return found
-
-
-def _converted(name: str, value: Any, kind: str) -> Any:
-    if kind == SWITCH:
-        return value if isinstance(value, bool) else None
-    if isinstance(value, bool):
-        return None
-    match kind, value:
-        case "text", str() | int() | float():
-            return str(value)
-        case "texts", str():
-            split = name not in WITH_COMMAS and name not in MODELS and name != "files"
-            return tuple(p.strip() for p in value.split(",") if p.strip()) if split else (value,)
-        case "texts", int() | float():
-            return (str(value),)
-        case "texts", list() if all(_is_plain(one) for one in value):
-            return tuple(str(one) for one in value)
-        case ("number", int() | float()) | ("whole", int()):
-            return value
-        case "pair", str() if value.count(",") == 1:
-            return tuple(end.strip() for end in value.split(","))
-        case "pair", list() if len(value) == 2 and all(_is_plain(end) for end in value):
-            return tuple(str(end) for end in value)
-    return None
-
-
-def _is_plain(value: Any) -> bool:
-    return isinstance(value, str | int | float) and not isinstance(value, bool)
 
 
 def _comment(line: str) -> str:

@@ -24,7 +24,7 @@ from howlearn.reading.formats.matrices import has_no_text
 from howlearn.reading.formats.open import learner_names, open_tables
 from howlearn.reading.formats.table import Table
 from howlearn.reading.labels import natural_key, typed
-from howlearn.reading.options import options_named
+from howlearn.reading.options import described, options_named
 from howlearn.reading.order import Key, assemble, sequence_name, sequences_of
 from howlearn.reading.plan import Plan, make_plan, missing_columns
 from howlearn.reading.problems import Ledger, Problems, listed, no_rows
@@ -354,34 +354,7 @@ def read(source: Any, task: Task | str | PathLike[str] | None = None, **options:
     (messages call them as the command line does: ``reset_by`` is ``--reset-by``); columns that
     are not named are guessed:
 
-    - ``learner``: the column with the learner; "file": each file is a learner
-    - ``context``: the column, or the columns, of the context; "none": always the same situation
-    - ``action``: the column with the choice
-    - ``reward``: the column with what the choice earned
-    - ``trial``: the column with the trial's number, or several (["block", "trial"]); "none": the
-      order of the rows
-    - ``features``: columns that describe the context
-    - ``by``: columns with conditions; each learner × condition is a sequence of its own
-    - ``keep``: columns about the learner that go into every table
-    - ``reset_by``: columns; learning starts anew where they change
-    - ``scored``: the column that says whether a choice counts
-    - ``learned``: the column that says whether a trial teaches
-    - ``where``: a condition such as "block > 1"; the other rows are left out
-    - ``test_when``: a condition; where it holds, choices count and teach nothing
-    - ``forced_when``: a condition; where it holds, choices teach and do not count
-    - ``recode``: new values, such as "reward:-1=0,1=1"
-    - ``missing``: values that mean nothing is there, such as -1 or "action:-1"
-    - ``reward_range``: the smallest and the largest reward that are allowed, such as (0, 5)
-    - ``min_trials``: learners with fewer choices are left out
-    - ``forgone``: the column with what the other of two actions would have earned, or one column
-      per action in the order of the actions
-    - ``episode``: the column with the episode; trials in a row with the same value are one
-    - ``duration``: the column with the time spent on the trial
-    - ``exclude``: conditions on a learner, such as "accuracy < 0.55" or "median(rt) < 0.2"; those
-      for whom one holds are fitted, but no share and no population is of them (``docs/exclude.md``)
-    - ``reward_scale``: the ends of the rewards, such as (0, 100); they become 0 to 1
-    - ``rt``: the column with reaction times
-    - ``bin``: bins for the numbers of a context or feature, such as "size:4" or "size:0.2,0.5"
+    {options}
 
     An expression may stand where a column is expected: ``action="house_old == chose_old"`` (with
     the values yes and no; as a reward 1 and 0), ``reward="gain + loss"``. A row in which one of its
@@ -396,9 +369,9 @@ def read(source: Any, task: Task | str | PathLike[str] | None = None, **options:
     'Subject (guessed)'
     """
     if isinstance(source, str | PathLike) and Path(source).suffix.lower() == ".toml":
-        described = read_study_file(Path(source))
-        source, options = described.files, {**described.data, **options}
-        task = described.models.get("task") if task is None else task
+        file = read_study_file(Path(source))
+        source, options = file.files, {**file.data, **options}
+        task = file.models.get("task") if task is None else task
     chosen = options_named(options)
     if isinstance(task, str | PathLike):
         from howlearn.models.task import Task
@@ -428,6 +401,9 @@ def read(source: Any, task: Task | str | PathLike[str] | None = None, **options:
         facts.see(ordered)
     store.add(ordered)
     return build_study(facts, store, reader, problems)
+
+
+read.__doc__ = (read.__doc__ or "").replace("{options}", described())
 
 
 def _streamed(tables: Sequence[Table], plan: Plan, wrong: Sequence[Problem]) -> Study:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -35,7 +35,7 @@ from howlearn.models.names import learning_named, model_named
 from howlearn.models.task import Task
 from howlearn.models.task_file import Order
 from howlearn.reading.formats.table import file_of
-from howlearn.reading.options import ReadOptions
+from howlearn.reading.options import DATA
 from howlearn.reading.read import read
 from howlearn.results.manifest import damaged, describe, hash_of, read_manifest, task_file_hash
 from howlearn.runs.folder import read_table
@@ -187,7 +187,7 @@ def load(files: Sequence[str], options: Mapping[str, Any], with_excluded: bool =
     """
     rule = learning_named(options["rule"], options["form"], options["max_rate"])
     task = Task.load(options["task"]).with_rule(rule) if options["task"] else None
-    reading = {field.name: options[field.name] for field in fields(ReadOptions)}
+    reading = {name: options[name] for name in DATA}
     study = read(list(files), task=task, **reading)
     if task is None and not options["model"]:
         check_contexts(study)
@@ -286,7 +286,7 @@ def _manifest(results: Path) -> dict[str, Any]:
         made, options = manifest["howlearn"], manifest["options"]
         found = {key: manifest[key] for key in ("input", "options", "models")}
         found["task_file"] = manifest.get("task_file")
-        lacking = ({field.name for field in fields(ReadOptions)} | OPTIONS) - options.keys()
+        lacking = ({*DATA} | OPTIONS) - options.keys()
     except (KeyError, TypeError, AttributeError):
         raise damaged(results) from None
     if not found["input"]:

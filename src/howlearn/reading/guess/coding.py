@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from howlearn.core.options import NONE
 from howlearn.core.study import SHORTEST
 from howlearn.core.text import few
 from howlearn.reading.columns import is_answer, is_feature, is_practice, is_rt, is_time
@@ -18,7 +19,7 @@ from howlearn.reading.guess.column_checks import (
     sparse,
 )
 from howlearn.reading.guess.draft import BY_CONTENT, BY_NAME, Draft, Guess
-from howlearn.reading.options import NONE, parse_missing
+from howlearn.reading.options import parse_missing
 from howlearn.reading.rewards import BAD_WORDS, GOOD_WORDS
 
 # --------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 
 from howlearn.core.errors import DataError, HowlearnError, Problem
 from howlearn.core.expressions import is_expression
+from howlearn.core.options import NONE
 from howlearn.core.text import shortened
 from howlearn.reading.columns import FILE_STEM, is_telling
 from howlearn.reading.formats.matrices import has_no_text
 from howlearn.reading.formats.table import Table
 from howlearn.reading.labels import MISSING_TOKENS, Column, code_column
-from howlearn.reading.options import NONE, ReadOptions
+from howlearn.reading.options import DATA, ColumnName, ColumnNames, ReadOptions
 from howlearn.reading.problems import listed, no_rows
 from howlearn.reading.read import has_rows
 
@@ -168,10 +169,9 @@ def together(*codes: NDArray[np.integer]) -> NDArray[np.intp]:
     return whole
 
 
-COLUMN_OPTIONS = (
-    "learner context action reward trial features by keep reset_by scored learned forgone episode "
-    "duration rt"
-).split()
+COLUMN_OPTIONS = [
+    n for n, option in DATA.items() if isinstance(option.kind, ColumnName | ColumnNames)
+]
 LONG, TYPED = 60, 200  # characters of a column's name that a note shows, that somebody types
 SAID, BY_NAME, BY_CONTENT = "you said so", "by its name", "by what it holds"
 
@@ -287,15 +287,13 @@ class Draft:
 
     def options(self) -> dict[str, Any]:
         """The options as ``read`` takes them."""
-        known = [option.name for option in fields(ReadOptions)]
-        return {name: self.guesses[name].value for name in known if name in self.guesses}
+        return {name: self.guesses[name].value for name in DATA if name in self.guesses}
 
 
 def said(given: ReadOptions) -> Mapping[str, Any]:
     """The options that the user gave."""
-    usual = ReadOptions()
-    values = {option.name: getattr(given, option.name) for option in fields(given)}
-    return {name: value for name, value in values.items() if value != getattr(usual, name)}
+    values = {name: getattr(given, name) for name in DATA}
+    return {name: value for name, value in values.items() if value != DATA[name].usual}
 
 
 def check_names(given: ReadOptions, columns: Sequence[str]) -> None:

@@ -8,6 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
+from howlearn.core.options import NONE
 from howlearn.reading.columns import (
     BLOCKS,
     CONDITIONS,
@@ -30,7 +31,6 @@ from howlearn.reading.guess.column_checks import (
     tell_the_same,
 )
 from howlearn.reading.guess.draft import BY_CONTENT, BY_NAME, Draft, Sample, together, typed
-from howlearn.reading.options import NONE
 
 COUNTING = 0.9  # of the steps from row to row of a trial's number go up
 LONG_RUN = 10  # rows in a row that a learner has at least, to be found without a name

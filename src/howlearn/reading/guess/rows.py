@@ -7,6 +7,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.core.expressions import FALSE_WORDS, TRUE_WORDS, parse
+from howlearn.core.options import NONE
 from howlearn.reading.columns import (
     BLOCKS,
     CONDITIONS,
@@ -39,7 +40,6 @@ from howlearn.reading.guess.draft import (
     in_quotes,
     together,
 )
-from howlearn.reading.options import NONE
 
 MOST_KINDS = 30
 FEW_GAPS = 0.2  # of the rows; more would be another mistake

@@ -1,0 +1,96 @@
+"""A command of the command line, from the options that it declares."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
+
+import typer
+
+from howlearn.core.options import Number, Option
+
+
+class Given(dict[str, Any]):
+    """What was asked for: by the names of the options, as items or as attributes."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def of(self, *options: Option) -> dict[str, Any]:
+        """The values of these options, as a manifest has them."""
+        values = {option.name: self[option.name] for option in options}
+        return {n: str(v) if isinstance(v, Path) else v for n, v in values.items()}
+
+
+Command: TypeAlias = Callable[[Given], None]
+
+
+def command(*options: Option) -> Callable[[Command], Callable[..., None]]:
+    """Make a command of a function that takes what was given for the options.
+
+    The parser sees each option as a parameter. With --study among them, what is not typed is taken
+    from ``howlearn.toml``.
+    """
+
+    def built(original: Command) -> Callable[..., None]:
+        def run(*, ctx: typer.Context, **parsed: Any) -> None:
+            given = Given({each.name: each.kind.typed(parsed[each.name]) for each in options})
+            typed = {each.name for each in options if _is_typed(ctx, each.name)}
+            _allow_code(options, given, typed)
+            if "study" in given:
+                from howlearn.cli.project_options import complete
+
+                complete(original.__name__, options, given, typed)
+            original(given)
+
+        context = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+        parameters = [context, *map(_parameter, options)]
+        run.__name__, run.__doc__ = original.__name__, original.__doc__
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in parameters}
+        return run
+
+    return built
+
+
+def _parameter(option: Option) -> inspect.Parameter:
+    """The option as the parser takes it."""
+    kind = option.kind
+    least = kind.least if isinstance(kind, Number) else None
+    panel = None if option.panel is None else str(option.panel)
+    settings: dict[str, Any] = {"metavar": kind.metavar, "help": option.help, "min": least}
+    settings |= {"rich_help_panel": panel}
+    if option.is_argument:
+        about = typer.Argument(**settings, show_default=False)
+    else:
+        about = typer.Option(*(option.words or (option.word,)), **settings)
+    optional = option.default is None and not option.is_required
+    default = inspect.Parameter.empty if option.is_required else option.default
+    if hasattr(kind.type, "__members__") and default is not None:
+        default = kind.type(default)
+    return inspect.Parameter(
+        option.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=default,
+        annotation=Annotated[kind.type | None if optional else kind.type, about],
+    )
+
+
+def _is_typed(ctx: typer.Context, name: str) -> bool:
+    source = ctx.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _allow_code(options: Sequence[Option], given: Given, typed: Iterable[str]) -> None:
+    """Models of one's own that are typed may be loaded; those of files may not."""
+    from howlearn.core import safe_files
+
+    for option in options:
+        if option.names_code and option.name in typed:
+            names = given[option.name]
+            safe_files.allow_code(*([names] if isinstance(names, str) else names))
