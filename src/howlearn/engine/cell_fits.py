@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -292,26 +292,12 @@ def _fit_line(
     search.certify(u, value, gradient, curvature, status, end, parameter.scale)
     if hasty:
         _rise(u, value, gradient, curvature, status, parameter)
-    open_ = np.flatnonzero(status == Statuses.SEARCHING)
-    contested = np.unique(rivals[:n_rivals])
-    # A contested curve is refined from its best node as well, so that like is compared with like.
-    again = np.union1d(open_, contested)
-    curves = np.concatenate([again, rivals[:n_rivals]])
-    centre = np.concatenate([node[again], rival_nodes[:n_rivals]])
-    if len(curves):
-        found = _refine(passes, shape, curves, centre * width, width, parameter)
-        best_first = np.lexsort((-found["value"], curves))
-        _, first = np.unique(curves[best_first], return_index=True)
-        pick = best_first[first]
-        for name, target in (("u", u), ("value", value), ("total", total), ("status", status)):
-            target[curves[pick]] = found[name][pick]
+    best = _Best(u, value, total, status)
+    _look_closer(
+        passes, shape, parameter, best, node, rivals[:n_rivals], rival_nodes[:n_rivals], width
+    )
     if passes.spiky:
-        informed = np.flatnonzero(status < Statuses.FLAT)
-        curves, *spike = spikes.find_spikes(passes, shape, informed, parameter)
-        for i in np.flatnonzero(spike[1] > value[curves] + spikes.EXACT):
-            if spike[1][i] > value[curves[i]]:  # a curve may have several
-                u[curves[i]], value[curves[i]], total[curves[i]] = (part[i] for part in spike)
-                status[curves[i]] = Statuses.OK
+        _look_for_spikes(passes, shape, parameter, best)
     if passes.blocks > 1:
         spikes.mark_unstable(passes, shape, u[:, None], value, status[:, None], [parameter])
     ends = None
@@ -328,6 +314,54 @@ def _fit_line(
         shown,
         ends,
     )
+
+
+class _Best(NamedTuple):
+    """The highest point of every curve that is known so far; it is raised in place."""
+
+    u: Floats
+    value: Floats
+    total: Floats
+    status: NDArray[np.int8]
+
+
+def _look_closer(
+    passes: Passes,
+    shape: tuple[int, ...],
+    parameter: Parameter,
+    best: _Best,
+    node: NDArray[np.int64],
+    rivals: NDArray[np.int64],
+    rival_nodes: NDArray[np.int64],
+    width: float,
+) -> None:
+    """Refine curves whose maximum is not certain, and those with other maxima that come close."""
+    open_ = np.flatnonzero(best.status == Statuses.SEARCHING)
+    # A contested curve is refined from its best node as well, so that like is compared with like.
+    again = np.union1d(open_, np.unique(rivals))
+    curves = np.concatenate([again, rivals])
+    if not len(curves):
+        return
+    centre = np.concatenate([node[again], rival_nodes])
+    found = _refine(passes, shape, curves, centre * width, width, parameter)
+    best_first = np.lexsort((-found["value"], curves))
+    _, first = np.unique(curves[best_first], return_index=True)
+    pick = best_first[first]
+    for name, target in best._asdict().items():
+        target[curves[pick]] = found[name][pick]
+
+
+def _look_for_spikes(
+    passes: Passes, shape: tuple[int, ...], parameter: Parameter, best: _Best
+) -> None:
+    """Take a spike where it is higher than what was found."""
+    u, value, total, status = best
+    informed = np.flatnonzero(status < Statuses.FLAT)
+    curves, *spike = spikes.find_spikes(passes, shape, informed, parameter)
+    for i in np.flatnonzero(spike[1] > value[curves] + spikes.EXACT):
+        if spike[1][i] > value[curves[i]]:  # a curve may have several
+            u[curves[i]], value[curves[i]], total[curves[i]] = (part[i] for part in spike)
+            status[curves[i]] = Statuses.OK
 
 
 def _rise(

@@ -6,7 +6,7 @@ variables are those in which searches are even (u), from 0 to an upper bound.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,16 +53,19 @@ def climb(
     [[0.3, 0.2]]
     """
     n, d = u.shape
-    u = u.copy()
     value = hill.value(np.arange(n), u)
     active = np.flatnonzero(np.isfinite(value))
     if not len(active) or not d:
-        return u, value
-    slope = np.zeros_like(u)
-    slope[active] = hill.slope(active, u[active], value[active])
-    inverse = np.tile(np.diag(ends**2), (n, 1, 1))  # of minus the second derivative
-    fresh = np.ones(n, bool)  # nothing is known of the curvature yet
-    still = np.zeros(n, np.int64)  # rounds without a rise worth the name
+        return u.copy(), value
+    now = _Climbs(
+        u.copy(),
+        value,
+        np.zeros_like(u),
+        np.tile(np.diag(ends**2), (n, 1, 1)),
+        np.ones(n, bool),
+        np.zeros(n, np.int64),
+    )
+    now.slope[active] = hill.slope(active, u[active], value[active])
     lately = np.full((PATIENCE, n), -np.inf)  # values of the last rounds
     for r in range(ROUNDS):
         for cut, n_left in cuts:
@@ -70,41 +73,74 @@ def climb(
                 active = active[_among_highest(value, together, n_left)[active]]
         slow = value < lately[r % PATIENCE] + 10.0 * enough
         lately[r % PATIENCE] = value
-        at, g = u[active], slope[active]
-        free = ~(((at <= 0.0) & (g < 0.0)) | ((at >= ends) & (g > 0.0)))
-        g = np.where(free, g, 0.0)
-        step = _step(inverse[active], g, free)
-        promised = (step * g).sum(axis=1)
-        going = (promised > enough) | (fresh[active] & (np.abs(g * ends) ** 2 > enough).any(axis=1))
-        going |= promised < 0.0
-        going &= (still[active] < 2) & ~slow[active]
-        active, at, g, step = active[going], at[going], g[going], step[going]
+        active, step, g = _steps(now, active, slow, ends, enough)
         if not len(active):
             break
-        backward = promised[going] <= 0.0
-        step[backward] = (g * ends**2)[backward]
-        fresh[active[backward]] = True
-        inverse[active[backward]] = np.diag(ends**2)
-        longest = np.max(np.abs(step) / (LONGEST * ends), axis=1)
-        step /= np.maximum(longest, 1.0)[:, None]
-        before = slope[active]
-        new, reached, known = _search(hill, active, at, g, step, value[active], ends, slope)
-        rise = reached - value[active]
-        small = rise <= STILL * (1.0 + np.abs(reached))
-        # Without a rise the curvature may be wrong: forget it once before giving up.
-        still[active] = np.where(small, still[active] + 1, 0)
-        lost = small & ~fresh[active]
-        inverse[active[lost]] = np.diag(ends**2)
-        u[active], value[active] = new, reached
-        unknown = active[~known]
-        if len(unknown):
-            slope[unknown] = hill.slope(unknown, new[~known], reached[~known])
-        learned = ~lost
-        _learn(
-            inverse, fresh, active[learned], (new - at)[learned], (before - slope[active])[learned]
-        )
-        fresh[active[lost]] = True
-    return u, value
+        _move(hill, now, active, step, g, ends)
+    return now.u, now.value
+
+
+class _Climbs(NamedTuple):
+    """Where all climbs are; changed in place from round to round."""
+
+    u: Floats
+    value: Floats
+    slope: Floats
+    inverse: Floats  # of minus the second derivative
+    fresh: NDArray[np.bool_]  # nothing is known of the curvature yet
+    still: NDArray[np.int64]  # rounds without a rise worth the name
+
+
+def _steps(
+    now: _Climbs,
+    active: NDArray[np.int64],
+    slow: NDArray[np.bool_],
+    ends: Floats,
+    enough: float,
+) -> tuple[NDArray[np.int64], Floats, Floats]:
+    """The climbs that go on, their next steps, and the slopes in which they are free."""
+    at, g = now.u[active], now.slope[active]
+    free = ~(((at <= 0.0) & (g < 0.0)) | ((at >= ends) & (g > 0.0)))
+    g = np.where(free, g, 0.0)
+    step = _step(now.inverse[active], g, free)
+    promised = (step * g).sum(axis=1)
+    far = (np.abs(g * ends) ** 2 > enough).any(axis=1)
+    going = (promised > enough) | (now.fresh[active] & far)
+    going |= promised < 0.0
+    going &= (now.still[active] < 2) & ~slow[active]
+    active, g, step = active[going], g[going], step[going]
+    if not len(active):
+        return active, step, g
+    backward = promised[going] <= 0.0
+    step[backward] = (g * ends**2)[backward]
+    now.fresh[active[backward]] = True
+    now.inverse[active[backward]] = np.diag(ends**2)
+    longest = np.max(np.abs(step) / (LONGEST * ends), axis=1)
+    step /= np.maximum(longest, 1.0)[:, None]
+    return active, step, g
+
+
+def _move(
+    hill: Hill, now: _Climbs, active: NDArray[np.int64], step: Floats, g: Floats, ends: Floats
+) -> None:
+    """Take the steps as far as they lead upwards, and learn the curvature from them."""
+    u, value, slope, inverse, fresh, still = now
+    at, before = u[active], slope[active]
+    new, reached, known = _search(hill, active, at, g, step, value[active], ends, slope)
+    rise = reached - value[active]
+    small = rise <= STILL * (1.0 + np.abs(reached))
+    # Without a rise the curvature may be wrong: forget it once before giving up.
+    still[active] = np.where(small, still[active] + 1, 0)
+    lost = small & ~fresh[active]
+    inverse[active[lost]] = np.diag(ends**2)
+    u[active], value[active] = new, reached
+    unknown = active[~known]
+    if len(unknown):
+        slope[unknown] = hill.slope(unknown, new[~known], reached[~known])
+    learned = ~lost
+    moved, fallen = (new - at)[learned], (before - slope[active])[learned]
+    _learn(inverse, fresh, active[learned], moved, fallen)
+    fresh[active[lost]] = True
 
 
 def _among_highest(value: Floats, together: int, n: int) -> NDArray[np.bool_]:

@@ -265,14 +265,51 @@ def fit_surface(
     ends = np.array([first.end, second.end])
     rates, rows = nodes_to(first.end, COARSE_STEP), np.linspace(0.0, second.end, COARSE_ROWS)
     grid = np.stack([passes.curves(first.at(rates), value) for value in second.at(rows)], axis=1)
+    once = grid[:, :, : len(np.unique(rates))]  # the end, too
+    climb = Climb(passes, seen.shape, parameters, ends)
+    chosen, x, value, total = _highest_points(climb, seen, grid, once, rates, rows)
+    n = len(grid)
+    theta = np.tile([p.default for p in parameters], (n, 1))
+    theta[chosen] = climb.parameters_at(x)
+    values = grid[:, 0, 0].copy()  # flat and unseen: the same everywhere
+    totals = values.copy()
+    values[chosen], totals[chosen] = value, total
+    status = np.where(seen.reshape(-1) == 0, Statuses.UNSEEN, Statuses.FLAT)
+    status = np.repeat(status.astype(np.int8)[:, None], 2, axis=1)
+    status[chosen] = _statuses(x, ends)
+    at = np.zeros((n, 2))
+    at[chosen] = x
+    spikes.mark_unstable(passes, seen.shape, at, values, status, parameters)
+    interval = None
+    if reach is not None:
+        mine = np.arange(n).reshape(seen.shape)[:, reach.mark].reshape(-1)
+        interval = profiles.surface_ends(
+            passes, (np.unique(rates), rows), once[mine], at[mine], values[mine], parameters, reach
+        )
+        interval = interval.reshape(seen.shape[0], seen.shape[2], 2, 2)
+    return UnitFits(
+        theta.reshape(*seen.shape, 2),
+        status.reshape(*seen.shape, 2),
+        values.reshape(seen.shape),
+        totals.reshape(seen.shape),
+        shown,
+        interval,
+    )
+
+
+def _highest_points(
+    climb: Climb,
+    seen: NDArray[np.int64],
+    grid: Floats,
+    once: Floats,
+    rates: Floats,
+    rows: Floats,
+) -> tuple[NDArray[np.int64], Floats, Floats, Floats]:
+    """Of every surface that is not flat: its number, the highest point found, value and total."""
     flat = grid.max(axis=(1, 2)) - grid.min(axis=(1, 2)) < FLAT
     known = ~flat & (seen.reshape(-1) > 0)
-    climb = Climb(passes, seen.shape, parameters, ends)
-    once = grid[:, :, : len(np.unique(rates))]  # the end, too
-    ridged = (
-        _steep(once) | _edged(once) | (passes.spiky & profiles.several(once, profiles.COLLAPSED))
-    )
-    ridged &= known
+    folded = climb.passes.spiky & profiles.several(once, profiles.COLLAPSED)
+    ridged = (_steep(once) | _edged(once) | folded) & known
     rough = known & (ridged | _rough(once))
     smooth = np.flatnonzero(known & ~rough)
     curves, starts = _tops(grid[smooth], rates, rows, FEW)
@@ -290,33 +327,7 @@ def fit_surface(
     best_first = np.lexsort((-value, curve))
     chosen, place = np.unique(curve[best_first], return_index=True)
     pick = best_first[place]
-    n = len(grid)
-    theta = np.tile([p.default for p in parameters], (n, 1))
-    theta[chosen] = climb.parameters_at(x[pick])
-    values = grid[:, 0, 0].copy()  # flat and unseen: the same everywhere
-    totals = values.copy()
-    values[chosen], totals[chosen] = value[pick], total[pick]
-    status = np.where(seen.reshape(-1) == 0, Statuses.UNSEEN, Statuses.FLAT)
-    status = np.repeat(status.astype(np.int8)[:, None], 2, axis=1)
-    status[chosen] = _statuses(x[pick], ends)
-    at = np.zeros((n, 2))
-    at[chosen] = x[pick]
-    spikes.mark_unstable(passes, seen.shape, at, values, status, parameters)
-    interval = None
-    if reach is not None:
-        mine = np.arange(n).reshape(seen.shape)[:, reach.mark].reshape(-1)
-        interval = profiles.surface_ends(
-            passes, (np.unique(rates), rows), once[mine], at[mine], values[mine], parameters, reach
-        )
-        interval = interval.reshape(seen.shape[0], seen.shape[2], 2, 2)
-    return UnitFits(
-        theta.reshape(*seen.shape, 2),
-        status.reshape(*seen.shape, 2),
-        values.reshape(seen.shape),
-        totals.reshape(seen.shape),
-        shown,
-        interval,
-    )
+    return chosen, x[pick], value[pick], total[pick]
 
 
 def _rough(grid: Floats) -> NDArray[np.bool_]:
