@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from howlearn.core.errors import DataError as DataError
     from howlearn.core.errors import HowlearnError as HowlearnError
     from howlearn.core.partition import Partition as Partition
+    from howlearn.core.registry import register as register
     from howlearn.core.rule import Parameter as Parameter
     from howlearn.core.rule import Rule as Rule
     from howlearn.core.rules import Exp3 as Exp3
@@ -54,6 +55,8 @@ if TYPE_CHECKING:
     from howlearn.selection.criteria import Likelihood as Likelihood
     from howlearn.selection.criteria import Penalized as Penalized
     from howlearn.selection.criteria import Prequential as Prequential
+    from howlearn.selection.criterion import Criterion as Criterion
+    from howlearn.selection.criterion import Scores as Scores
     from howlearn.selection.evidence import Evidence as Evidence
     from howlearn.selection.population import Population as Population
     from howlearn.selection.predictions import leaders as leaders

@@ -18,8 +18,9 @@ from howlearn.reading.columns import guess
 from howlearn.reading.formats.open import open_tables
 from howlearn.reading.labels import MISSING_TOKENS, canonical_series, natural_key
 from howlearn.results.results import Results
+from howlearn.selection.criteria import CRITERIA, kind_named
+from howlearn.selection.criterion import LOG_EVIDENCE
 from howlearn.selection.mixture_shares import HELD, certain, drawn_times
-from howlearn.selection.share_tables import GRADED
 from howlearn.selection.tables import included
 
 Design = Literal["group", "within"]
@@ -306,15 +307,15 @@ def is_graded(scores: pl.DataFrame, criterion: str) -> bool:
     """Whether a criterion's log_likelihood is a log-evidence: it gives probabilities of models."""
     if "probability" in scores.columns and scores["probability"].null_count() < len(scores):
         return True
-    return criterion.partition("(")[0] in GRADED
+    return kind_named(criterion).evidence == LOG_EVIDENCE
 
 
 def _criterion(known: list[str], asked: str | None) -> str:
     if asked is None:
-        for name in GRADED:
-            for text in known:
-                if text.partition("(")[0] == name:
-                    return text
+        for kind in CRITERIA.values():
+            mine = [text for text in known if kind_named(text) is kind]
+            if mine and kind.evidence == LOG_EVIDENCE:
+                return mine[0]
         return known[0]
     found = [text for text in known if asked in (text, text.partition("(")[0])]
     if asked in known:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +27,7 @@ from howlearn.engine.cell_fits import (
 from howlearn.engine.layout import Block, Statuses, Units, lay_out, product, through
 from howlearn.fitting.cells import block_of
 from howlearn.fitting.fits import marks_of, sizes_of
-from howlearn.selection.criteria import AIC, BIC, HoldOut, Penalized, criterion_among
+from howlearn.selection.criteria import CRITERIA, criterion_among
 from howlearn.selection.criterion import Criterion, Likelihoods, PerParameter, Scores
 from howlearn.selection.rate_grid import SPREADS, averaged_curves, log_cells, log_rates, log_rising
 
@@ -186,12 +188,6 @@ def _held_out(block: Block, units: Units, rule: Rule) -> Floats:
     return rest
 
 
-TEXTS = (
-    "ewens(alpha=1, cells='learner'), codelength(nats=1), kappa(nats=1), penalized(c=0.012), aic, "
-    "bic, holdout(split=0.5)"
-)
-
-
 @dataclass(frozen=True, repr=False)
 class Kappa(PerParameter):
     """ℓ − κ·D: a plain price in nats for every parameter.
@@ -211,11 +207,30 @@ class Kappa(PerParameter):
         return np.full_like(n, self.nats)
 
 
+@dataclass(frozen=True)
+class Terms:
+    """A criterion for one learner with J contexts, as sums over cells.
+
+    The score of a partition is log Σ_a exp(prior[a] + Σ_C of_cells(C)[a]) + by_size[cells].
+    """
+
+    of_cells: Callable[[Cells], Floats]  # [cell, column] for a single learner
+    prior: Floats  # [column]
+    by_size: Floats | None = None  # [number of cells, from 0 on]
+
+
 class OverPartitions(Criterion):
     """A criterion that only makes sense for all partitions at once."""
 
+    over_partitions = True
+    needs: ClassVar[Needs] = Needs(maxima=True)
+
     def scores(self, fits: Likelihoods) -> Scores:
         raise HowlearnError(f"{self!r} is for all partitions: it goes with howlearn discover only")
+
+    @abstractmethod
+    def terms(self, rule: Rule, n_contexts: int) -> Terms:
+        """The criterion as sums over cells."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -238,6 +253,9 @@ class Codelength(OverPartitions):
     def __post_init__(self) -> None:
         _check_price(self.nats)
 
+    def terms(self, rule: Rule, n_contexts: int) -> Terms:
+        return _priced(self.nats, rule, -log_stirling(n_contexts))
+
 
 @dataclass(frozen=True, repr=False)
 class Ewens(OverPartitions):
@@ -257,6 +275,8 @@ class Ewens(OverPartitions):
     cells: str = "learner"
     name = "ewens"
     title = "log-probability of the partition, the likelihood averaged over the rates"
+    example = "ewens(alpha=1, cells='learner')"
+    needs = Needs(curves=True)
 
     def __post_init__(self) -> None:
         if not 0 < self.alpha < np.inf:
@@ -264,22 +284,39 @@ class Ewens(OverPartitions):
         if self.cells not in ("learner", "independent"):
             raise HowlearnError(f"cells are 'learner' or 'independent', not {self.cells!r}")
 
+    def terms(self, rule: Rule, n_contexts: int) -> Terms:
+        if self.cells == "independent":
+            n_rates = len(log_rates(rule))
+            kernel, prior = np.full((n_rates, 1), 1.0 / n_rates), np.zeros(1)
+        else:
+            kernel, prior = spread_kernels(rule)
+
+        def of_cells(cells: Cells) -> Floats:
+            return cells.averaged(kernel) + log_cells(cells.sizes, self.alpha)[:, None]
+
+        return Terms(of_cells, prior - log_rising(n_contexts, self.alpha))
+
 
 def _check_price(nats: float) -> None:
     if not 0 <= nats < np.inf:
         raise HowlearnError(f"a price is a number of nats from 0 on, not {nats:g}")
 
 
-CRITERIA: dict[str, type[Criterion]] = {
-    "ewens": Ewens,
-    "codelength": Codelength,
-    "kappa": Kappa,
-    "penalized": Penalized,
-    "aic": AIC,
-    "bic": BIC,
-    "holdout": HoldOut,
-}
+OWN: tuple[type[Criterion], ...] = (Ewens, Codelength, Kappa)
 DEFAULT: tuple[Criterion, ...] = (Ewens(), Codelength())
+
+
+def known_criteria() -> dict[str, type[Criterion]]:
+    """What can judge partitions: its own criteria, and those of ``select`` that sum over cells."""
+    shared = [each for each in CRITERIA.values() if each.over_partitions]
+    return {each.name: each for each in (*OWN, *sorted(shared, key=lambda each: each.later))}
+
+
+def _texts() -> str:
+    return ", ".join(
+        each.example if each in OWN and each.example else repr(each())
+        for each in known_criteria().values()
+    )
 
 
 def criterion_named(text: str) -> Criterion:
@@ -288,7 +325,7 @@ def criterion_named(text: str) -> Criterion:
     >>> criterion_named("kappa(2)"), criterion_named("ewens(cells=independent)")
     (kappa(nats=2), ewens(alpha=1, cells=independent))
     """
-    return criterion_among(CRITERIA, TEXTS, text, " for partitions")
+    return criterion_among(known_criteria(), _texts(), text, " for partitions")
 
 
 def check_criteria(criteria: Sequence[Criterion | str] | Criterion | str) -> tuple[Criterion, ...]:
@@ -299,11 +336,11 @@ def check_criteria(criteria: Sequence[Criterion | str] | Criterion | str) -> tup
     if not found:
         raise HowlearnError("there is no criterion")
     for i, criterion in enumerate(found):
-        if type(criterion) not in CRITERIA.values():
+        if not (isinstance(criterion, Criterion) and criterion.over_partitions):
             raise HowlearnError(
-                f"{criterion!r} cannot judge all partitions at once; the criteria are {TEXTS}"
+                f"{criterion!r} cannot judge all partitions at once; the criteria are {_texts()}"
             )
-        if isinstance(criterion, Penalized) and criterion.stop_at is not None:
+        if not all(isinstance(each, float) for each in criterion.truncations):
             raise HowlearnError(f"{criterion!r}: stop_at goes with howlearn select only")
         if criterion in found[:i]:
             raise HowlearnError(f"criterion {criterion!r} is named twice")
@@ -314,54 +351,32 @@ def needs_of(criteria: Sequence[Criterion]) -> Needs:
     """What must be known of every cell."""
     needs = Needs()
     for criterion in criteria:
-        if isinstance(criterion, HoldOut):
-            needs |= Needs(splits=(float(criterion.split),))
+        if isinstance(criterion, OverPartitions):
+            needs |= criterion.needs
         else:
-            curves = isinstance(criterion, Ewens)
-            needs |= Needs(maxima=not curves, curves=curves)
+            needs |= Needs(splits=_splits(criterion)) if criterion.later else Needs(maxima=True)
     return needs
 
 
-@dataclass(frozen=True)
-class Terms:
-    """A criterion for one learner with J contexts, as sums over cells.
-
-    The score of a partition is log Σ_a exp(prior[a] + Σ_C of_cells(C)[a]) + by_size[cells].
-    """
-
-    of_cells: Callable[[Cells], Floats]  # [cell, column] for a single learner
-    prior: Floats  # [column]
-    by_size: Floats | None = None  # [number of cells, from 0 on]
+def _splits(criterion: Criterion) -> tuple[float, ...]:
+    return tuple(float(each) for each in criterion.truncations if isinstance(each, float))
 
 
 def terms_of(criterion: Criterion, rule: Rule, n_contexts: int, n_trials: int) -> Terms:
     """A criterion as sums over cells."""
-    if isinstance(criterion, Ewens):
-        return _ewens(criterion, rule, n_contexts)
-    if isinstance(criterion, HoldOut):
-        split = float(criterion.split)
+    if isinstance(criterion, OverPartitions):
+        return criterion.terms(rule, n_contexts)
+    if criterion.later:
+        (split,) = _splits(criterion)
         return Terms(lambda cells: cells.held_out[split][0][:, None], np.zeros(1))
-    if isinstance(criterion, Codelength):
-        price, by_size = criterion.nats, -log_stirling(n_contexts)
-    else:
-        assert isinstance(criterion, PerParameter)
-        price, by_size = float(criterion.price(np.array([float(n_trials)]))[0]), None
+    assert isinstance(criterion, PerParameter)
+    return _priced(float(criterion.price(np.array([float(n_trials)]))[0]), rule)
+
+
+def _priced(price: float, rule: Rule, by_size: Floats | None = None) -> Terms:
+    """The likelihood of cells minus a price per parameter."""
     price *= len(rule.parameters)
     return Terms(lambda cells: cells.maxima[0][:, None] - price, np.zeros(1), by_size)
-
-
-def _ewens(criterion: Ewens, rule: Rule, n_contexts: int) -> Terms:
-    alpha = criterion.alpha
-    if criterion.cells == "independent":
-        n_rates = len(log_rates(rule))
-        kernel, prior = np.full((n_rates, 1), 1.0 / n_rates), np.zeros(1)
-    else:
-        kernel, prior = spread_kernels(rule)
-
-    def of_cells(cells: Cells) -> Floats:
-        return cells.averaged(kernel) + log_cells(cells.sizes, alpha)[:, None]
-
-    return Terms(of_cells, prior - log_rising(n_contexts, alpha))
 
 
 def log_stirling(n: int) -> Floats:

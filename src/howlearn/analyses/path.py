@@ -32,10 +32,8 @@ from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
 from howlearn.runs.folder import START, Format, RunFolder, Start
 from howlearn.runs.parts import Part, Work
-from howlearn.selection.criteria import AIC, BIC, Penalized
+from howlearn.selection.criteria import defaults, prices
 from howlearn.selection.criterion import Criterion, PerParameter
-from howlearn.selection.evidence import Evidence
-from howlearn.selection.population import FEWEST, Population
 from howlearn.selection.rate_grid import on_grid
 from howlearn.selection.select import check_criteria, winners
 from howlearn.selection.tables import OTHER
@@ -98,7 +96,6 @@ def _bounded(rule: Rule | Model, bound: float) -> Rule | Model:
 
 MAX_KAPPA = 10.0  # nats per parameter
 BLOCK = 500  # learners judged at once
-MARKED = (Penalized(), AIC(), BIC())  # always marked among the prices
 
 Stage = Callable[[Progress], pl.DataFrame]  # a part of the work: rows for every learner
 
@@ -186,11 +183,8 @@ class PathWork:
         ):
             check_study(study, models, {})
             check_stops(study, models, self.truncations)
-        if len(study) < 2 and any(isinstance(c, Population) for c in self.criteria):
-            raise HowlearnError(
-                "a population needs at least two learners; the criterion for one learner alone is "
-                "evidence"
-            )
+        for criterion in self.criteria:
+            criterion.check(study)
 
     def _leave_out(self) -> None:
         """Go on without learners to whom some model cannot be fitted: each stage has the same."""
@@ -226,7 +220,7 @@ class PathWork:
     def _marked(self) -> list[PerParameter]:
         """Criteria that are a price per parameter of all trials."""
         own = [c for c in self.criteria if isinstance(c, PerParameter) and c.truncations == (ALL,)]
-        return [*dict.fromkeys((*MARKED, *own))]
+        return [*dict.fromkeys((*prices(), *own))]
 
     @cached_property
     def _base(self) -> Fits:
@@ -248,7 +242,7 @@ class PathWork:
         }
         self._known[None, AVERAGED] = chosen[AVERAGED]
         for criterion in self.criteria:
-            if isinstance(criterion, Population):
+            if criterion.learns:
                 chosen[repr(criterion)] = self._selected(None, fits, criterion)
         progress(1, 1)
         return path_tables.selected(self.study, "prior", None, chosen)
@@ -295,16 +289,12 @@ def check_price(max_kappa: float) -> None:
 
 def usual(study: Study) -> tuple[Criterion, ...]:
     """The criteria of a path unless others are named."""
-    many = len(set(study.learners)) >= FEWEST
-    return (*MARKED, Evidence(), *([Population()] if many else []))
+    return defaults("path", len(set(study.learners)))
 
 
 def selected(criterion: Criterion, fits: Fits, threads: int | None = None) -> list[str]:
     """What ``select`` selects, in blocks of learners, so that memory does not grow with them."""
-    if isinstance(criterion, Population):
-        learned = criterion.learn(fits.study, fits.models, fits, threads, thorough=False)
-    else:
-        learned = criterion.learn(fits.study, fits.models, fits, threads)
+    learned = criterion.learn(fits.study, fits.models, fits, threads, thorough=False)
     names = np.array([*fits.of], dtype=object)
     found: list[NDArray[np.object_]] = []
     for start in range(0, len(fits.study), BLOCK):

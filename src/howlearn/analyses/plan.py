@@ -23,7 +23,7 @@ from howlearn.models.task import Task
 from howlearn.models.values import Parameters
 from howlearn.runs.cluster import engine_of
 from howlearn.runs.parts import Memory, Progress, Store, Threads
-from howlearn.selection.criteria import DEFAULT, Prequential
+from howlearn.selection.criteria import DEFAULT
 from howlearn.selection.criterion import Criterion
 from howlearn.selection.select import check_criteria, winners
 
@@ -262,7 +262,7 @@ def check_plan(
 ) -> tuple[Criterion, ...]:
     """The criteria; refuses what cannot be, before any work is done or any folder made."""
     chosen = check_criteria(criteria)
-    if any(isinstance(c, Prequential) and c.blocks > 1 for c in chosen):
+    if any(len(c.truncations) > 1 for c in chosen):
         raise HowlearnError(NO_BLOCKS)
     for criterion in chosen:
         if criterion.gives_probabilities:

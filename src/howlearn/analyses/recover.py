@@ -30,7 +30,6 @@ from howlearn.runs.cluster import engine_of
 from howlearn.runs.parts import Memory, Part, Progress, Store, Threads, Work
 from howlearn.selection.criteria import DEFAULT
 from howlearn.selection.criterion import Criterion
-from howlearn.selection.population import Population
 from howlearn.selection.select import check_criteria, choose
 
 if TYPE_CHECKING:
@@ -137,7 +136,7 @@ def recover_design(
 ) -> Recovery:
     """Recover the learners of a design; parts that the store has are not computed again."""
     chosen = check_criteria(criteria)
-    if any(isinstance(criterion, Population) for criterion in chosen):
+    if any(criterion.learns for criterion in chosen):
         chosen = _knowing(design, models, chosen, threads)
     store = store if store is not None else Memory(Threads(threads))
     wanted = tuple(distinct([ALL, *(t for criterion in chosen for t in criterion.truncations)]))

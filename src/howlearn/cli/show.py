@@ -145,9 +145,10 @@ def same_models(models: Sequence[Model]) -> None:
 def unequal(criteria: Sequence[Criterion], models: Sequence[Model], n_actions: int) -> None:
     """Say when the likelihood alone judges models that differ in their number of parameters."""
     sizes = {model.n_parameters(n_actions) for model in models}
-    if len(sizes) > 1 and any(criterion.name == "likelihood" for criterion in criteria):
+    free = [criterion for criterion in criteria if not criterion.penalises]
+    if len(sizes) > 1 and free:
         note(
-            "likelihood has no penalty, and the candidates have between "
+            f"{free[0].name} has no penalty, and the candidates have between "
             f"{min(sizes)} and {max(sizes)} parameters: it favours those that have more"
         )
 

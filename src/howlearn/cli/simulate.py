@@ -218,7 +218,7 @@ def models(given: Given) -> None:
     from howlearn.cli.show import console, listing_of
     from howlearn.core.rules import RULES
     from howlearn.models import FIELD
-    from howlearn.models.names import ADJUSTMENTS, IN_CELLS, learning_named
+    from howlearn.models.names import ADJUSTMENTS, in_cells, learning_named
     from howlearn.models.task import Task
 
     if given.task is None:
@@ -239,7 +239,8 @@ def models(given: Given) -> None:
             listing.add_row(name, made.title, parameters, ", ".join(sorted(made.needs)))
         console.print(listing)
         console.print(
-            f"In the cells of a partition: 'q-learning(ByShape)'; as --rule: {', '.join(IN_CELLS)}."
+            "In the cells of a partition: 'q-learning(ByShape)'; as --rule: "
+            f"{', '.join(in_cells())}."
             "\nAdded to any model, as 'ByShape+lapse': "
             + "; ".join(f"{a.name} ({a.title})" for a in ADJUSTMENTS.values())
             + ".\nMixtures of strategies: 'exp4(ByPattern, ByPatternExc)', "

@@ -6,12 +6,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.errors import HowlearnError
+from howlearn.core.registry import Registry
 
 Form = Literal["gain", "loss"]
 MAX_RATE = 20.0  # beyond this the update is no longer numerically safe
@@ -98,11 +99,25 @@ class Rule:
     form: Form = "gain"
     max_rate: float = 1.0
 
-    name: ClassVar[str]
-    title: ClassVar[str]
+    registry: ClassVar[Registry[Any]] = Registry("rule")
+    name: ClassVar[str]  # as it is typed
+    title: ClassVar[str] = ""
+    phrase: ClassVar[str] = ""  # what it is in the methods section; else the title
+    cites: ClassVar[tuple[str, ...]] = ()  # keys of references.toml, or citations as they are
     smallest: ClassVar[float] = 0.0  # a chosen action less probable than this has a capped update
+    # Whether the likelihood is smooth in log η where rewards count as gains. It then has one top,
+    # and one rare choice does not decide where the learner ends up.
+    smooth_with_gains: ClassVar[bool] = False
+    pair_kernel: ClassVar[str] = ""  # the engine's quicker pass for gains and two actions, if any
     update: ClassVar[Callable[..., float]]
     differential: ClassVar[Callable[..., float]]
+
+    def __init_subclass__(cls) -> None:
+        """What is proven of an update is not inherited by a rule with another one."""
+        if "update" in vars(cls):
+            for fact in ("smooth_with_gains", "pair_kernel", "horizon"):
+                if fact not in vars(cls):
+                    setattr(cls, fact, getattr(Rule, fact))
 
     def __post_init__(self) -> None:
         if self.form not in ("gain", "loss"):
@@ -117,3 +132,24 @@ class Rule:
     def parameters(self) -> tuple[Parameter, ...]:
         """The parameters of one cell, in the order in which ``update`` takes them."""
         return (Parameter("eta", 0.0, self.max_rate, min(0.03, self.max_rate), scale=0.002),)
+
+    def horizon(self, epsilon: float, actions: int, rewards: tuple[float, float]) -> int | None:
+        """T_ε: how many trials of a cell keep every probability at ε or above, whatever happens.
+
+        None: no proposition covers the rule.
+        """
+        return None
+
+    @property
+    def no_horizon(self) -> str:
+        """Why there is no ``horizon``, after "the paper's formula for …"."""
+        return f"does not exist: no proposition covers the rule {self.name}"
+
+    def largest_step(self, rewards: tuple[float, float]) -> float:
+        """The largest rate of a trial for feedback of at most 1: R/√n in the paper's units."""
+        return self.max_rate * (max(map(abs, rewards)) if self.form == "gain" else 1.0)
+
+
+def whole_part(value: float) -> int:
+    """⌊value⌋, and 0 where it is negative."""
+    return max(math.floor(value), 0)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
-from howlearn.core.errors import HowlearnError
-from howlearn.core.rule import Form, Parameter, Rule
+from howlearn.core.rule import Form, Parameter, Rule, whole_part
 
 # --------------------
 # Gradient Bandit: preferences climb the gradient of the expected reward.
@@ -24,6 +24,10 @@ class GradientBandit(Rule):
 
     name = "gradient"
     title = "Gradient Bandit"
+    phrase = "the gradient bandit algorithm"
+    cites = ("sutton2018",)
+    smooth_with_gains = True
+    pair_kernel = "pair"
 
     @staticmethod
     def update(h, p, chosen, p_chosen, feedback, eta):
@@ -32,6 +36,18 @@ class GradientBandit(Rule):
     @staticmethod
     def differential(h, dh, p, dp, chosen, p_chosen, dp_chosen, feedback, eta, deta):
         return dh + feedback * (deta * (chosen - p) - eta * dp)
+
+    def horizon(self, epsilon: float, actions: int, rewards: tuple[float, float]) -> int:
+        return gradient_horizon(epsilon, actions, self.largest_step(rewards))
+
+
+def gradient_horizon(epsilon: float, actions: int, rate: float) -> int:
+    """T_ε of the Gradient Bandit, both forms: Proposition 5 of Aubert et al. (2025).
+
+    >>> gradient_horizon(0.05, 2, 0.059)
+    19
+    """
+    return whole_part(math.log(1 / (actions * epsilon)) / 2 / rate)
 
 
 # --------------------
@@ -56,6 +72,8 @@ class Exp3(Rule):
 
     name = "exp3"
     title = "Exp3"
+    phrase = "the Exp3 algorithm"
+    cites = ("auer2002",)
     smallest = SMALLEST
 
     @staticmethod
@@ -70,6 +88,31 @@ class Exp3(Rule):
         den = p_chosen if safe else 1.0
         slope = feedback * (deta - eta * (dp_chosen / den)) / den
         return dh + chosen * (slope if safe else 0.0)
+
+    def horizon(self, epsilon: float, actions: int, rewards: tuple[float, float]) -> int:
+        """That of Exp3-IX: without exploration updates are the largest."""
+        return smallest_horizon(self, epsilon, actions, rewards)
+
+
+def smallest_horizon(rule: Rule, epsilon: float, actions: int, rewards: tuple[float, float]) -> int:
+    """T_ε of Exp3 or Exp3-IX, of its form and of losses if rewards can be negative."""
+    forms: list[Form] = [rule.form, "loss"] if rewards[0] < 0 else [rule.form]
+    rate = rule.largest_step(rewards)
+    return min(exp3_ix_horizon(epsilon, actions, rate, form) for form in forms)
+
+
+def exp3_ix_horizon(epsilon: float, actions: int, rate: float, form: Form = "loss") -> int:
+    """T_ε of Exp3-IX, and Exp3: Proposition 4 of Aubert et al. (2025) for losses.
+
+    For gains it is this project's own bound. Of the two parameters only the rate matters here:
+    exploration makes updates smaller.
+
+    >>> exp3_ix_horizon(0.1, 2, 1 / 500**0.5)
+    8
+    """
+    if form == "loss":
+        return whole_part((1 / actions - epsilon) / rate)
+    return whole_part(math.log(1 / (actions * epsilon)) / (rate * (1 + rate / (8 * epsilon**2))))
 
 
 # --------------------
@@ -88,6 +131,8 @@ class Exp3IX(Rule):
 
     name = "exp3-ix"
     title = "Exp3-IX"
+    phrase = "the Exp3-IX algorithm"
+    cites = ("neu2015",)
     smallest = SMALLEST
 
     @cached_property
@@ -108,8 +153,13 @@ class Exp3IX(Rule):
         slope = feedback * (deta - eta * ((dp_chosen + dgamma) / den)) / den
         return dh + chosen * (slope if safe else 0.0)
 
+    def horizon(self, epsilon: float, actions: int, rewards: tuple[float, float]) -> int:
+        return smallest_horizon(self, epsilon, actions, rewards)
 
-RULES: dict[str, type[Rule]] = {rule.name: rule for rule in (GradientBandit, Exp3, Exp3IX)}
+
+RULES = Rule.registry
+for _rule in (GradientBandit, Exp3, Exp3IX):  # in the order of messages
+    RULES.register(_rule)
 
 
 def rule_named(name: str, form: Form = "gain", max_rate: float = 1.0) -> Rule:
@@ -118,6 +168,4 @@ def rule_named(name: str, form: Form = "gain", max_rate: float = 1.0) -> Rule:
     >>> rule_named("exp3", form="loss")
     Exp3(form='loss', max_rate=1.0)
     """
-    if name not in RULES:
-        raise HowlearnError(f"there is no rule {name!r}; the rules are {', '.join(RULES)}")
-    return RULES[name](form, max_rate)
+    return RULES.named(name)(form, max_rate)

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
 from howlearn.core.rule import Parameter, Rule
-from howlearn.core.rules import GradientBandit
 from howlearn.engine import compile as compiled
 from howlearn.engine import profiles, spikes, two_parameters
 from howlearn.engine.crossings import Reach
@@ -43,12 +42,11 @@ class Passes:
     def prepare(cls, block: Block, units: Units, rule: Rule, rates: int = RATES) -> Passes:
         largest = float(np.max(block.feedback, initial=0.0))
         step = 2.0 * rule.parameters[0].upper * largest
-        smooth = type(rule).update is GradientBandit.update
-        # With gains the Gradient Bandit's likelihood is smooth in log η. Of other rules less is
-        # known, and losses drive preferences apart instead of together (see `spikes`).
+        # Losses drive preferences apart instead of together (see `spikes`).
         spiky = bool(np.min(block.feedback, initial=0.0) < 0.0)
-        close, blocks = (0.05, 1) if smooth and not spiky else (3.0, 16)
-        pair = smooth and not spiky and block.n_actions == 2 and step <= PAIR_LIMIT
+        close, blocks = (0.05, 1) if rule.smooth_with_gains and not spiky else (3.0, 16)
+        two = block.n_actions == 2 and step <= PAIR_LIMIT
+        pair = bool(rule.pair_kernel) and not spiky and two
         every = 16
         if pair:  # a probability is at least about exp(−step)/(1 + step·n)
             longest = int(np.max(np.diff(block.offsets), initial=1))

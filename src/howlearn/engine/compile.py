@@ -118,9 +118,10 @@ def whole(first: Any, adjustments: tuple[Any, ...]) -> ModuleType:
 
 @cache
 def _passes(rule: type[Rule], n_parameters: int, pair: bool, rates: int) -> ModuleType:
-    visits = _source("pair") if pair else _header(rule, n_parameters) + _source("general")
-    # The kernel for pairs knows its rule: rules that share it share what was compiled.
-    name = "GradientBandit_pair" if pair else f"{rule.__name__}_general"
+    # A kernel for pairs knows its update: rules that share it share what was compiled.
+    visits = _source(rule.pair_kernel) if pair else _header(rule, n_parameters) + _source("general")
+    owner = next(each for each in rule.__mro__ if "update" in vars(each))
+    name = f"{owner.__name__}_{rule.pair_kernel}" if pair else f"{rule.__name__}_general"
     numeric = _source("numeric").replace(f"RATES = {RATES}", f"RATES = {rates}")
     return _load(name, numeric + visits + _source("passes"), "grid")
 

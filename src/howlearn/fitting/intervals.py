@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from howlearn.core.arrays import Floats
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rule import Parameter, Rule
-from howlearn.core.rules import GradientBandit
 from howlearn.engine.layout import Statuses
 from howlearn.models.model import Model
 
@@ -20,7 +19,7 @@ LEVEL = 0.95
 STRETCH = 1.2
 # With Exp3's and Exp3-IX's steps, gains or losses over a probability, one rare choice may decide
 # where the learner ends up: that mean is up to 1.6 and the 95% quantile up to 1.3 times that of χ².
-# So little is known of other rules that they are taken for no better.
+# Rules of which nobody says that they are smooth are taken for no better.
 STRETCH_OF_LEAPS = 1.6
 WORDS = ("closed", "reaches lower bound", "reaches upper bound", "whole range")
 # Nothing is known of them from this learner's trials, or they are held fixed.
@@ -49,7 +48,7 @@ def stretch_of(learns: Rule | Model) -> float:
     >>> round(stretch_of(GradientBandit()), 2), round(stretch_of(Exp3()), 2)
     (1.0, 1.33)
     """
-    steady = not isinstance(learns, Rule) or type(learns).update is GradientBandit.update
+    steady = not isinstance(learns, Rule) or learns.smooth_with_gains
     return 1.0 if steady else STRETCH_OF_LEAPS / STRETCH
 
 

@@ -10,15 +10,11 @@ from numpy.typing import NDArray
 
 from howlearn.core.arrays import Ints
 from howlearn.core.errors import HowlearnError
-from howlearn.core.rule import Form, Rule
 from howlearn.core.study import Study
 from howlearn.fitting.fits import Fits, ModelFits
 from howlearn.fitting.replay import Advisor
 from howlearn.fitting.settings import records_of, setting_of
-from howlearn.models.exp4 import Exp4
 from howlearn.models.model import Model
-from howlearn.models.partition_model import PartitionModel
-from howlearn.paper.bounds import exp3_ix_horizon, gradient_horizon
 
 
 class Lowest(NamedTuple):
@@ -68,29 +64,8 @@ def along_path(fits: Fits, epsilon: float) -> Ints:
 
 
 def paper_horizon(model: Model, study: Study, epsilon: float) -> int | None:
-    """T_ε as the propositions have it, for a model's bounds; None: they do not cover the model.
-
-    Where rewards count as gains, Exp3 and Exp3-IX have this project's own bound in place of it.
-    """
-    if not isinstance(model, PartitionModel):
-        return None
-    found = []
-    for unit in model.units:
-        if not isinstance(unit.rule, Rule):
-            return None
-        found.append(_horizon(unit.rule, study.reward_range, len(study.actions), epsilon))
-    return min(found)
-
-
-def _horizon(rule: Rule, rewards: tuple[float, float], actions: int, epsilon: float) -> int:
-    largest = max(abs(rewards[0]), abs(rewards[1])) if rule.form == "gain" else 1.0
-    rate = rule.max_rate * largest
-    if rule.name == "gradient":
-        return gradient_horizon(epsilon, actions, rate)
-    forms: list[Form] = [rule.form]
-    if rewards[0] < 0:  # what is lost counts too
-        forms.append("loss")
-    return min(exp3_ix_horizon(epsilon, actions, rate, form) for form in forms)
+    """T_ε as the propositions have it, for a model's bounds; None: they do not cover the model."""
+    return model.horizon(epsilon, len(study.actions), study.reward_range)
 
 
 def by_formula(study: Study, models: Sequence[Model], epsilon: float) -> int:
@@ -99,14 +74,9 @@ def by_formula(study: Study, models: Sequence[Model], epsilon: float) -> int:
     for model in models:
         horizon = paper_horizon(model, study, epsilon)
         if horizon is None:
-            why = (
-                "depends on a bound of its experts' advice, which howlearn theory --rule exp4 takes"
-                if isinstance(model, Exp4)
-                else "does not exist: it is for bandits in the cells of a partition"
-            )
             raise HowlearnError(
-                f"stop_at=paper({epsilon:g}): the paper's formula for {model.name} {why}; give an "
-                "epsilon (stop_at=0.05) or a trial (stop_at=150)"
+                f"stop_at=paper({epsilon:g}): the paper's formula for {model.name} "
+                f"{model.no_horizon}; give an epsilon (stop_at=0.05) or a trial (stop_at=150)"
             )
         found[model.name] = horizon
     name = min(found, key=lambda key: found[key])

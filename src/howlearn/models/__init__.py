@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from howlearn.core.errors import HowlearnError
 from howlearn.models.aca import ACA
 from howlearn.models.adjustments import Bias, Lapse, Stickiness
 from howlearn.models.coin import Coin, FixedPolicy
@@ -42,22 +41,19 @@ __all__ = [
     "WinStayLoseShift",
 ]
 
-FIELD: dict[str, type[Model]] = {
-    model.name: model
-    for model in (
-        QLearning,
-        QLearningTwoRates,
-        QLearningForgetting,
-        QLearningPerseveration,
-        WinStayLoseShift,
-        ACA,
-        Alcove,
-        ComponentCue,
-        GCM,
-    )
-}
-
-MANY_DIMENSIONS = 6  # beyond this, attention to each is more than a learner's data can tell
+FIELD = Model.registry
+for _model in (
+    QLearning,
+    QLearningTwoRates,
+    QLearningForgetting,
+    QLearningPerseveration,
+    WinStayLoseShift,
+    ACA,
+    Alcove,
+    ComponentCue,
+    GCM,
+):  # in the order of lists and messages
+    FIELD.register(_model)
 
 
 def field_model(name: str, n_features: int) -> Model:
@@ -68,8 +64,4 @@ def field_model(name: str, n_features: int) -> Model:
     >>> len(field_model("gcm", 3).parameters), len(field_model("gcm", 20).parameters)
     (5, 3)
     """
-    if name not in FIELD:
-        raise HowlearnError(f"there is no model {name!r}; the models are {', '.join(FIELD)}")
-    if name == GCM.name and 2 <= n_features <= MANY_DIMENSIONS:
-        return GCM(dimensions=n_features)
-    return FIELD[name]()
+    return FIELD.named(name).for_features(n_features)

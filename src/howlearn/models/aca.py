@@ -48,6 +48,7 @@ class ACA(Model):
 
     name = "aca"
     title = "activity-based credit assignment"
+    cites = ("james2023",)
     latents = ("credit(action)",)
     cells = "shared"
 

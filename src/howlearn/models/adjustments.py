@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from howlearn.core.errors import HowlearnError
+from howlearn.core.registry import Registry
 from howlearn.core.rule import Parameter
 from howlearn.core.world import log_softmax
 from howlearn.models.coin import Coin, FixedPolicy
@@ -27,8 +28,11 @@ class Adjustment(ABC):
     in place, ``update(state, trial, theta)`` the state; here ``theta`` is an array.
     """
 
+    registry: ClassVar[Registry[Any]] = Registry("adjustment")
     name: ClassVar[str]
     title: ClassVar[str]
+    phrase: ClassVar[str] = ""  # what it is in the methods section; else the title
+    cites: ClassVar[tuple[str, ...]] = ()  # keys of references.toml, or citations as they are
     start: ClassVar[Callable[..., Any]]
     adjust: ClassVar[Callable[..., None]]
     update: ClassVar[Callable[..., None]]
@@ -104,6 +108,8 @@ class Lapse(Adjustment):
 
     name = "lapse"
     title = "some choices are made at random"
+    phrase = "lapses"
+    cites = ("wichmann2001",)
 
     def parameters(self, actions: Sequence[str]) -> tuple[Parameter, ...]:
         return (Parameter("lapse", 0.0, 1.0, default=0.0, scale=0.05),)
@@ -137,6 +143,7 @@ class Bias(Adjustment):
 
     name = "bias"
     title = "some actions are preferred whatever they earn"
+    phrase = "a bias towards some actions"
 
     def parameters(self, actions: Sequence[str]) -> tuple[Parameter, ...]:
         return tuple(Parameter(f"bias({a})", -5.0, 5.0, default=0.0) for a in actions[:-1])
@@ -171,6 +178,8 @@ class Stickiness(Adjustment):
 
     name = "stickiness"
     title = "the last choice is repeated, or avoided, whatever it earned"
+    phrase = "stickiness"
+    cites = ("schonberg2007",)
 
     def parameters(self, actions: Sequence[str]) -> tuple[Parameter, ...]:
         return (Parameter("stickiness", -5.0, 5.0, default=0.0),)

@@ -39,7 +39,10 @@ class Exp4(Mixture):
     max_rate: float = 1.0
 
     kind = "exp4"
+    allowed = ("source", "form", "max_rate")
     title = "strategies whose weights are learned (Exp4)"
+    phrase = "Exp4, in which the weights of several strategies are learned"
+    cites = ("aubert2025", "auer2002")
     profiled = False
 
     def __post_init__(self) -> None:
@@ -63,6 +66,10 @@ class Exp4(Mixture):
         if len(self.experts) == 1:
             return ()
         return (Parameter("theta", 0.0, self.max_rate, min(0.1, self.max_rate), scale=0.002),)
+
+    @property
+    def no_horizon(self) -> str:
+        return "depends on a bound of its experts' advice, which howlearn theory --rule exp4 takes"
 
     @property
     def rough(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -47,6 +47,9 @@ def evidence(state, shown, theta, out):
         out[k], out[other] = one, two
 
 
+MANY_DIMENSIONS = 6  # beyond this, attention to each is more than a learner's data can tell
+
+
 @dataclass(frozen=True, repr=False)
 class GCM(Model):
     """P(k) ∝ (b + Σ exp(−c·Σ_i w_i·|x_i − h_i|))^γ over all earlier examples h of answer k.
@@ -67,6 +70,8 @@ class GCM(Model):
 
     name = "gcm"
     title = "similarity to all examples met so far (generalised context model)"
+    phrase = "the generalised context model"
+    cites = ("nosofsky1986",)
     latents = ("evidence(action)",)
     needs = frozenset({"features", "correct"})
     cells = "none"
@@ -77,6 +82,10 @@ class GCM(Model):
                 f"the dimensions of gcm are 0, for equal attention, or at least 2, "
                 f"not {self.dimensions}"
             )
+
+    @classmethod
+    def for_features(cls, n_features: int) -> GCM:
+        return cls(n_features) if 2 <= n_features <= MANY_DIMENSIONS else cls()
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats, Ints
 from howlearn.core.errors import HowlearnError
+from howlearn.core.registry import Registry
 from howlearn.core.rule import Parameter
 from howlearn.core.study import Study
 from howlearn.models.coin import Coin, FixedPolicy
@@ -141,7 +142,9 @@ class Mixture(Model, ABC):
     of_others: Mapping[str, Floats] | None = field(default=None, compare=False, kw_only=True)
     origin: str = field(default="", compare=False, kw_only=True)  # of these, in words
 
+    registry: ClassVar[Registry[Any]] = Registry("mixture", key="kind")
     kind: ClassVar[str]  # as it is typed
+    allowed: ClassVar[tuple[str, ...]] = ("source",)  # what may be set where it is typed
     # Its own parameter, none where there is nothing to mix; for how many it counts in D.
     own: ClassVar[Any] = ()
     counts: ClassVar[int] = 1
@@ -192,6 +195,11 @@ class Mixture(Model, ABC):
                 one, other = self.experts[meanings.index(meaning)].name, self.experts[k].name
                 same = f"{one} twice" if one == other else f"{one} and {other}, which are the same"
                 raise HowlearnError(f"{self.name}: two experts are identical: {same}")
+
+    @classmethod
+    def of(cls, experts: Sequence[Expert], settings: Mapping[str, Any]) -> Mixture:
+        """The mixture of these experts, with what was set."""
+        return cls(tuple(experts), **settings)
 
     def check_given(self, actions: Sequence[str]) -> None:
         """Refuse given parameters that cannot be, now that the actions are known."""

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal
 
+from howlearn.core.registry import Registry
 from howlearn.core.rule import Parameter
 
 # any: each cell may have parameters of its own; shared: cells share them, since what happens in one
@@ -40,8 +41,11 @@ class Model:
     ('Fair', 0)
     """
 
+    registry: ClassVar[Registry[Any]] = Registry("model")
     name: str
     title: ClassVar[str] = ""  # what it is, in a few words
+    phrase: ClassVar[str] = ""  # what it is in the methods section; else the title
+    cites: ClassVar[tuple[str, ...]] = ()  # keys of references.toml, or citations as they are
     parameters: Any = ()  # a tuple of Parameter, or a property that gives one
     latents: tuple[str, ...] = ()
     needs: ClassVar[frozenset[str]] = frozenset()  # of what the data must tell: see NEEDS
@@ -64,6 +68,11 @@ class Model:
     def __repr__(self) -> str:
         return f"<model {self.name}>"
 
+    @classmethod
+    def for_features(cls, n_features: int) -> Model:
+        """The model as its name alone means it, for contexts with so many features."""
+        return cls()
+
     def owners(self, actions: Sequence[str]) -> tuple[tuple[str, Parameter], ...]:
         """Every parameter with the cell it belongs to: ``all`` where all cells share it."""
         return tuple(("all", parameter) for parameter in self.parameters)
@@ -71,6 +80,15 @@ class Model:
     def n_parameters(self, n_actions: int) -> int:
         """D: how many parameters are fitted."""
         return len(self.owners([str(a) for a in range(n_actions)]))
+
+    def horizon(self, epsilon: float, actions: int, rewards: tuple[float, float]) -> int | None:
+        """T_ε: trials that keep every probability at ε or above; None: no proposition covers it."""
+        return None
+
+    @property
+    def no_horizon(self) -> str:
+        """Why there is no ``horizon``, after "the paper's formula for …"."""
+        return "does not exist: it is for bandits in the cells of a partition"
 
 
 def same(one: Model, other: Model) -> bool:

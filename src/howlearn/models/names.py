@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -26,8 +27,10 @@ from howlearn.models.user_code import own_model
 # Mixtures by what a user types: ``exp4(ByPattern, ByPatternExc[eta=0.03], source=joint)``.
 
 
-KINDS: dict[str, type[Mixture]] = {Exp4.kind: Exp4, Switch.kind: Switch}
-_CALL = re.compile(rf"(?P<kind>{'|'.join(KINDS)})\s*(\((?P<inside>.*)\))?", re.I | re.S)
+MIXTURES = Mixture.registry
+for _mixture in (Exp4, Switch):
+    MIXTURES.register(_mixture)
+_MIXTURE = re.compile(r"(?P<kind>[\w-]+)\s*(\((?P<inside>.*)\))?", re.S)
 _SETTING = re.compile(r"(?P<key>\w+)\s*=\s*(?P<value>.+)", re.S)
 
 
@@ -37,13 +40,18 @@ def is_mixture(text: str) -> bool:
     >>> is_mixture("exp4(ByShape, ByPattern)"), is_mixture("ByShape")
     (True, False)
     """
-    return _CALL.fullmatch(text.strip()) is not None
+    return _call(text) is not None
+
+
+def _call(text: str) -> re.Match[str] | None:
+    called = _MIXTURE.fullmatch(text.strip())
+    return called if called and called["kind"].lower() in MIXTURES else None
 
 
 def refuse_open(text: str) -> None:
     """Refuse the text of a mixture whose parenthesis is not closed."""
     kind, bracket, _ = text.partition("(")
-    if bracket and kind.strip().lower() in KINDS and not text.rstrip().endswith(")"):
+    if bracket and kind.strip().lower() in MIXTURES and not text.rstrip().endswith(")"):
         raise HowlearnError(f"{text}: the parenthesis after {kind.strip()} is not closed")
 
 
@@ -60,9 +68,9 @@ def mixture_named(text: str, find: Callable[[str], Model]) -> Mixture:
     >>> mixture_named("exp4(OneForAll[eta=0.1], OnePerItem, source=joint)", known.__getitem__).name
     'exp4(OneForAll[eta=0.1], OnePerItem, source=joint)'
     """
-    called = _CALL.fullmatch(text.strip())
+    called = _call(text)
     assert called is not None
-    kind = called["kind"].lower()
+    kind = MIXTURES[called["kind"].lower()]
     experts: list[Expert] = []
     settings: dict[str, Any] = {}
     for part in _parts(called["inside"] or ""):
@@ -79,24 +87,14 @@ def mixture_named(text: str, find: Callable[[str], Model]) -> Mixture:
                 experts.append(_expert(part, find))
             except HowlearnError as error:
                 raise HowlearnError(f"{text}: {error}") from None
-    return built(kind, experts, settings)
+    return kind.of(experts, settings)
 
 
-def built(kind: str, experts: list[Expert], settings: dict[str, Any]) -> Mixture:
-    """A mixture of that kind."""
-    if kind == Exp4.kind:
-        return Exp4(tuple(experts), **settings)
-    if len(experts) != 2:
-        raise HowlearnError(f"{kind} has two experts, the first and the second, not {len(experts)}")
-    return Switch(experts[0], experts[1], **settings)
-
-
-def _setting(kind: str, key: str, value: str, text: str) -> object:
-    allowed = ["source", "form", "max_rate"] if kind == Exp4.kind else ["source"]
-    if key not in allowed:
+def _setting(kind: type[Mixture], key: str, value: str, text: str) -> object:
+    if key not in kind.allowed:
         raise HowlearnError(
-            f"{text}: {kind} has no setting {key}; it has {', '.join(allowed)}. The parameters of "
-            "an expert stand in brackets after it, as in ByShape[eta=0.03]"
+            f"{text}: {kind.kind} has no setting {key}; it has {', '.join(kind.allowed)}. The "
+            "parameters of an expert stand in brackets after it, as in ByShape[eta=0.03]"
         )
     choices = {"source": [*SOURCES], "form": ["gain", "loss"]}
     if key in choices:
@@ -151,8 +149,37 @@ def _parts(text: str) -> Iterator[str]:
         yield text[start:].strip()
 
 
-ADJUSTMENTS: dict[str, type[Adjustment]] = {a.name: a for a in (Lapse, Bias, Stickiness)}
-IN_CELLS = tuple(name for name, model in FIELD.items() if model.cells == "any")  # as rules
+ADJUSTMENTS = Adjustment.registry
+for _adjustment in (Lapse, Bias, Stickiness):
+    ADJUSTMENTS.register(_adjustment)
+_CALL = re.compile(r"(?P<what>[^()]+)\((?P<cells>.+?)(, *(?P<rates>per-cell))?\)")
+
+
+@dataclass(frozen=True)
+class Spelled:
+    """The parts of a text that names a model.
+
+    >>> Spelled.of("q-learning(ByShape, per-cell)+lapse")
+    Spelled(what='q-learning', cells='ByShape', rates='per-cell', adjustments=('lapse',))
+    """
+
+    what: str
+    cells: str  # the partition in whose cells it learns; empty: it has none
+    rates: Rates
+    adjustments: tuple[str, ...]
+
+    @classmethod
+    def of(cls, text: str) -> Spelled:
+        """From the text of one model that is no mixture."""
+        base, plus, last = text.rpartition("+")
+        if plus and last.strip() in ADJUSTMENTS:
+            inner = cls.of(base.strip())
+            return replace(inner, adjustments=(*inner.adjustments, last.strip()))
+        called = _CALL.fullmatch(text)
+        if called is None:
+            return cls(text.strip(), "", "shared", ())
+        rates: Rates = "per-cell" if called["rates"] else "shared"
+        return cls(called["what"].strip(), called["cells"].strip(), rates, ())
 
 
 def model_named(
@@ -183,36 +210,30 @@ def model_named(
     if is_mixture(name):
         return mixture_named(name, lambda each: model_named(models, each, whose, n_features))
     base, plus, last = name.rpartition("+")
-    if not (plus and last.strip() in ADJUSTMENTS):
-        refuse_open(name)
     if plus and last.strip() in ADJUSTMENTS:
-        return ADJUSTMENTS[last.strip()]().__radd__(
-            model_named(models, base.strip(), whose, n_features)
-        )
-    called = re.fullmatch(r"(?P<what>[^()]+)\((?P<partition>.+?)(, *(?P<rates>per-cell))?\)", name)
-    what = (called["what"] if called else name).strip()
-    if ":" in what:
-        model = own_model(what)
-    elif what in FIELD:
-        model = field_model(what, n_features)
+        inner = model_named(models, base.strip(), whose, n_features)
+        return ADJUSTMENTS[last.strip()]().__radd__(inner)
+    refuse_open(name)
+    spelled = Spelled.of(name)
+    if ":" in spelled.what:
+        model = own_model(spelled.what)
+    elif spelled.what in FIELD:
+        model = field_model(spelled.what, n_features)
     else:
         raise _unknown(name, own, whose)
-    if called is None:
-        return model
-    rates: Rates = "per-cell" if called["rates"] else "shared"
-    return _in_cells(model, own, called["partition"].strip(), rates, name)
+    return _in_cells(model, own, spelled, name) if spelled.cells else model
 
 
 def _in_cells(
-    model: Model, own: dict[str, PartitionModel], partition: str, rates: Rates, name: str
+    model: Model, own: dict[str, PartitionModel], spelled: Spelled, name: str
 ) -> PartitionModel:
-    if partition not in own:
+    if spelled.cells not in own:
         raise HowlearnError(
-            f"{name}: there is no model {partition!r} whose cells could be used; there are "
+            f"{name}: there is no model {spelled.cells!r} whose cells could be used; there are "
             f"{', '.join(own)}"
         )
-    what = f"{model.name}({partition}{', per-cell' if rates == 'per-cell' else ''})"
-    return PartitionModel(what, own[partition].partition, model, rates)
+    what = f"{model.name}({spelled.cells}{', per-cell' * (spelled.rates == 'per-cell')})"
+    return PartitionModel(what, own[spelled.cells].partition, model, spelled.rates)
 
 
 def _unknown(name: str, own: dict[str, PartitionModel], whose: str) -> HowlearnError:
@@ -239,13 +260,18 @@ def _meant(name: str, known: Sequence[str]) -> str:
     return f" (did you mean {lower[close[0]]}?)" if close else ""
 
 
+def in_cells() -> tuple[str, ...]:
+    """The field's models that may learn in cells, each with parameters of its own, as rules do."""
+    return tuple(name for name, model in FIELD.items() if model.cells == "any")
+
+
 def learning_named(name: str, form: Form = "gain", max_rate: float = 1.0) -> Rule | Model:
     """What may learn in the cells of a partition: a rule, or one of the field's models.
 
     >>> learning_named("q-learning")
     <model q-learning>
     """
-    if name in RULES or name not in IN_CELLS:
+    if name in RULES or name not in in_cells():
         return rule_named(name, form, max_rate)
     if form != "gain":
         raise HowlearnError(f"{name} has no form: --form goes with {', '.join(RULES)}")

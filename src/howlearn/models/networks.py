@@ -126,6 +126,8 @@ class Alcove(Model):
 
     name = "alcove"
     title = "exemplars with learned attention to features (ALCOVE)"
+    phrase = "ALCOVE"
+    cites = ("kruschke1992",)
     latents = ("attention(feature)", "output(action)")
     needs = frozenset({"features", "correct"})
     cells = "none"
@@ -214,6 +216,8 @@ class ComponentCue(Model):
 
     name = "component-cue"
     title = "a network that learns what each feature value speaks for"
+    phrase = "the component-cue model"
+    cites = ("gluck1988",)
     latents = ("output(action)",)
     needs = frozenset({"features", "correct"})
     cells = "none"

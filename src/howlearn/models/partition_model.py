@@ -109,6 +109,16 @@ class PartitionModel(Model):
         edges = np.cumsum([0, *(len(unit.rule.parameters) for unit in self.units)])
         return [(u, theta[edges[i] : edges[i + 1]]) for i, u in enumerate(self.units)]
 
+    def horizon(self, epsilon: float, actions: int, rewards: tuple[float, float]) -> int | None:
+        found = [unit.rule.horizon(epsilon, actions, rewards) for unit in self.units]
+        known = [horizon for horizon in found if horizon is not None]
+        return min(known) if len(known) == len(found) else None
+
+    @property
+    def no_horizon(self) -> str:
+        uncovered = (u.rule for u in self.units if u.rule.horizon(0.05, 2, (0.0, 1.0)) is None)
+        return next(uncovered, self.units[0].rule).no_horizon
+
     def check_covers(self, contexts: Sequence[str]) -> None:
         """Refuse contexts for which the model has no cell."""
         covered = set(self.partition.contexts)

@@ -27,6 +27,8 @@ class QLearning(Model):
     name = "q-learning"
     smooth = True
     title = "Q-learning (Rescorla–Wagner) with softmax"
+    phrase = "Q-learning with a softmax policy"
+    cites = ("rescorla1972", "sutton2018")
     latents = ("value(action)", "prediction_error")
 
     @property
@@ -97,6 +99,8 @@ class QLearningTwoRates(Model):
     name = "q-two-rates"
     smooth = True
     title = "Q-learning with one rate for better and one for worse than expected"
+    phrase = "Q-learning with two learning rates"
+    cites = ("frank2007",)
     latents = ("value(action)", "prediction_error")
 
     @property
@@ -156,6 +160,8 @@ class QLearningForgetting(Model):
     name = "q-forgetting"
     smooth = True
     title = "Q-learning in which the values of actions not chosen fade"
+    phrase = "Q-learning with forgetting"
+    cites = ("ito2009",)
     latents = ("value(action)", "prediction_error")
 
     @property
@@ -210,6 +216,8 @@ class QLearningPerseveration(Model):
 
     name = "q-perseveration"
     title = "Q-learning with a choice kernel: earlier choices are repeated, or avoided"
+    phrase = "Q-learning with a choice kernel"
+    cites = ("wilson2019",)
     latents = ("value(action)", "kernel(action)", "prediction_error")
 
     @property

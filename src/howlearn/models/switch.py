@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats, Ints
+from howlearn.core.errors import HowlearnError
 from howlearn.core.rule import Parameter
 from howlearn.engine.layout import SCORED, Statuses
 from howlearn.models.mixture import Best, Expert, Mixture, Source, Trials
@@ -35,6 +38,8 @@ class Switch(Mixture):
     kind = "switch"
     counts = 3
     title = "one strategy, and from some trial on another"
+    phrase = "a switch from one strategy to another at one trial, counted as three parameters"
+    cites = ("ninomiya2015",)
     profiled = True
 
     def __init__(
@@ -46,6 +51,14 @@ class Switch(Mixture):
     ) -> None:
         vars(self).update(experts=(first, second), source=source, label=label, of_others=None)
         self.__post_init__()
+
+    @classmethod
+    def of(cls, experts: Sequence[Expert], settings: Mapping[str, Any]) -> Switch:
+        if len(experts) != 2:
+            raise HowlearnError(
+                f"{cls.kind} has two experts, the first and the second, not {len(experts)}"
+            )
+        return cls(experts[0], experts[1], **settings)
 
     own = (Parameter("trial", 1.0, LONGEST, default=100.0, scale=1.0),)
 

@@ -13,10 +13,9 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.rule import Rule
 from howlearn.core.safe_files import text_in
 from howlearn.models.candidates import candidates
-from howlearn.models.exp4 import Exp4
 from howlearn.models.mixture import Expert, Mixture
 from howlearn.models.model import Model
-from howlearn.models.names import built, model_named
+from howlearn.models.names import MIXTURES, model_named
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.schedule import (
     Reversal,
@@ -59,16 +58,17 @@ def build_mixture(table: ModelTable, models: Sequence[PartitionModel], n_feature
     for name in names:
         given = table.parameters.get(name, {})
         experts.append(Expert(_model(name, models, n_features), given))
+    kind = MIXTURES.named(table.kind)
     settings: dict[str, Any] = {"label": table.name}
     if table.source is not None:
         settings["source"] = table.source
     for key in ("form", "max_rate"):
         value = getattr(table, key)
         if value is not None:
-            if table.kind != Exp4.kind:
+            if key not in kind.allowed:
                 raise HowlearnError(f"a {table.kind} has no {key}")
             settings[key] = value
-    return built(table.kind, experts, settings)
+    return kind.of(experts, settings)
 
 
 def _model(name: str, models: Sequence[PartitionModel], n_features: int) -> Model:

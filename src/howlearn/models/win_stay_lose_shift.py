@@ -35,6 +35,8 @@ class WinStayLoseShift(Model):
     name = "win-stay-lose-shift"
     smooth = True
     title = "repeats what won, drops what lost"
+    phrase = "win-stay-lose-shift"
+    cites = ("nowak1993",)
 
     parameters = (
         Parameter("win_stay", 0.0, 1.0, default=0.9),

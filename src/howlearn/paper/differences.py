@@ -61,11 +61,18 @@ def criteria() -> list[Criterion]:
 
 def stored_scores(stored: StoredFits, of: LearnerFits, criterion: Criterion) -> Floats:
     """The authors' criterion on their fits, larger is better: [learner, model]."""
-    if isinstance(criterion, HoldOut):
-        return -of.rest[:, :, stored.truncations.index(round(criterion.split * TRIALS))]
+    if criterion.later:
+        return -of.rest[:, :, stored.truncations.index(_n_fitted(criterion))]
     price = float(criterion.price(np.array([float(TRIALS)]))[0])  # pyright: ignore[reportAttributeAccessIssue]
     sizes = np.array([of.estimates[model].shape[2] for model in stored.models])
     return -of.fitted[:, :, stored.truncations.index(TRIALS)] - price * sizes
+
+
+def _n_fitted(criterion: Criterion) -> int:
+    """How many of the paper's trials one of its criteria fits."""
+    (share,) = criterion.truncations
+    assert isinstance(share, float)
+    return round(share * TRIALS)
 
 
 def by_the_published_rule(score: Floats, models: tuple[str, ...]) -> list[str]:
@@ -86,7 +93,7 @@ def _of_criterion(
     theirs = by_the_published_rule(stored_scores(stored, of, criterion), stored.models)
     ours = [contest.models[k] for k in contest.selected(criterion)[mine]]
     score = criterion.scores(contest).score[mine]
-    n = round(criterion.split * TRIALS) if isinstance(criterion, HoldOut) else TRIALS
+    n = _n_fitted(criterion)
     gaps = version.fitted(n)[mine] + of.fitted[:, :, stored.truncations.index(n)]
     undetermined = version.undetermined(n)[mine]
     rows = []

@@ -27,7 +27,7 @@ from howlearn.report.style import (
     text_width,
 )
 from howlearn.results.results import Results
-from howlearn.selection.criteria import AIC, BIC, Penalized, criterion_named
+from howlearn.selection.criteria import criterion_named, prices
 from howlearn.selection.criterion import PerParameter
 
 QUESTION = "Does the leading model depend on price, bound or prior?"
@@ -239,7 +239,7 @@ def price_path(found: Results, most: float = MAX_KAPPA) -> tuple[pl.DataFrame, p
             "model": pl.Series(names, dtype=pl.String).gather(paths.model),
         }
     )
-    known = {repr(c): c for c in (*priced.values(), AIC(), BIC(), Penalized())}
+    known = {repr(c): c for c in (*priced.values(), *sorted(prices(), key=repr))}
     marks = path_tables.prices([*known.values()], np.maximum(n_trials, 1))
     shares = path_tables.shares(learners, names, marks["kappa"].to_list(), most, len(order))
     return shares, marks

@@ -15,7 +15,6 @@ from howlearn.engine.layout import Statuses
 from howlearn.fitting.fits import ALL, STATUS_WORDS
 from howlearn.models.model import Model
 from howlearn.runs.parts import Progress
-from howlearn.selection.criteria import HoldOut, Prequential
 from howlearn.selection.criterion import Criterion
 from howlearn.selection.predictions import leave_future_out, predictions, source_of, weights
 from howlearn.selection.select import WITHIN, Selection, attempt, choose
@@ -55,7 +54,7 @@ class Wanted:
         """The criterion whose later trials are predicted."""
         if not self.with_predictions:
             return None
-        return next((c for c in self.criteria if isinstance(c, HoldOut | Prequential)), None)
+        return next((c for c in self.criteria if c.later), None)
 
     @property
     def tables(self) -> tuple[str, ...]:

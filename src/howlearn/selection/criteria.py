@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.errors import HowlearnError
+from howlearn.core.text import in_words
 from howlearn.fitting.fits import ALL, Stop, Truncation
-from howlearn.selection.criterion import Criterion, Likelihoods, PerParameter, Scores
+from howlearn.selection.criterion import LATER, Criterion, Likelihoods, PerParameter, Scores, Told
 from howlearn.selection.evidence import Evidence
 from howlearn.selection.population import FEWEST, Population
 
@@ -31,9 +32,16 @@ class AIC(PerParameter):
 
     name = "aic"
     title = "log-likelihood minus 1 nat per parameter"
+    cites = ("akaike1974",)
+    places = (("simulation", 3), ("path", 2))
 
     def price(self, n: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.ones_like(n)
+
+    def sentences(self, told: Told) -> Iterator[str]:
+        yield (
+            f"AIC{self.citation} was divided by −2: the log-likelihood minus one nat per parameter."
+        )
 
 
 # --------------------
@@ -50,9 +58,17 @@ class BIC(PerParameter):
 
     name = "bic"
     title = "log-likelihood minus ½·log(n) nats per parameter"
+    cites = ("schwarz1978",)
+    places = (("path", 3),)
 
     def price(self, n: NDArray[np.float64]) -> NDArray[np.float64]:
         return 0.5 * np.log(n)
+
+    def sentences(self, told: Told) -> Iterator[str]:
+        yield (
+            f"BIC{self.citation} was divided by −2: the log-likelihood minus ½·log(n) per "
+            "parameter."
+        )
 
 
 # --------------------
@@ -72,6 +88,11 @@ class HoldOut(Criterion):
     split: float = 0.5
     name = "holdout"
     title = "log-likelihood of the later trials, parameters fitted on the earlier ones"
+    cites = ("aubert2025",)
+    evidence = LATER
+    later = True
+    over_partitions = True
+    places = (("select", 3), ("simulation", 2))
 
     def __post_init__(self) -> None:
         if not 0 < self.split < 1:
@@ -86,6 +107,13 @@ class HoldOut(Criterion):
         rest = fits.rest(split)
         left = fits.n_scored - fits.n_fitted(split)
         return Scores(left, rest, np.zeros_like(rest))
+
+    def sentences(self, told: Told) -> Iterator[str]:
+        yield (
+            f"The criterion {self!r} was the log-likelihood of the trials after the first "
+            f"{self.split * 100:.4g}%, at the parameters estimated from that first part"
+            f"{self.citation}."
+        )
 
 
 # --------------------
@@ -108,6 +136,9 @@ class Likelihood(Criterion):
     trials: int | None = None
     name = "likelihood"
     title = "log-likelihood without a penalty: fair only where models have equally many parameters"
+    example = "likelihood(trials=20)"
+    evidence = None
+    penalises = False
 
     def __post_init__(self) -> None:
         if self.trials is None:
@@ -123,6 +154,10 @@ class Likelihood(Criterion):
     def scores(self, fits: Likelihoods) -> Scores:
         value = fits.log_likelihood(self.truncations[0])
         return Scores(fits.n_fitted(self.truncations[0]), value, np.zeros_like(value))
+
+    def sentences(self, told: Told) -> Iterator[str]:
+        upto = "" if self.trials is None else f" of the first {self.trials} trials"
+        yield f"The criterion {self!r} was the log-likelihood{upto} without a penalty."
 
 
 # --------------------
@@ -185,6 +220,9 @@ class Penalized(PerParameter):
     stop_at: int | float | str | None = None
     name = "penalized"
     title = "log-likelihood minus c·log(n)² nats per parameter, n the trials (T with stop_at)"
+    example = "penalized(c=0.012, stop_at=150)"
+    cites = ("aubert2025",)
+    places = (("select", 2), ("simulation", 1), ("path", 1))
 
     def __post_init__(self) -> None:
         if not 0 <= self.c < np.inf:
@@ -201,6 +239,22 @@ class Penalized(PerParameter):
 
     def price(self, n: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.c * np.log(n) ** 2
+
+    def sentences(self, told: Told) -> Iterator[str]:
+        stop, used = self.stop_at, "all of them"
+        if isinstance(stop, int):
+            used = f"the first {stop}"
+        elif isinstance(stop, float):
+            used = (
+                f"those before the first at which a fitted model gave an action less than {stop:g}"
+            )
+        elif stop is not None:
+            used = f"those up to the bound T of that paper, {stop}"
+        yield (
+            f"The criterion {self!r} was the log-likelihood minus {self.c:g}·log(n)² per parameter"
+            f"{self.citation}, where n was the number of the learner's trials that were used: "
+            f"{used}."
+        )
 
 
 def _stop(given: object) -> int | float | str | None:
@@ -250,6 +304,9 @@ class Prequential(Criterion):
     start: float = 0.5
     name = "prequential"
     title = "log-likelihood of the later trials, block by block, parameters refitted before each"
+    cites = ("dawid1984",)
+    evidence = LATER
+    later = True
 
     def __post_init__(self) -> None:
         if not (self.blocks >= 1 and float(self.blocks).is_integer()):
@@ -269,22 +326,53 @@ class Prequential(Criterion):
         left = fits.n_scored - fits.n_fitted(ends[0])
         return Scores(left, score, np.zeros_like(score))
 
+    def sentences(self, told: Told) -> Iterator[str]:
+        blocks = f"{in_words(self.blocks)} block{'s' * (self.blocks != 1)}"
+        yield (
+            f"The criterion {self!r} was the log-likelihood of the trials after the first "
+            f"{self.start * 100:.4g}%, in {blocks}, each at the parameters estimated from "
+            f"everything before it{self.citation}."
+        )
 
-CRITERIA: dict[str, type[Criterion]] = {
-    "population": Population,
-    "evidence": Evidence,
-    "penalized": Penalized,
-    "holdout": HoldOut,
-    "prequential": Prequential,
-    "aic": AIC,
-    "bic": BIC,
-    "likelihood": Likelihood,
-}
-TEXTS = (
-    "population(per_model=true), evidence, penalized(c=0.012, stop_at=150), holdout(split=0.5), "
-    "prequential(blocks=5, start=0.5), aic, bic, likelihood(trials=20)"
-)
-DEFAULT: tuple[Criterion, ...] = (Penalized(), HoldOut(), AIC())  # from likelihoods alone
+
+CRITERIA = Criterion.registry
+for _criterion in (
+    Population,
+    Evidence,
+    Penalized,
+    HoldOut,
+    Prequential,
+    AIC,
+    BIC,
+    Likelihood,
+):  # in the order of messages
+    CRITERIA.register(_criterion)
+
+
+def defaults(analysis: str, n_learners: int = FEWEST) -> tuple[Criterion, ...]:
+    """The criteria of an analysis (select, simulation, path) unless others are named.
+
+    >>> defaults("simulation")
+    (penalized(c=0.012), holdout(split=0.5), aic)
+    """
+    found: dict[int, Criterion] = {}
+    for criterion in CRITERIA.values():
+        place = dict(criterion.places).get(analysis)
+        if place is not None and n_learners >= criterion.fewest:
+            found.setdefault(place, criterion())
+    return tuple(found[place] for place in sorted(found))
+
+
+DEFAULT = defaults("simulation")  # from likelihoods alone
+
+
+def prices() -> tuple[PerParameter, ...]:
+    """The criteria that are a price per parameter, as they are without options.
+
+    >>> prices()
+    (penalized(c=0.012), aic, bic)
+    """
+    return tuple(each() for each in CRITERIA.values() if issubclass(each, PerParameter))
 
 
 def usual(n_learners: int) -> tuple[Criterion, ...]:
@@ -293,8 +381,16 @@ def usual(n_learners: int) -> tuple[Criterion, ...]:
     >>> usual(9), usual(10)[0]
     ((evidence, penalized(c=0.012), holdout(split=0.5)), population)
     """
-    first = Population() if n_learners >= FEWEST else Evidence()
-    return first, Penalized(), HoldOut()
+    return defaults("select", n_learners)
+
+
+def kind_named(text: str) -> type[Criterion]:
+    """What kind of criterion a text names, whatever its options; ``Criterion`` if none is known.
+
+    >>> kind_named("penalized(c=0.05)").__name__, kind_named("of tomorrow").__name__
+    ('Penalized', 'Criterion')
+    """
+    return CRITERIA.get(text.partition("(")[0], Criterion)
 
 
 def criterion_named(text: str) -> Criterion:
@@ -307,4 +403,5 @@ def criterion_named(text: str) -> Criterion:
     >>> criterion_named("penalized(c=0.05, stop_at=paper(epsilon=0.01))")
     penalized(c=0.05, stop_at=paper(0.01))
     """
-    return criterion_among(CRITERIA, TEXTS, text)
+    texts = ", ".join(criterion.example or repr(criterion()) for criterion in CRITERIA.values())
+    return criterion_among(CRITERIA, texts, text)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from howlearn.core.registry import Registry
 from howlearn.fitting.fits import ALL, Truncation
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from howlearn.models.model import Model
 
 Progress = Callable[[int, int], None]  # learners done, learners in all
+LOG_EVIDENCE, LATER = "log-evidence", "log-probability of the later trials"
 
 
 class Likelihoods(Protocol):
@@ -55,13 +57,41 @@ class Scores:
         return self.log_likelihood - self.penalty
 
 
+@dataclass(frozen=True)
+class Told:
+    """What a methods section knows of a run: its manifest, its tables, and who was looked at."""
+
+    manifest: Mapping[str, Any]
+    tables: Mapping[str, pl.DataFrame]
+    everybody: str = "all learners"
+
+
 @dataclass(frozen=True, repr=False)
 class Criterion(ABC):
-    """Scores every model for every learner; may look at all learners at once."""
+    """Scores every model for every learner; may look at all learners at once.
 
-    name: ClassVar[str]
+    One that is registered can be made without arguments, and by a text with its options.
+    """
+
+    registry: ClassVar[Registry[Any]] = Registry("criterion", "criteria")
+    name: ClassVar[str]  # as it is typed
     title: ClassVar[str]  # one sentence for the summary
+    example: ClassVar[str] = ""  # its text with options, for messages; else its usual text
+    cites: ClassVar[tuple[str, ...]] = ()  # keys of references.toml, or citations as they are
     gives_probabilities: ClassVar[bool] = False  # of the models, for every learner
+    # What of it stands for the log-evidence of a model where shares are estimated: its
+    # log_likelihood if that is the LOG_EVIDENCE, else its score; None: nothing does.
+    evidence: ClassVar[str | None] = "the score, as an approximation"
+    later: ClassVar[bool] = False  # whether it scores later trials, after fits to earlier ones
+    penalises: ClassVar[bool] = True  # whether models pay for their number of parameters
+    over_partitions: ClassVar[bool] = False  # whether it is a sum over cells, as discover needs it
+    # Its place among the criteria of an analysis that names none ("select", "simulation", "path"),
+    # if there are at least so many learners; of those with one place the first registered counts.
+    places: ClassVar[tuple[tuple[str, int], ...]] = ()
+    fewest: ClassVar[int] = 1
+    comes_first: ClassVar[str] = ""  # why, if it is the first one
+    learns: ClassVar[bool] = False  # whether it must see all learners first
+    learned: ClassVar[Any] = None  # what it then knows of a population of rates, for its tables
 
     @property
     def truncations(self) -> tuple[Truncation, ...]:
@@ -88,8 +118,12 @@ class Criterion(ABC):
         fits: Fits | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
+        thorough: bool = True,
     ) -> Criterion:
-        """A criterion that knows what all learners of a study tell; most need not know it."""
+        """A criterion that knows what all learners of a study tell; most need not know it.
+
+        Unless it is ``thorough``, it only knows what it needs to select.
+        """
         return self
 
     def knowledge(self) -> pl.DataFrame | None:
@@ -103,6 +137,15 @@ class Criterion(ABC):
     def chance(self, fits: Likelihoods, scores: Scores) -> NDArray[np.float64] | None:
         """The score of a learner who does not learn; None: that of a coin's fit."""
         return None
+
+    def sentences(self, told: Told) -> Iterator[str]:
+        """What the methods section says of it; ``[@key]`` stands for a citation."""
+        yield f"The criterion {self!r} was the {self.title}{self.citation}."
+
+    @property
+    def citation(self) -> str:
+        """The works it cites, for ``sentences``, after a space; empty if there are none."""
+        return f" [@{'; @'.join(self.cites)}]" if self.cites else ""
 
     def __repr__(self) -> str:
         values = ", ".join(f"{k}={_text(v)}" for k, v in vars(self).items() if v is not None)
@@ -124,6 +167,8 @@ def _text(value: float | str) -> str:
 
 class PerParameter(Criterion):
     """The log-likelihood minus a price for each parameter."""
+
+    over_partitions = True
 
     @abstractmethod
     def price(self, n: NDArray[np.float64]) -> NDArray[np.float64]:

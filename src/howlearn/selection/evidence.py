@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import lgamma
 
@@ -11,6 +11,7 @@ import numpy as np
 from howlearn.core.arrays import Floats
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
+from howlearn.core.text import listed
 from howlearn.fitting.fits import ALL, Fits
 from howlearn.fitting.replay import Advisor
 from howlearn.fitting.settings import records_of, setting_of
@@ -18,9 +19,9 @@ from howlearn.models.coin import Coin, FixedPolicy
 from howlearn.models.mixture import Mixture
 from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
-from howlearn.selection.criterion import Criterion, Likelihoods, Scores
+from howlearn.selection.criterion import LOG_EVIDENCE, Criterion, Likelihoods, Scores, Told
 from howlearn.selection.hierarchy import Group, groups_of, log_sum
-from howlearn.selection.rate_grid import SPREADS, curves_of, on_grid, plan_of
+from howlearn.selection.rate_grid import LOWEST, SPREADS, curves_of, on_grid, plan_of
 
 # --------------------
 # The evidence of one learner alone, without a group to tell where rates lie.
@@ -189,6 +190,9 @@ class Evidence(Criterion):
     name = "evidence"
     title = "log of the likelihood averaged over learning rates, one learner alone"
     gives_probabilities = True
+    evidence = LOG_EVIDENCE
+    places = (("select", 1), ("path", 4))
+    comes_first = "fewer than ten learners tell little about a population of learning rates"
 
     def scores(self, fits: Likelihoods) -> Scores:
         fits = with_trials(fits, self)
@@ -199,6 +203,15 @@ class Evidence(Criterion):
 
     def chance(self, fits: Likelihoods, scores: Scores) -> Floats:
         return chance_evidence(with_trials(fits, self).study)
+
+    def sentences(self, told: Told) -> Iterator[str]:
+        yield (
+            "The criterion evidence was the log of the likelihood averaged over parameters, "
+            "for each learner alone, all models being equally probable; a learner's own rate "
+            f"was a priori even on a log scale from {LOWEST:g} to the largest rate, log rates "
+            "of its cells were normal around it, and their standard deviation was "
+            f"{listed([f'{s:g}' for s in SPREADS], 'or', oxford=True)}, equally probable."
+        )
 
 
 def with_trials(fits: Likelihoods, criterion: Criterion) -> Fits:

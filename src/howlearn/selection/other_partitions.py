@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
 from howlearn.core.rule import Rule
-from howlearn.core.rules import GradientBandit
 from howlearn.core.study import Study
 from howlearn.core.threads import in_threads
 from howlearn.engine.cell_fits import Passes
@@ -98,7 +97,7 @@ class _Grid:
         low, high = max(nodes[0], hyper.mu - reach), min(nodes[-1], hyper.mu + reach)
         if high - low < 4 * FINE:  # all learners at a bound
             low, high = max(nodes[0], high - 4 * FINE), min(nodes[-1], low + 4 * FINE)
-        smooth = type(rule).update is GradientBandit.update and rule.form == "gain"
+        smooth = rule.smooth_with_gains and rule.form == "gain"
         if not smooth or study.reward_range[0] < 0:  # with cliffs: nothing lies between the nodes
             fine = np.linspace(low, high, RATES * int(np.ceil((high - low) / (FINE * RATES))))
             return cls(fine, fine, cls._effects(hyper, fine, FINE))

@@ -18,11 +18,19 @@ from howlearn.fitting.fits import ALL, Fits
 from howlearn.fitting.unfittable import Guard
 from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
-from howlearn.selection.criterion import Criterion, Likelihoods, Progress, Scores
+from howlearn.selection.criterion import (
+    LOG_EVIDENCE,
+    Criterion,
+    Likelihoods,
+    Progress,
+    Scores,
+    Told,
+)
 from howlearn.selection.evidence import chance_evidence, unintegrated, with_trials
-from howlearn.selection.hierarchy import Hyper, log_sum
+from howlearn.selection.hierarchy import SMALLEST, Hyper, log_sum
 from howlearn.selection.learning_population import (
     RESAMPLES,
+    SAMPLE,
     WITH_OTHER,
     Learned,
     Rates,
@@ -163,10 +171,20 @@ class Population(Criterion):
     independent: bool = False
     leave_one_out: bool = False
     other: bool = False
-    learned: Learned | None = field(default=None, compare=False)
+    learned: Learned | None = field(default=None, compare=False)  # pyright: ignore[reportIncompatibleVariableOverride]
     name = "population"
     title = "log of share times likelihood averaged over the rates of all learners"
+    example = "population(per_model=true)"
+    cites = ("stephan2009",)
     gives_probabilities = True
+    evidence = LOG_EVIDENCE
+    places = (("select", 1), ("path", 5))
+    fewest = FEWEST
+    comes_first = (
+        "ten learners or more tell where learning rates lie, without which fine and coarse "
+        "partitions can hardly be told apart"
+    )
+    learns = True
 
     def __post_init__(self) -> None:
         for option in ("per_model", "independent", "leave_one_out", "other"):
@@ -287,6 +305,64 @@ class Population(Criterion):
         best = np.argmax(scores.score, axis=1)
         share = -np.take_along_axis(scores.penalty, best[:, None], axis=1)[:, 0]
         return chance_evidence(with_trials(fits, self).study) + share
+
+    def sentences(self, told: Told) -> Iterator[str]:
+        own = ", for each model apart" if self.per_model else ""
+        effect = (
+            "around a mean of the population"
+            if self.independent
+            else "around a mean of the learner's own, which was normal in the population"
+        )
+        yield (
+            f"The criterion {self!r} was the log of a model's share times the likelihood averaged "
+            "over learning rates; shares and the distribution of rates were estimated from "
+            f"{told.everybody} together (empirical Bayes), log rates being normal {effect}{own}, "
+            f"and the shares entered as expected under a flat Dirichlet prior{self.citation}."
+        )
+        if (told.manifest.get("sequences") or 0) > SAMPLE:
+            yield f"The distribution of rates was estimated from {SAMPLE} of them, drawn at random."
+        if self.leave_one_out:
+            yield "Each learner was judged by shares and rates learned from the others."
+        yield from _told_of_rates(repr(self), told.tables.get("population-rates"))
+        yield from _told_of_others(self, told.tables.get("selection"))
+
+
+def _told_of_rates(name: str, rates: pl.DataFrame | None) -> Iterator[str]:
+    """The distribution of rates as it was estimated."""
+    needed = {"criterion", "median_rate", "spread_of_learners", "spread_of_cells"}
+    if rates is None or not needed <= {*rates.columns}:
+        return
+    mine = rates.filter(pl.col("criterion") == name)
+    if "among" in mine.columns:
+        mine = mine.filter(pl.col("among") == "included")
+    if "rates" in mine.columns and (mine["rates"] == "shared").any():
+        mine = mine.filter(pl.col("rates") == "shared")
+    if mine.height == 1:
+        row = mine.row(0, named=True)
+        yield (
+            f"The estimated median rate was {row['median_rate']:.3g}, with standard deviations of "
+            f"log rates of {_spread(row['spread_of_learners'])} between learners and "
+            f"{_spread(row['spread_of_cells'])} between the cells of a learner."
+        )
+
+
+def _spread(value: float) -> str:
+    at_end = value <= SMALLEST * 1.001
+    return f"{value:.2f}" + (" or less (the smallest that was considered)" if at_end else "")
+
+
+def _told_of_others(criterion: Population, selection: pl.DataFrame | None) -> Iterator[str]:
+    """On partitions that are not listed, where their probability was computed."""
+    if selection is None or not {"criterion", "p_other"} <= {*selection.columns}:
+        return
+    mine = selection.filter(pl.col("criterion") == repr(criterion))
+    if not len(mine["p_other"].drop_nulls()):
+        return
+    also = " and competed as one more candidate" if criterion.other else ""
+    yield (
+        "The probability that a learner used a partition that was not listed was computed as well"
+        f"{also}; such partitions were weighted by Ewens's sampling formula [@ewens1972]."
+    )
 
 
 def judged(known: Learned, fits: Fits) -> tuple[Floats, Floats | None]:

@@ -18,7 +18,7 @@ from howlearn.fitting.replay import latents_named, latents_of
 from howlearn.fitting.replay import weights as log_weights
 from howlearn.models.mixture import Mixture
 from howlearn.models.model import Model
-from howlearn.selection.criteria import HoldOut, Prequential
+from howlearn.selection.criteria import CRITERIA
 from howlearn.selection.criterion import Criterion
 from howlearn.selection.select import Selection
 from howlearn.selection.tables import labels
@@ -156,11 +156,9 @@ def leave_future_out(fits: Fits, criterion: Criterion) -> pl.DataFrame:
     >>> leave_future_out(fits, criterion).drop("log_probability").rows()
     [('1', 19, 'ByShape', 18), ('1', 20, 'ByShape', 18)]
     """
-    if not isinstance(criterion, HoldOut | Prequential):
-        raise HowlearnError(
-            f"{criterion!r} leaves no trials for later; holdout(split=0.5) and "
-            "prequential(blocks=5, start=0.5) do"
-        )
+    if not criterion.later:
+        others = " and ".join(repr(each()) for each in CRITERIA.values() if each.later)
+        raise HowlearnError(f"{criterion!r} leaves no trials for later; {others} do")
     blocks = [block for i in range(len(fits.study)) for block in _blocks(fits, criterion, i)]
     trial = np.concatenate([np.empty(0, np.int64), *(trials for trials, _, _ in blocks)])
     lengths = np.array([len(trials) for trials, _, _ in blocks], np.int64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import polars as pl
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
 from howlearn.core.columns import of
-from howlearn.selection.criterion import Criterion
+from howlearn.selection.criteria import kind_named
+from howlearn.selection.criterion import LOG_EVIDENCE, Criterion
 from howlearn.selection.evidence import approximation
 from howlearn.selection.learning_population import Learned
 from howlearn.selection.mixture_shares import Shares, mixture_shares
@@ -22,12 +24,6 @@ from howlearn.selection.select import Selection
 from howlearn.selection.shares import Confusion, corrected_shares
 from howlearn.selection.tables import OTHER, among, included
 
-GRADED = ("population", "evidence")  # criteria whose log_likelihood is the log-evidence of a model
-EVIDENCE = {  # what stands for the log-evidence of a model, by the name of the criterion
-    **dict.fromkeys(GRADED, "log-evidence"),
-    **dict.fromkeys(("aic", "bic", "penalized"), "the score, as an approximation"),
-    **dict.fromkeys(("holdout", "prequential"), "log-probability of the later trials"),
-}
 RANDOM_EFFECTS = (
     "expected exceedance protected_exceedance omnibus_risk omnibus_risk_integrated evidence"
 ).split()
@@ -58,14 +54,16 @@ class _Scores:
     owner: NDArray[np.int64]  # the learner of every sequence
 
     @property
-    def name(self) -> str:
-        return self.criterion.partition("(")[0]
+    def stands_for_evidence(self) -> str | None:
+        """What does, as the criterion says; one that is not registered is taken for a usual one."""
+        return kind_named(self.criterion).evidence
 
     @property
     def evidence(self) -> Floats | None:
-        if self.name in GRADED:
-            return self.log_likelihood
-        return self.score if self.name in EVIDENCE else None
+        kind = self.stands_for_evidence
+        if kind is None:
+            return None
+        return self.log_likelihood if kind == LOG_EVIDENCE else self.score
 
 
 def _scores_of(scores: pl.LazyFrame, criterion: str, candidates: Sequence[str]) -> _Scores:
@@ -118,7 +116,7 @@ def _random_effects(given: _Scores) -> dict[str, object]:
         found.protected,
         found.risk,
         found.integrated_risk().value if few else None,
-        EVIDENCE[given.name],
+        given.stands_for_evidence,
     )
     return dict(zip(RANDOM_EFFECTS, values, strict=True))
 
@@ -189,8 +187,8 @@ def _corrected(
             given.selected, Confusion(counts), None, resamples, (seed, 1), given.owner
         )
         return found, "confusion"
-    if given.name in GRADED and given.evidence is not None:
-        found = mixture_shares(given.evidence, resamples, (seed, 1), given.owner)
+    if given.stands_for_evidence == LOG_EVIDENCE:
+        found = mixture_shares(given.log_likelihood, resamples, (seed, 1), given.owner)
         return found, "uncertainty of each learner's model"
     return None, None
 
@@ -216,11 +214,9 @@ def doubts(known: Mapping[str, Known], criteria: Sequence[str]) -> list[str]:
 def group_tables(criteria: Sequence[Criterion]) -> dict[str, pl.DataFrame]:
     """The tables of the first criterion that knows a population; none without one."""
     for criterion in criteria:
-        if isinstance(criterion, Population) and criterion.learned is not None:
-            return {
-                "population": population(criterion),
-                "population-rates": population_rates(criterion),
-            }
+        if criterion.learned is not None:
+            known = cast(Population, criterion)
+            return {"population": population(known), "population-rates": population_rates(known)}
     return {}
 
 

@@ -5,43 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from howlearn.core.rule import Rule
+from howlearn.core.rules import RULES
 from howlearn.core.text import in_words
+from howlearn.models import FIELD
+from howlearn.models.mixture import Mixture
+from howlearn.models.names import ADJUSTMENTS, MIXTURES, Spelled
 from howlearn.report.methods.references import Citing
 from howlearn.report.words import clean, count, listed_names, quoted
 
 Described = Mapping[str, Any]  # a model as the manifest describes it
 
-RULES = {
-    "gradient": ("the gradient bandit algorithm", ("sutton2018",)),
-    "exp3": ("the Exp3 algorithm", ("auer2002",)),
-    "exp3-ix": ("the Exp3-IX algorithm", ("neu2015",)),
-}
-FIELD = {
-    "q-learning": ("Q-learning with a softmax policy", ("rescorla1972", "sutton2018")),
-    "q-two-rates": ("Q-learning with two learning rates", ("frank2007",)),
-    "q-forgetting": ("Q-learning with forgetting", ("ito2009",)),
-    "q-perseveration": ("Q-learning with a choice kernel", ("wilson2019",)),
-    "win-stay-lose-shift": ("win-stay-lose-shift", ("nowak1993",)),
-    "aca": ("activity-based credit assignment", ("james2023",)),
-    "alcove": ("ALCOVE", ("kruschke1992",)),
-    "component-cue": ("the component-cue model", ("gluck1988",)),
-    "gcm": ("the generalised context model", ("nosofsky1986",)),
-}
-ADJUSTMENTS = {
-    "lapse": ("lapses", ("wichmann2001",)),
-    "bias": ("a bias towards some actions", ()),
-    "stickiness": ("stickiness", ("schonberg2007",)),
-}
-MIXTURES = {
-    "exp4": (
-        "Exp4, in which the weights of several strategies are learned",
-        ("aubert2025", "auer2002"),
-    ),
-    "switch": (
-        "a switch from one strategy to another at one trial, counted as three parameters",
-        ("ninomiya2015",),
-    ),
-}
 MANY = 40  # candidates that are all named
 GREEK = {"eta": "η", "gamma": "γ", "theta": "θ"}
 
@@ -94,13 +68,13 @@ def _partitions(models: Sequence[Described], cite: Citing) -> Iterator[str]:
     units = [unit for model in models for unit in model["units"]]
     for rule, form in dict.fromkeys((u.get("rule"), u.get("form")) for u in units):
         mine = [u for u in units if (u.get("rule"), u.get("form")) == (rule, form)]
-        title, works = RULES.get(rule) or FIELD.get(rule) or (f"the rule {quoted(rule)}", ())
-        sources = f" {cite(*works)}" if works else ""
+        learns = RULES.get(rule) or FIELD.get(rule) or Rule
+        title = learns.phrase or learns.title or f"the rule {quoted(rule)}"
         how = f" in {form} form" if form else ""
         who = "Cells"
         if len(mine) < len(units):
             who += f" of {listed_names(clean(m['name']) for m in models if _has(m, rule, form))}"
-        yield f"{who} learned by {title}{sources}{how}, with {_bounds(mine)}."
+        yield f"{who} learned by {title}{cite.after(learns.cites)}{how}, with {_bounds(mine)}."
     rates = {model.get("rates", "per-cell") for model in models if _cells(model) > 1}
     shared = [clean(m["name"]) for m in models if m.get("rates") == "shared"]
     if rates == {"per-cell"}:
@@ -137,33 +111,39 @@ def _known(model: Described) -> bool:
 
 def _base(model: Described) -> str:
     """The name without what adjusts the model or says how its cells are."""
-    return str(model.get("name", "")).partition("+")[0].partition("(")[0]
+    return Spelled.of(str(model.get("name", ""))).what
+
+
+def is_adjusted(model: Described) -> bool:
+    """Whether something was added to a model, such as lapses."""
+    return bool(Spelled.of(str(model.get("name", ""))).adjustments)
 
 
 def _whole(models: Sequence[Described], cite: Citing) -> Iterator[str]:
     for name in dict.fromkeys(_base(model) for model in models):
         mine = [model for model in models if _base(model) == name]
-        title, works = FIELD[name]
+        known = FIELD[name]
+        title = known.phrase or known.title or quoted(name)
         names = listed_names(dict.fromkeys(clean(model["name"]) for model in mine))
         what = f"The model {names} was" if len(mine) == 1 else f"The models {names} were"
-        yield f"{what} {title} {cite(*works)}, with {_bounds(mine)}."
+        yield f"{what} {title}{cite.after(known.cites)}, with {_bounds(mine)}."
 
 
 def _mixtures(models: Sequence[Described], cite: Citing) -> Iterator[str]:
     for kind in dict.fromkeys(model["kind"] for model in models):
-        title, works = MIXTURES.get(kind, (quoted(kind), ()))
+        known = MIXTURES.get(kind, Mixture)
+        title = known.phrase or known.title or quoted(kind)
         names = listed_names(clean(model["name"]) for model in models if model["kind"] == kind)
-        sources = f" {cite(*works)}" if works else ""
-        yield f"Strategies were mixed by {title}{sources}: {names}."
+        yield f"Strategies were mixed by {title}{cite.after(known.cites)}: {names}."
 
 
 def _adjusted(models: Sequence[Described], cite: Citing) -> Iterator[str]:
-    for word, (title, works) in ADJUSTMENTS.items():
-        mine = [m for m in models if word in str(m.get("name", "")).split("+")[1:]]
+    for word, known in ADJUSTMENTS.items():
+        mine = [m for m in models if word in Spelled.of(str(m.get("name", ""))).adjustments]
         if mine:
-            source = f" {cite(*works)}" if works else ""
             n = "One model" if len(mine) == 1 else f"{in_words(len(mine)).capitalize()} models"
-            yield f"{n} included {title}{source} (+{word} in the name)."
+            title = known.phrase or known.title
+            yield f"{n} included {title}{cite.after(known.cites)} (+{word} in the name)."
 
 
 def _own(model: Described) -> str:

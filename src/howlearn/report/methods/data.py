@@ -8,8 +8,9 @@ from typing import Any
 
 import polars as pl
 
+from howlearn.core.rules import RULES
 from howlearn.core.text import in_words
-from howlearn.report.methods.candidates import short
+from howlearn.report.methods.candidates import is_adjusted, short
 from howlearn.report.methods.references import SOFTWARE, Citing
 from howlearn.report.words import clean, count, listed_names, opening, quoted, unit_of
 from howlearn.selection.unfitted import reasons
@@ -171,21 +172,19 @@ def estimation_sentences(
 
 def _searched(models: Sequence[Mapping[str, Any]]) -> str:
     """How likelihoods that can have several tops were searched."""
-    cells = any(not _exact(m) for m in models if m.get("units") and "+" not in str(m.get("name")))
-    whole = any(not m.get("units") or "+" in str(m.get("name")) for m in models)
+    cells = any(not _exact(m) for m in models if m.get("units") and not is_adjusted(m))
+    whole = any(not m.get("units") or is_adjusted(m) for m in models)
     ways = ["on fine grids of their parameters, cell by cell"] if cells else []
     ways += ["from many starts"] if whole else []
     return f"likelihoods that can have several tops were searched {' or '.join(ways)}"
 
 
 def _exact(model: Mapping[str, Any]) -> bool:
-    """Whether the fit is known to be the global maximum: gradient bandits in gain form."""
-    if "+" in str(model.get("name", "")):
-        return False
+    """Whether the fit is known to be the global maximum: rules with one top, in gain form."""
     units = model.get("units") or ()
-    return bool(units) and all(
-        (u.get("rule"), u.get("form")) == ("gradient", "gain") for u in units
-    )
+    smooth = {name for name, rule in RULES.items() if rule.smooth_with_gains}
+    exact = [u.get("rule") in smooth and u.get("form") == "gain" for u in units]
+    return bool(exact) and all(exact) and not is_adjusted(model)
 
 
 def _any(column: pl.Series) -> bool:
