@@ -19,6 +19,7 @@ from howlearn.fitting.fits import (
     Fits,
     Stop,
     Truncation,
+    check_epsilon,
     fullest,
     joined,
     marks_of,
@@ -37,7 +38,6 @@ from howlearn.models.coin import Coin, FixedPolicy
 from howlearn.models.mixture import Mixture
 from howlearn.models.model import Model, same
 from howlearn.models.partition_model import PartitionModel
-from howlearn.paper.bounds import check_epsilon
 
 BLOCK = 50  # learners handled together: enough work per call, little enough memory
 SEARCH = 500  # curves that take as long as searching one parameter

@@ -31,6 +31,12 @@ class Stop:
     by: Literal["path", "paper"] = "path"
 
 
+def check_epsilon(epsilon: float, actions: int) -> None:
+    """Refuse probabilities that some action falls under at once."""
+    if not 0 < epsilon < 1 / actions:
+        raise HowlearnError(f"epsilon lies between 0 and 1/K = {1 / actions:g}, not at {epsilon:g}")
+
+
 Truncation = float | int | Stop  # a float is a share, 1.0 all of them; an int is a number of trials
 ALL = 1.0
 

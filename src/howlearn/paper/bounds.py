@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rule import Form
 from howlearn.core.rules import exp3_ix_horizon, gradient_horizon
+from howlearn.fitting.fits import check_epsilon
 
 # --------------------
 # A number of the theory, with where it comes from and when it holds.
@@ -41,12 +42,6 @@ def check_domain(epsilon: float, actions: int, trials: int, R: float) -> None:
     check_epsilon(epsilon, actions)
     if not 0 < R < math.inf:
         raise HowlearnError(f"R, the largest theta, is a positive number, not {R:g}")
-
-
-def check_epsilon(epsilon: float, actions: int) -> None:
-    """Refuse probabilities that some action falls under at once."""
-    if not 0 < epsilon < 1 / actions:
-        raise HowlearnError(f"epsilon lies between 0 and 1/K = {1 / actions:g}, not at {epsilon:g}")
 
 
 def log_sum(a: float, b: float) -> float:

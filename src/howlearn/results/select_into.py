@@ -14,13 +14,12 @@ import polars as pl
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
 from howlearn.fitting.fit import Plan, check_stops, fit
-from howlearn.fitting.fits import ALL
+from howlearn.fitting.fits import ALL, check_epsilon
 from howlearn.fitting.intervals import nats_within
 from howlearn.fitting.joint import with_others
 from howlearn.fitting.unfittable import Guard
 from howlearn.models.model import Model
 from howlearn.models.task import Task
-from howlearn.paper.bounds import check_epsilon
 from howlearn.reading.originals import beside, originals
 from howlearn.results.bids import write_events
 from howlearn.results.chunk import ALWAYS, WITH_EXCLUDED, Chunk, Wanted, chunk_tables

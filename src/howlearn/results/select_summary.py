@@ -140,15 +140,7 @@ def _excluded(results: Results) -> Iterator[Listing | Sentence]:
 
 def _why(criteria: Sequence[Criterion]) -> str:
     """Why the first of the usual criteria is the first."""
-    if criteria[0].name == "population":
-        return (
-            "population comes first because ten learners or more tell where learning rates lie, "
-            "without which fine and coarse partitions can hardly be told apart"
-        )
-    return (
-        "evidence comes first because fewer than ten learners tell little about a population of "
-        "learning rates"
-    )
+    return f"{criteria[0].name} comes first because {criteria[0].comes_first}"
 
 
 def _approximations(results: Results, criteria: Sequence[Criterion]) -> Iterator[Sentence]:
