@@ -13,7 +13,6 @@ import polars as pl
 from howlearn._version import __version__
 from howlearn.analyses.calibrate import Advice
 from howlearn.analyses.freeze import (
-    USUAL,
     FrozenPlan,
     constants_hash,
     experts_hash,
@@ -120,9 +119,8 @@ def _options(plan: FrozenPlan, options: Mapping[str, Any]) -> list[Deviation]:
             continue
         if name == "seed" and not (planned.get("stability") or options.get("stability")):
             continue
-        usual = 0 if name == "seed" else USUAL.get(name)
-        before = _plain(planned.get(name, usual), name)
-        after = _plain(options.get(name, usual), name)
+        before = _plain(planned.get(name, option.default), name)
+        after = _plain(options.get(name, option.default), name)
         if before != after:
             found.append(Deviation(name, _shown(before), _shown(after)))
     return found

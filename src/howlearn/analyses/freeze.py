@@ -13,16 +13,14 @@ from typing import Any
 from howlearn._version import __version__
 from howlearn.analyses.calibrate import Advice, advised
 from howlearn.core.errors import HowlearnError
-from howlearn.core.expressions import parse
+from howlearn.core.options import several
 from howlearn.core.safe_files import own_names
 from howlearn.models.model import Model
 from howlearn.models.names import learning_named
 from howlearn.models.task import Task
 from howlearn.models.user_code import own_model
-from howlearn.reading import exclude
 from howlearn.reading.analysis_options import MODELS
-from howlearn.reading.bins import parse_bin
-from howlearn.reading.options import DATA, options_named, parse_missing, parse_recode
+from howlearn.reading.options import DATA, options_named
 from howlearn.results.inputs import chosen_models
 from howlearn.results.manifest import describe
 from howlearn.results.manifest import hash_of as file_hash
@@ -32,8 +30,6 @@ from howlearn.selection.population import FEWEST
 from howlearn.selection.select import check_criteria
 
 NAME = "frozen.toml"
-CONDITIONS = {"where": "--where", "test_when": "--test-when", "forced_when": "--forced-when"}
-USUAL: Mapping[str, Any] = {"rule": "gradient", "form": "gain", "max_rate": 1.0, "within": 2.0}
 
 
 @dataclass(frozen=True)
@@ -106,7 +102,8 @@ def freeze_plan(options: Mapping[str, Any]) -> FrozenPlan:
     data = {n: v for n, v in options.items() if n in DATA and is_set(v)}
     data = _checked(data)
     models = {n: options.get(n) for n in MODELS}
-    models = {**USUAL, **{n: v for n, v in models.items() if is_set(v)}}
+    planned = {n: option.default for n, option in MODELS.items() if option.default}
+    models = {**planned, **{n: v for n, v in models.items() if is_set(v)}}
     if "stability" not in models:
         models.pop("seed", None)  # nothing depends on it
     folder = models.get("calibration")
@@ -156,19 +153,10 @@ def _texts(criteria: Sequence[Criterion]) -> tuple[str, ...]:
 def _checked(data: Mapping[str, Any]) -> dict[str, Any]:
     """The options of reading; what cannot be meant, whatever the data are, is refused."""
     options = options_named(data)
-    columns = _AnyColumn()
-    for name, option in CONDITIONS.items():
-        text = getattr(options, name)
-        if text is not None:
-            parse(text, option, columns)
-    for text in options.exclude:
-        exclude.parse(text, columns)
-    for text in options.recode:
-        parse_recode(text)
-    for text in options.missing:
-        parse_missing(text)
-    for text in options.bin:
-        parse_bin(text)
+    for name, option in DATA.items():
+        if option.check is not None:
+            for text in several(getattr(options, name)):
+                option.check(text, option.word, _AnyColumn())
     return {name: getattr(options, name) for name in data}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,13 +10,11 @@ from typing import Any
 from howlearn.analyses.freeze import NAME, FrozenPlan, hash_of
 from howlearn.core.errors import HowlearnError
 from howlearn.core.safe_files import parsed_toml
-from howlearn.reading.analysis_options import MODELS
+from howlearn.reading.analysis_options import MODELS, NAMING_FILES
 from howlearn.reading.options import DATA
-from howlearn.reading.project_file import StudyFile, beside, checked, quoted, relative
+from howlearn.reading.project_file import StudyFile, beside, checked, relative, toml, toml_line
 from howlearn.runs.files import write_whole
 
-PATHS = ("task", "calibration", "experts_from")  # may name a file or folder
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
 _OPENING = """\
 # An analysis plan, written by howlearn freeze before the data were seen.
 # howlearn select FILES --frozen {name} follows it, and lists whatever is done otherwise.
@@ -43,7 +40,7 @@ def write_plan(path: Path, plan: FrozenPlan, fresh: bool = False) -> FrozenPlan:
         )
     seen = {
         name: relative(plan.models[name], path.parent)
-        for name in PATHS
+        for name in NAMING_FILES
         if name in plan.models and Path(plan.models[name]).exists()
     }
     plan = replace(plan, models={**plan.models, **seen})
@@ -56,14 +53,14 @@ def write_plan(path: Path, plan: FrozenPlan, fresh: bool = False) -> FrozenPlan:
 def plan_text(plan: FrozenPlan, name: str = NAME) -> str:
     """The text of the file."""
     content = plan.content
-    lines = [_OPENING.format(name=name), f"howlearn = {_toml(content['howlearn'])}"]
+    lines = [_OPENING.format(name=name), toml_line("howlearn", content["howlearn"])]
     for part, told in _TOLD.items():
         lines += ["", f"# {told}", f"[{part}]"]
-        given = content[part]
-        lines += [f"{_key(k)} = {_toml(v)}" for k, v in given.items() if k != "candidates"]
-        for candidate in given.get("candidates", ()):
-            lines += ["", f"[[{part}.candidates]]"]
-            lines += [f"{_key(k)} = {_listed(v)}" for k, v in candidate.items() if v is not None]
+        given = dict(content[part])
+        candidates = given.pop("candidates", ())
+        lines += _lines(given)
+        for candidate in candidates:
+            lines += ["", f"[[{part}.candidates]]", *_lines(candidate)]
     lines += ["", "[frozen]", f'sha256 = "{hash_of(content)}"']
     return "\n".join(lines) + "\n"
 
@@ -107,7 +104,7 @@ def options_of(path: Path, plan: FrozenPlan) -> StudyFile:
     """The options of a plan as those of howlearn.toml; files are seen from here."""
     data = {n: checked(path, DATA[n], value) for n, value in plan.data.items()}
     models = {n: checked(path, MODELS[n], value) for n, value in plan.models.items()}
-    for name in PATHS:
+    for name in NAMING_FILES:
         if name in models and (path.parent / models[name]).exists():
             models[name] = beside(path, models[name])
     return StudyFile(path, (), data, models)
@@ -124,26 +121,12 @@ def _options(path: Path, given: Mapping[str, Any], known: Mapping[str, Any]) -> 
     return dict(given)
 
 
-def _key(key: str) -> str:
-    return key if _BARE.fullmatch(key) else quoted(key)
-
-
-def _listed(value: Any) -> str:
-    """A list of tables line by line, so that cells can be read."""
-    if isinstance(value, list) and any(isinstance(one, dict) for one in value):
-        return "\n".join(["[", *(f"  {_toml(one)}," for one in value), "]"])
-    return _toml(value)
-
-
-def _toml(value: Any) -> str:
-    """A value of JSON in one line."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int | float):
-        return repr(value)
-    if isinstance(value, dict):
-        pairs = (f"{_key(k)} = {_toml(v)}" for k, v in value.items() if v is not None)
-        return "{ " + ", ".join(pairs) + " }" if value else "{}"
-    if isinstance(value, list):
-        return f"[{', '.join(_toml(one) for one in value)}]"
-    return quoted(str(value))
+def _lines(part: Mapping[str, Any]) -> list[str]:
+    """A line for each value; lists of tables line by line, so that cells can be read."""
+    lines = []
+    for name, value in part.items():
+        if isinstance(value, list) and any(isinstance(one, dict) for one in value):
+            lines += [f"{name} = [", *(f"  {toml(one)}," for one in value), "]"]
+        elif value is not None:
+            lines.append(toml_line(name, value))
+    return lines

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from howlearn.cli.build import Given
 from howlearn.core.options import Names, Option
+from howlearn.reading.analysis_options import NAMING_FILES
 
 if TYPE_CHECKING:
     from howlearn.reading.project_file import StudyFile
@@ -66,7 +67,7 @@ def _named(path: Path | None) -> StudyFile | None:
 
 def _paths_of(file: StudyFile) -> list[str]:
     """The files and folders that the options of a file name."""
-    named = [str(file.models.get(name, "")) for name in ("task", "calibration", "experts_from")]
+    named = [str(file.models.get(name, "")) for name in NAMING_FILES]
     return [*file.files, *(name for name in named if name and Path(name).exists())]
 
 

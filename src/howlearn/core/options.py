@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 from howlearn.core.errors import HowlearnError
 
@@ -207,6 +207,9 @@ class Pair(Kind):
         return low, high
 
 
+Check: TypeAlias = Callable[[str, str, Sequence[str]], object]  # of text, option and columns
+
+
 @dataclass(frozen=True)
 class Option:
     """One option: what it is called, what it may be, and what it says about itself.
@@ -228,6 +231,7 @@ class Option:
     rank: int = 0  # options of a lower one come first in the help
     has_none: bool = False  # the word "none" is a value, and does not stand for nothing
     may_be_open: bool = False  # in a plan: where something stands, not what is done with it
+    check: Check | None = None  # refuses a text that cannot be meant, whatever the data are
     names_code: bool = False  # it may name a model of one's own, whose code is run
 
     def but(self, **changes: Any) -> Option:

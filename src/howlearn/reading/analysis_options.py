@@ -122,3 +122,4 @@ MODELS: Mapping[str, Option] = {
         MAX_RATE, WITHIN, INTERVALS, STABILITY, SEED,
     )
 }  # fmt: skip
+NAMING_FILES = (TASK.name, CALIBRATION.name, EXPERTS_FROM.name)  # or folders

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from textwrap import wrap
@@ -73,6 +73,24 @@ class _FromZero(Whole):
         if value is not None and value < 0:
             raise HowlearnError(f"{option} {value}: a number from 0 on is needed")
         return value
+
+
+def _check_condition(text: str, option: str, columns: Sequence[str]) -> None:
+    from howlearn.core.expressions import parse
+
+    parse(text, option, columns)
+
+
+def _check_exclusion(text: str, option: str, columns: Sequence[str]) -> None:
+    from howlearn.reading.exclude import parse
+
+    parse(text, columns)
+
+
+def _check_bin(text: str, option: str, columns: Sequence[str]) -> None:
+    from howlearn.reading.bins import parse_bin
+
+    parse_bin(text)
 
 
 def _option(kind: Kind, help: str, about: str, **more: Any) -> Any:
@@ -170,24 +188,28 @@ class ReadOptions:
         "Rows to use, as \"phase == 'learn'\".",
         'a condition such as "block > 1"; the other rows are left out',
         rank=1,
+        check=_check_condition,
     )
     test_when: str | None = _option(
         _EXPRESSION,
         "Choices without feedback: they only count.",
         "a condition; where it holds, choices count and teach nothing",
         rank=1,
+        check=_check_condition,
     )
     forced_when: str | None = _option(
         _EXPRESSION,
         "Instructed choices: they only teach.",
         "a condition; where it holds, choices teach and do not count",
         rank=1,
+        check=_check_condition,
     )
     recode: tuple[str, ...] = _option(
         _Recoding("COL:OLD=NEW,…"),
         "As reward:-1=0,1=1; may be repeated.",
         'new values, such as "reward:-1=0,1=1"',
         rank=2,
+        check=lambda text, *_: parse_recode(text),
     )
     missing: tuple[str, ...] = _option(
         _Values("VALUE[,VALUE]"),
@@ -195,6 +217,7 @@ class ReadOptions:
         'values that mean nothing is there, such as -1 or "action:-1"',
         rank=2,
         has_none=True,
+        check=lambda text, *_: parse_missing(text),
     )
     reward_range: tuple[float, float] | None = _option(
         _PAIR,
@@ -235,6 +258,7 @@ class ReadOptions:
         "repeated.",
         'bins for the numbers of a context or feature, such as "size:4" or "size:0.2,0.5"',
         rank=3,
+        check=_check_bin,
     )
     exclude: tuple[str, ...] = _option(
         Repeated("EXPR"),
@@ -243,6 +267,7 @@ class ReadOptions:
         'conditions on a learner, such as "accuracy < 0.55" or "median(rt) < 0.2"; those for whom '
         "one holds are fitted, but no share and no population is of them (``docs/exclude.md``)",
         rank=3,
+        check=_check_exclusion,
     )
     reward_scale: tuple[float, float] | None = _option(
         _PAIR,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -22,6 +23,7 @@ NAME = "howlearn.toml"
 UNCHANGED = "# as it was written: "
 GUESSED = "guessed"  # how the comment on a guess begins
 FILES = Option("files", Repeated())
+_BARE = re.compile(r"[A-Za-z0-9_-]+")  # keys without quotes
 SECTIONS = {"data": DATA, "models": MODELS}
 
 
@@ -80,13 +82,13 @@ def write_study_file(
     notes = comments or {}
     lines = [_comment(line) for line in notes.get("", ())]
     lines += ["", *(_comment(line) for line in notes.get("files", ()))]
-    lines.append(_line("files", [relative(each, path.parent) for each in files]))
+    lines.append(toml_line("files", [relative(each, path.parent) for each in files]))
     for part, given in (("data", data), ("models", models or {})):
         lines += ["", f"[{part}]"]
         for name, value in given.items():
             told = [_comment(line) for line in notes.get(name, ())]
             empty = value is None or value is False or (value == () or value == [])
-            lines += told if empty else [*told, _line(name, value)]
+            lines += told if empty else [*told, toml_line(name, value)]
     text = "\n".join(lines).strip() + "\n"
     text += f"\n{UNCHANGED}{_digest(text)}\n"
     write_whole(path, lambda file: file.write_bytes(text.encode()))
@@ -164,18 +166,27 @@ def _comment(line: str) -> str:
     return f"# {printable}".rstrip()
 
 
-def _line(name: str, value: Any) -> str:
-    return f"{name} = {_toml(value)}"
+def toml(value: Any) -> str:
+    """A value in one line of TOML.
 
-
-def _toml(value: Any) -> str:
+    >>> print(toml({"cells": ["1+2", "3"], "bounds": {"eta": [0, 1.0]}, "none": None}))
+    { cells = ["1+2", "3"], bounds = { eta = [0, 1.0] } }
+    """
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int | float):
         return repr(value)
     if isinstance(value, list | tuple):
-        return f"[{', '.join(_toml(one) for one in value)}]"
+        return f"[{', '.join(toml(one) for one in value)}]"
+    if isinstance(value, dict):
+        pairs = (toml_line(key, one) for key, one in value.items() if one is not None)
+        return "{ " + ", ".join(pairs) + " }" if value else "{}"
     return quoted(str(value))
+
+
+def toml_line(key: str, value: Any) -> str:
+    """A key and its value."""
+    return f"{key if _BARE.fullmatch(key) else quoted(key)} = {toml(value)}"
 
 
 def quoted(text: str) -> str:
