@@ -271,18 +271,8 @@ def _fit_line(
     node, status = np.zeros(count, np.int64), np.zeros(count, np.int8)
     rivals, rival_nodes = np.zeros((2, (8 + count) * 2 * passes.blocks), np.int64)
     width = nodes[1]
-    n_rivals = search.locate(
-        values,
-        seen.reshape(-1),
-        width,
-        passes.close,
-        u,
-        node,
-        curvature,
-        status,
-        rivals,
-        rival_nodes,
-    )
+    tops = (u, node, curvature, status, rivals, rival_nodes)
+    n_rivals = search.locate(values, seen.reshape(-1), width, passes.close, *tops)
     value, total, gradient = _certificate(passes, shape, u, parameter)
     if not hasty:
         search.newton(u, gradient, curvature, status, node, width, end, parameter.scale)
@@ -340,7 +330,7 @@ def _look_closer(
     curves = np.concatenate([again, rivals])
     if not len(curves):
         return
-    centre = np.concatenate([node[again], rival_nodes])
+    centre = np.concatenate([node[again], rival_nodes]).astype(np.float64)
     found = _refine(passes, shape, curves, centre * width, width, parameter)
     best_first = np.lexsort((-found["value"], curves))
     _, first = np.unique(curves[best_first], return_index=True)

@@ -122,27 +122,20 @@ def learn(
     all learners, ``compare`` whether shared rates are compared with rates of its own for every
     model.
     """
-    who = np.arange(len(study))
-    if len(study) > SAMPLE:
-        who = np.sort(np.random.default_rng(SEED).permutation(len(study))[:SAMPLE])
-    sample = study if len(who) == len(study) else study.take(who)
+    sample = _sample(study)
     curves = curves_of(sample, plan_of(models, study), threads)
     shared, separate = (_groups(models, curves, each) for each in (False, True))
     known = np.nan_to_num(fixed(sample), nan=0.0)
     found = estimate(shared, known, independent=independent)
-    beyond = max(shared, key=lambda group: len(group.models)) if shared else None
-    if not other or beyond is None or not can_have_other(beyond.models, study):
+    beyond = max(shared, key=lambda group: len(group.models)) if shared and other else None
+    if beyond is not None and not can_have_other(beyond.models, study):
         beyond = None
     if beyond is not None:
         found, known = _cleaned(sample, beyond, shared, known, found, independent, threads)
     answers = {False: (shared, found)}
     gain = price = 0.0
     if len(separate) > len(shared) and (compare or per_model):
-        apart = estimate(separate, known, independent=independent)
-        if apart.objective < found.objective + 1.0:  # a top lower than the shared one: from there
-            start = _spread_over(separate, shared, found), found.shares
-            again = estimate(separate, known, start, independent)
-            apart = max(apart, again, key=lambda each: each.objective)
+        apart = _apart(separate, shared, known, found, independent)
         gain = apart.objective - found.objective
         each = 2 if independent else 3
         price = 0.5 * each * (len(separate) - len(shared)) * np.log(len(sample))
@@ -154,46 +147,86 @@ def learn(
         nodes = curves.nodes[_rule(beyond)]
         log_other = log_evidence_other(study, beyond.models, nodes, hyper, threads, progress)
         beside = Rates(tuple(m.name for m in beyond.models), hyper)
+    about = _Answers(study, tuple(models), len(sample), curves, fixed, resamples, threads)
+    same = {"log_other": log_other, "other": beside, "gain": gain, "price": price}
+    chosen = about.learned(*answers[per_model], **same)
+    if gain > price:
+        chosen = replace(chosen, rival=about.learned(*answers[not per_model], **same))
+    return chosen
 
-    def answer(groups: Sequence[Group], found: Estimated) -> Learned:
+
+def _sample(study: Study) -> Study:
+    """The learners from whom the distribution of rates is estimated."""
+    if len(study) <= SAMPLE:
+        return study
+    return study.take(np.sort(np.random.default_rng(SEED).permutation(len(study))[:SAMPLE]))
+
+
+def _apart(
+    separate: Sequence[Group],
+    shared: Sequence[Group],
+    known: Floats,
+    found: Estimated,
+    independent: bool,
+) -> Estimated:
+    """The estimate with rates of its own for every model."""
+    apart = estimate(separate, known, independent=independent)
+    if apart.objective < found.objective + 1.0:  # a top lower than the shared one: from there
+        start = _spread_over(separate, shared, found), found.shares
+        again = estimate(separate, known, start, independent)
+        apart = max(apart, again, key=lambda each: each.objective)
+    return apart
+
+
+@dataclass(frozen=True, eq=False)
+class _Answers:
+    """What is learned with shared rates, or with rates of its own for every model."""
+
+    study: Study
+    models: tuple[Model, ...]
+    n_sampled: int
+    curves: Curves
+    fixed: Fixed
+    resamples: int
+    threads: int | None
+
+    def learned(
+        self, groups: Sequence[Group], found: Estimated, log_other: Floats | None, **more: Any
+    ) -> Learned:
+        """Shares and rates, given the estimate of the groups."""
         rates = tuple(
             Rates(
                 tuple(m.name for m in group.models),
                 hyper,
-                median_rate(curves.nodes[group.rules[0]], hyper),
+                median_rate(self.curves.nodes[group.rules[0]], hyper),
             )
             for group, hyper in zip(groups, found.hypers, strict=True)
         )
-        log_evidence = found.log_evidence[:, : len(models)]
-        if len(study) > len(sample):
-            log_evidence = evidence_of(study, models, rates, fixed, threads)
+        log_evidence = found.log_evidence[:, : len(self.models)]
+        if len(self.study) > self.n_sampled:
+            log_evidence = evidence_of(self.study, self.models, rates, self.fixed, self.threads)
         both = expected_both = None
         if log_other is not None:
             columns = np.column_stack([log_evidence, log_other])
-            both = mixture_shares(columns, resamples, RESAMPLING, owner)
+            both = self._shares(columns)
             expected_both = random_effects(columns).expected
         return Learned(
-            tuple(models),
+            self.models,
             rates,
-            mixture_shares(log_evidence, resamples, RESAMPLING, owner),
+            self._shares(log_evidence),
             random_effects(log_evidence).expected,
             log_evidence,
-            len(sample),
-            prints,
+            self.n_sampled,
+            prints_of(self.study),
             both,
             expected_both,
             log_other,
-            beside,
-            gain,
-            price,
+            **more,
         )
 
-    prints = prints_of(study)
-    owner = np.unique(np.array(study.learners), return_inverse=True)[1]
-    chosen = answer(*answers[per_model])
-    if gain > price:
-        chosen = replace(chosen, rival=answer(*answers[not per_model]))
-    return chosen
+    def _shares(self, log_evidence: Floats) -> Shares:
+        owner = np.unique(np.array(self.study.learners), return_inverse=True)[1]
+        return mixture_shares(log_evidence, self.resamples, RESAMPLING, owner)
 
 
 def learn_from_others(
