@@ -184,12 +184,24 @@ def shares_by_criterion(frame: pl.DataFrame, models: Sequence[str]) -> Chart:
         end=pl.max_horizontal("share", "upper", "corrected_upper"),
         text=pl.col("share").map_elements("{:.0%}".format, pl.String),
     )
+    corrected = rows["corrected"].count() > 0
+    layers = _share_layers(rows, [*written.values()], corrected)
+    chart = alt.layer(*layers, data=data(rows)).properties(width=210, height=27 * len(names))
+    note = "Share of the learners for whom each model is selected, with 95% intervals."
+    if corrected:
+        note += " Diamonds: the share once what is known about errors is taken out."
+    chart = in_panels(chart, [*panels.values()], 3)
+    return finished(chart, QUESTION_BY, note, 620, _leaders(frame))
+
+
+def _share_layers(rows: pl.DataFrame, names: Sequence[str], corrected: bool) -> list[alt.Chart]:
+    """Bars with their intervals, what is corrected below them, and the shares as text."""
     most = min(1.0, math.ceil(10 * float(rows["end"].max()) + 0.5) / 10)  # type: ignore[arg-type]
     base = alt.Chart().encode(
         y=alt.Y(
             "model:N",
             title=None,
-            scale=alt.Scale(domain=[*written.values()]),
+            scale=alt.Scale(domain=[*names]),
             axis=alt.Axis(ticks=False, domain=False),
         )
     )
@@ -208,7 +220,6 @@ def shares_by_criterion(frame: pl.DataFrame, models: Sequence[str]) -> Chart:
             _across("lower:Q", most), x2=alt.X2("upper:Q")
         ),
     ]
-    corrected = rows["corrected"].count() > 0
     if corrected:
         # Below the bar: on it two intervals would lie upon each other.
         below: dict[str, Any] = {"style": "ink", "yOffset": 9}
@@ -219,13 +230,7 @@ def shares_by_criterion(frame: pl.DataFrame, models: Sequence[str]) -> Chart:
             point.encode(_across("corrected:Q", most)),
         ]
     text = base.mark_text(align="left", dx=6, fontSize=11)
-    layers.append(text.encode(_across("end:Q", most), text=alt.Text("text:N")))
-    chart = alt.layer(*layers, data=data(rows)).properties(width=210, height=27 * len(names))
-    note = "Share of the learners for whom each model is selected, with 95% intervals."
-    if corrected:
-        note += " Diamonds: the share once what is known about errors is taken out."
-    chart = in_panels(chart, [*panels.values()], 3)
-    return finished(chart, QUESTION_BY, note, 620, _leaders(frame))
+    return [*layers, text.encode(_across("end:Q", most), text=alt.Text("text:N"))]
 
 
 def _leaders(frame: pl.DataFrame) -> str:
@@ -357,20 +362,6 @@ def margins(frame: pl.DataFrame, within: float) -> Chart:
     verdicts = [*VERDICTS, *sorted(seen - {*VERDICTS})]
     shades = dict(zip(verdicts, [*SHADES, *["#9CC9E3"] * len(verdicts)], strict=False))
     verdicts = [v for v in verdicts if v in seen]
-    rows, top = [], {}
-    for row in frame.to_dicts():
-        key = (row["criterion"], row["low"])
-        start = top.get(key, 0.0)
-        top[key] = start + row["share"]
-        at = place[row["low"]]
-        ahead = (
-            f"{row['low']:g}–{row['high']:g}" if row["high"] is not None else f"≥ {row['low']:g}"
-        )
-        rows.append(
-            {"panel": written[row["criterion"]], "left": at, "right": at + 1.0,
-             "low": start, "high": top[key], "verdict": row["verdict"],
-             "learners": row["learners"], "ahead": f"{ahead} nats"}
-        )  # fmt: skip
     ticks = [*range(len(lows))]
     texts = "[" + ",".join(f"'{low:g}'" for low in lows) + "][datum.value]"
     axis = alt.Axis(
@@ -396,7 +387,7 @@ def margins(frame: pl.DataFrame, within: float) -> Chart:
     if within in place:
         rule = alt.Chart().mark_rule(style="grey", strokeDash=[3, 3])
         layers.append(rule.encode(x=alt.XDatum(place[within], scale=scale)))
-    chart = alt.layer(*layers, data=data(pl.DataFrame(rows)))
+    chart = alt.layer(*layers, data=data(_stacked(frame, written, place)))
     chart = chart.properties(width=max(170, 28 * len(lows)), height=150)
     panels = [*written.values()]
     note = (
@@ -406,6 +397,27 @@ def margins(frame: pl.DataFrame, within: float) -> Chart:
     return finished(
         in_panels(chart, panels, 3), MARGINS_QUESTION, note, 560, _finding(frame, within)
     )
+
+
+def _stacked(
+    frame: pl.DataFrame, written: Mapping[str, str], place: Mapping[Any, float]
+) -> pl.DataFrame:
+    """The pieces of every bar, one upon the other."""
+    rows, top = [], {}
+    for row in frame.to_dicts():
+        key = (row["criterion"], row["low"])
+        start = top.get(key, 0.0)
+        top[key] = start + row["share"]
+        at = place[row["low"]]
+        ahead = (
+            f"{row['low']:g}–{row['high']:g}" if row["high"] is not None else f"≥ {row['low']:g}"
+        )
+        rows.append(
+            {"panel": written[row["criterion"]], "left": at, "right": at + 1.0,
+             "low": start, "high": top[key], "verdict": row["verdict"],
+             "learners": row["learners"], "ahead": f"{ahead} nats"}
+        )  # fmt: skip
+    return pl.DataFrame(rows)
 
 
 def _finding(frame: pl.DataFrame, within: float) -> str:

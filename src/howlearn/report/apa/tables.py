@@ -108,27 +108,9 @@ def estimates_table(
     """Of the learners for whom the first criterion selected the model; nothing without any."""
     if not {*estimates.columns} >= ESTIMATES_NEEDED:
         return
-    keys = [c for c in estimates.columns[: estimates.columns.index("model")] if c in selection]
-    chosen = selection.filter(pl.col("criterion") == criterion).select(
-        *keys, pl.col("model").cast(pl.String)
-    )
-    mine = (
-        estimates.with_columns(pl.col("model").cast(pl.String))
-        .join(chosen, on=[*keys, "model"], how="semi", nulls_equal=True, maintain_order="left")
-        .filter(pl.col("trials_fitted") == pl.col("trials_fitted").max().over([*keys, "model"]))
-    )
-    if mine.is_empty():
+    summary = _estimates_summary(estimates, selection, criterion)
+    if summary.is_empty():
         return
-    known = ~pl.col("status").is_in(NOT_KNOWN)
-    value = pl.col("estimate").filter(known)
-    summary = mine.group_by("model", "cell", "parameter", maintain_order=True).agg(
-        known.sum().alias("n"),
-        value.median().alias("middle"),
-        value.quantile(0.25, "linear").alias("low"),
-        value.quantile(0.75, "linear").alias("high"),
-        (pl.col("status") == "at lower bound").sum().alias("at_lower"),
-        (pl.col("status") == "at upper bound").sum().alias("at_upper"),
-    )
     order = {str(m.get("name")): i for i, m in enumerate(manifest.get("models") or ())}
     place = pl.col("model").replace_strict(order, default=len(order), return_dtype=pl.Int64)
     summary = summary.sort(place, maintain_order=True)
@@ -164,6 +146,31 @@ def estimates_table(
         tuple(rows),
         tuple(notes),
         n_words=3,
+    )
+
+
+def _estimates_summary(
+    estimates: pl.DataFrame, selection: pl.DataFrame, criterion: str
+) -> pl.DataFrame:
+    """Median, quartiles and bounds reached, of those for whom the criterion selected the model."""
+    keys = [c for c in estimates.columns[: estimates.columns.index("model")] if c in selection]
+    chosen = selection.filter(pl.col("criterion") == criterion).select(
+        *keys, pl.col("model").cast(pl.String)
+    )
+    mine = (
+        estimates.with_columns(pl.col("model").cast(pl.String))
+        .join(chosen, on=[*keys, "model"], how="semi", nulls_equal=True, maintain_order="left")
+        .filter(pl.col("trials_fitted") == pl.col("trials_fitted").max().over([*keys, "model"]))
+    )
+    known = ~pl.col("status").is_in(NOT_KNOWN)
+    value = pl.col("estimate").filter(known)
+    return mine.group_by("model", "cell", "parameter", maintain_order=True).agg(
+        known.sum().alias("n"),
+        value.median().alias("middle"),
+        value.quantile(0.25, "linear").alias("low"),
+        value.quantile(0.75, "linear").alias("high"),
+        (pl.col("status") == "at lower bound").sum().alias("at_lower"),
+        (pl.col("status") == "at upper bound").sum().alias("at_upper"),
     )
 
 
