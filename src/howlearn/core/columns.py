@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-KINDS = {"text": pl.String, "number": pl.Float64, "whole": pl.Int64, "yes or no": pl.Boolean}
+KINDS = {"text": pl.String, "number": pl.Float64, "whole number": pl.Int64, "yes or no": pl.Boolean}
 FIRST = ("learner", "excluded")  # columns about the learner, before and after conditions and kept
 AMONG = "among"  # with --exclude: whether a row is about the included or about all
 INPUT = "input_"  # before the name of a column of the input that a table has as its own

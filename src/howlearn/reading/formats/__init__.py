@@ -1,1 +1,74 @@
-"""One file per kind of file that can be opened."""
+"""The kinds of files that can be opened: each declares in its own file how it is known and opened.
+
+A new kind is a file with a ``FORMATS`` and a name in ``HOMES``, or a call of ``register``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from howlearn.reading.formats.table import Table
+
+# The path, the sheet or variable that is meant, the content where it had to be unpacked → tables.
+Opener = Callable[[Path, str | None, bytes | None], "Sequence[Table]"]
+HOMES = ("delimited", "spreadsheets", "experiment_logs", "parquet", "matlab", "r")
+
+
+def _never(path: Path, head: bytes) -> bool:
+    return False
+
+
+def _if_named(head: bytes, named: bool) -> bool:
+    return named
+
+
+@dataclass(frozen=True)
+class Format:
+    """A kind of file: its name in messages, how it is known, how it is opened."""
+
+    name: str
+    says: str  # a line for the page on data
+    open: Opener
+    endings: tuple[str, ...] = ()
+    starts: tuple[bytes, ...] = ()  # of its content, which tell it whatever the file is called
+    knows: Callable[[Path, bytes], bool] = _never  # by more of its content
+    # Where the content tells nothing: whether it may be this, by its head and the file's ending.
+    may_be: Callable[[bytes, bool], bool] = _if_named
+    called: str = ""  # in the list of what can be read; empty where it goes without saying
+    binary: bool = False  # whether a file with its ending that is empty or binary is damaged
+    packed: bool = True  # whether it is read from a compressed file
+    has_parts: bool = False  # whether FILE#NAME names a sheet or a variable in it
+    rank: int = 3  # of several kinds in one folder the lowest is read
+    explains: bool = False  # whether such files often stand beside data to explain them
+    seeds: tuple[str, ...] = ()  # what the fuzzer calls its files
+
+
+_MORE: list[Format] = []
+
+
+def register(format: Format) -> None:
+    """Add a kind of file for this session."""
+    _MORE.append(format)
+
+
+def formats() -> tuple[Format, ...]:
+    """All kinds of files; text with columns, which anything may be, is the first."""
+    return (*_shipped(), *_MORE)
+
+
+@cache
+def _shipped() -> tuple[Format, ...]:
+    homes = [import_module(f"{__name__}.{home}") for home in HOMES]
+    return tuple(format for home in homes for format in home.FORMATS)
+
+
+def allowed() -> str:
+    """What can be read, in words."""
+    *names, last = [format.called for format in formats() if format.called]
+    return f"{', '.join(names)} or {last} files"

@@ -14,6 +14,8 @@ from pathlib import Path
 import polars as pl
 
 from howlearn.core.errors import DataError, Problem
+from howlearn.reading.formats import Format
+from howlearn.reading.formats.detect import format_named, refused
 from howlearn.reading.formats.experiment_logs import (
     QUALTRICS,
     QUALTRICS_NOTE,
@@ -345,3 +347,30 @@ def _number(name: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def open_text(
+    path: Path, inside: str | None = None, content: bytes | None = None
+) -> list[Delimited]:
+    """A text; one that is called otherwise must look like a table."""
+    table, named = Delimited(path, content), format_named(path)
+    if named is not None and named not in FORMATS and len(table.columns) < 2:
+        raise refused(path, f"a file that is not {named.name} or is damaged")
+    return [table]
+
+
+FORMATS = (
+    Format(
+        "text",
+        "CSV, TSV and other text, with commas, semicolons, tabs, bars or blanks between the columns, "
+        "also compressed (`.gz`, `.bz2`, `.xz`)",
+        open_text,
+        (".csv", ".tsv", ".txt", ".dat"),
+        called="CSV, TSV or other text with columns",
+        rank=0,
+        seeds=(
+            *("csv", "tsv", "semicolon", "blanks", "quoted", "utf-16", "windows", "wide"),
+            *("jspsych", "psychopy", "qualtrics", "hbayesdm", "csv.gz"),
+        ),
+    ),
+)

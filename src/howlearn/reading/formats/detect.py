@@ -12,9 +12,10 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, BinaryIO, Literal
+from typing import IO, BinaryIO
 
 from howlearn.core.errors import DataError, Problem
+from howlearn.reading.formats import Format, allowed, formats
 
 # --------------------
 # Compressed files, unpacked unless they turn out to be far larger than they look.
@@ -66,41 +67,9 @@ def _refused(path: Path, found: str) -> DataError:
     return DataError([Problem(str(path), None, None, found, allowed, remedy)])
 
 
-Kind = Literal["text", "json", "parquet", "excel", "matlab", "r", "eprime"]
-
-ALLOWED = (
-    "CSV, TSV or other text with columns, Excel, OpenDocument, JSON, Parquet, MATLAB or R files"
-)
 HEAD = 4096
-SUFFIXES: dict[str, Kind] = {
-    **dict.fromkeys((".csv", ".tsv", ".txt", ".dat"), "text"),
-    **dict.fromkeys((".parquet", ".pq"), "parquet"),
-    **dict.fromkeys((".xlsx", ".xlsm", ".xls", ".xlsb", ".ods"), "excel"),
-    **dict.fromkeys((".json", ".jsonl", ".ndjson"), "json"),
-    ".mat": "matlab",
-    **dict.fromkeys((".rds", ".rdata", ".rda"), "r"),
-}
-WORDS: dict[Kind, str] = {
-    "text": "text",
-    "json": "JSON",
-    "parquet": "Parquet",
-    "excel": "Excel",
-    "matlab": "MATLAB",
-    "r": "R",
-    "eprime": "E-Prime",
-}
+ZIP = b"PK\x03\x04"
 _PACKED = (".gz", ".bz2", ".xz")
-_R = (b"RDX2\n", b"RDX3\n", b"RDA2\n", b"RDA3\n", b"X\n\0\0\0", b"A\n2\n", b"A\n3\n")
-_STARTS: dict[bytes, Kind] = {
-    b"PAR1": "parquet",
-    b"\xd0\xcf\x11\xe0": "excel",
-    b"MATLAB 5.0 MAT-file": "matlab",
-    b"MATLAB 7.3 MAT-file": "matlab",
-    b"\x89HDF\r\n\x1a\n": "matlab",
-    **dict.fromkeys(_R, "r"),
-}
-_EPRIME = b"*** Header Start ***"
-_EPRIME_IN = 100  # bytes, of UTF-16 too
 _OTHERS = {
     b"\x89PNG": "a picture",
     b"\xff\xd8\xff": "a picture",
@@ -141,7 +110,13 @@ def suffix_of(path: Path) -> str:
     return Path(name).suffix
 
 
-def kind_of(path: Path) -> tuple[Kind, bytes | None]:
+def format_named(path: Path) -> Format | None:
+    """The kind of file that its name says."""
+    ending = suffix_of(path)
+    return next((format for format in formats() if ending in format.endings), None)
+
+
+def format_of(path: Path) -> tuple[Format, bytes | None]:
     """What a file is, and its content where that had to be unpacked."""
     if path.exists() and not path.is_file():  # a pipe would be waited for, a device never ends
         what = "a folder" if path.is_dir() else "a pipe or a device"
@@ -149,68 +124,62 @@ def kind_of(path: Path) -> tuple[Kind, bytes | None]:
     with path.open("rb") as raw:
         head = raw.read(HEAD)
         if not is_compressed(head):
-            return _kind(path, head), None
+            return _format(path, head), None
         raw.seek(0)
         try:
             with opened(raw, head) as file:
                 inner = file.read(HEAD)
-                kind = _kind(path, inner)
-                if kind in ("text", "json", "eprime", "r"):
-                    return kind, rest_of(path, raw, file, inner)
+                format = _format(path, inner)
+                if format.packed:
+                    return format, rest_of(path, raw, file, inner)
         except FAILURES as error:
             raise refused(path, f"a damaged compressed file ({_reason(error)})") from None
     raise refused(path, "a compressed file", "unpack it, and name the file inside")
 
 
-def _kind(path: Path, head: bytes) -> Kind:
-    for start, kind in _STARTS.items():
-        if head.startswith(start):
-            return kind
-    if head.startswith(b"PK\x03\x04"):
-        return _zipped(path)
-    if _EPRIME in head[:_EPRIME_IN].replace(b"\0", b""):
-        return "eprime"
-    named = SUFFIXES.get(suffix_of(path))
+def _format(path: Path, head: bytes) -> Format:
+    for format in formats():
+        if head.startswith(format.starts) or format.knows(path, head):
+            return format
+    if head.startswith(ZIP):
+        raise _archive(path)
+    named = format_named(path)
     lowered = head.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     other = next((w for start, w in _OTHERS.items() if lowered.startswith(start.lower())), None)
     other = other or (_OTHER_SUFFIXES.get(path.suffix.lower()) if named is None else None)
     if other is not None:
         raise refused(path, other)
-    if named == "matlab" and b"\0" in head:  # version 4 has nothing that tells it
-        return "matlab"
-    if named == "json" or _like_json(head):
-        return "json"
-    if named in ("excel", "parquet", "matlab", "r") and (not head or b"\0" in head):
-        raise refused(path, f"a file that is not {WORDS[named]} or is damaged")
-    return "text"
+    text, *others = formats()
+    for format in sorted(others, key=lambda format: format is not named):
+        if format.may_be(head, format is named):
+            return format
+    if named is not None and named.binary and (not head or b"\0" in head):
+        raise refused(path, f"a file that is not {named.name} or is damaged")
+    return text
 
 
-def _like_json(head: bytes) -> bool:
-    text = head.removeprefix(b"\xef\xbb\xbf").replace(b"\0", b"").lstrip(b"\xff\xfe \t\r\n")
-    if text[:1] == b"{":
-        return text[1:].lstrip()[:1] in (b'"', b"}")
-    return text[:1] == b"[" and text[1:].lstrip()[:1] in (b"{", b"[", b"]")
-
-
-def _zipped(path: Path) -> Kind:
+def names_in(path: Path) -> list[str]:
+    """The files in a ZIP archive."""
     try:
         with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
+            return archive.namelist()
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, EOFError):
         raise refused(path, "a damaged spreadsheet or ZIP archive") from None
-    if any(name.startswith("xl/") for name in names) or {"mimetype", "content.xml"} <= set(names):
-        return "excel"
+
+
+def _archive(path: Path) -> DataError:
+    names = names_in(path)
     if any(name.startswith(("word/", "ppt/")) for name in names):
-        raise refused(path, "a document without columns")
+        return refused(path, "a document without columns")
     if any(name.endswith(".npy") for name in names):
-        raise refused(path, "a numpy file")
-    raise refused(path, "a ZIP archive", "unpack it, and name the files or the folder inside")
+        return refused(path, "a numpy file")
+    return refused(path, "a ZIP archive", "unpack it, and name the files or the folder inside")
 
 
 def refused(path: Path, found: str, remedy: str = "") -> DataError:
     """A file that cannot be a table, and what would help."""
     remedy = remedy or "save it as CSV UTF-8, or read it into a data frame"
-    return DataError([Problem(str(path), None, None, found, ALLOWED, remedy)])
+    return DataError([Problem(str(path), None, None, found, allowed(), remedy)])
 
 
 def _reason(error: Exception) -> str:

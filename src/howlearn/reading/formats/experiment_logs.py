@@ -11,12 +11,15 @@ from typing import Any
 import polars as pl
 
 from howlearn.core.errors import DataError, Problem
+from howlearn.reading.formats import Format
 from howlearn.reading.formats.detect import refused
 from howlearn.reading.formats.nested import from_records, parts, table_in
 from howlearn.reading.formats.table import Held
 from howlearn.reading.formats.text_layout import decoded, encoding_of
 
 FORMAT = "E-Prime log, rows counted as trials"
+_BEGINS = b"*** Header Start ***"
+_BEGINS_IN = 100  # bytes, of UTF-16 too
 _NEEDED = "a log with the lines of each trial (LogFrame)"
 _REMEDY = "export it as text from E-DataAid, or put several together in E-Merge first"
 _UNSAID = ("VersionPersist", "LevelName")  # about the file, not the session
@@ -25,7 +28,7 @@ _UNSAID = ("VersionPersist", "LevelName")  # about the file, not the session
 Frame = tuple[int, dict[str, str]]  # the level of a trial or of a list, and what its lines say
 
 
-def open_eprime(path: Path, content: bytes | None = None) -> list[Held]:
+def open_eprime(path: Path, inside: str | None = None, content: bytes | None = None) -> list[Held]:
     """The trials of a log: its deepest level, with what the levels above and its head say."""
     raw = path.read_bytes() if content is None else content
     encoding = encoding_of(raw)
@@ -166,7 +169,7 @@ def without_quotes(values: pl.Series) -> pl.Series:
 NEEDED = "a list of trials, or an object with one"
 
 
-def open_json(path: Path, content: bytes | None = None) -> list[Held]:
+def open_json(path: Path, inside: str | None = None, content: bytes | None = None) -> list[Held]:
     """The table in a JSON file; its rows are counted as trials, from 1."""
     raw = path.read_bytes() if content is None else content
     encoding = encoding_of(raw)
@@ -215,3 +218,39 @@ def _values(path: Path, text: str) -> list[Any]:
             what = f"a file that is not JSON or is damaged (line {error.lineno}: {error.msg})"
             raise refused(path, what) from None
         found.append(value)
+
+
+def _is_eprime(path: Path, head: bytes) -> bool:
+    return _BEGINS in head[:_BEGINS_IN].replace(b"\0", b"")
+
+
+def _may_be_json(head: bytes, named: bool) -> bool:
+    text = head.removeprefix(b"\xef\xbb\xbf").replace(b"\0", b"").lstrip(b"\xff\xfe \t\r\n")
+    if named or text[:1] == b"{":
+        return named or text[1:].lstrip()[:1] in (b'"', b"}")
+    return text[:1] == b"[" and text[1:].lstrip()[:1] in (b"{", b"[", b"]")
+
+
+FORMATS = (
+    Format(
+        "E-Prime",
+        "logs of E-Prime",
+        open_eprime,
+        knows=_is_eprime,
+        seeds=("e-prime",),
+    ),
+    Format(
+        "JSON",
+        "JSON and JSON Lines, as jsPsych, JATOS and pandas write them",
+        open_json,
+        (".json", ".jsonl", ".ndjson"),
+        may_be=_may_be_json,
+        called="JSON",
+        rank=4,
+        explains=True,
+        seeds=(
+            *("json", "jspsych json", "json lines", "json columns", "json split"),
+            *("json learners", "json matrices"),
+        ),
+    ),
+)

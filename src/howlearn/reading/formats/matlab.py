@@ -12,6 +12,7 @@ import h5py
 import numpy as np
 
 from howlearn.core.errors import DataError, HowlearnError, Problem
+from howlearn.reading.formats import Format
 from howlearn.reading.formats.detect import check_growth, refused
 from howlearn.reading.formats.nested import tables_of
 from howlearn.reading.formats.table import Held
@@ -26,7 +27,7 @@ OPAQUE = (
 )
 
 
-def open_matlab(path: Path, inside: str | None = None) -> list[Held]:
+def open_matlab(path: Path, inside: str | None = None, content: bytes | None = None) -> list[Held]:
     """The tables in a .mat file; their rows are counted as trials, from 1."""
     with path.open("rb") as file:
         head = file.read(1024)
@@ -239,3 +240,26 @@ def _text(values: np.ndarray[Any, Any]) -> Any:
     rows = np.atleast_2d(values).astype("<u2")
     texts = [row.tobytes().decode("utf-16-le", errors="replace").rstrip() for row in rows]
     return texts[0] if len(texts) == 1 else texts
+
+
+def _may_be_oldest(head: bytes, named: bool) -> bool:
+    """Version 4 has nothing that tells it."""
+    return named and b"\0" in head
+
+
+FORMATS = (
+    Format(
+        "MATLAB",
+        "MATLAB: structures, cells and matrices; `file.mat#name` is one of several variables",
+        open_matlab,
+        (".mat",),
+        starts=(b"MATLAB 5.0 MAT-file", b"MATLAB 7.3 MAT-file", HDF5),
+        may_be=_may_be_oldest,
+        called="MATLAB",
+        binary=True,
+        packed=False,
+        has_parts=True,
+        rank=2,
+        seeds=("matlab 4", "matlab 5", "matlab 7", "matlab 7.3"),
+    ),
+)

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from howlearn.core.errors import DataError, HowlearnError, Problem
+from howlearn.reading.formats import allowed
 from howlearn.reading.formats.bids import as_bids, chosen_kind, files_inside
-from howlearn.reading.formats.delimited import Delimited
-from howlearn.reading.formats.detect import ALLOWED, SUFFIXES, WORDS, kind_of, refused, suffix_of
-from howlearn.reading.formats.parquet import open_parquet, partitioned
+from howlearn.reading.formats.detect import format_named, format_of, refused
+from howlearn.reading.formats.parquet import partitioned
 from howlearn.reading.formats.table import Frame, Table, split_name
 from howlearn.reading.formats.together import continues, shares_columns, spelled_alike, strays
 from howlearn.reading.formats.wide import long, texts
@@ -25,8 +25,6 @@ from howlearn.reading.problems import listed
 # Which files of a folder are the study.
 
 
-# Of several kinds in one folder the first is read: JSON often stands beside data to explain them.
-_FIRST = (("text", "parquet"), ("excel",), ("matlab",), ("r",), ("json",))
 _STATISTICS = (".sav", ".dta", ".sas7bdat")  # data that are not read here
 _NO_DATA = (".", "~$", "readme", "license")
 _ABOUT = ("participants.tsv", "samples.tsv")  # what BIDS puts beside data
@@ -40,7 +38,7 @@ def files_of(folder: Path) -> tuple[list[Path], list[Path], list[str]]:
     """
     inside = sorted(folder.iterdir(), key=lambda inner: natural_key(inner.name))
     direct = [inner for inner in inside if _is_data(inner)]
-    if all(map(_is_json, direct)):
+    if all(map(_explains, direct)):
         spread = files_inside(folder)
         if spread:
             files, notes = chosen_kind(spread)
@@ -51,12 +49,11 @@ def files_of(folder: Path) -> tuple[list[Path], list[Path], list[str]]:
     files, left = _of_one_kind(direct)
     unread = list(dict.fromkeys(str(f.relative_to(folder)) for i in inside for f in _unread(i)))
     if not files:
-        allowed = f"{ALLOWED} directly inside"
-        found = "a folder without data files"
+        found, wanted = "a folder without data files", f"{allowed()} directly inside"
         remedy = f"name the folders inside it that have some: {listed(unread)}" if unread else ""
-        raise DataError([Problem(str(folder), None, None, found, allowed, remedy)])
+        raise DataError([Problem(str(folder), None, None, found, wanted, remedy)])
     stems = {path.stem for path in files}
-    beside = [p for p in direct if _is_json(p) and p not in files and p.stem not in stems]
+    beside = [p for p in direct if _explains(p) and p not in files and p.stem not in stems]
     left += [path.name for path in inside if path.suffix.lower() in _STATISTICS]
     notes = []
     if left:
@@ -71,23 +68,23 @@ def files_of(folder: Path) -> tuple[list[Path], list[Path], list[str]]:
 
 def _of_one_kind(paths: list[Path]) -> tuple[list[Path], list[str]]:
     """The files of the first kind, and the names of others that may be data too."""
-    for kinds in _FIRST:
-        files = [path for path in paths if SUFFIXES[suffix_of(path)] in kinds]
-        if files:
-            others = [p for p in paths if SUFFIXES[suffix_of(p)] not in (*kinds, "json")]
-            return files, [path.name for path in others]
-    return [], []
+    ranks = {path: format.rank for path in paths if (format := format_named(path)) is not None}
+    first = min(ranks.values(), default=0)
+    files = [path for path, rank in ranks.items() if rank == first]
+    return files, [path.name for path in ranks if path not in files and not _explains(path)]
 
 
 def _is_data(path: Path) -> bool:
     name = path.name.lower()
     about = name in _ABOUT or name.endswith(_ABOUT_ENDS) or name == "dataset_description.json"
     named = name.startswith(_NO_DATA) or about
-    return suffix_of(path) in SUFFIXES and not named and not path.is_dir()
+    return format_named(path) is not None and not named and not path.is_dir()
 
 
-def _is_json(path: Path) -> bool:
-    return SUFFIXES[suffix_of(path)] == "json"
+def _explains(path: Path) -> bool:
+    """Whether a file may stand beside data to explain them, as JSON often does."""
+    format = format_named(path)
+    return format is not None and format.explains
 
 
 def _unread(path: Path) -> list[Path]:
@@ -96,7 +93,7 @@ def _unread(path: Path) -> list[Path]:
         if path.name.startswith(".") or not path.is_dir():
             return []
         inside = [inner for depth in ("*", "*/*") for inner in path.glob(depth)]
-        found = [p for p in inside if _is_data(p) and not _is_json(p)]
+        found = [p for p in inside if _is_data(p) and not _explains(p)]
         return sorted({inner.parent for inner in found})
     except OSError:  # a folder that may not be read
         return []
@@ -261,46 +258,14 @@ def _open(given: Path, seen: set[str]) -> Sequence[Table]:
             found = "the same file twice"
             raise DataError([Problem(str(given), None, None, found, "each file once")])
         seen.add(place)
-        kind, content = kind_of(path)
-        if inside is not None and kind not in ("excel", "matlab", "r"):
+        format, content = format_of(path)
+        if inside is not None and not format.has_parts:
             raise refused(
                 given, f"a file without sheets or variables: {path.name}", "name it alone"
             )
-        match kind:
-            case "parquet":
-                return [open_parquet(path)]
-            case "excel":
-                from howlearn.reading.formats.spreadsheets import open_excel
-
-                return open_excel(path, inside)
-            case "json":
-                from howlearn.reading.formats.experiment_logs import open_json
-
-                return open_json(path, content)
-            case "matlab":
-                from howlearn.reading.formats.matlab import open_matlab
-
-                return open_matlab(path, inside)
-            case "r":
-                from howlearn.reading.formats.r import open_r
-
-                return open_r(path, inside, content)
-            case "eprime":
-                from howlearn.reading.formats.experiment_logs import open_eprime
-
-                return open_eprime(path, content)
-        return [_text(path, content)]
+        return format.open(path, inside, content)
     except (OSError, ValueError) as error:
         raise DataError([_unreadable(path, error)]) from None
-
-
-def _text(path: Path, content: bytes | None) -> Delimited:
-    """A text; one that is called otherwise must look like a table."""
-    named = SUFFIXES.get(suffix_of(path), "text")
-    table = Delimited(path, content)
-    if named != "text" and len(table.columns) < 2:
-        raise refused(path, f"a file that is not {WORDS[named]} or is damaged")
-    return table
 
 
 def _unreadable(path: Path, error: Exception) -> Problem:

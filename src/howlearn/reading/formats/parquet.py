@@ -10,6 +10,7 @@ import polars as pl
 
 from howlearn.core.csv_tables import column_named
 from howlearn.core.errors import DataError, Problem
+from howlearn.reading.formats import Format
 from howlearn.reading.formats.detect import Panic, no_panic
 from howlearn.reading.formats.matrices import text_of
 from howlearn.reading.formats.table import Described, Extended, Table
@@ -76,11 +77,13 @@ def _without_lists(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def open_parquet(path: Path) -> Table:
+def open_parquet(
+    path: Path, inside: str | None = None, content: bytes | None = None
+) -> list[Table]:
     """A Parquet file with the columns that the folders above it are named for."""
     table = Parquet(path)
     parts = partition_of(path)
-    return Extended(table, parts, {}) if parts else table
+    return [Extended(table, parts, {}) if parts else table]
 
 
 def partition_of(path: Path) -> dict[str, str | None]:
@@ -103,3 +106,20 @@ def partitioned(folder: Path) -> list[Path]:
     inner = [path for path in folder.iterdir() if path.is_dir() and "=" in path.name]
     files = [path for part in inner for end in ("parquet", "pq") for path in part.rglob(f"*.{end}")]
     return [path for path in files if not path.name.startswith((".", "_"))]
+
+
+FORMATS = (
+    Format(
+        "Parquet",
+        "Parquet, also a folder divided into `learner=1`, `learner=2` …",
+        open_parquet,
+        (".parquet", ".pq"),
+        starts=(b"PAR1",),
+        may_be=lambda head, named: False,
+        called="Parquet",
+        binary=True,
+        packed=False,
+        rank=0,
+        seeds=("parquet", "parquet folder"),
+    ),
+)

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from howlearn.core.errors import HowlearnError
+from howlearn.reading.formats import Format
 from howlearn.reading.formats.detect import refused
 from howlearn.reading.formats.matrices import column_of
 from howlearn.reading.formats.nested import tables_of
@@ -144,3 +145,19 @@ def _named_matrix(value: Any) -> Any:
         names = distinct_names([str(n) for n in value.coords[value.dims[1]].values.tolist()])
         return pl.DataFrame([column_of(name, array[:, i]) for i, name in enumerate(names)])
     return _array(array)
+
+
+FORMATS = (
+    Format(
+        "R",
+        "R: data frames, lists and matrices in RDS and RData files; `file.rda#name` is one of them",
+        open_r,
+        (".rds", ".rdata", ".rda"),
+        starts=(b"RDX2\n", b"RDX3\n", b"RDA2\n", b"RDA3\n", b"X\n\0\0\0", b"A\n2\n", b"A\n3\n"),
+        may_be=lambda head, named: False,
+        called="R",
+        binary=True,
+        has_parts=True,
+        seeds=("rds", "rds unpacked", "rdata"),
+    ),
+)

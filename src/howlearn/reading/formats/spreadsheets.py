@@ -16,7 +16,8 @@ from typing import Any
 import polars as pl
 
 from howlearn.core.errors import DataError, Problem
-from howlearn.reading.formats.detect import CHUNK, check_growth, no_panic, refused
+from howlearn.reading.formats import Format
+from howlearn.reading.formats.detect import CHUNK, ZIP, check_growth, names_in, no_panic, refused
 from howlearn.reading.formats.table import INSIDE, Held, distinct_names, one_of, told_twice
 
 # --------------------
@@ -152,7 +153,7 @@ _MIDNIGHT = r"^([0-9]{4}-[0-9]{2}-[0-9]{2}) 00:00:00$"
 _FULL = 0.6  # of the columns have a name in the row of the names
 
 
-def open_excel(path: Path, inside: str | None = None) -> list[Held]:
+def open_excel(path: Path, inside: str | None = None, content: bytes | None = None) -> list[Held]:
     """The sheets that are read: the first with a table, and those with the same columns."""
     with _damaged(path):
         import fastexcel
@@ -269,3 +270,30 @@ def _damaged(path: Path) -> Iterator[None]:
     except Exception as error:  # a broken file may raise anything
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise refused(path, f"a spreadsheet that cannot be read ({reason})") from None
+
+
+def _is_workbook(path: Path, head: bytes) -> bool:
+    if not head.startswith(ZIP):
+        return False
+    names = names_in(path)
+    return any(name.startswith("xl/") for name in names) or {"mimetype", "content.xml"} <= {*names}
+
+
+FORMATS = (
+    Format(
+        "Excel",
+        "Excel and OpenDocument: the first sheet with a table, and those with the same columns; "
+        "`book.xlsx#Sheet` is another",
+        open_excel,
+        (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods"),
+        starts=(b"\xd0\xcf\x11\xe0",),
+        knows=_is_workbook,
+        may_be=lambda head, named: False,
+        called="Excel, OpenDocument",
+        binary=True,
+        packed=False,
+        has_parts=True,
+        rank=1,
+        seeds=("xlsx", "ods"),
+    ),
+)
