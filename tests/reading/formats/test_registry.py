@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
 import pytest
 from fuzz.seeds import seed_of, writers
 
+import howlearn as hl
 from howlearn.reading import formats
-from howlearn.reading.formats import Format, register
+from howlearn.reading.formats import Format
 from howlearn.reading.formats.detect import format_of
 from howlearn.reading.formats.table import Held
 from howlearn.reading.guess import inspect
@@ -26,11 +28,10 @@ def _open(path: Path, inside: str | None, content: bytes | None) -> list[Held]:
 
 
 @pytest.fixture
-def tilde(monkeypatch: pytest.MonkeyPatch) -> Format:
-    monkeypatch.setattr(formats, "_MORE", [])
+def tilde() -> Iterator[Format]:
     new = Format("Tilde", "values with ~ between them", _open, (".tld",), called="Tilde")
-    register(new)
-    return new
+    yield hl.register(new)
+    Format.registry.forget("Tilde")
 
 
 def _written(folder: Path) -> Path:
@@ -49,7 +50,7 @@ def test_a_new_kind_is_read(tmp_path: Path, tilde: Format) -> None:
     assert found.study is not None
     assert found.study.frame().equals(study.frame())
     assert len(read(tmp_path).context) == len(TRIALS)  # in a folder too
-    assert "Tilde files" in formats.allowed()
+    assert "Tilde" in formats.allowed()
 
 
 def test_without_it_the_file_is_another(tmp_path: Path) -> None:

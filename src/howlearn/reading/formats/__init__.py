@@ -1,6 +1,6 @@
 """The kinds of files that can be opened: each declares in its own file how it is known and opened.
 
-A new kind is a file with a ``FORMATS`` and a name in ``HOMES``, or a call of ``register``.
+A new kind is a file with ``FORMATS`` and its name in ``HOMES``, or one that is registered.
 """
 
 from __future__ import annotations
@@ -10,13 +10,16 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
+
+from howlearn.core.registry import Registry
 
 if TYPE_CHECKING:
     from howlearn.reading.formats.table import Table
 
 # The path, the sheet or variable that is meant, the content where it had to be unpacked → tables.
 Opener = Callable[[Path, str | None, bytes | None], "Sequence[Table]"]
+TEXT = "text"
 HOMES = ("delimited", "spreadsheets", "experiment_logs", "parquet", "matlab", "r")
 
 
@@ -32,6 +35,7 @@ def _if_named(head: bytes, named: bool) -> bool:
 class Format:
     """A kind of file: its name in messages, how it is known, how it is opened."""
 
+    registry: ClassVar[Registry[Format]] = Registry("kind of file", "kinds of files")
     name: str
     says: str  # a line for the page on data
     open: Opener
@@ -49,23 +53,17 @@ class Format:
     seeds: tuple[str, ...] = ()  # what the fuzzer calls its files
 
 
-_MORE: list[Format] = []
-
-
-def register(format: Format) -> None:
-    """Add a kind of file for this session."""
-    _MORE.append(format)
-
-
 def formats() -> tuple[Format, ...]:
     """All kinds of files; text with columns, which anything may be, is the first."""
-    return (*_shipped(), *_MORE)
+    _load()
+    return tuple(sorted(Format.registry.values(), key=lambda format: format.name != TEXT))
 
 
 @cache
-def _shipped() -> tuple[Format, ...]:
-    homes = [import_module(f"{__name__}.{home}") for home in HOMES]
-    return tuple(format for home in homes for format in home.FORMATS)
+def _load() -> None:
+    for home in HOMES:
+        for format in import_module(f"{__name__}.{home}").FORMATS:
+            Format.registry.register(format)
 
 
 def allowed() -> str:

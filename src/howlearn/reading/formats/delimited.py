@@ -14,7 +14,7 @@ from pathlib import Path
 import polars as pl
 
 from howlearn.core.errors import DataError, Problem
-from howlearn.reading.formats import Format
+from howlearn.reading.formats import TEXT, Format
 from howlearn.reading.formats.detect import format_named, refused
 from howlearn.reading.formats.experiment_logs import (
     QUALTRICS,
@@ -361,8 +361,8 @@ def open_text(
 
 FORMATS = (
     Format(
-        "text",
-        "CSV, TSV and other text, with commas, semicolons, tabs, bars or blanks between the columns, "
+        TEXT,
+        "CSV, TSV and other text with commas, semicolons, tabs, bars or blanks between columns, "
         "also compressed (`.gz`, `.bz2`, `.xz`)",
         open_text,
         (".csv", ".tsv", ".txt", ".dat"),
