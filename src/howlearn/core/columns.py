@@ -73,6 +73,14 @@ class Schema:
         ]
         return given.with_columns(filled).select(*more, *self.types)
 
+    def fits(self, frame: pl.DataFrame) -> bool:
+        """Whether a table that was read has these columns, with numbers where they belong."""
+        if not {*self.names, *FIRST[: self.labelled]} <= {*frame.columns}:
+            return False
+        text = (pl.String, pl.Boolean)
+        numbers = [frame[name] for name, kind in self.types.items() if kind not in text]
+        return all(one.dtype.is_numeric() or one.null_count() == len(one) for one in numbers)
+
     def of_rows(self, rows: Sequence[Any], *more: str) -> pl.DataFrame:
         """The table of rows; ``more`` are whole numbers that stand before the declared columns."""
         return pl.DataFrame(rows, {**dict.fromkeys(more, pl.Int64), **self.types}, orient="row")

@@ -34,8 +34,6 @@ from howlearn.reading.rows import BATCH_ROWS, Batch
 from howlearn.reading.streaming import (
     NOT_GROUPED,
     InMemory,
-    NotGrouped,
-    StartAnew,
     Store,
     Stream,
     is_large,
@@ -263,14 +261,17 @@ def read_tables(
     tables: Sequence[Table],
     plan: Plan,
     problems: Problems,
-    then: Callable[[TrialReader], None] = lambda reader: None,
+    then: Callable[[TrialReader], bool] = lambda reader: True,
 ) -> TrialReader:
-    """A reader that has read the rows of all tables; ``then`` is called after every batch."""
+    """A reader that has read the rows of all tables.
+
+    ``then`` is called after every batch, and says whether to go on.
+    """
     reader = TrialReader(plan, problems, learner_names(tables))
     for batch in _batches(tables, plan, problems):
         reader.read(batch)
-        then(reader)
-        if len(problems) > ENOUGH_PROBLEMS and not reader.advice.only_words:
+        enough = len(problems) > ENOUGH_PROBLEMS and not reader.advice.only_words
+        if not then(reader) or enough:
             break
     reader.advice.fill_in(problems)
     for role, rows in reader.advice.words_taken.items():
@@ -386,10 +387,10 @@ def read(source: Any, task: Task | str | PathLike[str] | None = None, **options:
         raise Problems(Ledger(), wrong).error()
     plan = with_bins(plan, tables)
     if is_large(tables):
-        try:
-            return _streamed(tables, plan, wrong)
-        except NotGrouped:
-            plan = replace(plan, notes=(*plan.notes, NOT_GROUPED))
+        study = _streamed(tables, plan, wrong)
+        if study is not None:
+            return study
+        plan = replace(plan, notes=(*plan.notes, NOT_GROUPED))
     problems = Problems(Ledger(), wrong)
     reader = read_tables(tables, plan, problems)
     if not reader.books.sequences:  # nothing further can be checked
@@ -406,18 +407,18 @@ def read(source: Any, task: Task | str | PathLike[str] | None = None, **options:
 read.__doc__ = (read.__doc__ or "").replace("{options}", described())
 
 
-def _streamed(tables: Sequence[Table], plan: Plan, wrong: Sequence[Problem]) -> Study:
-    """The study with its trials on disk."""
-    level = 0
-    while True:
-        problems = Problems(Ledger(), wrong)
-        stream = Stream(plan, problems, level)
-        try:
-            reader = read_tables(tables, plan, problems, stream.take)
-            stream.finish(reader)
-        except StartAnew as again:
-            level = again.level
-            continue
-        if not reader.books.sequences:  # nothing further can be checked
-            problems.raise_all()
-        return build_study(stream.facts, stream.store, reader, problems)
+def _streamed(
+    tables: Sequence[Table], plan: Plan, wrong: Sequence[Problem], level: int = 0
+) -> Study | None:
+    """The study with its trials on disk; None where the rows of a learner are not together."""
+    problems = Problems(Ledger(), wrong)
+    stream = Stream(plan, problems, level)
+    reader = read_tables(tables, plan, problems, stream.take)
+    stream.finish(reader)
+    if not stream.grouped:
+        return None
+    if stream.needed > level:  # trial numbers start anew in parts of a sequence: all are read again
+        return _streamed(tables, plan, wrong, stream.needed)
+    if not reader.books.sequences:  # nothing further can be checked
+        problems.raise_all()
+    return build_study(stream.facts, stream.store, reader, problems)

@@ -162,17 +162,6 @@ NOT_GROUPED = (
 )
 
 
-class NotGrouped(Exception):
-    """The rows of a learner are not together."""
-
-
-class StartAnew(Exception):
-    """Trial numbers turned out to start anew in parts of a sequence: all must be ordered so."""
-
-    def __init__(self, level: int) -> None:
-        self.level = level
-
-
 def is_large(tables: Sequence[Table]) -> bool:
     """Whether these are Parquet files with so many rows that they are streamed."""
     rows = 0
@@ -204,25 +193,34 @@ class Stream:
         self._places: list[int] = []  # of the learner of each sequence, with --by
         self._learners: dict[str | None, int] = {}  # and their places
         self._written = -1  # the place of the last learner on disk
+        self.grouped = True  # whether the rows of every learner are together
+        self.needed = level  # where trial numbers start anew in parts of a sequence it is higher
 
-    def take(self, reader: TrialReader, last: bool = False) -> None:
-        """Keep the learners who are complete: all but the one of the last row, until the end."""
+    def take(self, reader: TrialReader, last: bool = False) -> bool:
+        """Keep the learners who are complete: all but the one of the last row, until the end.
+
+        False where this cannot go on: rows that are not together, or trials to be ordered anew.
+        """
         pile, seen = reader.pile, reader.seen
-        if seen is not None and seen.late:
-            raise NotGrouped
-        if not len(pile):
-            return
+        self.grouped = seen is None or not seen.late
+        if not self.grouped or not len(pile):
+            return self.grouped
         lost = pile.look("sequence") < 0  # refused already
         if lost.any():
             pile.keep(~lost)
         place = self._place_of(pile.look("sequence"), reader.books)
         if not len(place):
-            return
-        if place[0] <= self._written or np.any(place[1:] < place[:-1]):
-            raise NotGrouped  # or rows that are no trials show a learner before another
+            return True
+        # Rows that are no trials may show a learner before another.
+        self.grouped = place[0] > self._written and not np.any(place[1:] < place[:-1])
         complete = len(place) if last else int(np.searchsorted(place, place[-1]))
-        if not complete:
-            return
+        if self.grouped and complete:
+            self._keep(reader, place, complete)
+        return self.grouped and self.needed == self.level
+
+    def _keep(self, reader: TrialReader, place: NDArray[np.integer], complete: int) -> None:
+        """Order the first trials of the pile, which are those of complete learners."""
+        pile, seen = reader.pile, reader.seen
         block = pile.until(complete)
         self._written = int(place[complete - 1])
         sequence = block.take("sequence")
@@ -241,8 +239,9 @@ class Stream:
             self.plan.roles.trial,
             self.level,
         )
-        if ordered.level > self.level:
-            raise StartAnew(ordered.level)
+        self.needed = max(self.level, ordered.level)
+        if self.needed > self.level:
+            return
         self.facts.count(ordered)
         if not len(self.problems) and not len(self._doubled):
             self.facts.see(ordered)
@@ -253,8 +252,8 @@ class Stream:
 
     def finish(self, reader: TrialReader) -> None:
         """Keep the last learner too, and tell what was numbered twice."""
-        self.take(reader, last=True)
-        if len(self._doubled):
+        going = self.grouped and self.needed == self.level
+        if going and self.take(reader, last=True) and len(self._doubled):
             self.problems.extend(self._doubled.error().problems)
 
     def _place_of(self, sequence: NDArray[np.int32], books: Books) -> NDArray[np.integer]:

@@ -11,23 +11,14 @@ import polars as pl
 
 from howlearn._version import __version__
 from howlearn.analyses.calibrate import advised, confusion_tables
+from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
 from howlearn.results.manifest import damaged, read_manifest
 from howlearn.results.results import Results
 from howlearn.runs.folder import read_table
 from howlearn.selection.tables import ALL, OTHER
 
-NEEDED = {
-    "selection": {"learner", "criterion", "model", "runner_up", "margin", "verdict"},
-    "scores": {"learner", "model", "criterion", "n_parameters", "log_likelihood", "score", "rank"},
-    "estimates": {"learner", "model", "cell", "parameter", "estimate", "trials_fitted", "status"},
-    "learners": {"learner", "n_trials"},
-    "shares": {"criterion", "model", "share"},
-}
-NUMBERS = (
-    "margin n_parameters log_likelihood penalty score rank estimate trials_fitted n_trials share "
-    "probability p_other lower upper stability"
-).split()
+NEEDED = ("selection", "scores", "estimates", "learners", "shares")
 OFTEN = ("population", "population-rates", "stability")  # shown where they are there
 
 
@@ -51,11 +42,9 @@ def checked_results(folder: Path) -> Results:
     if not _complete(manifest):
         raise damaged(folder)
     results = Results.of(folder)
-    for name, columns in NEEDED.items():
-        _check_table(results, folder, name, columns)
-    for name in OFTEN:
-        if name in results.tables:
-            _check_table(results, folder, name, {"criterion"})
+    for name in SHOWN:
+        if name in NEEDED or name in results.tables:
+            _check_table(results, folder, name)
     _check_rows(results, folder, manifest["sequences"] - len(results.unfitted))
     return results
 
@@ -87,15 +76,12 @@ def _complete(found: Any) -> bool:
     return bool(texts and named)
 
 
-def _check_table(results: Results, folder: Path, name: str, columns: set[str]) -> None:
+def _check_table(results: Results, folder: Path, name: str) -> None:
     try:
         frame = results.tables[name] if name in results.tables else read_table(folder, name)
     except pl.exceptions.PolarsError:
         raise _broken(folder, name) from None
-    if not columns <= {*frame.columns}:
-        raise _broken(folder, name)
-    numbers = [frame[column] for column in NUMBERS if column in frame.columns]
-    if any(not c.dtype.is_numeric() and c.null_count() < len(c) for c in numbers):
+    if not of(name).fits(frame):
         raise _broken(folder, name)
 
 
