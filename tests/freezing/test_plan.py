@@ -192,7 +192,7 @@ def test_a_calibration_is_frozen_by_its_constants(tmp_path: Path) -> None:
     (tmp_path / "recommendation.json").write_text(text, encoding="utf-8")
     plan = freeze_plan({"task": "shepard-1", "calibration": str(tmp_path)})
     assert plan.criteria == plan.criteria_few == ("penalized(c=0.02)", "aic")
-    from howlearn.analyses.calibrate import advised
+    from howlearn.analyses.error_rates import advised
 
     options = done({"task": "shepard-1"})
     models = hl.Task.load("shepard-1").models

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,27 +24,31 @@ from howlearn.analyses.contests import (
 )
 from howlearn.analyses.designs import ENOUGH, Design, TaskDesign, by_model_name
 from howlearn.analyses.doubles import LikeDesign
-from howlearn.analyses.error_rates import GOALS, Curve, Goal, confusion_table, curve, kappa_of
-from howlearn.analyses.plan import Plan
-from howlearn.analyses.recover import Recovery
+from howlearn.analyses.error_rates import (
+    GOALS,
+    RECOMMENDATION,
+    Curve,
+    Goal,
+    confusion_table,
+    curve,
+    kappa_of,
+    spans,
+)
 from howlearn.analyses.slope_heuristic import slope_of
-from howlearn.core.csv_tables import write_csv
 from howlearn.core.errors import HowlearnError
-from howlearn.core.safe_files import read_json
 from howlearn.core.study import Study
 from howlearn.models.candidates import candidates
 from howlearn.models.model import Model
 from howlearn.models.task import Task
 from howlearn.models.values import Parameters
+from howlearn.results.analysis import Analysis, Listing, Sentence
 from howlearn.results.manifest import describe
 from howlearn.runs.cluster import engine_of
-from howlearn.runs.files import write_json, write_text, write_whole
-from howlearn.runs.folder import read_table
+from howlearn.runs.files import write_json
+from howlearn.runs.folder import Format
 from howlearn.runs.parts import Memory, Progress, Store, Threads
-from howlearn.selection.criteria import AIC, BIC, HoldOut, Penalized, criterion_named
+from howlearn.selection.criteria import AIC, BIC, HoldOut, Penalized
 from howlearn.selection.criterion import Criterion
-from howlearn.selection.share_tables import Known
-from howlearn.selection.shares import Confusion
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -54,15 +58,26 @@ if TYPE_CHECKING:
 # What a calibration found: tables, and the constants to use.
 
 
+GOAL_WORDS = {"maximum": "smallest largest error", "average": "smallest mean error"}
 SMALLEST, LARGEST, STEPS = 0.02, 12.0, 60  # nats per parameter: from hardly a penalty to twice BIC
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Calibration:
+class Calibration(Analysis):
     """Errors by constant, the constants with the smallest errors, and what they do to others.
 
     ``contest`` is of the learners who chose the constants, ``fresh`` of those who test them.
     """
+
+    command = "calibrate"
+    CHARTS = (
+        "errors-penalized",
+        "errors-holdout",
+        "confusion-penalized",
+        "confusion-holdout",
+        "recovery",
+    )
+    FILES = (RECOMMENDATION,)
 
     contest: Contest
     fresh: Contest
@@ -70,6 +85,7 @@ class Calibration:
     constants: tuple[float, ...]
     goal: Goal = "maximum"
     slope: pl.DataFrame = field(default_factory=pl.DataFrame)
+    about: Mapping[str, Any] = field(default_factory=dict)  # the candidates and the design
 
     def __repr__(self) -> str:
         chosen = " and ".join(repr(criterion) for criterion in self.criteria)
@@ -195,6 +211,87 @@ class Calibration:
             "errors": dict(zip(fresh.truths, fresh.error[:, 0].tolist(), strict=True)),
         }
 
+    @property
+    def charts(self) -> Mapping[str, pl.DataFrame]:
+        """Errors by constant and by split, the confusion matrices, parameter recovery."""
+        by_setting = {f"errors-{tuned.name}": tuned.frame() for tuned in self.tuned}
+        by_model = {
+            f"confusion-{criterion.name}": confusion_table(self.fresh, criterion)
+            for criterion in self.criteria
+        }
+        return {**by_setting, **by_model, "recovery": self.recovery}
+
+    def summary(self) -> Iterator[Listing | Sentence]:
+        """Constants and errors as a table, then what the table does not say."""
+        yield self._listing()
+        if len(self.contest.models) == 1:
+            yield Sentence("There is one candidate only, so there is nothing to choose.")
+            return
+        for tuned in self.tuned:
+            yield from self._tuned(tuned)
+        flagged = self.settings.drop_nulls("never_selected")
+        for (name,), rows in flagged.group_by("criterion", maintain_order=True):
+            worst = rows["never_selected"][0]
+            yield Sentence(
+                f"Flagged in settings.csv: {len(rows)} of the settings of {name} never select some "
+                f"candidate (at {rows['setting'][0]:g}: {worst})."
+                if rows["setting"][0] is not None
+                else f"Flagged in settings.csv: {name} never selects {worst}."
+            )
+        for row in self.pooled_slope.iter_rows(named=True):
+            constant, reason = "no constant", f"{row['reason'].split('. ')[0].rstrip('.')}."
+            if row["applies"]:
+                constant = f"κ = {row['kappa']:.3g} nats (c = {row['c']:.3g})"
+                reason = row["reason"]
+            yield Sentence(f"{row['method'].capitalize()}: {constant}. {reason}")
+
+    def _listing(self) -> Listing:
+        found, rows = self.recommendation, []
+        for tuned in self.tuned:
+            for goal, title in GOAL_WORDS.items():
+                chosen = found[tuned.name][goal]
+                name = chosen["criterion"]
+                if "kappa" in chosen:
+                    name += f"\n{chosen['kappa']:.3g} nats per parameter"
+                mark = " ←" if goal == self.goal else ""
+                rows.append((name, title + mark, *_errors(chosen["fresh"])))
+        for name, price in (("aic", "1 nat"), ("bic", "½ log(n) nats")):
+            c = found[name]["c"]
+            as_c = "" if c is None else f"c={c:.3g} at {found['median_trials']:g} trials"
+            rows.append((f"{name}\n{price} per parameter", as_c, *_errors(found[name])))
+        title = f"Errors for fresh learners, {found['learners_per_model']:,} per model"
+        return Listing(title, ("criterion", "chosen for", "mean error", "largest error"), rows)
+
+    def _tuned(self, tuned: Curve) -> Iterator[Sentence]:
+        """Which settings are as good as the chosen one, and what it never selects."""
+        chosen = self.recommendation[tuned.name][self.goal]
+        if np.ptp(tuned.over_models(self.goal)) == 0 and len(tuned.settings) > 1:
+            yield Sentence(f"Every setting of {tuned.name} that was tried makes the same errors.")
+        else:
+            as_good = spans(chosen["not_distinguishable"], tuned.settings.tolist())
+            yield Sentence(
+                f"{chosen['criterion']} has the {GOAL_WORDS[self.goal]}; settings that cannot be "
+                f"told from it with so many learners: {as_good}."
+            )
+        if chosen["never_selected"]:
+            yield Sentence(
+                f"Beware: under {chosen['criterion']} no learner at all is given "
+                f"{', '.join(chosen['never_selected'])}.",
+                strong="Beware:",
+            )
+
+    def write_files(self, folder: Path, format: Format = "csv") -> None:
+        """The tables, and last the recommendation: where it is, everything is."""
+        super().write_files(folder, format)
+        write_json(folder / RECOMMENDATION, {**self.recommendation, **self.about})
+
+
+def _errors(fresh: Mapping[str, Any]) -> tuple[str, str]:
+    return (
+        f"{fresh['mean_error']:.1%} ± {fresh['mean_standard_error']:.1%}",
+        f"{fresh['max_error']:.1%} ± {fresh['max_standard_error']:.1%}\n{fresh['worst_model']}",
+    )
+
 
 def constants_for(n_scored: NDArray[np.int64]) -> tuple[float, ...]:
     """Constants c from a weak to a strong penalty at the median number of trials.
@@ -274,7 +371,8 @@ def calibrate_design(
     given = constants is not None
     chosen = tuple(sorted({*map(float, constants)})) if given else constants_for(contest.n_scored)
     slope = slope_of(design.fits) if design.fits else slope_of(contest)
-    return Calibration(contest, found[FRESH], estimates, chosen, goal, slope)
+    about = {"candidates": [describe(model) for model in models], "design": design.described()}
+    return Calibration(contest, found[FRESH], estimates, chosen, goal, slope, about)
 
 
 def check_calibration(
@@ -290,150 +388,3 @@ def check_calibration(
     check_splits(splits)
     if design.learners < 2:
         raise HowlearnError("an error rate needs at least two learners of every model")
-
-
-# --------------------
-# The constants that a calibration recommends, for ``howlearn select --calibration``.
-
-
-RECOMMENDATION = "recommendation.json"
-FAR = 2.0  # a calibration for half or twice as many trials is worth a note
-
-
-@dataclass(frozen=True)
-class Advice:
-    """What a calibration recommends, and for what."""
-
-    folder: Path
-    criteria: tuple[Criterion, ...]
-    models: tuple[str, ...]
-    median_trials: float
-    described: list[object] | None = None  # the models with their cells, rules and bounds
-
-
-def advised(folder: Path) -> Advice:
-    """Read the recommendation that ``howlearn calibrate`` left in a folder."""
-    file = folder / RECOMMENDATION if folder.is_dir() else folder
-    try:
-        found = read_json(file)
-        advice = Advice(
-            folder,
-            tuple(criterion_named(text) for text in found["criteria"]),
-            tuple(map(str, found["models"])),
-            float(found["median_trials"]),
-            found.get("candidates"),
-        )
-        if not (advice.criteria and advice.median_trials >= 1):
-            raise ValueError
-        return advice
-    except OSError:
-        raise HowlearnError(
-            f"there is no {file}: make a calibration with howlearn calibrate, or let one that was "
-            "interrupted go on by starting it again"
-        ) from None
-    except (ValueError, KeyError, TypeError, AttributeError, HowlearnError):
-        raise HowlearnError(f"{file} is not a recommendation of howlearn calibrate") from None
-
-
-def confusion_tables(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """The confusion matrices in a calibration's table, by the text of the criterion."""
-    found = {}
-    for (name, setting), rows in frame.group_by("criterion", "setting", maintain_order=True):
-        text = f"{name}" if setting is None else f"{name}({setting!r})"
-        columns = rows.select("true_model", "selected_model", "share", "learners")
-        found[repr(criterion_named(text))] = columns
-    return found
-
-
-def confusions(advice: Advice) -> Mapping[str, Known]:
-    """The confusion matrices of a calibration, by the text of the criterion."""
-    try:
-        tables = confusion_tables(read_table(advice.folder, "confusion"))
-        return {criterion: _known(rows) for criterion, rows in tables.items()}
-    except (pl.exceptions.PolarsError, ValueError, HowlearnError):
-        return {}  # an older calibration, or only its recommendation
-
-
-def _known(rows: pl.DataFrame) -> Known:
-    truths = rows["true_model"].unique(maintain_order=True).to_list()
-    models = rows["selected_model"].unique(maintain_order=True).to_list()
-    counts = (rows["share"] * rows["learners"]).to_numpy().reshape(len(truths), len(models))
-    return Known(tuple(truths), tuple(models), Confusion(np.rint(counts)))
-
-
-def doubts(advice: Advice, n: float, candidates: Sequence[Model]) -> list[str]:
-    """Ways in which a calibration is not for these candidates and this number of trials."""
-    sentences = []
-    names = tuple(model.name for model in candidates)
-    if set(names) != set(advice.models):
-        sentences.append(
-            f"the calibration in {advice.folder} is for other candidates "
-            f"({', '.join(advice.models)}); its constants may not suit these"
-        )
-    elif advice.described and sorted(map(str, advice.described)) != sorted(
-        str(describe(model)) for model in candidates
-    ):
-        sentences.append(
-            f"the calibration in {advice.folder} is for candidates of the same names with other "
-            "cells, rules or bounds; its constants may not suit these"
-        )
-    if not 1 / FAR < n / advice.median_trials < FAR:
-        sentences.append(
-            f"the calibration in {advice.folder} is for {advice.median_trials:g} trials, and "
-            f"here there are {n:g}; its constants may not suit them"
-        )
-    return sentences
-
-
-# --------------------
-# A calibration as a folder: parts that survive an interruption, then tables.
-
-
-TABLES = ("errors", "settings", "confusion", "recovery", "slope")
-CHARTS = (
-    "errors-penalized",
-    "errors-holdout",
-    "confusion-penalized",
-    "confusion-holdout",
-    "recovery",
-)
-OUTPUTS = {
-    RECOMMENDATION,
-    *(f"{table}.csv" for table in TABLES),
-    *(f"{chart}.{ending}" for chart in CHARTS for ending in ("svg", "png")),
-}
-RECOVERY_TABLES = ("confusion", "recovery", "learners")
-RECOVERY_OUTPUTS = {
-    *(f"{table}.csv" for table in RECOVERY_TABLES),
-    *(f"{chart}.{ending}" for chart in ("confusion", "recovery") for ending in ("svg", "png")),
-}
-PLAN_TABLES = {"plan": "recovered", "pairs": "pairs", "shares": "shares"}
-PLAN_OUTPUTS = {
-    "plan.txt",
-    *(f"{table}.csv" for table in PLAN_TABLES),
-    *(f"{chart}.{ending}" for chart in ("plan", "shares") for ending in ("svg", "png")),
-}
-
-
-def write_tables(folder: Path, tables: Mapping[str, pl.DataFrame]) -> None:
-    """Each table whole or not at all."""
-    for name, frame in tables.items():
-        write_whole(folder / f"{name}.csv", partial(write_csv, frame))
-
-
-def write_calibration(folder: Path, calibration: Calibration, about: Mapping[str, Any]) -> None:
-    """The tables, and last the recommendation: where it is, everything is."""
-    write_tables(folder, {table: getattr(calibration, table) for table in TABLES})
-    write_json(folder / RECOMMENDATION, {**calibration.recommendation, **about})
-
-
-def write_recovery(folder: Path, result: Recovery) -> None:
-    """The tables."""
-    write_tables(folder, {table: getattr(result, table) for table in RECOVERY_TABLES})
-
-
-def write_plan(folder: Path, plan: Plan) -> None:
-    """The tables, and the answers in words."""
-    write_tables(folder, {name: getattr(plan, table) for name, table in PLAN_TABLES.items()})
-    text = "\n".join(plan.sentences) + "\n"
-    write_text(folder / "plan.txt", text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -25,12 +25,11 @@ from howlearn.analyses.compare_tests import (
     rate,
     shares_test,
 )
-from howlearn.core.columns import files, of, tables
+from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
 from howlearn.core.text import listed, many
+from howlearn.results.analysis import Analysis, Listing, Sentence
 from howlearn.results.results import Results
-from howlearn.runs.files import write_text
-from howlearn.runs.folder import START, Format, RunFolder, Start
 
 # --------------------
 # A comparison in sentences.
@@ -147,8 +146,12 @@ FEWEST = 20  # resamples and permutations that say anything
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class Comparison(Analysis):
     """What groups of learners, or conditions of the same learners, have in common."""
+
+    command = "compare"
+    CHARTS = ("comparison",)
+    FILES = ("comparison.txt",)
 
     groups: Groups
     criterion: str
@@ -178,9 +181,34 @@ class Comparison:
         )
 
     @property
-    def sentences(self) -> list[str]:
-        """The answers in words."""
-        return sentences(self.groups, self.tested, self.differences, self.rates)
+    def charts(self) -> Mapping[str, pl.DataFrame]:
+        """Shares by group."""
+        return {"comparison": self.shares}
+
+    def summary(self) -> Iterator[Listing | Sentence]:
+        """Shares in every group, then the answers in words."""
+        names = self.groups.names
+        sizes = zip(names, self.groups.sizes(), strict=True)
+        columns = ["model", *(f"{name} ({n})" for name, (n, _) in sizes)]
+        pairs = self.differences.select("group", "other").unique().height
+        one = {row["model"]: row for row in self.differences.to_dicts()} if pairs == 1 else {}
+        columns += ["difference"] if one else []
+        known = {(row["group"], row["model"]): row for row in self.shares.to_dicts()}
+        rows = []
+        for model in self.models:
+            cells = [_span(known[name, model], "share") for name in names]
+            cells += [_span(one[model], "difference", "+")] if one else []
+            rows.append((model, *cells))
+        title = (
+            f"Shares of the models by {self.groups.column}, {self.criterion}, with 95% intervals"
+        )
+        yield Listing(title, tuple(columns), rows)
+        told = sentences(self.groups, self.tested, self.differences, self.rates)
+        yield from map(Sentence, told)
+
+    def texts(self) -> Mapping[str, str]:
+        """The answers, for those who have only the folder."""
+        return {"comparison.txt": "\n".join([*self.sentences, *self.notes]) + "\n"}
 
     @cached_property
     def shares(self) -> pl.DataFrame:
@@ -315,6 +343,11 @@ def compare(
     )
 
 
+def _span(row: Mapping[str, float], value: str, sign: str = "") -> str:
+    share, lower, upper = (100 * row[name] for name in (value, "lower", "upper"))
+    return f"{share:{sign}.0f}%  ({lower:{sign}.0f} to {upper:{sign}.0f})"
+
+
 def _asked(group: str | None, within: str | None) -> tuple[str, Design]:
     if group is not None and within is None:
         return group, "group"
@@ -349,31 +382,3 @@ def _rates(
             if result is not None:
                 found.append(result)
     return found
-
-
-# --------------------
-# A comparison as a folder of tables.
-
-
-SUMMARY = "comparison.txt"
-OUTPUTS = {
-    SUMMARY,
-    *files("compare", "csv", "parquet"),
-    *(f"comparison.{ending}" for ending in ("svg", "png")),
-}
-
-
-def write_comparison(
-    folder: Path,
-    result: Comparison,
-    manifest: Mapping[str, Any],
-    format: Format = "csv",
-    start: Start = START,
-) -> None:
-    """Each table whole or not at all; a folder of anything else is left alone."""
-    with RunFolder(folder, manifest, OUTPUTS, start) as store:
-        for name in tables("compare"):
-            store.assemble(name, format, getattr(result, name).lazy())
-        store.parts.path.rmdir()  # there are none: a comparison takes seconds
-        text = "\n".join([*result.sentences, *result.notes]) + "\n"
-        write_text(folder / SUMMARY, text)

@@ -26,8 +26,8 @@ from howlearn.analyses.discover_tables import (
     Discovery,
     conditions_of,
     contexts_met,
+    marks_of,
 )
-from howlearn.core.columns import files
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rule import Rule
 from howlearn.core.rules import RULES, GradientBandit
@@ -238,12 +238,6 @@ def _masks(cells: Sequence[Sequence[int]], codes: Sequence[int]) -> tuple[int, .
 # ``discover`` for studies of any size: chunk by chunk of learners, into a folder.
 
 
-TOGETHER = ("population", "consensus", "models")  # tables of all learners together
-CHART = "coclassification"
-OUTPUTS = {
-    *files("discover", "csv", "parquet"),
-    *(f"{CHART}.{ending}" for ending in ("svg", "png")),
-}
 CHUNK = 200  # learners in a part: a few seconds with nine contexts
 
 
@@ -281,13 +275,10 @@ def discover_into(
     study = study.without_excluded()
     criteria = check(study, rule, criteria, models, count, by)
     parts = _parts(study, _Discovering(rule, criteria, models, count, by))
-    with RunFolder(folder, manifest, OUTPUTS, start) as run:
+    with RunFolder(folder, manifest, Discovery.outputs(), start) as run:
         run.complete(parts, progress)
-        whole = joined(run, study, criteria, by)
-        for name in LEARNERS:
-            run.assemble(name, format)
-        for name in TOGETHER:
-            run.assemble(name, format, getattr(whole, name).lazy())
+        whole = joined(run, study, criteria, models, by)
+        whole.write_files(run.path, format)
     return whole
 
 
@@ -304,7 +295,7 @@ def discover_with(
     """Discover on a cluster, for learners and criteria that were checked."""
     store = Memory(engine_of(client, None))
     store.complete(_parts(study, _Discovering(rule, criteria, models, count, by)), progress)
-    return joined(store, study, criteria, by)
+    return joined(store, study, criteria, models, by)
 
 
 def _parts(study: Study, common: _Discovering) -> list[Part]:
@@ -324,7 +315,13 @@ def _parts(study: Study, common: _Discovering) -> list[Part]:
     return [part(number) for number in range(-(-len(study) // size))]
 
 
-def joined(run: Store, study: Study, criteria: Sequence[Criterion], by: Sequence[str]) -> Discovery:
+def joined(
+    run: Store,
+    study: Study,
+    criteria: Sequence[Criterion],
+    models: Sequence[PartitionModel],
+    by: Sequence[str],
+) -> Discovery:
     """What all parts hold together."""
     partitions, coclassification, marked = (run.read(name).collect() for name in LEARNERS)
     pairs = zip(contexts_met(study), study.n_scored >= SHORTEST, strict=True)
@@ -337,6 +334,7 @@ def joined(run: Store, study: Study, criteria: Sequence[Criterion], by: Sequence
         criteria=tuple(repr(criterion) for criterion in criteria),
         by=conditions_of(study, by),
         n_unmet=unmet,
+        marks=marks_of(models),
     )
     if len(whole.unjudged) == len(study):
         nobody(whole.unjudged["status"])

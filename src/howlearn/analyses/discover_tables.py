@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from howlearn.analyses.discover_search import Judged
+from howlearn.analyses.discover_words import NOT_JUDGED, summary_of
 from howlearn.core.arrays import Floats
 from howlearn.core.columns import Schema, columns_of, of, renamed
 from howlearn.core.partition import cell_name
 from howlearn.core.study import Study
 from howlearn.engine.set_partitions import TIE, in_first_order
 from howlearn.models.partition_model import PartitionModel
+from howlearn.results.analysis import Analysis, Listing, Sentence
 from howlearn.selection.criterion import Criterion
 
 # --------------------
@@ -136,12 +139,15 @@ def _groups(frame: pl.DataFrame, keys: Sequence[str]) -> pl.Series:
 # What ``discover`` found: tables of the learners, and of the population they make.
 
 
-JUDGED, NOT_JUDGED = "judged", "not judged"  # a status, and how another begins
+JUDGED = "judged"  # a status
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Discovery:
+class Discovery(Analysis):
     """The best partitions of every learner, and which contexts are treated alike, as tables."""
+
+    command = "discover"
+    CHARTS = ("coclassification",)
 
     partitions: pl.DataFrame  # one row per learner, criterion and rank
     coclassification: pl.DataFrame  # one row per learner, criterion and pair of contexts
@@ -150,6 +156,9 @@ class Discovery:
     criteria: tuple[str, ...]
     by: tuple[str, ...] = ()  # columns: each combination of values is a population of its own
     n_unmet: int = 0  # learners who did not meet every context
+    # The cell of every context, in each of the marked partitions.
+    marks: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    usual: bool = False  # whether the criteria are those that are taken where none is named
 
     def __repr__(self) -> str:
         return (
@@ -184,6 +193,19 @@ class Discovery:
     def models(self) -> pl.DataFrame:
         """How probable each marked partition is on average, and how often it is the best."""
         return models(self.marked, self.by)
+
+    @property
+    def charts(self) -> Mapping[str, pl.DataFrame]:
+        """The mean co-classification."""
+        return {"coclassification": self.population}
+
+    def summary(self) -> Iterator[Listing | Sentence]:
+        """Marked partitions, cells that the population agrees on, and what to do next."""
+        yield from summary_of(self)
+
+    def where(self, folder: Path) -> list[str]:
+        names = "population.csv, consensus.csv, partitions.csv, …"
+        return [f"Tables and chart: {folder}/{names}"]
 
 
 LEARNERS = ("partitions", "coclassification", "marked")  # tables with rows for every learner
@@ -231,7 +253,16 @@ def discovery(
         tuple(texts),
         conditions_of(study, by),
         unmet,
+        marks_of(models),
     )
+
+
+def marks_of(models: Sequence[PartitionModel]) -> dict[str, dict[str, int]]:
+    """The cell of every context, in each of the partitions."""
+    return {
+        model.name: {c: i for i, cell in enumerate(model.partition.cells) for c in cell}
+        for model in models
+    }
 
 
 def contexts_met(study: Study) -> list[Codes]:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import polars as pl
 
-from howlearn.analyses.discover_tables import NOT_JUDGED, Discovery
+from howlearn.analyses.discover_criteria import check_criteria
 from howlearn.core.partition import cell_name
-from howlearn.core.study import Study
 from howlearn.core.text import many
+from howlearn.results.analysis import Listing, Sentence
 
+if TYPE_CHECKING:
+    from howlearn.analyses.discover_tables import Discovery
+
+NOT_JUDGED = "not judged"  # how the status of a learner begins who was not
 SURE = 0.8  # of the best partition's probability: below it one should not rest on it alone
 
 
@@ -27,12 +34,30 @@ def bell(n: int) -> int:
     return row[-1]
 
 
-def how(found: Discovery, study: Study) -> str:
+def summary_of(found: Discovery) -> Iterator[Listing | Sentence]:
+    """What ``howlearn discover`` prints."""
+    yield Sentence(how(found))
+    columns = ("model", "mean probability", "the best for", "median nats behind")
+    for condition, criterion in groups(found):
+        where = f" ({condition})" if condition else ""
+        if rows := marked(found, condition, criterion):
+            yield Listing(f"Marked partitions by {criterion}{where}", columns, rows)
+        for sentence in sentences(found, condition, criterion):
+            yield Sentence(f"{criterion}{where}: {sentence}")
+    if found.usual:
+        yield Sentence("No --criterion was given, so these were used:")
+    for each in check_criteria(found.criteria):
+        yield Sentence(f"  {each!r}: {each.title}")
+    yield from advice(found)
+
+
+def how(found: Discovery) -> str:
     """What was gone through, and whether all of it."""
     n, lost = len(found.contexts), len(found.unjudged)
-    judged = len(study) - lost
+    mine = found.partitions.filter(pl.col("criterion") == found.criteria[0])
+    judged = mine.filter(rank=1).height
     whose = many(judged, "learner")
-    if len(set(study.learners)) < len(study):
+    if mine["learner"].n_unique() < judged + lost:
         whose = f"{judged:,} learner × condition sequences"
     if found.exact:
         text = f"All {bell(n):,} partitions of {n} contexts were judged for {whose}, exactly."
@@ -111,22 +136,21 @@ def sentences(found: Discovery, condition: str, criterion: str) -> list[str]:
     return said
 
 
-def advice(found: Discovery) -> list[str]:
+def advice(found: Discovery) -> Iterator[Sentence]:
     """What to do next."""
     best = found.partitions.filter(rank=1)["probability"].median()
-    said = []
     if isinstance(best, float) and best < SURE:
-        said.append(
+        yield Sentence(
             "A single best partition is seldom sure. Read the matrix: pairs near 1 are treated "
             "alike, pairs near 0 apart; with ewens(alpha=1) a pair about which nothing is known "
             "stands at 0.5."
         )
-    said.append(
+    yield Sentence(
         "Next: see which pairs are far from 0.5 in coclassification.svg. To test a partition that "
         "you find here against others, write it into a task file as a model and run howlearn "
-        "select on other learners."
+        "select on other learners.",
+        "next",
     )
-    return said
 
 
 def _condition(found: Discovery) -> pl.Expr:

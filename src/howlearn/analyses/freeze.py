@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from howlearn._version import __version__
-from howlearn.analyses.calibrate import Advice, advised
+from howlearn.analyses.error_rates import Advice, advised
 from howlearn.core.errors import HowlearnError
 from howlearn.core.options import several
 from howlearn.core.safe_files import own_names

@@ -15,7 +15,6 @@ from polars import DataFrame
 from howlearn.analyses import path_tables
 from howlearn.analyses.path_result import Path
 from howlearn.analyses.path_tables import AVERAGED, intervals, under_priors
-from howlearn.core.columns import files
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rule import MAX_RATE, Rule
 from howlearn.core.study import Study
@@ -313,12 +312,6 @@ def selected(criterion: Criterion, fits: Fits, threads: int | None = None) -> li
 
 
 LEARNERS = "path-learners"
-TABLES = {"path": "shares", "path-leaders": "leaders", "path-marks": "marks"}
-CHART = "path"
-OUTPUTS = {
-    *files("path", "csv", "parquet"),
-    *(f"{CHART}.{ending}" for ending in ("svg", "png")),
-}
 
 
 def path_into(
@@ -340,10 +333,8 @@ def path_into(
 
         return Part(k, (LEARNERS,), n, partial(Work, run, None, stages[k]))
 
-    with RunFolder(folder, manifest, OUTPUTS, start) as run:
+    with RunFolder(folder, manifest, Path.outputs(), start) as run:
         run.complete([part(k) for k in range(len(stages))], progress)
-        run.assemble(LEARNERS, format)
         found = work.result(run.read(LEARNERS).collect())
-        for table, name in TABLES.items():
-            run.assemble(table, format, getattr(found, name).lazy())
+        found.write_files(run.path, format)
     return found

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path as FilePath
+from typing import ClassVar
 
 import polars as pl
 
 from howlearn.analyses import path_tables
 from howlearn.analyses.path_tables import AVERAGED, KAPPA, leading
 from howlearn.core.text import listed
+from howlearn.results.analysis import Analysis, Listing, Sentence
 from howlearn.selection.criteria import Penalized
 
 # --------------------
@@ -37,7 +41,7 @@ def price(found: Path) -> str:
     rows = _of(found, KAPPA)
     if len(rows) == 1:
         row = rows[0]
-        shares = _shares(row["lowest_share"], row["highest_share"])
+        shares = _range(*(f"{row[end]:.0%}" for end in ("lowest_share", "highest_share")))
         return (
             f"Price: {row['model']} leads at every price from 0 to {found.max_kappa:g} nats per "
             f"parameter, with {shares} of the {_unit(found)}."
@@ -107,7 +111,8 @@ def max_rate(found: Path) -> str:
         mine = [row for row in rows if row["criterion"] == criterion]
         changing += len(mine) > 1
         pieces = [
-            f"{row['model']} with {_span(row['from_value'], row['to_value'])}" for row in mine
+            f"{row['model']} with {_range(*(f'{row[e]:g}' for e in ('from_value', 'to_value')))}"
+            for row in mine
         ]
         what = mine[0]["model"] if len(mine) == 1 else listed(pieces)
         stretches.setdefault(what, []).append(criterion)
@@ -178,23 +183,18 @@ def _unit(found: Path) -> str:
     return "sequences" if found.conditions else "learners"
 
 
-def _span(first: float, last: float) -> str:
-    return f"{first:g}" if first == last else f"{first:g} to {last:g}"
-
-
-def _shares(low: float, high: float) -> str:
-    """A range of shares.
-
-    >>> _shares(0.4, 0.801), _shares(1.0, 1.0)
-    ('40% to 80%', '100%')
-    """
-    texts = [f"{low:.0%}", f"{high:.0%}"]
-    return texts[0] if texts[0] == texts[1] else " to ".join(texts)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class Path:
+class Path(Analysis):
     """What is selected along the price of a parameter, the largest rate and the prior."""
+
+    command = "path"
+    ATTRIBUTES: ClassVar[Mapping[str, str]] = {
+        "path": "shares",
+        "path-learners": "learners",
+        "path-leaders": "leaders",
+        "path-marks": "marks",
+    }
+    CHARTS = ("path",)
 
     learners: pl.DataFrame  # one row per learner and interval of prices, bound, or prior
     models: tuple[str, ...]
@@ -237,6 +237,36 @@ class Path:
         return self.prices.with_columns(pl.Series("model", names, dtype=pl.String))
 
     @property
-    def sentences(self) -> list[str]:
-        """Whether the leading model changes along each axis, where, and what that means."""
-        return path_sentences(self)
+    def charts(self) -> Mapping[str, pl.DataFrame]:
+        """Shares along the price of a parameter, the largest rate and the prior, in one chart."""
+        return {"path": self.shares}
+
+    def summary(self) -> Iterator[Listing | Sentence]:
+        """Who leads where; then whether that changes along each axis, and what it means."""
+        title = f"The leading model for {self.n_learners:,} {_unit(self)}"
+        rows = [*map(_row, self.leaders.to_dicts())]
+        yield Listing(title, ("along", "at", "model", "share"), rows)
+        yield from map(Sentence, path_sentences(self))
+
+    def where(self, folder: FilePath) -> list[str]:
+        names = "path.csv, path-learners.csv, path-leaders.csv, path.svg"
+        return [f"Tables and chart: {folder}/{names}"]
+
+
+def _row(row: dict) -> tuple[str, ...]:
+    """A stretch that one model leads, as it is printed."""
+    along = row["axis"] if row["axis"] == "prior" else f"largest rate, {row['criterion']}"
+    along = "price (nats)" if row["axis"] == KAPPA else along
+    ends = row["from_value"], row["to_value"]
+    place = row["criterion"] if None in ends else _range(*(f"{end:.3g}" for end in ends))
+    share = _range(*(f"{row[end]:.0%}" for end in ("lowest_share", "highest_share")))
+    return along, place, row["model"], share
+
+
+def _range(low: str, high: str) -> str:
+    """Two ends, or one where they are the same.
+
+    >>> _range("40%", "80%"), _range("1", "1")
+    ('40% to 80%', '1')
+    """
+    return low if low == high else f"{low} to {high}"

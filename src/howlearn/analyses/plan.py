@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
@@ -21,6 +21,7 @@ from howlearn.fitting.fits import ALL
 from howlearn.models.model import Model
 from howlearn.models.task import Task
 from howlearn.models.values import Parameters
+from howlearn.results.analysis import Analysis, Listing, Sentence
 from howlearn.runs.cluster import engine_of
 from howlearn.runs.parts import Memory, Progress, Store, Threads
 from howlearn.selection.criteria import DEFAULT
@@ -37,8 +38,13 @@ Z95 = 1.96
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Plan:
+class Plan(Analysis):
     """How often each model would be recovered, by number of trials, and what follows from it."""
+
+    command = "plan"
+    ATTRIBUTES: ClassVar[Mapping[str, str]] = {"plan": "recovered"}
+    CHARTS = ("plan", "shares")
+    FILES = ("plan.txt",)
 
     trials: tuple[int, ...]
     learners: tuple[int, ...]
@@ -124,10 +130,35 @@ class Plan:
         by_trials = mine.group_by("trials", maintain_order=True)
         return by_trials.agg(pl.col("recovered").min())["recovered"].to_list()
 
-    @cached_property
-    def sentences(self) -> list[str]:
-        """The answers in words."""
-        return [text for criterion in self.criteria for text in self._sentences(criterion)]
+    @property
+    def charts(self) -> Mapping[str, pl.DataFrame]:
+        """Recovery by number of trials, and the intervals of the shares by number of learners."""
+        keys = ("trials", "learners", "criterion")
+        widths = []
+        for column, words in (("half_width", ""), ("corrected_half_width", ", confusion removed")):
+            # One share that cannot be known makes the widest interval unknown.
+            known = pl.when(pl.col(column).is_not_null().all()).then(pl.col(column).max())
+            widest = self.shares.group_by(keys, maintain_order=True).agg(known.alias("half_width"))
+            widths.append(widest.with_columns(pl.col("criterion") + words))
+        shown = pl.concat(widths).filter(pl.col("half_width") <= 1)
+        return {"plan": self.recovered, "shares": shown}
+
+    def summary(self) -> Iterator[Listing | Sentence]:
+        """How often each model is recovered, and what follows from it."""
+        for criterion in self.criteria:
+            mine = self.recovered.filter(criterion=repr(criterion))
+            rows = []
+            for truth in self.models:
+                shares = mine.filter(true_model=truth)["recovered"]
+                rows.append((truth, *(f"{share:.0%}" for share in shares)))
+            title = f"Learners whose model is recovered by {criterion!r}"
+            yield Listing(title, ("true model", *(f"{n:,}" for n in self.trials)), rows)
+        for criterion in self.criteria:
+            yield from map(Sentence, self._sentences(criterion))
+
+    def texts(self) -> Mapping[str, str]:
+        """The answers, for those who have only the folder."""
+        return {"plan.txt": "\n".join(self.sentences) + "\n"}
 
     def _sentences(self, criterion: Criterion) -> list[str]:
         mine = self.recovered.filter(criterion=repr(criterion))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +27,7 @@ from howlearn.fitting.fits import ALL, Fits, Truncation, distinct
 from howlearn.models.model import Model
 from howlearn.models.task import Task
 from howlearn.models.values import Parameters
+from howlearn.results.analysis import Analysis, Listing, Sentence
 from howlearn.runs.cluster import engine_of
 from howlearn.runs.parts import Memory, Part, Progress, Store, Threads, Work
 from howlearn.selection.criteria import DEFAULT
@@ -40,8 +42,11 @@ POPULATION = 50  # learners of every true model from whom a population is learne
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Recovery:
+class Recovery(Analysis):
     """What became of simulated learners: the models selected for them, and the estimates."""
+
+    command = "recover"
+    CHARTS = ("confusion", "recovery")
 
     truths: tuple[str, ...]
     models: tuple[str, ...]
@@ -88,6 +93,52 @@ class Recovery:
     def recovery(self) -> pl.DataFrame:
         """Errors of the estimates of each true model, from all trials."""
         return recovery(self.estimates.filter(pl.col("split") == ALL))
+
+    @property
+    def charts(self) -> Mapping[str, pl.DataFrame]:
+        """The confusion matrix by the first criterion, and the errors of the estimates."""
+        first = self.confusion.filter(pl.col("criterion") == repr(self.criteria[0]))
+        return {"confusion": first, "recovery": self.recovery}
+
+    def summary(self) -> Iterator[Listing | Sentence]:
+        """How often models are recovered, and the estimates."""
+        criteria = [repr(criterion) for criterion in self.criteria]
+        yield Listing(
+            "Share of learners whose true model is selected",
+            ("true model", *criteria),
+            [(truth, *(self._recovered(c, truth) for c in criteria)) for truth in self.truths],
+            legend="In grey the model that is selected most often in its place.",
+        )
+        if not len(self.recovery):
+            return
+        rows = [
+            (
+                row["true_model"], row["cell"], row["parameter"],
+                f"{row['true_value']:.3g}", f"{row['median_estimate']:.3g}",
+                "" if row["relative_error"] is None else f"{row['relative_error']:.0%}",
+            )
+            for row in self.recovery.iter_rows(named=True)
+        ]  # fmt: skip
+        columns = (
+            "true model", "cell", "parameter", "truth (mean)", "estimate (median)",
+            "relative error (median)",
+        )  # fmt: skip
+        yield Listing("Estimates from all trials", columns, rows)
+
+    def _recovered(self, criterion: str, truth: str) -> str:
+        """How often a model is selected for its learners, and which one most often instead."""
+        rows = self.confusion.filter(criterion=criterion, true_model=truth)
+        right = rows.filter(selected_model=truth)
+        wrong = rows.filter(pl.col("selected_model") != truth).sort("share", descending=True)
+        text = "no candidate"
+        if len(right):
+            text = f"{right['share'][0]:.0%} ± {right['standard_error'][0]:.0%}"
+        if len(wrong) and wrong["share"][0] > 0:
+            text += f"\n{wrong['selected_model'][0]} {wrong['share'][0]:.0%}"
+        return text
+
+    def where(self, folder: Path) -> list[str]:
+        return [f"Tables: {folder}/confusion.csv, recovery.csv, learners.csv"]
 
 
 def recover(

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.markup import escape
-
 from howlearn.cli.build import Given, command
 from howlearn.cli.next_command import MODELS as MODEL_OPTIONS
 from howlearn.cli.next_command import not_usual, refuse_beside_like, select_command
@@ -21,21 +19,14 @@ from howlearn.cli.options import (
     STUDY,
     TRIALS,
 )
-from howlearn.cli.show import console, listing_of, save_charts
 from howlearn.core.options import Choice, File, Kind, Option, Panel, Whole
 from howlearn.reading.analysis_options import TASK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import polars as pl
-    from rich.table import Table
-
-    from howlearn.analyses.calibrate import Calibration
     from howlearn.analyses.designs import Design
-    from howlearn.analyses.error_rates import Goal
     from howlearn.models.model import Model
-    from howlearn.report.style import Chart
 
 
 LIKE = Option(
@@ -89,15 +80,15 @@ def calibrate(given: Given) -> None:
     howlearn select trials.csv --task five-four --calibration calibration
     """
     from howlearn.analyses.calibrate import (
-        OUTPUTS,
+        Calibration,
         calibrate_design,
         check_calibration,
-        write_calibration,
     )
     from howlearn.analyses.contests import check_candidates
     from howlearn.cli import show
     from howlearn.cli.next_command import starting
     from howlearn.cli.options import parse_numbers
+    from howlearn.results.analysis import Sentence
     from howlearn.results.manifest import describe, made_by
     from howlearn.runs.folder import RunFolder
 
@@ -122,10 +113,9 @@ def calibrate(given: Given) -> None:
         "models": [describe(m) for m in models],
         "splits": list(splits),
     }
-    about = {"candidates": manifest["models"], "design": manifest["design"]}
     with (
         starting(given) as start,
-        RunFolder(out, manifest, OUTPUTS, start) as store,
+        RunFolder(out, manifest, Calibration.outputs(), start) as store,
     ):
         with show.progress_bar("simulating and fitting") as progress:
             result = calibrate_design(
@@ -138,12 +128,11 @@ def calibrate(given: Given) -> None:
                 given.workers,
                 progress,
             )
-        for sentence in result.notes:
-            show.note(sentence)
-        write_calibration(out, result, about)
+        result.write_files(out)
     next_out = "results2" if like else "results"
     command = select_command(*following, "--calibration", str(out), "--out", next_out)
-    summary(result, out, command)
+    show.found(result, out)
+    show.say(Sentence(f"Next: {command}", "next"))
 
 
 # The design, the candidates, and the files and options of the howlearn select that comes next.
@@ -194,99 +183,3 @@ def _doubles(like: Path, asked: dict[str, Any], threads: int | None) -> Asked:
     files = inputs.study.source.files if inputs.study.source else ()
     options = {name: value for name, value in inputs.options.items() if name != "criteria"}
     return design, inputs.candidates, (files, options)
-
-
-# --------------------
-# What ``howlearn calibrate`` prints: the constants, their errors, and what to beware of.
-
-
-GOAL = {"maximum": "smallest largest error", "average": "smallest mean error"}
-
-
-def summary(result: Calibration, out: Path, following: str) -> None:
-    """Constants and errors as a table, then sentences, then where the files are."""
-    console.print(_table(result))
-    for sentence in sentences(result):
-        console.print(sentence, soft_wrap=True)
-
-    def charts() -> dict[str, Chart]:
-        from howlearn.report.charts import of_calibration
-
-        return of_calibration(result)
-
-    save_charts(charts, out)
-    console.print(escape(f"Tables: {out}/\nNext: {following}"), soft_wrap=True)
-
-
-def _table(result: Calibration) -> Table:
-    found = result.recommendation
-    title = f"Errors for fresh learners, {found['learners_per_model']:,} per model"
-    listing = listing_of(title, "criterion", "chosen for", "mean error", "largest error")
-    for curve in result.tuned:
-        for goal, title in GOAL.items():
-            chosen = found[curve.name][goal]
-            name = chosen["criterion"]
-            if "kappa" in chosen:
-                name += f"\n[dim]{chosen['kappa']:.3g} nats per parameter[/]"
-            mark = " ←" if goal == result.goal else ""
-            listing.add_row(name, title + mark, *_errors(chosen["fresh"]))
-    for name, price in (("aic", "1 nat"), ("bic", "½ log(n) nats")):
-        c = found[name]["c"]
-        as_c = "" if c is None else f"c={c:.3g} at {found['median_trials']:g} trials"
-        listing.add_row(f"{name}\n[dim]{price} per parameter[/]", as_c, *_errors(found[name]))
-    return listing
-
-
-def _errors(fresh: dict[str, float | str]) -> tuple[str, str]:
-    return (
-        f"{fresh['mean_error']:.1%} ± {fresh['mean_standard_error']:.1%}",
-        f"{fresh['max_error']:.1%} ± {fresh['max_standard_error']:.1%}\n"
-        f"[dim]{escape(str(fresh['worst_model']))}[/]",
-    )
-
-
-def sentences(result: Calibration) -> list[str]:
-    """What the table does not say."""
-    import numpy as np
-
-    from howlearn.analyses.error_rates import spans
-
-    if len(result.contest.models) == 1:
-        return ["There is one candidate only, so there is nothing to choose."]
-    found = []
-    goal: Goal = result.goal
-    for curve in result.tuned:
-        chosen = result.recommendation[curve.name][goal]
-        as_good = chosen["not_distinguishable"]
-        if np.ptp(curve.over_models(goal)) == 0 and len(curve.settings) > 1:
-            found.append(f"Every setting of {curve.name} that was tried makes the same errors.")
-        else:
-            found.append(
-                f"{chosen['criterion']} has the {GOAL[goal]}; settings that cannot be told from it "
-                f"with so many learners: {spans(as_good, curve.settings.tolist())}."
-            )
-        if chosen["never_selected"]:
-            found.append(
-                f"[yellow]Beware:[/] under {chosen['criterion']} no learner at all is given "
-                f"{escape(', '.join(chosen['never_selected']))}."
-            )
-    flagged = result.settings.drop_nulls("never_selected")
-    for name, rows in _by_criterion(flagged):
-        worst = escape(rows["never_selected"][0])
-        found.append(
-            f"Flagged in settings.csv: {len(rows)} of the settings of {name} never select some "
-            f"candidate (at {rows['setting'][0]:g}: {worst})."
-            if rows["setting"][0] is not None
-            else f"Flagged in settings.csv: {name} never selects {worst}."
-        )
-    for row in result.pooled_slope.iter_rows(named=True):
-        given = (
-            f"κ = {row['kappa']:.3g} nats (c = {row['c']:.3g})" if row["applies"] else "no constant"
-        )
-        reason = row["reason"] if row["applies"] else f"{row['reason'].split('. ')[0].rstrip('.')}."
-        found.append(f"{row['method'].capitalize()}: {given}. {reason}")
-    return found
-
-
-def _by_criterion(frame: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
-    return [(str(key[0]), rows) for key, rows in frame.group_by("criterion", maintain_order=True)]

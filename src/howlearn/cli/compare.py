@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from howlearn.cli.build import Given, command
@@ -11,8 +10,7 @@ from howlearn.cli.options import DESIGN_SEED, FORMAT, FRESH, OUT, RESULTS
 from howlearn.core.options import File, Kind, Option, Whole
 
 if TYPE_CHECKING:
-    from howlearn.analyses.compare import Comparison
-    from howlearn.report.style import Chart
+    pass
 
 COMPARED, CHANCE = "What is compared", "Chance"
 GROUP = Option(
@@ -58,7 +56,6 @@ def compare(given: Given) -> None:
     criterion gives probabilities of models, the uncertainty of each learner's model is taken along.
     """
     from howlearn.analyses.compare import compare as compared
-    from howlearn.analyses.compare import write_comparison
     from howlearn.cli import show
     from howlearn.results.manifest import hash_of, made_by
     from howlearn.runs.folder import Start
@@ -78,45 +75,6 @@ def compare(given: Given) -> None:
         },
     }
     folder = given.out or results / "compare"
-    write_comparison(folder, result, manifest, given.format, Start(given.fresh))
-    _show(result, folder)
+    result.write(folder, given.format, manifest, Start(given.fresh))
+    show.found(result, folder)
     following("report", results, "-o", "report.html", why="everything to look at, in one file")
-
-
-def _show(result: Comparison, out: Path) -> None:
-    from rich.markup import escape
-
-    from howlearn.cli.show import console, listing_of, note, save_charts
-
-    for sentence in result.notes:
-        note(sentence)
-    names = result.groups.names
-    title = (
-        f"Shares of the models by {result.groups.column}, {result.criterion}, with 95% intervals"
-    )
-    heads = [f"{name} ({n})" for name, (n, _) in zip(names, result.groups.sizes(), strict=True)]
-    pairs = result.differences.select("group", "other").unique(maintain_order=True).rows()
-    one = len(pairs) == 1
-    listing = listing_of(title, "model", *map(escape, heads), *(["difference"] if one else []))
-    rows = {(row["group"], row["model"]): row for row in result.shares.to_dicts()}
-    apart = {row["model"]: row for row in result.differences.to_dicts()}
-    for model in result.models:
-        cells = [_span(rows[name, model], "share") for name in names]
-        cells += [_span(apart[model], "difference", "+")] if one else []
-        listing.add_row(escape(model), *cells)
-    console.print(listing)
-    for sentence in result.sentences:
-        console.print(escape(sentence), soft_wrap=True)
-
-    def charts() -> dict[str, Chart]:
-        from howlearn.report.charts import of_comparison
-
-        return of_comparison(result)
-
-    save_charts(charts, out)
-    console.print(escape(f"Tables: {out}/"), soft_wrap=True)
-
-
-def _span(row: dict[str, float], value: str, sign: str = "") -> str:
-    share, lower, upper = (100 * row[name] for name in (value, "lower", "upper"))
-    return f"{share:{sign}.0f}%  ({lower:{sign}.0f} to {upper:{sign}.0f})"

@@ -13,9 +13,7 @@ from howlearn.reading.analysis_options import CRITERION, TASK
 from howlearn.reading.options import DATA as READING
 
 if TYPE_CHECKING:
-    from howlearn.analyses.discover_tables import Discovery
-    from howlearn.core.study import Study
-    from howlearn.selection.criterion import Criterion
+    pass
 
 JUDGES = CRITERION.but(
     help="May be repeated: ewens ('ewens(alpha=1, cells=independent)'), 'kappa(nats=1)', "
@@ -44,13 +42,14 @@ def discover(given: Given) -> None:
     learner treats two contexts alike: coclassification.csv, its mean over learners in
     population.csv, and a chart. The partitions of a task, or of --features, are marked.
     """
+    from dataclasses import replace
+
     from howlearn.analyses.discover import discover_into
     from howlearn.analyses.discover_criteria import DEFAULT, check_criteria
     from howlearn.cli import show
     from howlearn.cli.next_command import starting
     from howlearn.models.names import learning_named
     from howlearn.models.partition_model import PartitionModel
-    from howlearn.report import charts
     from howlearn.results.inputs import load
     from howlearn.results.manifest import manifest_of
 
@@ -87,40 +86,5 @@ def discover(given: Given) -> None:
             start,
             progress,
         )
-    show.save_charts(lambda: charts.of_discovery(found, models), out)
-    _print(found, study, criteria, out, not given.criterion)
+    show.found(replace(found, usual=not given.criterion), out)
     show_following(selecting(given.files, options), "do the listed models explain as well?")
-
-
-def _print(
-    found: Discovery, study: Study, criteria: tuple[Criterion, ...], out: Path, default: bool
-) -> None:
-    from rich.markup import escape
-
-    from howlearn.analyses import discover_words
-    from howlearn.cli.show import console, listing_of
-
-    console.print(escape(discover_words.how(found, study)), soft_wrap=True)
-    for condition, criterion in discover_words.groups(found):
-        where = f" ({condition})" if condition else ""
-        listing = listing_of(
-            f"Marked partitions by {criterion}{where}",
-            "model", "mean probability", "the best for", "median nats behind",
-        )  # fmt: skip
-        rows = discover_words.marked(found, condition, criterion)
-        for row in rows:
-            listing.add_row(*(escape(text) for text in row))
-        if rows:
-            console.print(listing)
-        for sentence in discover_words.sentences(found, condition, criterion):
-            console.print(escape(f"{criterion}{where}: {sentence}"), soft_wrap=True)
-    if default:
-        console.print("No --criterion was given, so these were used:")
-    for criterion in criteria:
-        console.print(escape(f"  {criterion!r}: {criterion.title}"), soft_wrap=True)
-    for sentence in discover_words.advice(found):
-        console.print(escape(sentence), soft_wrap=True)
-    console.print(
-        escape(f"Tables and chart: {out}/population.csv, consensus.csv, partitions.csv, …"),
-        soft_wrap=True,
-    )

@@ -21,7 +21,7 @@ from howlearn.reading.analysis_options import (
 from howlearn.reading.options import DATA as READING
 
 if TYPE_CHECKING:
-    from howlearn.analyses.calibrate import Advice
+    from howlearn.analyses.error_rates import Advice
     from howlearn.models.values import Value
     from howlearn.selection.criterion import Criterion
 
@@ -125,7 +125,7 @@ def chosen_criteria(
     criteria = tuple(criterion_named(text) for text in named)
     if calibration is None:
         return criteria or DEFAULT, None
-    from howlearn.analyses.calibrate import advised
+    from howlearn.analyses.error_rates import advised
 
     advice = advised(calibration)
     return tuple(dict.fromkeys((*advice.criteria, *(criteria or (AIC(),))))), advice

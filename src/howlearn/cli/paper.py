@@ -14,7 +14,6 @@ from howlearn.reading.analysis_options import TASK
 
 if TYPE_CHECKING:
     from howlearn.paper.reproduce import Reproduction
-    from howlearn.paper.verify import Verification
 
 
 def _option(name: str, kind: Kind, help: str, default: Any = None) -> Option:
@@ -160,14 +159,12 @@ def verify(given: Given) -> None:
     propositions, and the sharper bounds of howlearn theory, are tried on random and adversarial
     sequences, and on all short ones. A violation is reported as a result, with exit status 0.
     """
-    from howlearn.analyses.calibrate import write_tables
     from howlearn.cli import show
     from howlearn.cli.next_command import starting
     from howlearn.cli.options import parse_counts
-    from howlearn.paper.verify import OUTPUTS, TABLES, check, outsider
+    from howlearn.paper.verify import Verification, check, outsider
     from howlearn.paper.verify import verify as verified
     from howlearn.paper.verify_learners import Measure
-    from howlearn.report import charts
     from howlearn.results.inputs import task_with
     from howlearn.results.manifest import describe, made_by
     from howlearn.runs.folder import RunFolder
@@ -191,90 +188,15 @@ def verify(given: Given) -> None:
     }
     with (
         starting(given) as start,
-        RunFolder(out, manifest, OUTPUTS, start) as store,
+        RunFolder(out, manifest, Verification.outputs(), start) as store,
     ):
         with show.progress_bar("verifying") as progress:
             result = verified(
                 chosen, numbers, learners, rate, measure, seed, store, given.workers, progress
             )
-        write_tables(out, {name: getattr(result, name) for name in TABLES})
-    show.save_charts(lambda: charts.of_verification(result), out)
-    _print(result, out)
+        result.write_files(out)
+    show.found(result, out)
     following("reproduce", why="the paper's numerical study")
-
-
-def _print(result: Verification, out: Path) -> None:
-    import polars as pl
-    from rich.markup import escape
-
-    from howlearn.cli.show import console, listing_of
-    from howlearn.paper.verify import SCALINGS, SHOWN
-
-    risks = result.risks.filter(pl.col("true_model").is_in(SHOWN))
-    rates = {(r["scaling"], r["true_model"], r["risk"]): r for r in result.rates.to_dicts()}
-    for scaling, words in SCALINGS.items():
-        mine = risks.filter(scaling=scaling)
-        listing = listing_of(
-            f"Hold-out, Theorem 1 ({words})", "true model", "trials", "E\\[H²] selected",
-            "E\\[K] best", "ratio", "bound, repaired", "bound, published",
-        )  # fmt: skip
-        for row in mine.iter_rows(named=True):
-            listing.add_row(
-                escape(row["true_model"]), f"{row['trials']:,}",
-                _number(row, "hellinger"), _number(row, "best_kl"), _number(row, "ratio_1"),
-                f"{row['bound_repaired']:.3g}", f"{row['bound_published']:.3g}",
-            )  # fmt: skip
-        console.print(listing)
-        listing = listing_of(
-            f"Penalised, Theorem 3 ({words})", "true model", "trials", "E\\[K] selected",
-            "penalised oracle", "ratio",
-        )  # fmt: skip
-        for row in mine.iter_rows(named=True):
-            listing.add_row(
-                escape(row["true_model"]), f"{row['trials']:,}", _number(row, "kl"),
-                _number(row, "penalised_oracle"), _number(row, "ratio_3"),
-            )  # fmt: skip
-        console.print(listing)
-        for model in SHOWN:
-            found = [
-                f"{text} n^{rates[scaling, model, risk]['rate']:.2f} "
-                f"(± {rates[scaling, model, risk]['rate_error']:.2f})"
-                for risk, text in (("hellinger", "E[H²]"), ("best_kl", "E[K] of the best"),
-                                   ("kl", "E[K] penalised"))
-                if rates[scaling, model, risk]["rate"] is not None
-            ]  # fmt: skip
-            if found:
-                console.print(escape(f"{model}: {', '.join(found)}"), soft_wrap=True)
-    _print_propositions(result)
-    if result.violations:
-        console.print(f"[bold]{len(result.violations)} violations:[/]")
-        for sentence in result.violations:
-            console.print(f"  {escape(sentence)}", soft_wrap=True)
-    else:
-        console.print("No bound was violated.")
-    names = "risks.csv, rates.csv, propositions.csv, learners.csv, risks.svg"
-    console.print(escape(f"Tables and chart: {out}/{names}"), soft_wrap=True)
-
-
-def _print_propositions(result: Verification) -> None:
-    from howlearn.cli.show import console, listing_of
-
-    listing = listing_of("Propositions", "source", "rule", "claim", "closest", "violated")
-    for row in result.propositions.iter_rows(named=True):
-        listing.add_row(
-            row["source"], f"{row['rule']}, {row['form']}", row["claim"],
-            f"{row['closest']:.2g}", f"{row['violations']} of {row['designs']} designs",
-        )  # fmt: skip
-    console.print(listing)
-    paths = result.propositions["paths"].sum()
-    console.print(
-        f"[dim]closest: the largest share of what the bound allows that any of {paths:,} sequences "
-        "used.[/]"
-    )
-
-
-def _number(row: dict[str, float], name: str) -> str:
-    return f"{row[name]:.3g} ± {row[f'{name}_error']:.1g}"
 
 
 # --------------------

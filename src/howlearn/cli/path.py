@@ -23,7 +23,7 @@ from howlearn.reading.analysis_options import CRITERION, TASK
 from howlearn.reading.options import DATA as READING
 
 if TYPE_CHECKING:
-    from howlearn.analyses.path_result import Path as Along
+    pass
 
 MAX_RATES = Option(
     "max_rates",
@@ -60,7 +60,6 @@ def path(given: Given) -> None:
     from howlearn.analyses.path import PathWork, check_bounds, check_price, path_into
     from howlearn.cli import show
     from howlearn.cli.options import parse_numbers
-    from howlearn.report import charts
     from howlearn.results.inputs import load
     from howlearn.results.manifest import manifest_of
     from howlearn.runs.folder import Start
@@ -84,36 +83,5 @@ def path(given: Given) -> None:
     manifest = manifest_of(given.files, study, candidates, options, "path")
     with show.progress_bar("following the path") as progress:
         found = path_into(out, work, manifest, given.format, Start(given.fresh), progress)
-    show.save_charts(lambda: charts.of_path(found), out)
-    _print(found, out)
+    show.found(found, out)
     show_following(selecting(given.files, options), "a model for every learner, in tables")
-
-
-def _print(found: Along, out: Path) -> None:
-    """Who leads at the marked prices, at every bound and by every prior; then the sentences."""
-    from rich.markup import escape
-
-    from howlearn.cli.show import console, listing_of
-
-    unit = "sequences" if found.conditions else "learners"
-    listing = listing_of(
-        f"The leading model for {found.n_learners:,} {unit}", "along", "at", "model", "share"
-    )
-    for row in found.leaders.to_dicts():
-        along = row["axis"] if row["axis"] == "prior" else f"largest rate, {row['criterion']}"
-        along = "price (nats)" if row["axis"] == "kappa" else along
-        ends = row["from_value"], row["to_value"]
-        place = row["criterion"] if None in ends else _range(*(f"{end:.3g}" for end in ends))
-        share = _range(*(f"{row[end]:.0%}" for end in ("lowest_share", "highest_share")))
-        listing.add_row(*map(escape, (along, place, row["model"], share)))
-    console.print(listing)
-    for sentence in found.sentences:
-        console.print(escape(sentence), soft_wrap=True)
-    console.print(
-        escape(f"Tables and chart: {out}/path.csv, path-learners.csv, path-leaders.csv, path.svg"),
-        soft_wrap=True,
-    )
-
-
-def _range(low: str, high: str) -> str:
-    return low if low == high else f"{low} to {high}"

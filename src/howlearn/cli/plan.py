@@ -22,8 +22,7 @@ from howlearn.core.options import Kind, Number, Option, Panel, Whole
 from howlearn.reading.analysis_options import CALIBRATION, CRITERION, TASK
 
 if TYPE_CHECKING:
-    from howlearn.analyses.plan import Plan
-    from howlearn.report.style import Chart
+    pass
 
 RANGE = Kind("N,N… | LO:HI | LO:HI:STEP")
 TRIALS = Option(
@@ -60,9 +59,9 @@ def plan(given: Given) -> None:
     recovered, which models cannot be told apart, and how wide the intervals of the models' shares
     would be.
     """
-    from howlearn.analyses.calibrate import PLAN_OUTPUTS, doubts, write_plan
     from howlearn.analyses.designs import TaskDesign
-    from howlearn.analyses.plan import check_plan, plan_design
+    from howlearn.analyses.error_rates import doubts
+    from howlearn.analyses.plan import Plan, check_plan, plan_design
     from howlearn.cli import show
     from howlearn.cli.next_command import starting
     from howlearn.cli.options import parse_counts, parse_settings_by_model
@@ -94,40 +93,13 @@ def plan(given: Given) -> None:
         show.note(sentence)
     with (
         starting(given) as start,
-        RunFolder(out, manifest, PLAN_OUTPUTS, start) as store,
+        RunFolder(out, manifest, Plan.outputs(), start) as store,
     ):
         with show.progress_bar("simulating and fitting") as progress:
             result = plan_design(
                 design, models, numbers, people, criteria, target, store, workers, progress
             )
-        for sentence in result.notes:
-            show.note(sentence)
-        write_plan(out, result)
-    _show(result, out)
+        result.write_files(out)
+    show.found(result, out)
     words = with_models(asked)
     following("freeze", *words, why="write the analysis down before the data are seen")
-
-
-def _show(result: Plan, out: Path) -> None:
-    from rich.markup import escape
-
-    from howlearn.cli.show import console, listing_of, save_charts
-
-    for criterion in result.criteria:
-        title = f"Learners whose model is recovered by {criterion!r}"
-        listing = listing_of(title, "true model", *(f"{n:,}" for n in result.trials))
-        mine = result.recovered.filter(criterion=repr(criterion))
-        for truth in result.models:
-            row = mine.filter(true_model=truth)["recovered"]
-            listing.add_row(escape(truth), *(f"{share:.0%}" for share in row))
-        console.print(listing)
-    for sentence in result.sentences:
-        console.print(escape(sentence), soft_wrap=True)
-
-    def charts() -> dict[str, Chart]:
-        from howlearn.report.charts import of_plan
-
-        return of_plan(result)
-
-    save_charts(charts, out)
-    console.print(escape(f"Tables: {out}/"), soft_wrap=True)

@@ -23,7 +23,7 @@ from howlearn.core.options import Option, Panel, Repeated, Whole
 from howlearn.reading.analysis_options import CRITERION, TASK
 
 if TYPE_CHECKING:
-    from howlearn.analyses.recover import Recovery
+    pass
 
 TRUTH = Option(
     "truth",
@@ -49,15 +49,13 @@ def recover(given: Given) -> None:
     selected, which one instead, and how far are its estimates from the truth? (howlearn calibrate
     also looks for better constants of the criteria.)
     """
-    from howlearn.analyses.calibrate import RECOVERY_OUTPUTS, write_recovery
     from howlearn.analyses.contests import check_candidates
     from howlearn.analyses.designs import TaskDesign
-    from howlearn.analyses.recover import recover_design
+    from howlearn.analyses.recover import Recovery, recover_design
     from howlearn.cli import show
     from howlearn.cli.next_command import starting
     from howlearn.cli.options import parse_settings_by_model
     from howlearn.fitting.fit import check_models
-    from howlearn.report import charts
     from howlearn.results.inputs import chosen_models, task_with
     from howlearn.results.manifest import describe, made_by
     from howlearn.runs.folder import RunFolder
@@ -85,56 +83,11 @@ def recover(given: Given) -> None:
     }
     with (
         starting(given) as start,
-        RunFolder(out, manifest, RECOVERY_OUTPUTS, start) as store,
+        RunFolder(out, manifest, Recovery.outputs(), start) as store,
     ):
         with show.progress_bar("simulating and fitting") as progress:
             result = recover_design(design, models, criteria, store, given.workers, progress)
-        for sentence in result.notes:
-            show.note(sentence)
-        write_recovery(out, result)
-    show.save_charts(lambda: charts.of_recovery(result), out)
-    _print(result, out)
+        result.write_files(out)
+    show.found(result, out)
     words = with_models(asked)
     following("plan", *words, why="how many trials and learners would do")
-
-
-def _print(result: Recovery, out: Path) -> None:
-    import polars as pl
-    from rich.markup import escape
-
-    from howlearn.cli.show import console, listing_of
-
-    criteria = [repr(criterion) for criterion in result.criteria]
-    listing = listing_of("Share of learners whose true model is selected", "true model", *criteria)
-    for truth in result.truths:
-        cells = []
-        for criterion in criteria:
-            rows = result.confusion.filter(criterion=criterion, true_model=truth)
-            right = rows.filter(selected_model=truth)
-            wrong = rows.filter(pl.col("selected_model") != truth).sort("share", descending=True)
-            text = "no candidate"
-            if len(right):
-                text = f"{right['share'][0]:.0%} ± {right['standard_error'][0]:.0%}"
-            if len(wrong) and wrong["share"][0] > 0:
-                most = f"{wrong['selected_model'][0]} {wrong['share'][0]:.0%}"
-                text += f"\n[dim]{escape(most)}[/]"
-            cells.append(text)
-        listing.add_row(escape(truth), *cells)
-    console.print(listing)
-    console.print("[dim]In grey the model that is selected most often in its place.[/]")
-    found = result.recovery
-    if len(found):
-        listing = listing_of(
-            "Estimates from all trials", "true model", "cell", "parameter", "truth (mean)",
-            "estimate (median)", "relative error (median)",
-        )  # fmt: skip
-        for row in found.iter_rows(named=True):
-            error = row["relative_error"]
-            listing.add_row(
-                escape(row["true_model"]), escape(row["cell"]), row["parameter"],
-                f"{row['true_value']:.3g}", f"{row['median_estimate']:.3g}",
-                "" if error is None else f"{error:.0%}",
-            )  # fmt: skip
-        console.print(listing)
-    files = f"{out}/confusion.csv, recovery.csv, learners.csv"
-    console.print(escape(f"Tables: {files}"), soft_wrap=True)

@@ -33,8 +33,8 @@ from howlearn.reading.analysis_options import (
 from howlearn.reading.options import DATA as READING
 
 if TYPE_CHECKING:
-    from howlearn.analyses.calibrate import Advice
     from howlearn.analyses.deviations import Deviation
+    from howlearn.analyses.error_rates import Advice
     from howlearn.reading.project_file import StudyFile
     from howlearn.results.inputs import Inputs
     from howlearn.runs.folder import Format
@@ -195,7 +195,7 @@ def select(given: Given) -> None:
 
     import numpy as np
 
-    from howlearn.analyses.calibrate import confusions, doubts
+    from howlearn.analyses.error_rates import confusions, doubts
     from howlearn.cli import show
     from howlearn.cli.next_command import starting
     from howlearn.core.errors import HowlearnError
@@ -261,9 +261,5 @@ def select(given: Given) -> None:
         )
     if otherwise is not None:
         write_deviations(otherwise, out, given.format)
-    if given.weights:
-        from howlearn.report import charts
-
-        show.save_charts(lambda: charts.of_weights(out, candidates), out)
-    show.found(replace(found, usual=not (given.criterion or given.calibration)))
+    show.found(replace(found, usual=not (given.criterion or given.calibration)), out)
     following("report", out, "-o", "report.html", why="everything to look at, in one file")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,6 @@ from howlearn.core.text import many, one_line, visible
 if TYPE_CHECKING:
     from howlearn.core.study import Study
     from howlearn.models.model import Model
-    from howlearn.report.style import Chart
     from howlearn.results.analysis import Analysis, Listing, Sentence
     from howlearn.selection.criterion import Criterion
 
@@ -153,11 +152,15 @@ def unequal(criteria: Sequence[Criterion], models: Sequence[Model], n_actions: i
         )
 
 
-def found(analysis: Analysis) -> None:
-    """What an analysis found: small tables and sentences."""
-    from howlearn.results.analysis import Listing
+def found(analysis: Analysis, out: Path) -> None:
+    """What an analysis found: small tables and sentences, and where the files are."""
+    from howlearn.results.analysis import Listing, Sentence
 
-    for part in analysis.summary():
+    for sentence in analysis.notes:
+        note(sentence)
+    if analysis.charts:
+        save_charts(analysis, out)
+    for part in (*analysis.summary(), *map(Sentence, analysis.where(out))):
         if isinstance(part, Listing):
             listing(part)
         else:
@@ -193,15 +196,17 @@ def say(sentence: Sentence) -> None:
     console.print(text, soft_wrap=not sentence.folded)
 
 
-def save_charts(charts: Callable[[], Mapping[str, Chart]], folder: Path) -> None:
+def save_charts(analysis: Analysis, folder: Path) -> None:
     """Draw, if the extra is there; otherwise say in one line how to get it."""
     from howlearn.report import style
 
     if not style.available():
         console.print(style.MISSING, markup=False)
         return
+    from howlearn.report.charts import drawn
+
     with progress_bar("drawing"):
-        for stem, chart in charts().items():
+        for stem, chart in drawn(analysis).items():
             style.save(chart, folder / stem)
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from howlearn.models.task import Task
 from howlearn.paper.theory import published, repaired
 from howlearn.paper.verify_learners import Case, Measure, measured
 from howlearn.paper.verify_propositions import check_propositions
+from howlearn.results.analysis import Analysis, Listing, Sentence
 from howlearn.runs.parts import Memory, Part, Progress, Store, Threads, Work
 
 # --------------------
@@ -74,25 +76,30 @@ LEADING = {"published": 2.0, "repaired": 1.0}  # the theorem's constant, of eith
 OUTSIDE = "outside (Exp3)"
 ALL_MODELS = "all models"
 SHOWN = (ALL_MODELS, OUTSIDE)  # in the printed tables and the chart
-TABLES = ("risks", "rates", "propositions", "learners")
-OUTPUTS = {
-    *(f"{table}.csv" for table in TABLES),
-    *(f"risks.{ending}" for ending in ("svg", "png")),
-}
 SCALINGS = {"theta": "theta fixed: the rate falls as 1/sqrt(n)", "eta": "rate fixed"}
+FALLING = {"hellinger": "E[H²]", "best_kl": "E[K] of the best", "kl": "E[K] penalised"}
 RISKS = ("hellinger", "best_kl", "best_kl_split", "kl", "penalised_oracle")
 
 
-@dataclass(frozen=True)
-class Verification:
+@dataclass(frozen=True, eq=False, repr=False)
+class Verification(Analysis):
     """What was found: tables of risks, of their rates, and of the propositions."""
+
+    command = "verify"
+    CHARTS = ("risks",)
 
     learners: pl.DataFrame  # one row per simulated learner
     propositions: pl.DataFrame
     models: tuple[str, ...]
     measure: Measure = field(default_factory=Measure)
 
-    @property
+    def __repr__(self) -> str:
+        return (
+            f"Verification on {len(self.learners):,} simulated learners: see .violations, .risks, "
+            ".rates, .propositions"
+        )
+
+    @cached_property
     def risks(self) -> pl.DataFrame:
         """One row per way of growing, true model and number of trials; and over all models."""
         rows = []
@@ -127,7 +134,7 @@ class Verification:
             found[f"pasts_beyond_{name}"] = int((above > 0).sum())
         return found
 
-    @property
+    @cached_property
     def rates(self) -> pl.DataFrame:
         """The slope of log risk against log n, for every way of growing and true model."""
         rows = []
@@ -157,6 +164,81 @@ class Verification:
                         f"({row['true_model']}, {row['scaling']} fixed, n = {row['trials']})"
                     )
         return found
+
+    @property
+    def charts(self) -> Mapping[str, pl.DataFrame]:
+        """Risks and bounds against the number of trials."""
+        return {"risks": self.risks.filter(pl.col("true_model").is_in(SHOWN))}
+
+    def summary(self) -> Iterator[Listing | Sentence]:
+        """The theorems for both ways of growing, the propositions, and what is violated."""
+        for scaling, words in SCALINGS.items():
+            yield from self._theorems(scaling, words)
+        rows = [
+            (
+                row["source"], f"{row['rule']}, {row['form']}", row["claim"],
+                f"{row['closest']:.2g}", f"{row['violations']} of {row['designs']} designs",
+            )
+            for row in self.propositions.iter_rows(named=True)
+        ]  # fmt: skip
+        yield Listing(
+            "Propositions",
+            ("source", "rule", "claim", "closest", "violated"),
+            rows,
+            legend="closest: the largest share of what the bound allows that any of "
+            f"{self.propositions['paths'].sum():,} sequences used.",
+        )
+        if not self.violations:
+            yield Sentence("No bound was violated.")
+            return
+        many = f"{len(self.violations)} violations:"
+        yield Sentence(many, strong=many)
+        for sentence in self.violations:
+            yield Sentence(f"  {sentence}")
+
+    def _theorems(self, scaling: str, words: str) -> Iterator[Listing | Sentence]:
+        """Theorems 1 and 3, and how fast the risks fall."""
+        mine = self.charts["risks"].filter(scaling=scaling).to_dicts()
+        first = [
+            (
+                row["true_model"], f"{row['trials']:,}",
+                _number(row, "hellinger"), _number(row, "best_kl"), _number(row, "ratio_1"),
+                f"{row['bound_repaired']:.3g}", f"{row['bound_published']:.3g}",
+            )
+            for row in mine
+        ]  # fmt: skip
+        columns = (
+            "true model", "trials", "E[H²] selected", "E[K] best", "ratio", "bound, repaired",
+            "bound, published",
+        )  # fmt: skip
+        yield Listing(f"Hold-out, Theorem 1 ({words})", columns, first)
+        third = [
+            (
+                row["true_model"], f"{row['trials']:,}", _number(row, "kl"),
+                _number(row, "penalised_oracle"), _number(row, "ratio_3"),
+            )
+            for row in mine
+        ]  # fmt: skip
+        columns = ("true model", "trials", "E[K] selected", "penalised oracle", "ratio")
+        yield Listing(f"Penalised, Theorem 3 ({words})", columns, third)
+        for model in SHOWN:
+            rates = self.rates.filter(scaling=scaling, true_model=model).to_dicts()
+            known = {row["risk"]: row for row in rates if row["rate"] is not None}
+            found = [
+                f"{text} n^{known[risk]['rate']:.2f} (± {known[risk]['rate_error']:.2f})"
+                for risk, text in FALLING.items()
+                if risk in known
+            ]
+            if found:
+                yield Sentence(f"{model}: {', '.join(found)}")
+
+    def where(self, folder: Path) -> list[str]:
+        names = "risks.csv, rates.csv, propositions.csv, learners.csv, risks.svg"
+        return [f"Tables and chart: {folder}/{names}"]
+
+
+def _number(row: Mapping[str, float], name: str) -> str:
+    return f"{row[name]:.3g} ± {row[f'{name}_error']:.1g}"
 
 
 def outsider(task: Task) -> PartitionModel:

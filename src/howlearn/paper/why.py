@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from howlearn.analyses.calibrate import write_tables
 from howlearn.paper.differences import BETTER, TIED, UNDETERMINED
 from howlearn.paper.published import CHOSEN_C, CONSTANTS
 from howlearn.paper.reproduce import Reproduction
+from howlearn.results.analysis import write_tables
 from howlearn.results.manifest import hash_of
 from howlearn.runs.files import write_text
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import polars as pl
 
-from howlearn.analyses.error_rates import confusion_table
 from howlearn.models.mixture import Mixture
-from howlearn.models.model import Model
-from howlearn.models.partition_model import PartitionModel
 from howlearn.models.switch import Switch
-from howlearn.paper.verify import SHOWN
 from howlearn.report.accuracy_charts import recovery
 from howlearn.report.curve_charts import (
     average_weights,
@@ -28,7 +23,6 @@ from howlearn.report.share_charts import (
 )
 from howlearn.report.simulation_charts import bounds, error_curves, plan, share_intervals
 from howlearn.report.style import CONFIG, Chart
-from howlearn.runs.folder import read_table
 
 if TYPE_CHECKING:
     from howlearn.analyses.calibrate import Calibration
@@ -38,6 +32,8 @@ if TYPE_CHECKING:
     from howlearn.analyses.plan import Plan
     from howlearn.analyses.recover import Recovery
     from howlearn.paper.verify import Verification
+    from howlearn.results.analysis import Analysis
+    from howlearn.results.results import Results
 
 
 # --------------------
@@ -91,7 +87,7 @@ def of_calibration(result: Calibration) -> dict[str, Chart]:
             models,
         )
     for criterion in result.criteria:
-        frame = confusion_table(result.fresh, criterion)
+        frame = result.charts[f"confusion-{criterion.name}"]
         charts[f"confusion-{criterion.name}"] = figures_confusion(
             frame.select("true_model", "selected_model", "share"), models, repr(criterion)
         )
@@ -102,22 +98,20 @@ def of_calibration(result: Calibration) -> dict[str, Chart]:
 def of_recovery(result: Recovery) -> dict[str, Chart]:
     """The confusion matrix by the first criterion, and the errors of the estimates."""
     criterion = repr(result.criteria[0])
-    frame = result.confusion.filter(pl.col("criterion") == criterion)
-    columns = frame.select("true_model", "selected_model", "share")
+    columns = result.charts["confusion"].select("true_model", "selected_model", "share")
     return {
         "confusion": figures_confusion(columns, result.models, criterion),
         "recovery": recovery(result.recovery),
     }
 
 
-def of_weights(folder: Path, models: Sequence[Model]) -> dict[str, Chart]:
+def of_weights(results: Results) -> dict[str, Chart]:
     """The weights of the mixtures' strategies, over all learners and by learner."""
-    mixtures = [m for m in models if isinstance(m, Mixture) and len(m.experts) > 1]
+    mixtures = [m for m in results.models if isinstance(m, Mixture) and len(m.experts) > 1]
     names = [m.name for m in mixtures]
     strategies = [*dict.fromkeys(name for m in mixtures for name in m.strategies)]
-    mean = read_table(folder, "weights-mean")
-    changes = read_table(folder, "leaders")
-    first = read_table(folder, "weights").filter(pl.col("model") == names[0])
+    mean, changes = results.tables["weights-mean"], results.tables["leaders"]
+    first = results.tables["weights"].filter(pl.col("model") == names[0])
     own = changes.filter(pl.col("model") == names[0])
     abrupt = [m.name for m in mixtures if isinstance(m, Switch)]
     return {
@@ -126,17 +120,13 @@ def of_weights(folder: Path, models: Sequence[Model]) -> dict[str, Chart]:
     }
 
 
-def of_discovery(result: Discovery, models: Sequence[PartitionModel]) -> dict[str, Chart]:
+def of_discovery(result: Discovery) -> dict[str, Chart]:
     """The mean co-classification by the first criterion, with the marked partitions."""
-    marks = {
-        model.name: {c: i for i, cell in enumerate(model.partition.cells) for c in cell}
-        for model in models
-    }
     return {
         "coclassification": coclassification(
             result.population,
             result.consensus,
-            marks,
+            result.marks,
             result.criteria[0],
             result.by,
             result.exact,
@@ -151,8 +141,7 @@ def of_path(result: Along) -> dict[str, Chart]:
 
 def of_verification(result: Verification) -> dict[str, Chart]:
     """Risks and bounds against the number of trials."""
-    risks = result.risks
-    return {"risks": bounds(risks.filter(pl.col("true_model").is_in(SHOWN)))}
+    return {"risks": bounds(result.charts["risks"])}
 
 
 def of_comparison(result: Comparison) -> dict[str, Chart]:
@@ -163,18 +152,28 @@ def of_comparison(result: Comparison) -> dict[str, Chart]:
 
 def of_plan(result: Plan) -> dict[str, Chart]:
     """Recovery by number of trials, and the intervals of the shares by number of learners."""
-    keys = ("trials", "learners", "criterion")
-    widths = []
-    for column, words in (("half_width", ""), ("corrected_half_width", ", confusion removed")):
-        # One share that cannot be known makes the widest interval unknown.
-        known = pl.when(pl.col(column).is_not_null().all()).then(pl.col(column).max())
-        widest = result.shares.group_by(keys, maintain_order=True).agg(known.alias("half_width"))
-        widths.append(widest.with_columns(pl.col("criterion") + words))
     return {
         "plan": plan(result.recovered, result.target, result.models),
         "shares": share_intervals(
-            pl.concat(widths).filter(pl.col("half_width") <= 1),
+            result.charts["shares"],
             "Models are confused with each other; once that is removed from the shares their "
             "intervals are wider, and not shown where wider than ±100%.",
         ),
     }
+
+
+DRAWERS: dict[str, Callable[[Any], dict[str, Chart]]] = {
+    "select": of_weights,
+    "discover": of_discovery,
+    "path": of_path,
+    "compare": of_comparison,
+    "calibrate": of_calibration,
+    "recover": of_recovery,
+    "plan": of_plan,
+    "verify": of_verification,
+}
+
+
+def drawn(analysis: Analysis) -> dict[str, Chart]:
+    """The charts of an analysis, by the names of their files."""
+    return DRAWERS[analysis.command](analysis)

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from howlearn._version import __version__
-from howlearn.analyses.calibrate import advised, confusion_tables
+from howlearn.analyses.error_rates import advised, confusion_tables
 from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
 from howlearn.results.manifest import damaged, read_manifest

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import polars as pl
 
+from howlearn.core import columns
 from howlearn.core.csv_tables import write_csv
 from howlearn.results.manifest import made_by
 from howlearn.runs.files import write_text, write_whole
@@ -73,18 +74,18 @@ class Tables(Mapping[str, pl.DataFrame]):
 
 
 class Analysis:
-    """What a command found. A class names its tables and charts; the rest follows from them."""
+    """What a command found: its tables are those that ``core/tables.toml`` declares for it."""
 
     command: ClassVar[str]
-    TABLES: ClassVar[Mapping[str, str] | tuple[str, ...]]  # names of files, perhaps with attributes
+    ATTRIBUTES: ClassVar[Mapping[str, str]] = {}  # of tables that are called otherwise in a folder
     CHARTS: ClassVar[tuple[str, ...]] = ()  # names of files
     FILES: ClassVar[tuple[str, ...]] = ()  # others, such as those of words
 
     @cached_property
     def tables(self) -> Mapping[str, pl.DataFrame]:
         """What was found, by the names that the tables have in a folder."""
-        names = self.TABLES if isinstance(self.TABLES, Mapping) else {n: n for n in self.TABLES}
-        return Tables(names, lambda name: getattr(self, names[name]))
+        names = columns.tables(self.command)
+        return Tables(names, lambda name: getattr(self, self.ATTRIBUTES.get(name, name)))
 
     @property
     def charts(self) -> Mapping[str, pl.DataFrame]:
@@ -105,6 +106,10 @@ class Analysis:
         """What one should know besides."""
         return ()
 
+    def where(self, folder: Path) -> list[str]:
+        """Where the files are, in a line."""
+        return [f"Tables: {folder}/"]
+
     def texts(self) -> Mapping[str, str]:
         """The content of the files of words."""
         return {}
@@ -113,7 +118,7 @@ class Analysis:
     def outputs(cls) -> set[str]:
         """All files that may be in a folder, besides the manifest and the parts."""
         return {
-            *(f"{table}.{ending}" for table in cls.TABLES for ending in ("csv", "parquet")),
+            *columns.files(cls.command, *get_args(Format)),
             *(f"{chart}.{ending}" for chart in cls.CHARTS for ending in DRAWN),
             *cls.FILES,
         }
@@ -136,9 +141,14 @@ class Analysis:
 
     def write_files(self, folder: Path, format: Format = "csv") -> None:
         """The tables and, last, the words: where they are, everything is."""
-        for name, frame in self.tables.items():
-            as_csv, lazy = partial(write_csv, frame), frame.lazy()
-            path = folder / f"{name}.{format}"
-            write_whole(path, as_csv if format == "csv" else lazy.sink_parquet)
+        write_tables(folder, self.tables, format)
         for name, text in self.texts().items():
             write_text(folder / name, text)
+
+
+def write_tables(folder: Path, tables: Mapping[str, pl.DataFrame], format: Format = "csv") -> None:
+    """Each table whole or not at all."""
+    for name, frame in tables.items():
+        as_csv = partial(write_csv, frame)
+        as_parquet = frame.lazy().sink_parquet
+        write_whole(folder / f"{name}.{format}", as_csv if format == "csv" else as_parquet)

@@ -20,128 +20,12 @@ from howlearn.fitting.fits import Fits
 from howlearn.models.model import Model
 from howlearn.models.task import Task
 from howlearn.results.analysis import Analysis, Listing, Sentence, Tables
-from howlearn.results.chunk import ALWAYS, status_counts
-from howlearn.results.inputs import Inputs, recorded
-from howlearn.results.manifest import manifest_of, read_manifest
+from howlearn.results.inputs import Inputs
 from howlearn.results.select_summary import summary_of
-from howlearn.runs.folder import BIDS, START, Format, Start, read_table, there
-from howlearn.runs.parts import Parts, identity
-from howlearn.runs.shards import PARTS
-from howlearn.selection.select import WITHIN, Choice, Selection
-from howlearn.selection.share_tables import group_tables, shares_of
-from howlearn.selection.tables import ALL, INCLUDED, OTHER, Who, among, fitted, of_whom
-from howlearn.selection.unfitted import unfitted_of, without_unfitted
-
-
-@dataclass(frozen=True, eq=False)
-class _Memory:
-    """Results that ``select`` has just made."""
-
-    selection: Selection
-    known: Task | None = None
-
-    @cached_property
-    def tables(self) -> Tables:
-        together = group_tables(self._criteria)
-        return Tables((*ALWAYS, "shares", *together), self._table)
-
-    @property
-    def _criteria(self) -> list[Any]:
-        return [choice.criterion for choice in self.selection.choices]
-
-    def _table(self, name: str) -> pl.DataFrame:
-        if name == "shares":
-            return shares_of(self.selection)
-        if name in ALWAYS:
-            return getattr(self.selection, name)
-        frame, study = group_tables(self._criteria)[name], self.selection.fits.study
-        if study.excluded is None:
-            return frame
-        everybody = [choice.criterion for choice in self.selection.everybody.choices]
-        return among(frame, group_tables(everybody)[name])
-
-    @cached_property
-    def manifest(self) -> dict[str, Any]:
-        criteria = [repr(criterion) for criterion in self._criteria]
-        options = {"criteria": criteria, "within": self.within}
-        study, models = self.selection.given or self.inputs.study, self.inputs.candidates
-        return manifest_of((), study, models, options, hashed=False)
-
-    @cached_property
-    def inputs(self) -> Inputs:
-        fits = self.selection.fits
-        return Inputs(self.known, fits.study, fits.models, {})
-
-    @property
-    def models(self) -> tuple[Model, ...]:
-        return self.selection.fits.models
-
-    @property
-    def names(self) -> list[str]:
-        return [*self.selection.fits.of]
-
-    @property
-    def within(self) -> float:
-        return self.selection.within
-
-    @property
-    def unfitted(self) -> pl.DataFrame:
-        return self.selection.unfitted
-
-    @property
-    def statuses(self) -> pl.DataFrame:
-        return status_counts(self.selection)
-
-
-@dataclass(frozen=True, eq=False)
-class _Folder:
-    """Results that lie in a folder; only the study needs the data again."""
-
-    path: Path
-    given: Inputs | None = None  # what they were made from, where that is known
-
-    @cached_property
-    def tables(self) -> Tables:
-        names = [name for name in Results.TABLES if there(self.path, name)]
-        return Tables(names, lambda name: read_table(self.path, name))
-
-    @cached_property
-    def manifest(self) -> dict[str, Any]:
-        return read_manifest(self.path, "select")
-
-    @cached_property
-    def inputs(self) -> Inputs:
-        if self.given is None:
-            return recorded(self.path, with_excluded=True)
-        return replace(self.given, study=without_unfitted(self.given.study, self.path))
-
-    @property
-    def models(self) -> tuple[Model, ...]:
-        return (self.given or self.inputs).candidates
-
-    @property
-    def names(self) -> list[str]:
-        return [str(model["name"]) for model in self.manifest.get("models", [])]
-
-    @property
-    def within(self) -> float:
-        return float(self.manifest.get("options", {}).get("within", WITHIN))
-
-    @property
-    def unfitted(self) -> pl.DataFrame:
-        try:
-            return unfitted_of(self.tables["selection"])
-        except (KeyError, HowlearnError, pl.exceptions.PolarsError):  # no table that tells
-            return pl.DataFrame(schema={"learner": pl.String, "why": pl.String})
-
-    @property
-    def statuses(self) -> pl.DataFrame:
-        parts = Parts(self.path / PARTS, identity(self.manifest))
-        parts.look()
-        files = parts.of("statuses")
-        if not files:
-            return pl.DataFrame(schema={"status": pl.String, "count": pl.Int64})
-        return pl.read_parquet(files, glob=False)
+from howlearn.results.sources import Folder, Memory
+from howlearn.runs.folder import BIDS, START, Format, Start, read_table
+from howlearn.selection.select import Choice, Selection
+from howlearn.selection.tables import ALL, INCLUDED, OTHER, Who, fitted, of_whom
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -161,24 +45,10 @@ class Results(Analysis):
     """
 
     command: ClassVar[str] = "select"
-    TABLES: ClassVar[Mapping[str, str] | tuple[str, ...]] = (
-        *ALWAYS,
-        "shares",
-        "predictions",
-        "future",
-        "weights",
-        "weights-mean",
-        "leaders",
-        "lowest",
-        "stability",
-        "population",
-        "population-rates",
-        "deviations",
-    )
     CHARTS: ClassVar[tuple[str, ...]] = ("weights", "weights-learners")
     FILES: ClassVar[tuple[str, ...]] = (BIDS,)
 
-    source: _Memory | _Folder
+    source: Memory | Folder
     who: Who = INCLUDED
     usual: bool = False  # whether the criteria are those that are taken where none is named
 
@@ -196,23 +66,23 @@ class Results(Analysis):
         """
         task = Task.load(task) if isinstance(task, str) else task
         if isinstance(source, Results):
-            if task is None or isinstance(source.source, _Folder):
+            if task is None or isinstance(source.source, Folder):
                 return source
             return replace(source, source=replace(source.source, known=task))
         if isinstance(source, Selection):
-            return cls(_Memory(source, task))
+            return cls(Memory(source, task))
         if isinstance(source, str | Path):
             folder = Path(source)
             if not folder.is_dir():
                 raise HowlearnError(f"{folder} is no folder with results of howlearn select")
-            return cls(_Folder(folder, inputs))
+            return cls(Folder(folder, inputs))
         raise HowlearnError(
             f"charts and tables are of what howlearn.select gives, or of a results folder, not of "
             f"{source!r}"
         )
 
     def __repr__(self) -> str:
-        if isinstance(self.source, _Folder):
+        if isinstance(self.source, Folder):
             return f"Results in {self.source.path}: {', '.join(self.tables)}"
         lost = len(self.source.selection.why)
         return (
@@ -228,7 +98,7 @@ class Results(Analysis):
     @property
     def folder(self) -> Path | None:
         """Where they lie, unless they are in memory."""
-        return self.source.path if isinstance(self.source, _Folder) else None
+        return self.source.path if isinstance(self.source, Folder) else None
 
     @property
     def manifest(self) -> dict[str, Any]:
@@ -330,7 +200,7 @@ class Results(Analysis):
 
     @property
     def _selection(self) -> Selection:
-        if isinstance(self.source, _Folder):
+        if isinstance(self.source, Folder):
             raise HowlearnError(
                 f"the fits are not in {self.folder}: howlearn.select without a folder has them"
             )
@@ -477,6 +347,9 @@ class Results(Analysis):
     def summary(self) -> Iterator[Listing | Sentence]:
         """What ``howlearn select`` prints."""
         yield from summary_of(self)
+
+    def where(self, folder: Path) -> list[str]:
+        return []  # the summary says it where it belongs
 
     @property
     def charts(self) -> Mapping[str, pl.DataFrame]:
