@@ -213,45 +213,29 @@ class Comparison(Analysis):
     @cached_property
     def shares(self) -> pl.DataFrame:
         """One row per group and model, the most common first."""
-        rows = []
-        for g, (name, (learners, sequences)) in enumerate(
-            zip(self.groups.names, self.groups.sizes(), strict=True)
-        ):
-            for m in np.argsort(-self.found.share[g], kind="stable"):
-                rows.append(
-                    {
-                        "group": name,
-                        "model": self.models[m],
-                        "learners": learners,
-                        "sequences": sequences,
-                        "share": self.found.share[g, m],
-                        "lower": self.found.lower[g, m],
-                        "upper": self.found.upper[g, m],
-                    }
-                )
-        return pl.DataFrame(rows)
+        found = self.found
+        sizes = zip(self.groups.names, self.groups.sizes(), strict=True)
+        rows = [
+            (name, self.models[m], *many, found.share[g, m], found.lower[g, m], found.upper[g, m])
+            for g, (name, many) in enumerate(sizes)
+            for m in np.argsort(-found.share[g], kind="stable")
+        ]
+        return of("shares", "compare").of_rows(rows)
 
     @cached_property
     def differences(self) -> pl.DataFrame:
         """One row per pair of groups and model: the share in ``group`` minus that in ``other``."""
+        names, share = self.groups.names, self.found.share
+        paired = self.groups.n_learners if self.groups.design == "within" else 0
         rows = []
-        for a, b in combinations(range(len(self.groups.names)), 2):
-            paired = self.groups.n_learners if self.groups.design == "within" else 0
+        for a, b in combinations(range(len(names)), 2):
             ends = difference(self.found, a, b, paired)
             for m in np.argsort(-np.abs(ends[0]), kind="stable"):
+                differs = (end[m] for end in ends)
                 rows.append(
-                    {
-                        "group": self.groups.names[a],
-                        "other": self.groups.names[b],
-                        "model": self.models[m],
-                        "share": self.found.share[a, m],
-                        "other_share": self.found.share[b, m],
-                        "difference": ends[0][m],
-                        "lower": ends[1][m],
-                        "upper": ends[2][m],
-                    }
+                    (names[a], names[b], self.models[m], share[a, m], share[b, m], *differs)
                 )
-        return pl.DataFrame(rows)
+        return of("differences", "compare").of_rows(rows)
 
     @cached_property
     def tests(self) -> pl.DataFrame:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from howlearn.analyses.contests import Contest
 from howlearn.core.arrays import Floats
+from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
 from howlearn.core.safe_files import read_json
 from howlearn.models.model import Model
@@ -111,24 +112,25 @@ class Curve:
     def frame(self) -> pl.DataFrame:
         """One row per setting and true model."""
         n_truths, n = self.error.shape
-        return pl.DataFrame(
+        table = of("errors", "calibrate").frame(
             {
-                "criterion": [self.name] * (n * n_truths),
+                "criterion": self.name,
                 "setting": np.repeat(self.settings, n_truths),
                 "true_model": list(self.truths) * n,
                 "error": self.error.T.reshape(-1),
                 "standard_error": self.standard_error.T.reshape(-1),
                 "kappa": np.repeat(self.kappa, n_truths),
             }
-        ).with_columns(pl.col("setting", "kappa").fill_nan(None))
+        )
+        return table.with_columns(pl.col("setting", "kappa").fill_nan(None))
 
     def settings_frame(self) -> pl.DataFrame:
         """One row per setting: errors over the models, and whether it is as good as the best."""
         worst = np.argmax(self.error, axis=0)
         several = len(self.settings) > 1
-        return pl.DataFrame(
+        table = of("settings", "calibrate").frame(
             {
-                "criterion": [self.name] * len(self.settings),
+                "criterion": self.name,
                 "setting": self.settings,
                 "kappa": self.kappa,
                 "mean_error": self.over_models("average"),
@@ -136,11 +138,11 @@ class Curve:
                 "max_error": self.over_models("maximum"),
                 "max_standard_error": self.spread("maximum"),
                 "worst_model": [self.truths[k] for k in worst],
-                **{goal: self._words(goal) if several else [None] for goal in GOALS},
+                **{goal: self._words(goal) if several else None for goal in GOALS},
                 "never_selected": [", ".join(names) or None for names in self.never_selected],
-            },
-            schema_overrides={**dict.fromkeys(GOALS, pl.String), "never_selected": pl.String},
-        ).with_columns(pl.col("setting", "kappa").fill_nan(None))
+            }
+        )
+        return table.with_columns(pl.col("setting", "kappa").fill_nan(None))
 
     def _words(self, goal: Goal) -> list[str]:
         words = np.where(self.as_good(goal), "not distinguishable from the best", "worse")
@@ -197,18 +199,18 @@ def confusion_table(contest: Contest, criterion: Criterion) -> pl.DataFrame:
     n_models = len(contest.models)
     counts = selected_counts(contest, criterion)
     total = counts.sum(axis=1, keepdims=True)
-    return pl.DataFrame(
+    table = of("confusion", "calibrate").frame(
         {
-            "criterion": [criterion.name] * counts.size,
-            "setting": [setting_of(criterion)] * counts.size,
-            "true_model": np.repeat(np.array(contest.truths, object), n_models),
+            "criterion": criterion.name,
+            "setting": setting_of(criterion),
+            "true_model": [truth for truth in contest.truths for _ in contest.models],
             "selected_model": list(contest.models) * len(contest.truths),
             "share": (counts / total).reshape(-1),
             "standard_error": standard_error(counts, total).reshape(-1),
             "learners": np.repeat(total.reshape(-1), n_models),
-        },
-        schema_overrides={"true_model": pl.String, "setting": pl.Float64},
-    ).with_columns(pl.col("setting").fill_nan(None))
+        }
+    )
+    return table.with_columns(pl.col("setting").fill_nan(None))
 
 
 def spans(chosen: list[float], grid: list[float]) -> str:

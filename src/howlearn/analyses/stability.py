@@ -14,6 +14,7 @@ import polars as pl
 
 from howlearn.analyses.designs import APART
 from howlearn.core.arrays import Floats, Ints
+from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
 from howlearn.fitting.fit import Progress, fit
@@ -173,19 +174,16 @@ class Asked:
         share = others[every, instead] / self.doubles
         # Where all agree the share is not known exactly either.
         spread = np.maximum(same * (1.0 - same), 0.25 / self.doubles)
-        return pl.DataFrame(
+        other = names.gather(instead)
+        return of("stability").frame(
             {
                 "_learner": every,
-                "criterion": pl.Series([repr(selection.choices[c].criterion)]).new_from_index(
-                    0, len(every)
-                ),
+                "criterion": repr(selection.choices[c].criterion),
                 "model": names.gather(chosen),
-                "doubles": np.full(len(every), self.doubles),
+                "doubles": self.doubles,
                 "stability": same,
                 "standard_error": np.sqrt(spread / self.doubles),
-                "instead": pl.select(
-                    pl.when(pl.lit(pl.Series(share > 0))).then(pl.lit(names.gather(instead)))
-                ).to_series(),
+                "instead": other.set(pl.Series(share == 0), None),
                 "instead_share": share,
             }
         )

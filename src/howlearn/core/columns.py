@@ -64,7 +64,10 @@ class Schema:
         """
         one = (str, float, int)  # a plain value would leave an empty table without types
         same = {n: v for n, v in columns.items() if v is None or isinstance(v, one)}
-        given = pl.DataFrame({name: v for name, v in columns.items() if name not in same})
+        given = pl.DataFrame(
+            {name: v for name, v in columns.items() if name not in same},
+            schema_overrides={n: self.types[n] for n, v in columns.items() if isinstance(v, list)},
+        )
         more = [name for name in given.columns if name not in self.types]
         filled = [
             pl.lit(same.get(name), kind).alias(name)
