@@ -19,7 +19,7 @@ import howlearn as hl
 from benchmarks import data
 from benchmarks.report import Row, duration, note
 from benchmarks.timing import least
-from howlearn.engine.whole import Likelihood
+from howlearn.engine.whole import RecordLikelihood
 from howlearn.fitting.settings import records_of
 from howlearn.fitting.whole import WholePlan
 
@@ -128,11 +128,11 @@ def _within(what: str, seconds: float, bar: float) -> Row:
     return Row(what, duration(seconds), f"at most {duration(bar)}", ratio, seconds <= bar)
 
 
-def likelihood_of(study: hl.Study, model: hl.Model) -> Likelihood:
+def likelihood_of(study: hl.Study, model: hl.Model) -> RecordLikelihood:
     """The compiled likelihood of a model that is fitted whole."""
     plan = WholePlan.of([model], study)
     assert plan.setting is not None
-    return Likelihood(plan.wholes[model.name], plan.setting, records_of(study))
+    return RecordLikelihood(plan.wholes[model.name], plan.setting, records_of(study))
 
 
 def reversal_learners(count: int) -> hl.Study:
@@ -174,7 +174,7 @@ def compare(quick: bool) -> dict[str, Any]:
     }
 
 
-def _at(likelihood: Likelihood, x: np.ndarray) -> np.ndarray:
+def _at(likelihood: RecordLikelihood, x: np.ndarray) -> np.ndarray:
     """Our log-likelihoods of the first learners, one per row of x."""
     return likelihood.at(np.arange(len(x)), x, np.full((len(x), 1), TRIALS))[:, 0]
 

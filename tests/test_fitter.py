@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 
 from howlearn.core.rule import Parameter
 from howlearn.engine.climb import climb
-from howlearn.engine.whole import Likelihood
+from howlearn.engine.whole import RecordLikelihood
 from howlearn.fitting.fit import fit
 from howlearn.fitting.fits import STATUS_WORDS
 from howlearn.fitting.settings import records_of
@@ -199,7 +199,7 @@ def test_other_bounds_do_as_well(study, model):
 def test_the_compiled_likelihood_agrees_with_the_other_way(study):
     model = QLearning()
     plan = WholePlan.of([model], study)
-    likelihood = Likelihood(plan.wholes[model.name], plan.setting, records_of(study))
+    likelihood = RecordLikelihood(plan.wholes[model.name], plan.setting, records_of(study))
     draw = np.random.default_rng(2)
     learner = draw.integers(0, len(study), 100)
     x = np.column_stack([draw.uniform(0.0, 1.0, 100), draw.uniform(0.0, 50.0, 100)])

@@ -120,7 +120,7 @@ def test_two_parameters_as_a_dense_grid_says():
 
 
 def test_models_fitted_whole_as_a_dense_grid_says():
-    from howlearn.engine.whole import Likelihood
+    from howlearn.engine.whole import RecordLikelihood
     from howlearn.fitting.settings import records_of
     from howlearn.fitting.whole import WholePlan
 
@@ -131,7 +131,7 @@ def test_models_fitted_whole_as_a_dense_grid_says():
     part = hl.fit(study, [model], level=0.9).of[model.name]
     plan = WholePlan.of([model], study)
     whole = plan.wholes[model.name]
-    likelihood = Likelihood(whole, plan.setting, records_of(study))
+    likelihood = RecordLikelihood(whole, plan.setting, records_of(study))
     axes = [np.linspace(0.0, end, 150) for end in whole.ends]
     points = np.stack([each.reshape(-1) for each in np.meshgrid(*axes, indexing="ij")], axis=1)
     for i in range(len(study)):

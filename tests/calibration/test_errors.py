@@ -13,7 +13,7 @@ import howlearn as hl
 from howlearn.analyses.calibrate import Calibration, constants_for
 from howlearn.analyses.contests import Contest
 from howlearn.analyses.designs import APART
-from howlearn.analyses.error_rates import Curve, curve, standard_error
+from howlearn.analyses.error_rates import ErrorCurve, curve, standard_error
 from howlearn.core.errors import HowlearnError
 from howlearn.selection.criterion import Criterion
 
@@ -157,7 +157,7 @@ def contest_with(simple: Sequence[float], double: Sequence[float]) -> Contest:
     )
 
 
-def curve_at(contest: Contest, *kappas: float) -> Curve:
+def curve_at(contest: Contest, *kappas: float) -> ErrorCurve:
     return curve(contest, [hl.Penalized(kappa / LOG2) for kappa in kappas])
 
 

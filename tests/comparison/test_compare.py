@@ -12,7 +12,7 @@ import howlearn as hl
 from comparison.made import MODELS, folder_of, tables, two_groups
 from howlearn.analyses.compare import verdict
 from howlearn.analyses.compare_groups import Groups, p_value
-from howlearn.analyses.compare_tests import Parameter, SharesTest, rate
+from howlearn.analyses.compare_tests import ComparedParameter, SharesTest, rate
 from howlearn.core.errors import HowlearnError
 from howlearn.selection.random_effects import Marginal
 
@@ -182,7 +182,9 @@ def test_a_p_of_rates_is_uniform_where_groups_are_alike() -> None:
     p = []
     for seed in range(200):
         random = np.random.default_rng(seed)
-        given = Parameter("eta", None, random.normal(size=23), random.random(23) * 0.2 + 0.8)
+        given = ComparedParameter(
+            "eta", None, random.normal(size=23), random.random(23) * 0.2 + 0.8
+        )
         found = rate(given, groups, 20, 99, random)
         assert found is not None
         p.append(found.p)

@@ -12,7 +12,7 @@ from howlearn.fitting.fit import fit
 from howlearn.models import Coin, QLearning
 from howlearn.selection.criteria import criterion_named, usual
 from howlearn.selection.evidence import log_evidence_alone, log_volume
-from howlearn.selection.hierarchy import Group, Hyper, groups_of, log_sum
+from howlearn.selection.hierarchy import Hyper, RateGroup, groups_of, log_sum
 from howlearn.selection.rate_grid import SECOND, SPREADS, curves_of, log_rates, plan_of
 from oracle import log_likelihood
 from studies import model_of, random_trials, study_of, trials_of
@@ -54,7 +54,7 @@ def _value(trials, cell, eta: float) -> float:
     return log_likelihood(trials, [cell], "gradient", [(eta,)])
 
 
-def group_of(study, models) -> Group:
+def group_of(study, models) -> RateGroup:
     curves = curves_of(study, plan_of(models, study))
     return groups_of(models, range(len(models)), curves, per_model=False)[0]
 

@@ -15,7 +15,7 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.partition import Partition
 from howlearn.core.study import Study
 from howlearn.core.world import Shown, Trial, World
-from howlearn.engine.whole import Likelihood
+from howlearn.engine.whole import RecordLikelihood
 from howlearn.fitting.replay import log_probabilities, replayed
 from howlearn.fitting.settings import latent_names, records_of, setting_of, whole_of
 from howlearn.models import FIELD, field_model
@@ -62,7 +62,7 @@ def test_likelihood_sums_what_replay_gives(model):
     study = study_of(*records)
     setting = setting_of(study)
     whole = whole_of(model, study.contexts, study.actions, setting)
-    likelihood = Likelihood(whole, setting, records_of(study))
+    likelihood = RecordLikelihood(whole, setting, records_of(study))
     for point in points(model.parameters, seed=6, n=3):
         x = np.stack([array(point)] * 2)
         found = likelihood.at(np.arange(2), x, np.array([[20, 60]] * 2))

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from howlearn.paper.bounds import lowest_probability
 from howlearn.paper.verify_propositions import (
     CLAIMS,
-    Claim,
+    Proposition,
     Setup,
     _check,
     _Tally,
@@ -112,10 +112,10 @@ def test_nothing_is_violated():
 @pytest.mark.parametrize(
     "wrong",
     [
-        Claim("exp3-ix", "gain", None, "log_L_at_T"),  # beyond its horizon
-        Claim("exp3-ix", "loss", None, "log_L_at_T"),
-        Claim("gradient", "loss", "T_epsilon_exact", None),
-        Claim("gradient", "loss", None, "log_L_log_rate"),
+        Proposition("exp3-ix", "gain", None, "log_L_at_T"),  # beyond its horizon
+        Proposition("exp3-ix", "loss", None, "log_L_at_T"),
+        Proposition("gradient", "loss", "T_epsilon_exact", None),
+        Proposition("gradient", "loss", None, "log_L_log_rate"),
     ],
 )
 def test_a_wrong_claim_is_found_out(wrong):

@@ -27,7 +27,7 @@ from howlearn.analyses.doubles import LikeDesign
 from howlearn.analyses.error_rates import (
     GOALS,
     RECOMMENDATION,
-    Curve,
+    ErrorCurve,
     Goal,
     confusion_table,
     curve,
@@ -95,7 +95,7 @@ class Calibration(Analysis):
         )
 
     @cached_property
-    def curves(self) -> tuple[Curve, ...]:
+    def curves(self) -> tuple[ErrorCurve, ...]:
         """By penalty and by split, then AIC and BIC, which have no setting."""
         return (
             curve(self.contest, [Penalized(c) for c in self.constants]),
@@ -109,7 +109,7 @@ class Calibration(Analysis):
         )
 
     @property
-    def tuned(self) -> tuple[Curve, ...]:
+    def tuned(self) -> tuple[ErrorCurve, ...]:
         """The curves with a constant to choose, if only among one."""
         return tuple(curve for curve in self.curves if not np.isnan(curve.settings).any())
 
@@ -184,7 +184,7 @@ class Calibration(Analysis):
             found["slope"] = self.pooled_slope.to_dicts()
         return found
 
-    def _chosen(self, tuned: Curve, goal: Goal) -> dict[str, Any]:
+    def _chosen(self, tuned: ErrorCurve, goal: Goal) -> dict[str, Any]:
         best = tuned.best(goal)
         as_good = tuned.settings[tuned.as_good(goal)]
         kappa = tuned.kappa[best]
@@ -262,7 +262,7 @@ class Calibration(Analysis):
         title = f"Errors for fresh learners, {found['learners_per_model']:,} per model"
         return Listing(title, ("criterion", "chosen for", "mean error", "largest error"), rows)
 
-    def _tuned(self, tuned: Curve) -> Iterator[Sentence]:
+    def _tuned(self, tuned: ErrorCurve) -> Iterator[Sentence]:
         """Which settings are as good as the chosen one, and what it never selects."""
         chosen = self.recommendation[tuned.name][self.goal]
         if np.ptp(tuned.over_models(self.goal)) == 0 and len(tuned.settings) > 1:

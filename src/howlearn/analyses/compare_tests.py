@@ -181,7 +181,7 @@ UNINFORMED = ("unseen", "flat")  # cells whose estimates are not of this learner
 
 
 @dataclass(frozen=True, eq=False)
-class Parameter:
+class ComparedParameter:
     """One parameter of one model, or of all that have it."""
 
     parameter: str
@@ -219,7 +219,7 @@ def parameters_of(
     labels: pl.DataFrame,
     models: tuple[str, ...],
     probability: Floats,
-) -> list[Parameter]:
+) -> list[ComparedParameter]:
     """Every parameter, first of all models that share its name, then model by model."""
     values = _values(estimates, labels, models)
     found = []
@@ -230,11 +230,11 @@ def parameters_of(
         mean = (weight * np.where(known, value, 0.0)).sum(axis=1)
         mean = np.divide(mean, total, out=np.zeros_like(mean), where=total > 0)
         if known.any(axis=0).sum() > 1:
-            found.append(Parameter(name, None, mean, total))
+            found.append(ComparedParameter(name, None, mean, total))
         for m, model in enumerate(models):
             if known[:, m].any():
                 own = np.where(known[:, m], value[:, m], 0.0)
-                found.append(Parameter(name, model, own, weight[:, m]))
+                found.append(ComparedParameter(name, model, own, weight[:, m]))
     return found
 
 
@@ -264,7 +264,7 @@ def _values(
 
 
 def rate(
-    parameter: Parameter,
+    parameter: ComparedParameter,
     groups: Groups,
     resamples: int,
     permutations: int,

@@ -16,7 +16,7 @@ RISES = 0.1  # of the falls: fits of nested models only fall, and more than nois
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class LossCurve:
     """Checked models, sorted by penalty shape and then by contrast."""
 
     index: NDArray[np.int64]  # of each model in the user's order
@@ -29,10 +29,10 @@ class Curve:
         """Contrasts as close as this are equal."""
         return TIE * float(np.ptp(self.contrast))
 
-    def best(self) -> Curve:
+    def best(self) -> LossCurve:
         """Of each shape the model with the smallest contrast: the others are never selected."""
         first = np.diff(self.shape, prepend=-np.inf) > 0
-        return Curve(
+        return LossCurve(
             self.index[first], self.shape[first], self.complexity[first], self.contrast[first]
         )
 
@@ -42,7 +42,7 @@ class Curve:
         return int(np.flatnonzero(score <= score.min() + self.tolerance)[0])
 
 
-def curve_of(shape: ArrayLike, complexity: ArrayLike, contrast: ArrayLike) -> Curve:
+def curve_of(shape: ArrayLike, complexity: ArrayLike, contrast: ArrayLike) -> LossCurve:
     """Check and sort.
 
     >>> curve_of([0.2, 0.1], [2, 1], [0.5, 0.7]).index
@@ -63,7 +63,7 @@ def curve_of(shape: ArrayLike, complexity: ArrayLike, contrast: ArrayLike) -> Cu
             "has a smaller shape; use D/n or log(n)²·D/n"
         )
     order = np.lexsort((g, s))
-    return Curve(order, s[order], d[order], g[order])
+    return LossCurve(order, s[order], d[order], g[order])
 
 
 def too_few(complexity: NDArray[np.float64], n_models: int) -> str:
@@ -78,7 +78,7 @@ def too_few(complexity: NDArray[np.float64], n_models: int) -> str:
     )
 
 
-def not_falling(curve: Curve) -> str:
+def not_falling(curve: LossCurve) -> str:
     """A sentence where the larger half of the models does not fit better and better."""
     best = curve.best()
     steps = np.diff(best.contrast[(len(best.contrast) - 1) // 2 :])
@@ -218,7 +218,7 @@ def _size_limit(n_trials: int) -> float:
     return n_trials / np.log(n_trials) if n_trials > 1 else np.inf
 
 
-def _path(curve: Curve) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _path(curve: LossCurve) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Every κ at which the selected model changes, and the models: the lower convex hull."""
     s, g = curve.shape, curve.contrast
     kappas, steps = [0.0], [curve.selected(0.0)]
@@ -234,7 +234,7 @@ def _path(curve: Curve) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
 
 
 def _objections(
-    curve: Curve,
+    curve: LossCurve,
     kappas: NDArray[np.float64],
     steps: NDArray[np.int64],
     largest: int | None,
@@ -276,7 +276,7 @@ def _objections(
     return [sentence for sentence in found if sentence]
 
 
-def _bulge(curve: Curve, low: int, high: int) -> float:
+def _bulge(curve: LossCurve, low: int, high: int) -> float:
     """How far the best models between two of the path lie above their line, as part of its rise."""
     best = curve.best()
     s0, s1, g0, g1 = *curve.shape[[low, high]], *curve.contrast[[low, high]]

@@ -47,7 +47,7 @@ def standard_error(wrong: Floats | NDArray[np.int64], n: NDArray[np.int64] | int
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class ErrorCurve:
     """How often one kind of criterion is wrong, for every true model and setting."""
 
     criteria: tuple[Criterion, ...]
@@ -155,7 +155,7 @@ def _over_models(error: Floats, goal: Goal) -> Floats:
     return error.mean(axis=-2) if goal == "average" else error.max(axis=-2)
 
 
-def curve(contest: Contest, criteria: Sequence[Criterion]) -> Curve:
+def curve(contest: Contest, criteria: Sequence[Criterion]) -> ErrorCurve:
     """Let criteria of one kind, which differ in their setting only, choose among the candidates."""
     selected = np.stack([contest.selected(criterion) for criterion in criteria], axis=1)
     n = np.median(contest.n_scored)
@@ -163,7 +163,7 @@ def curve(contest: Contest, criteria: Sequence[Criterion]) -> Curve:
     for column in selected.T:
         counts = np.bincount(column, minlength=len(contest.models))
         never.append(tuple(m for m, k in zip(contest.models, counts, strict=True) if k == 0))
-    return Curve(
+    return ErrorCurve(
         tuple(criteria),
         np.array([setting_of(criterion) for criterion in criteria]),
         np.array([kappa_of(criterion, float(n)) for criterion in criteria]),

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from howlearn.analyses.contests import Contest
 from howlearn.analyses.dimension_jump import (
     SAFETY,
-    Curve,
+    LossCurve,
     curve_of,
     dimension_jump,
     not_falling,
@@ -190,7 +190,7 @@ def _bends(x: NDArray[np.float64], y: NDArray[np.float64]) -> bool:
 
 
 def _objections(
-    curve: Curve,
+    curve: LossCurve,
     slope: float | None,
     points: int | None,
     r_squared: float | None,

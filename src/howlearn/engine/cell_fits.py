@@ -280,7 +280,7 @@ def _fit_line(
     search.certify(u, value, gradient, curvature, status, end, parameter.scale)
     if hasty:
         _rise(u, value, gradient, curvature, status, parameter)
-    best = _Best(u, value, total, status)
+    best = _Highest(u, value, total, status)
     _look_closer(
         passes, shape, parameter, best, node, rivals[:n_rivals], rival_nodes[:n_rivals], width
     )
@@ -304,7 +304,7 @@ def _fit_line(
     )
 
 
-class _Best(NamedTuple):
+class _Highest(NamedTuple):
     """The highest point of every curve that is known so far; it is raised in place."""
 
     u: Floats
@@ -317,7 +317,7 @@ def _look_closer(
     passes: Passes,
     shape: tuple[int, ...],
     parameter: Parameter,
-    best: _Best,
+    best: _Highest,
     node: NDArray[np.int64],
     rivals: NDArray[np.int64],
     rival_nodes: NDArray[np.int64],
@@ -340,7 +340,7 @@ def _look_closer(
 
 
 def _look_for_spikes(
-    passes: Passes, shape: tuple[int, ...], parameter: Parameter, best: _Best
+    passes: Passes, shape: tuple[int, ...], parameter: Parameter, best: _Highest
 ) -> None:
     """Take a spike where it is higher than what was found."""
     u, value, total, status = best

@@ -22,7 +22,7 @@ from howlearn.engine.crossings import (
     on_nodes,
 )
 from howlearn.engine.layout import LANES, RATES
-from howlearn.engine.search import Likelihood
+from howlearn.engine.search import SearchedLikelihood
 
 if TYPE_CHECKING:
     from howlearn.engine.cell_fits import Passes
@@ -38,7 +38,7 @@ LOOKS = 2
 COLLAPSED = 1e6  # nats below the best: probabilities have left the floats
 
 
-class _Curves:
+class _UnitCurves:
     """The likelihoods of all units of some learners up to one mark, unit after unit."""
 
     def __init__(self, passes: Passes, mark: int) -> None:
@@ -67,7 +67,7 @@ def line_ends(
     ``values`` are those at the nodes, ``u`` and ``top`` the best point and its value. A curve with
     spikes tells nothing but the bounds.
     """
-    curves = _Curves(passes, reach.mark)
+    curves = _UnitCurves(passes, reach.mark)
     top = np.maximum(top, values.max(axis=1))
     depth = depth_of(top[:, None], values)
     brackets = on_nodes(nodes, depth, u, reach.limit)
@@ -103,7 +103,7 @@ def surface_ends(
     ``grid[curve, second, first]`` are values at the nodes of both, ``u[curve, parameter]`` and
     ``top`` the best point and its value.
     """
-    curves, limit = _Curves(passes, reach.mark), reach.limit
+    curves, limit = _UnitCurves(passes, reach.mark), reach.limit
     top = np.maximum(top, grid.max(axis=(1, 2)))
     out = np.empty((len(u), 2, 2))
     for d, mine in enumerate(nodes):
@@ -202,7 +202,7 @@ TOLERANCE = 2e-3  # in u: searches are slow
 
 
 def searched_ends(
-    likelihood: Likelihood, marks: Ints, theta: Floats, top: Floats, limit: float
+    likelihood: SearchedLikelihood, marks: Ints, theta: Floats, top: Floats, limit: float
 ) -> Floats:
     """Of all parameters, [learner, parameter, 2], around theta[learner, parameter]."""
     whole = likelihood.whole
@@ -210,7 +210,7 @@ def searched_ends(
     n, d = u.shape
     out = np.empty((n, d, 2))
     for k in range(d):
-        held = _Held(likelihood, marks, u, top, k)
+        held = _HeldParameter(likelihood, marks, u, top, k)
         at, end = np.repeat(u[:, k], 2), whole.ends[k]
         bound = np.tile([0.0, end], n)
         brackets = march(held.look, at, np.full(2 * n, STEP * end), bound, limit)
@@ -219,11 +219,11 @@ def searched_ends(
     return out
 
 
-class _Held:
+class _HeldParameter:
     """The hill of the other parameters, one of them being held; two sides for every learner."""
 
     def __init__(
-        self, likelihood: Likelihood, marks: Ints, u: Floats, top: Floats, held: int
+        self, likelihood: SearchedLikelihood, marks: Ints, u: Floats, top: Floats, held: int
     ) -> None:
         self.likelihood, self.held, self.joint = likelihood, held, likelihood.analytic
         self.learner = np.repeat(np.arange(len(u)), 2)

@@ -79,7 +79,7 @@ FLAT = 1e-6  # nats; a parameter that matters less than this is not informed
 PROBES = 4  # values of a parameter at which that is tried
 
 
-class Likelihood(Protocol):
+class SearchedLikelihood(Protocol):
     """What is climbed: some learners' likelihood, in u."""
 
     n_actions: int
@@ -133,11 +133,11 @@ class NoNumber(Exception):
         self.learner, self.x = learner, x
 
 
-class _Problems:
+class _Searches:
     """Learners × marks × starts as rows of a hill to climb."""
 
     def __init__(
-        self, likelihood: Likelihood, marks: NDArray[np.int64], starts: int, rough: bool
+        self, likelihood: SearchedLikelihood, marks: NDArray[np.int64], starts: int, rough: bool
     ) -> None:
         self.likelihood, self.rough, self.joint = likelihood, rough, likelihood.analytic
         n, m = marks.shape
@@ -156,7 +156,7 @@ class _Problems:
 
 
 def highest(
-    likelihood: Likelihood,
+    likelihood: SearchedLikelihood,
     marks: NDArray[np.int64],
     n_seen: NDArray[np.int64],
     guesses: Floats,
@@ -192,7 +192,7 @@ def highest(
     top = np.take_along_axis(u, best[..., None], axis=2)[:, :, 0]
     height = np.take_along_axis(value, best, axis=2)[:, :, 0]
     top, height = climb(
-        _Problems(likelihood, marks, 1, rough=False), top.reshape(-1, d), whole.ends, SHARP
+        _Searches(likelihood, marks, 1, rough=False), top.reshape(-1, d), whole.ends, SHARP
     )  # only the best one must be sharp
     top, height = top.reshape(n, m, d), height.reshape(n, m)
     # Of the searches that were not given up on the way.
@@ -207,7 +207,7 @@ def _agreeing(value: Floats) -> NDArray[np.bool_]:
 
 
 def _searched(
-    likelihood: Likelihood,
+    likelihood: SearchedLikelihood,
     marks: NDArray[np.int64],
     guesses: Floats,
     effort: Effort,
@@ -232,14 +232,14 @@ def _searched(
         flat = whole.u(guesses.reshape(-1, d)).reshape(guesses.shape)
         u = np.concatenate([flat, u], axis=2)
     starts = u.shape[2]
-    problems = _Problems(likelihood, marks, starts, rough=True)
+    problems = _Searches(likelihood, marks, starts, rough=True)
     problems.learner = learners[problems.learner]
     top, value = climb(problems, u.reshape(-1, d), whole.ends, ROUGH, starts, effort.cuts)
     return top.reshape(n, m, starts, d), value.reshape(n, m, starts)
 
 
 def _screen(
-    likelihood: Likelihood, learners: NDArray[np.int64], marks: NDArray[np.int64], u: Floats
+    likelihood: SearchedLikelihood, learners: NDArray[np.int64], marks: NDArray[np.int64], u: Floats
 ) -> Floats:
     """Values [learner, mark, point]; one pass gives those of all marks."""
     n, p = len(learners), len(u)
@@ -256,7 +256,7 @@ def _screen(
 
 
 def _finished(
-    likelihood: Likelihood,
+    likelihood: SearchedLikelihood,
     marks: NDArray[np.int64],
     seen: NDArray[np.bool_],
     top: Floats,
@@ -288,7 +288,7 @@ def _finished(
 
 
 def _flat(
-    likelihood: Likelihood, marks: NDArray[np.int64], top: Floats, height: Floats, k: int
+    likelihood: SearchedLikelihood, marks: NDArray[np.int64], top: Floats, height: Floats, k: int
 ) -> NDArray[np.bool_]:
     """Where parameter k could be anything, the others being as they are."""
     (n, m), d = marks.shape, top.shape[2]

@@ -124,7 +124,7 @@ class Whole(Space):
         )
 
 
-class Likelihood:
+class RecordLikelihood:
     """The likelihood of some learners' records under a model, in u."""
 
     def __init__(self, whole: Whole, setting: Setting, records: Records) -> None:

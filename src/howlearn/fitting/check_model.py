@@ -15,7 +15,7 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.rule import Parameter
 from howlearn.core.study import Study
 from howlearn.engine.search import filling
-from howlearn.engine.whole import Likelihood, Records, Setting, Whole, replay
+from howlearn.engine.whole import RecordLikelihood, Records, Setting, Whole, replay
 from howlearn.fitting.interpreted import ModelError, compiled_or_error, interpreted, wrong_gradient
 from howlearn.fitting.settings import records_of, setting_of, whole_of
 from howlearn.models.coin import Coin, FixedPolicy
@@ -335,7 +335,7 @@ def _play(case: _Case) -> Iterator[str]:
 
 
 def _gradient(case: _Case) -> Iterator[str]:
-    likelihood = Likelihood(case.whole, case.setting, case.records)
+    likelihood = RecordLikelihood(case.whole, case.setting, case.records)
     problem = compiled_or_error(
         case.model, lambda: wrong_gradient(likelihood, case.inside, len(case.study.context))
     )

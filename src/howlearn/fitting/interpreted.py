@@ -20,7 +20,7 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.world import Shown, Trial, World
 from howlearn.engine.layout import LEARNED, RESET
 from howlearn.engine.model_source import start_takes_theta
-from howlearn.engine.whole import Likelihood, Records, Setting
+from howlearn.engine.whole import RecordLikelihood, Records, Setting
 from howlearn.models.model import Model
 
 TOLERANCE = 1e-8  # by which probabilities may miss 1
@@ -271,7 +271,9 @@ def _sentence(model: Model, text: str) -> str:
 STEEP = 1e-4  # relative error that is forgiven: differences are not exact
 
 
-def wrong_gradient(likelihood: Likelihood, points: NDArray[np.float64], mark: int) -> str | None:
+def wrong_gradient(
+    likelihood: RecordLikelihood, points: NDArray[np.float64], mark: int
+) -> str | None:
     """A sentence about the first derivative that differs from differences, for the first learner.
 
     ``points`` are parameters within the bounds, ``mark`` the number of trials.

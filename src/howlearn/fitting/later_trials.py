@@ -11,7 +11,7 @@ from howlearn.core.arrays import Floats, Ints
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
 from howlearn.engine.cell_fits import evaluate
-from howlearn.engine.whole import Likelihood, Records, Setting, Whole
+from howlearn.engine.whole import RecordLikelihood, Records, Setting, Whole
 from howlearn.fitting.cells import Plan, block_of
 from howlearn.fitting.fits import ALL, Fits, Stop, Truncation, marks_of, sizes_of
 from howlearn.fitting.replay import Advisor
@@ -164,7 +164,7 @@ class _Marked:
         return out
 
     def _of(self, whole: Whole, theta: Floats) -> Floats:
-        likelihood = Likelihood(whole, self.setting, self.records)
+        likelihood = RecordLikelihood(whole, self.setting, self.records)
         found = likelihood.at(self.learners, theta, self.marks)
         with np.errstate(invalid="ignore"):
             value = found[:, 1] - found[:, 0]

@@ -14,7 +14,7 @@ from howlearn.engine.crossings import Reach
 from howlearn.engine.layout import Statuses
 from howlearn.engine.profiles import searched_ends
 from howlearn.engine.search import SMOOTH, THOROUGH, USUAL, Effort, NoNumber, Tops, filling, highest
-from howlearn.engine.whole import Likelihood, Records, Setting, Whole, replay
+from howlearn.engine.whole import RecordLikelihood, Records, Setting, Whole, replay
 from howlearn.fitting.cells import filled
 from howlearn.fitting.fits import ModelFits
 from howlearn.fitting.interpreted import (
@@ -119,7 +119,7 @@ def _try_on(learner: int, model: Model, study: Study, setting: Setting, whole: W
     for k, x in enumerate(points):
         most = TRIED if k else ALL_TRIED
         interpreted(model, setting, first, x, most, whole.cell_of)
-    likelihood = Likelihood(whole, setting, first)
+    likelihood = RecordLikelihood(whole, setting, first)
     if likelihood.analytic:
         inside, trials = points[3:], int(first.offsets[1])
         problem = compiled_or_error(model, lambda: wrong_gradient(likelihood, inside, trials))
@@ -196,7 +196,7 @@ class _Work:
         return _Work(study, self.setting, records_of(study), self.marks[who])
 
     def _tops(self, whole: Whole, guesses: Floats, effort: Effort) -> Tops:
-        likelihood = Likelihood(whole, self.setting, self.records)
+        likelihood = RecordLikelihood(whole, self.setting, self.records)
         n_seen = self.seen(whole)[:, :-1]
         try:
             return compiled_or_error(
@@ -239,7 +239,7 @@ class _Work:
         out = np.full((len(theta), len(parameters), 2), np.nan)
         if len(known) and parameters:
             some = self if len(known) == len(theta) else self._only(known)
-            likelihood = Likelihood(whole, self.setting, some.records)
+            likelihood = RecordLikelihood(whole, self.setting, some.records)
             out[known] = searched_ends(
                 likelihood, some.marks[:, j], theta[known, j], value[known, j], reach.limit
             )
@@ -247,7 +247,7 @@ class _Work:
 
     def values(self, whole: Whole, theta: Floats) -> tuple[Floats, Floats]:
         """Log-likelihoods [learner, mark] of the trials before each mark, and of those after it."""
-        likelihood = Likelihood(whole, self.setting, self.records)
+        likelihood = RecordLikelihood(whole, self.setting, self.records)
         n, m = self.marks.shape
         ends = np.repeat(np.diff(self.records.offsets), m)
         marks = np.column_stack([self.marks.reshape(-1), ends])

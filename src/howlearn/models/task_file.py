@@ -65,12 +65,12 @@ Name = Annotated[
 Number = Annotated[float, Field(allow_inf_nan=False)]
 
 
-class _Table(BaseModel):
+class _Section(BaseModel):
     # The description of every field is what messages give as allowed.
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
-class RewardTable(_Table):
+class RewardTable(_Section):
     """What an action earns in a context."""
 
     probability: Number = Field(ge=0, le=1, description="a number from 0 to 1")
@@ -78,7 +78,7 @@ class RewardTable(_Table):
     otherwise: Number = Field(0.0, description="a number")
 
 
-class ContextTable(_Table):
+class ContextTable(_Section):
     """A context: what it looks like, and what the actions earn in it."""
 
     name: Name = Field(description="a name, as text or a number")
@@ -89,7 +89,7 @@ class ContextTable(_Table):
     )
 
 
-class ReversalTable(_Table):
+class ReversalTable(_Section):
     """A change of the rewards."""
 
     trial: int = Field(ge=2, le=MOST, description=f"a whole number from 2 to {MOST}")
@@ -102,13 +102,13 @@ class ReversalTable(_Table):
     )
 
 
-class StopTable(_Table):
+class StopTable(_Section):
     """When a learner has learned."""
 
     correct_in_a_row: int = Field(ge=1, le=MOST, description=f"a whole number from 1 to {MOST}")
 
 
-class ModelTable(_Table):
+class ModelTable(_Section):
     """A candidate model."""
 
     name: Name = Field(description="a name")
@@ -137,7 +137,7 @@ class ModelTable(_Table):
     )
 
 
-class TaskFile(_Table):
+class TaskFile(_Section):
     """A whole task file."""
 
     name: Name | None = Field(None, description="a name")
@@ -160,7 +160,7 @@ class TaskFile(_Table):
     )
 
 
-_INNER: dict[str, type[_Table]] = {
+_INNER: dict[str, type[_Section]] = {
     "contexts": ContextTable,
     "rewards": RewardTable,
     "reversals": ReversalTable,
@@ -226,7 +226,7 @@ def _sentence(loc: Loc, kind: str, value: object) -> str:
     return found(value, field.description or "")
 
 
-def _field_at(loc: Loc) -> tuple[FieldInfo | None, type[_Table]]:
+def _field_at(loc: Loc) -> tuple[FieldInfo | None, type[_Section]]:
     """The innermost field of the form on the way to a place, and the table it belongs to."""
     keys = [part for part in loc if isinstance(part, str)]
     table, field = TaskFile, None

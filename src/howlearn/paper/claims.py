@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from howlearn.analyses.error_rates import Curve, Goal, curve, spans
+from howlearn.analyses.error_rates import ErrorCurve, Goal, curve, spans
 from howlearn.paper.published import CHOSEN_C, CHOSEN_N, CONSTANTS, TRIALS
 from howlearn.paper.versions import Version
 from howlearn.selection.criteria import HoldOut, Penalized
@@ -157,17 +157,17 @@ def _mean(version: Version, criterion: Penalized | HoldOut) -> Measured:
     return Measured(float(found.over_models("average")[0]), float(found.spread("average")[0]))
 
 
-def _smallest(found: Curve) -> Measured:
+def _smallest(found: ErrorCurve) -> Measured:
     best = found.best("maximum")
     return Measured(float(found.over_models("maximum")[best]), float(found.spread("maximum")[best]))
 
 
-def _best(found: Curve, goal: Goal) -> Measured:
+def _best(found: ErrorCurve, goal: Goal) -> Measured:
     settings = found.settings.tolist()
     as_good = found.settings[found.as_good(goal)].tolist()
     return Measured(settings[found.best(goal)], as_good=spans(as_good, settings))
 
 
-def _finer(version: Version) -> Curve:
+def _finer(version: Version) -> ErrorCurve:
     """Errors by c on a finer grid than the paper's: where curves cross, its steps are too wide."""
     return curve(version.contest, [Penalized(c) for c in FINER])

@@ -211,7 +211,7 @@ class Setup:
 
 
 @dataclass(frozen=True)
-class Claim:
+class Proposition:
     """A bound by the keys of its numbers in the calculators."""
 
     rule: str
@@ -222,23 +222,23 @@ class Claim:
 
 
 CLAIMS = (
-    Claim("gradient", "gain", "T_epsilon", None),
-    Claim("gradient", "loss", "T_epsilon", None),
-    Claim("gradient", "gain", "T_epsilon", "log_L_epsilon"),
-    Claim("gradient", "loss", "T_epsilon", "log_L_epsilon"),
-    Claim("exp3-ix", "loss", "T_epsilon", None),
-    Claim("exp3-ix", "loss", "T_epsilon", "log_L_epsilon"),
-    Claim("exp4", "loss", "T_epsilon", None),
-    Claim("exp4", "loss", "T_epsilon", "log_L_epsilon"),
-    Claim("gradient", "gain", "T_epsilon_exact", None),
-    Claim("gradient", "gain", "T_epsilon_exact", "L_linear"),
-    Claim("gradient", "gain", None, "log_L_log_rate", in_log_rate=True),
-    Claim("exp3-ix", "loss", "T_epsilon", "log_L_at_T"),
-    Claim("exp3-ix", "gain", "T_epsilon_gain", None),
-    Claim("exp3-ix", "gain", "T_epsilon_gain", "log_L_gain"),
-    Claim("exp4", "loss", "T_epsilon", "log_L_factor"),
-    Claim("exp4", "gain", "T_epsilon_gain", None),
-    Claim("exp4", "gain", "T_epsilon_gain", "log_L_gain"),
+    Proposition("gradient", "gain", "T_epsilon", None),
+    Proposition("gradient", "loss", "T_epsilon", None),
+    Proposition("gradient", "gain", "T_epsilon", "log_L_epsilon"),
+    Proposition("gradient", "loss", "T_epsilon", "log_L_epsilon"),
+    Proposition("exp3-ix", "loss", "T_epsilon", None),
+    Proposition("exp3-ix", "loss", "T_epsilon", "log_L_epsilon"),
+    Proposition("exp4", "loss", "T_epsilon", None),
+    Proposition("exp4", "loss", "T_epsilon", "log_L_epsilon"),
+    Proposition("gradient", "gain", "T_epsilon_exact", None),
+    Proposition("gradient", "gain", "T_epsilon_exact", "L_linear"),
+    Proposition("gradient", "gain", None, "log_L_log_rate", in_log_rate=True),
+    Proposition("exp3-ix", "loss", "T_epsilon", "log_L_at_T"),
+    Proposition("exp3-ix", "gain", "T_epsilon_gain", None),
+    Proposition("exp3-ix", "gain", "T_epsilon_gain", "log_L_gain"),
+    Proposition("exp4", "loss", "T_epsilon", "log_L_factor"),
+    Proposition("exp4", "gain", "T_epsilon_gain", None),
+    Proposition("exp4", "gain", "T_epsilon_gain", "log_L_gain"),
 )
 
 
@@ -301,7 +301,9 @@ def check_propositions(
     return pl.DataFrame(rows, schema_overrides={"example": pl.String})
 
 
-def _check(claims: list[Claim], setup: Setup, seed: int, tallies: dict[Claim, _Tally]) -> None:
+def _check(
+    claims: list[Proposition], setup: Setup, seed: int, tallies: dict[Proposition, _Tally]
+) -> None:
     """All claims about one rule and form, on one design."""
     known = bounds_of(claims[0].rule, setup)
     found: dict[int, list[tuple[int, Extremes]]] = {}  # by the number of trials
@@ -329,7 +331,7 @@ def _check(claims: list[Claim], setup: Setup, seed: int, tallies: dict[Claim, _T
                 tally.example = tally.example or str(setup)
 
 
-def _words(claim: Claim) -> str:
+def _words(claim: Proposition) -> str:
     upto = f" up to {claim.horizon}" if claim.horizon else ""
     if claim.in_log_rate:
         return "|d logit / d log rate| <= 1/epsilon while p >= epsilon"
@@ -347,7 +349,7 @@ def _players(setup: Setup, trials: int, seed: int) -> Iterator[tuple[Player, int
 
 
 def _extremes(
-    claim: Claim, setup: Setup, player: Player, paths: int, trials: int, seed: int
+    claim: Proposition, setup: Setup, player: Player, paths: int, trials: int, seed: int
 ) -> Extremes:
     """The largest rate for most paths, smaller ones for the others."""
     # Where a bound does not hold, a probability may reach 0; what follows is not a number then, and
@@ -357,7 +359,7 @@ def _extremes(
 
 
 def _followed(
-    claim: Claim, setup: Setup, player: Player, paths: int, trials: int, seed: int
+    claim: Proposition, setup: Setup, player: Player, paths: int, trials: int, seed: int
 ) -> Extremes:
     random = np.random.default_rng(seed + 1)
     shares = np.where(random.random(paths) < 0.5, 1.0, random.choice(SHARES, paths))
@@ -399,7 +401,7 @@ def _advice(setup: Setup, paths: int, seed: int) -> Callable[[int], Floats]:
     return advise
 
 
-def _share(claim: Claim, setup: Setup, quantity: Quantity, found: Extremes) -> float:
+def _share(claim: Proposition, setup: Setup, quantity: Quantity, found: Extremes) -> float:
     """How much of what the bound allows was used: beyond 1 it is violated."""
     if claim.in_log_rate:
         return float(found.invariant.max() * setup.epsilon)

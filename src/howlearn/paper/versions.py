@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from howlearn.analyses.contests import Clock, Contest, Contests, contest_of, estimates_of
 from howlearn.analyses.designs import TaskDesign
-from howlearn.analyses.error_rates import Curve, confusion_table, curve
+from howlearn.analyses.error_rates import ErrorCurve, confusion_table, curve
 from howlearn.core.arrays import Floats
 from howlearn.core.study import joined
 from howlearn.engine.layout import Statuses
@@ -52,8 +52,8 @@ class Version:
     """Everything that the figures need of one set of learners."""
 
     contest: Contest
-    holdout: Curve
-    penalized: Curve
+    holdout: ErrorCurve
+    penalized: ErrorCurve
     relative_errors: pl.DataFrame  # one row per learner: model, trials_fitted, relative_error
     fits: Fits | None = None  # of the archive's learners, to be held against the stored ones
 
@@ -187,7 +187,7 @@ def values(version: Version) -> dict[Key, float]:
     return found
 
 
-def _curve_values(figure: str, of: Curve, settings: list[str]) -> dict[Key, float]:
+def _curve_values(figure: str, of: ErrorCurve, settings: list[str]) -> dict[Key, float]:
     found: dict[Key, float] = {}
     for j, setting in enumerate(settings):
         for k, model in enumerate(of.truths):

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from howlearn.core.errors import DataError, HowlearnError
-from howlearn.reading.labels import Column, code_column
+from howlearn.reading.labels import CodedColumn, code_column
 from howlearn.reading.problems import Problems, listed
 from howlearn.reading.rows import Rows, holds, numbers_of
 
@@ -35,7 +35,7 @@ class Bins:
     cuts: tuple[float, ...]
     labels: tuple[str, ...]
 
-    def of(self, column: Column, rows: Rows, problems: Problems) -> Column:
+    def of(self, column: CodedColumn, rows: Rows, problems: Problems) -> CodedColumn:
         """The column with its bins in place of its numbers; what is missing stays missing."""
         name = column.name
         remedy = f"--missing {name}:VALUE, --recode {name}:OLD=NEW, or no --bin for it"
@@ -47,7 +47,7 @@ class Bins:
         first = np.full(len(used), np.iinfo(np.int64).max)
         np.minimum.at(first, codes, column.first)
         labels = pl.Series([*self.labels, None], dtype=pl.String).gather(used)
-        return Column(name, codes.astype(np.int32)[column.codes], labels, labels, first)
+        return CodedColumn(name, codes.astype(np.int32)[column.codes], labels, labels, first)
 
 
 def binned(rows: Rows, plan: Plan, problems: Problems) -> Rows:

@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.core.errors import Problem
-from howlearn.reading.labels import Column, Combination, combine
+from howlearn.reading.labels import CodedColumn, Combination, combine
 from howlearn.reading.plan import Plan
 from howlearn.reading.problems import Problems, listed
 from howlearn.reading.rows import Rows
@@ -87,7 +87,7 @@ class Books:
         )
         return table[rows.pick(keys.codes)]
 
-    def context_column(self, rows: Rows) -> Column | None:
+    def context_column(self, rows: Rows) -> CodedColumn | None:
         """The context of each row; None when every trial is the same situation."""
         names = self.plan.roles.context
         if len(names) < 2:
@@ -96,9 +96,9 @@ class Books:
         parts = pl.DataFrame([part.alias(str(i)) for i, part in enumerate(keys.parts)])
         joined = parts.select(pl.concat_str(pl.all(), separator=":")).to_series()
         labels = joined.replace(dict(self.plan.recode_context))
-        return Column(":".join(names), keys.codes, labels, joined, keys.first)
+        return CodedColumn(":".join(names), keys.codes, labels, joined, keys.first)
 
-    def code_contexts(self, rows: Rows, column: Column | None) -> NDArray[np.int32]:
+    def code_contexts(self, rows: Rows, column: CodedColumn | None) -> NDArray[np.int32]:
         """The context of each row, coded."""
         if column is None:
             return self._one_context(rows)
@@ -118,7 +118,7 @@ class Books:
             self.problems.raise_all()
         return codes.astype(np.int16)
 
-    def learn_features(self, rows: Rows, context: Column | None) -> None:
+    def learn_features(self, rows: Rows, context: CodedColumn | None) -> None:
         """Remember each context's features, and refuse a second value."""
         names = self.plan.options.features
         if not names or context is None:
@@ -135,13 +135,15 @@ class Books:
         shown = [
             f"{', '.join(v or 'nothing' for v in key[1:])} for context {key[0]}" for key in pairs
         ]
-        column = Column(", ".join(names), keys.codes, keys.parts[0], pl.Series(shown), keys.first)
+        column = CodedColumn(
+            ", ".join(names), keys.codes, keys.parts[0], pl.Series(shown), keys.first
+        )
         allowed = "the same features wherever a context is shown"
         rows.refuse(
             self.problems, column, bad, allowed, "--context COL[,COL], --features COL[,COL]"
         )
 
-    def learn_kept(self, rows: Rows, owners: Sequence[Column]) -> None:
+    def learn_kept(self, rows: Rows, owners: Sequence[CodedColumn]) -> None:
         """Remember the columns to keep, and refuse a second value within a sequence."""
         for name, known in self.kept.items():
             keys = combine([*owners, rows.columns[name]])
@@ -151,7 +153,7 @@ class Books:
                 sequence = self.sequences.get(tuple(owner))
                 if value is not None and sequence is not None and present[i]:
                     bad[i] = known.setdefault(sequence, value) != value
-            column = Column(name, keys.codes, keys.parts[-1], keys.parts[-1], keys.first)
+            column = CodedColumn(name, keys.codes, keys.parts[-1], keys.parts[-1], keys.first)
             allowed = "one value per learner" + " and condition" * bool(self.plan.options.by)
             rows.refuse(self.problems, column, bad, allowed, f"--by {name}, or --keep without it")
 
@@ -165,7 +167,7 @@ class Books:
         return np.zeros(len(rows), dtype=np.int32)
 
     def _coded(
-        self, rows: Rows, column: Column, book: Book, role: str, remedy: str
+        self, rows: Rows, column: CodedColumn, book: Book, role: str, remedy: str
     ) -> NDArray[np.int32]:
         present = rows.present(column.codes, len(column.labels))
         table = book.look_up(column.labels, present)

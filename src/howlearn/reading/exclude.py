@@ -42,7 +42,7 @@ FUNCTIONS = (*NUMBERS, *CONDITIONS, FIRST)
 
 
 @dataclass(frozen=True)
-class Measure:
+class LearnerMeasure:
     """A function of the rows of a learner, and what it is a function of, row by row."""
 
     name: str  # as it was written: median(rt)
@@ -65,7 +65,7 @@ class Condition:
 
     text: str
     words: tuple[str, ...]
-    measures: tuple[Measure, ...]
+    measures: tuple[LearnerMeasure, ...]
     _condition: pl.Expr = field(repr=False, compare=False)
 
     @property
@@ -133,7 +133,7 @@ class _AboutLearner(Translator):
         super().__init__(columns, backticked)
         self.also = {name: column for name, column in also.items() if name not in columns}
         self.words: dict[str, None] = {}
-        self.measures: dict[str, Measure] = {}
+        self.measures: dict[str, LearnerMeasure] = {}
 
     def value(self, node: ast.expr) -> Value:
         if not isinstance(node, ast.Call):
@@ -184,7 +184,7 @@ class _AboutLearner(Translator):
         number = value.cast(pl.Float64, strict=False)
         return Value("column", text=value, number=number, truth=words)
 
-    def _measure(self, function: str, of: ast.expr) -> Measure:
+    def _measure(self, function: str, of: ast.expr) -> LearnerMeasure:
         rows = Translator(self.columns, list(self.backticked.values()))
         rows.backticked.update(self.also)
         written = self._written(of)
@@ -200,7 +200,7 @@ class _AboutLearner(Translator):
         if not rows.used:
             raise Refused(f"{function}({written}) names no column")
         name = f"{function}({written})"
-        return Measure(name, function, written, tuple(rows.used), expression)
+        return LearnerMeasure(name, function, written, tuple(rows.used), expression)
 
     def _written(self, node: ast.expr) -> str:
         """As the user wrote it, names in backticks included."""
@@ -240,7 +240,7 @@ class Seen:
 
     def __init__(self, conditions: Sequence[Condition]) -> None:
         measures = {m.name: m for condition in conditions for m in condition.measures}
-        self.measures: tuple[Measure, ...] = tuple(measures.values())
+        self.measures: tuple[LearnerMeasure, ...] = tuple(measures.values())
         self.columns = tuple(dict.fromkeys(c for m in self.measures for c in m.columns))
         self._rows = np.zeros(0, np.int64)
         self._missed = np.zeros(0, np.int64)
@@ -325,7 +325,7 @@ class Seen:
                 columns[measure.name] = self._aggregated(measure, size)
         return pl.DataFrame(columns)[list(codes)]
 
-    def _aggregated(self, measure: Measure, size: int) -> pl.Series:
+    def _aggregated(self, measure: LearnerMeasure, size: int) -> pl.Series:
         parts = self._sequences.get(measure.of, [])
         if not parts:
             return pl.Series([None] * size, dtype=pl.Float64)

@@ -71,7 +71,7 @@ def typed(labels: Sequence[str | None]) -> pl.Series:
 
 
 @dataclass(frozen=True)
-class Column:
+class CodedColumn:
     """A column coded: row t shows ``labels[codes[t]]``, null where the value is missing."""
 
     name: str
@@ -99,7 +99,7 @@ class Column:
 
 def code_column(
     values: pl.Series, recode: Mapping[str, str], missing: Set[str]
-) -> tuple[Column, int]:
+) -> tuple[CodedColumn, int]:
     """Code a column, recode its labels, mark missing ones; and how many rows were recoded."""
     uniques, codes, first = distinct(values)
     shown = uniques.cast(pl.String)
@@ -112,7 +112,7 @@ def code_column(
     gone = labels.is_in(list(missing)).fill_null(True)
     labels = labels.zip_with(~gone, pl.Series([None], dtype=pl.String))
     boolean = values.dtype == pl.Boolean
-    return Column(values.name, codes, labels, shown, first, boolean), recoded
+    return CodedColumn(values.name, codes, labels, shown, first, boolean), recoded
 
 
 def distinct(values: pl.Series) -> tuple[pl.Series, NDArray[np.int32], NDArray[np.int64]]:
@@ -151,7 +151,7 @@ class Combination:
         return list(zip(*(part.to_list() for part in self.parts), strict=True))
 
 
-def combine(columns: Sequence[Column]) -> Combination:
+def combine(columns: Sequence[CodedColumn]) -> Combination:
     """Code the combinations of several columns that occur.
 
     >>> shape, colour = (

@@ -34,8 +34,8 @@ from howlearn.reading.rows import BATCH_ROWS, Batch
 from howlearn.reading.streaming import (
     NOT_GROUPED,
     InMemory,
-    Store,
     Stream,
+    TrialStore,
     is_large,
 )
 from howlearn.reading.trials import NEITHER, TrialReader
@@ -52,7 +52,7 @@ TOLD = ("recoded", "learners excluded", "sequences excluded")  # even if there a
 NAMED = 5  # learners that a note names
 
 
-def build_study(facts: Facts, store: Store, reader: TrialReader, problems: Problems) -> Study:
+def build_study(facts: Facts, store: TrialStore, reader: TrialReader, problems: Problems) -> Study:
     """The study, or everything that was found wrong on the way here."""
     plan, books = reader.plan, reader.books
     keys, codes = sequences_of(books)
@@ -94,7 +94,7 @@ def build_study(facts: Facts, store: Store, reader: TrialReader, problems: Probl
 
 
 def _settle_forgone(
-    store: Store, plan: Plan, actions: tuple[str, ...], problems: Problems
+    store: TrialStore, plan: Plan, actions: tuple[str, ...], problems: Problems
 ) -> dict[str, str]:
     """Lay out by action what was not earned; and in words which column belongs to which."""
     columns = plan.roles.forgone
@@ -119,7 +119,7 @@ def _settle_forgone(
     return {"forgone": ", ".join(f"{column} (of {action})" for column, action in pairs)}
 
 
-def _silent(facts: Facts, store: Store, plan: Plan) -> list[str]:
+def _silent(facts: Facts, store: TrialStore, plan: Plan) -> list[str]:
     """Columns that were named and hold nothing."""
     return [
         f"--{role} {','.join(plan.roles.columns_of(role))}: no value in any row"
@@ -192,7 +192,7 @@ def _refuse_whole(
     problems.extend([Problem(file, None, column, found, allowed, remedy)])
 
 
-def _final_labels(book: Book, facts: Facts, store: Store, name: str) -> tuple[str, ...]:
+def _final_labels(book: Book, facts: Facts, store: TrialStore, name: str) -> tuple[str, ...]:
     """The task's labels, or those of the data in natural order; codes follow."""
     labels = list(book.codes)
     if book.closed:

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
-from howlearn.reading.labels import Column
+from howlearn.reading.labels import CodedColumn
 from howlearn.reading.problems import Problems, listed
 
 OUTSIDE = "--reward-range LO,HI takes them as recorded"
@@ -69,7 +69,7 @@ class RewardAdvice:
         self.signs_only = True  # all numbers are -1, 0 or 1
 
     def see(
-        self, role: str, column: Column, words: NDArray[np.bool_], values: NDArray[np.float64]
+        self, role: str, column: CodedColumn, words: NDArray[np.bool_], values: NDArray[np.float64]
     ) -> None:
         """Remember which rewards are words, and how far the numbers reach."""
         seen = self.words.setdefault(role, {})

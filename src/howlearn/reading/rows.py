@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.core.expressions import Expression
-from howlearn.reading.labels import Column
+from howlearn.reading.labels import CodedColumn
 from howlearn.reading.problems import Problems
 
 BATCH_ROWS = 2_000_000  # rows in memory at once beside the study itself
@@ -31,7 +31,7 @@ class Rows:
     """The rows of a batch that are trials."""
 
     def __init__(
-        self, start: int, height: int, columns: Mapping[str, Column], kept: NDArray[np.intp]
+        self, start: int, height: int, columns: Mapping[str, CodedColumn], kept: NDArray[np.intp]
     ) -> None:
         self.start = start
         self.columns = columns
@@ -41,7 +41,7 @@ class Rows:
     def __len__(self) -> int:
         return len(self.kept)
 
-    def with_columns(self, columns: Mapping[str, Column]) -> Rows:
+    def with_columns(self, columns: Mapping[str, CodedColumn]) -> Rows:
         """These rows with some columns replaced."""
         changed = copy(self)
         changed.columns = {**self.columns, **columns}
@@ -64,7 +64,12 @@ class Rows:
         return self.kept + self.start
 
     def refuse(
-        self, problems: Problems, column: Column, bad: NDArray[np.bool_], allowed: str, remedy: str
+        self,
+        problems: Problems,
+        column: CodedColumn,
+        bad: NDArray[np.bool_],
+        allowed: str,
+        remedy: str,
     ) -> None:
         """Add a problem for every value whose code is bad."""
         if bad.any():
@@ -73,7 +78,7 @@ class Rows:
             problems.refuse(rows, codes, bad, column.shown, column.name, allowed, remedy)
 
 
-def holds(expression: Expression, columns: Mapping[str, Column]) -> NDArray[np.bool_]:
+def holds(expression: Expression, columns: Mapping[str, CodedColumn]) -> NDArray[np.bool_]:
     """Row by row, whether a condition holds."""
     return expression.holds(pl.DataFrame([columns[name].per_row() for name in expression.columns]))
 
@@ -87,7 +92,7 @@ COMMAS = "decimal commas must be saved as decimal points"
 
 
 def numbers_of(
-    rows: Rows, column: Column, problems: Problems, allowed: str, remedy: str
+    rows: Rows, column: CodedColumn, problems: Problems, allowed: str, remedy: str
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """The number of each code, NaN where it has none; and which codes are words."""
     values = column.numbers()

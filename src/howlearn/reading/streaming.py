@@ -27,7 +27,7 @@ from howlearn.reading.trials import TrialReader
 Arrays = Mapping[str, NDArray[Any]]
 
 
-class Store(Protocol):
+class TrialStore(Protocol):
     """Keeps the trials of one block after another, sequence after sequence."""
 
     def add(self, block: Ordered) -> None:

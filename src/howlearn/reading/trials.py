@@ -15,7 +15,7 @@ from howlearn.core.text import few
 from howlearn.reading.bins import binned
 from howlearn.reading.code_books import Books
 from howlearn.reading.exclude import Seen
-from howlearn.reading.labels import Column, canonical_series, code_column, combine, natural_key
+from howlearn.reading.labels import CodedColumn, canonical_series, code_column, combine, natural_key
 from howlearn.reading.plan import Plan, Sought
 from howlearn.reading.problems import Problems
 from howlearn.reading.rewards import OUTSIDE, RewardAdvice, no_number, scaled, worth_of
@@ -39,7 +39,7 @@ class Unmatched:
             name: {} for condition in self.idle.values() for name in condition.columns
         }
 
-    def see(self, columns: Mapping[str, Column]) -> None:
+    def see(self, columns: Mapping[str, CodedColumn]) -> None:
         """Look at the values of some columns."""
         for name in self.values.keys() & columns.keys():
             seen = self.values[name]
@@ -125,8 +125,8 @@ class TrialReader:
             rows = Rows(batch.start, batch.frame.height, columns, kept)
         self._add_trials(rows, owners, sequences[rows.pick(keys.codes)])
 
-    def _coded(self, batch: Batch) -> dict[str, Column]:
-        columns: dict[str, Column] = {}
+    def _coded(self, batch: Batch) -> dict[str, CodedColumn]:
+        columns: dict[str, CodedColumn] = {}
         for values in batch.frame.get_columns():
             name = values.name
             recode = self.plan.recode.get(name, {})
@@ -138,7 +138,7 @@ class TrialReader:
         self.unmatched.see(columns)
         return columns
 
-    def _derived(self, name: str, columns: Mapping[str, Column]) -> Column:
+    def _derived(self, name: str, columns: Mapping[str, CodedColumn]) -> CodedColumn:
         """What is computed in the place of a column; true is 1 in a reward, and yes elsewhere."""
         derived, roles = self.plan.derived[name], self.plan.roles
         number = name in (roles.reward, *roles.forgone)
@@ -150,7 +150,7 @@ class TrialReader:
             self.counts[f"recoded {self.plan.recode_names[name]}"] += recoded
         return column
 
-    def _considered(self, columns: Mapping[str, Column], height: int) -> NDArray[np.bool_]:
+    def _considered(self, columns: Mapping[str, CodedColumn], height: int) -> NDArray[np.bool_]:
         """The rows that are neither blank nor left out by --where."""
         considered = np.ones(height, dtype=np.bool_)
         read = [column for name, column in columns.items() if name not in self.plan.derived]
@@ -167,7 +167,7 @@ class TrialReader:
         self.counts["rows that are no trials"] += int(nothing.sum())
         return considered & ~nothing
 
-    def _no_trial(self, columns: Mapping[str, Column], height: int) -> NDArray[np.bool_]:
+    def _no_trial(self, columns: Mapping[str, CodedColumn], height: int) -> NDArray[np.bool_]:
         """Rows in which nothing was shown, chosen or earned: instructions, pauses."""
         roles = self.plan.roles
         names = dict.fromkeys((*roles.context, roles.action, roles.reward))
@@ -175,16 +175,18 @@ class TrialReader:
             return np.zeros(height, dtype=np.bool_)
         return np.logical_and.reduce([columns[name].missing() for name in names])
 
-    def _learners(self, batch: Batch, columns: Mapping[str, Column]) -> Column:
+    def _learners(self, batch: Batch, columns: Mapping[str, CodedColumn]) -> CodedColumn:
         if self.plan.roles.learner is not None:
             return columns[self.plan.roles.learner]
         files, rows = (np.array(side) for side in zip(*batch.files, strict=True))
         first = np.concatenate(([0], np.cumsum(rows)[:-1]))
         labels = self.file_learners.gather(files)
         codes = np.repeat(np.arange(len(files), dtype=np.int32), rows)
-        return Column("learner", codes, labels, labels, first)
+        return CodedColumn("learner", codes, labels, labels, first)
 
-    def _add_trials(self, rows: Rows, owners: list[Column], sequence: NDArray[np.int32]) -> None:
+    def _add_trials(
+        self, rows: Rows, owners: list[CodedColumn], sequence: NDArray[np.int32]
+    ) -> None:
         self._refuse_missing(rows, owners)
         shown = binned(rows, self.plan, self.problems)
         context = self.books.context_column(shown)
@@ -217,7 +219,7 @@ class TrialReader:
         asked = any("accuracy" in condition.words for condition in self.plan.exclude)
         return len(self.plan.roles.forgone) > 1 or asked
 
-    def _refuse_missing(self, rows: Rows, columns: Sequence[Column]) -> None:
+    def _refuse_missing(self, rows: Rows, columns: Sequence[CodedColumn]) -> None:
         for column in columns:
             bad = column.labels.is_null().to_numpy()
             allowed, remedy = "a value in every row with a choice", "--where EXPR leaves rows out"
@@ -234,7 +236,7 @@ class TrialReader:
         self.rewards_seen += int(rewarded.sum())
         return reward, rewarded
 
-    def _earned(self, rows: Rows, column: Column, role: str) -> NDArray[np.float64]:
+    def _earned(self, rows: Rows, column: CodedColumn, role: str) -> NDArray[np.float64]:
         """The reward of each code, NaN where it has none; others than the study's are refused."""
         scale = self.plan.options.reward_scale
         low, high = scale or self.plan.reward_range
@@ -313,7 +315,7 @@ class TrialReader:
         columns = [self._trial_number(rows, rows.columns[name]) for name in names]
         return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
 
-    def _trial_number(self, rows: Rows, column: Column) -> NDArray[Any]:
+    def _trial_number(self, rows: Rows, column: CodedColumn) -> NDArray[Any]:
         numbers = column.numbers()
         bad = ~np.isfinite(numbers) & rows.present(column.codes, len(numbers))
         numbers = np.where(np.isfinite(numbers), numbers, np.nan)  # NaN is no duplicate of NaN

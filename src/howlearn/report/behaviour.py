@@ -73,7 +73,7 @@ def behaviour(
     if replications is None:
         affordable = min(TRIALS // max(trials, 1), DOUBLES // max(len(who), 1))
         replications = int(np.clip(affordable, FEWEST, MOST))
-    curves = _Curves(found, rod, who)
+    curves = _LearningCurves(found, rod, who)
     played, failed = curves.doubles(replications, seed)
     for model, (why, left_out) in failed.items():
         notes.append(
@@ -82,7 +82,7 @@ def behaviour(
     if failed:
         kept = [p for p in range(len(who)) if curves.models[found.chosen[who[p]]] not in failed]
         who = who[kept] if kept else who
-        curves = _Curves(found, rod, who)
+        curves = _LearningCurves(found, rod, who)
     people = curves.people()
     frame = pl.concat([people, *([curves.model(*played)] if played is not None else [])])
     if played is not None:
@@ -115,7 +115,7 @@ def sampled(learners: tuple[str, ...], most: int) -> Ints:
     return np.array([i for i, name in enumerate(learners) if name in picked])
 
 
-class _Curves:
+class _LearningCurves:
     """Means by learner, context and bin for some sequences of a study, and for their doubles."""
 
     def __init__(self, found: Results, rod: Yardstick, who: Ints) -> None:

@@ -90,12 +90,12 @@ def sequence_named(found: Results, name: str, conditions: Mapping[str, Any] | No
 
 
 @lru_cache(maxsize=1)
-def _known(found: Results) -> _Known:
+def _known(found: Results) -> _LearnerTables:
     """Tables in the order of the sequences, made once for all learners."""
-    return _Known(found)
+    return _LearnerTables(found)
 
 
-class _Known:
+class _LearnerTables:
     def __init__(self, found: Results) -> None:
         self.found = found
         self.rod: Yardstick = yardstick(found.study, found.task)

@@ -290,7 +290,7 @@ def partition(
     n = sum(map(len, shown))
     drawn, key = glyphs([c for cell in shown for c in cell], features)
     cut = _first(shown, MOST)
-    layout = _Layout(cut, drawn)
+    layout = _Arrangement(cut, drawn)
     note = "Contexts in one box share what is learned."
     if key:
         note += f" {'; '.join(key)}."
@@ -324,7 +324,7 @@ class _Box:
     rows: int
 
 
-class _Layout:
+class _Arrangement:
     """Where boxes and glyphs come to lie, in pixels."""
 
     def __init__(self, cells: Sequence[Sequence[str]], drawn: Mapping[str, Glyph]) -> None:

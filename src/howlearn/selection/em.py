@@ -15,7 +15,7 @@ from typing import cast
 import numpy as np
 
 from howlearn.core.arrays import Floats
-from howlearn.selection.hierarchy import LARGEST, SMALLEST, Group, Hyper, log_sum, normal
+from howlearn.selection.hierarchy import LARGEST, SMALLEST, Hyper, RateGroup, log_sum, normal
 
 ROUNDS = 200  # of EM
 CYCLES = 6  # over the groups
@@ -48,7 +48,7 @@ def log_shares(shares: Floats) -> Floats:
 
 
 def estimate(
-    groups: Sequence[Group],
+    groups: Sequence[RateGroup],
     fixed: Floats,
     start: State | None = None,
     independent: bool = False,
@@ -105,7 +105,7 @@ def _with_spread(effects: Sequence[_Effects], found: Estimated, k: int, wide: bo
 class _Effects:
     """A group's models, given the spread of cells, as sums over learner effects."""
 
-    group: Group
+    group: RateGroup
     kept: dict[float, list[Floats]] = field(default_factory=dict)  # by spread
 
     def sums(self, s: float) -> list[Floats]:
@@ -146,7 +146,7 @@ class _Effects:
 class _Independent:
     """A group's models where a learner's cells have nothing in common."""
 
-    group: Group
+    group: RateGroup
 
     def evidence(self, hyper: Hyper) -> tuple[Floats, None]:
         return self.group.log_evidence(hyper), None
@@ -241,7 +241,7 @@ def _vector(state: State) -> Floats:
     return np.array([*numbers, *log_shares(state[1])])
 
 
-def _start(group: Group) -> Hyper:
+def _start(group: RateGroup) -> Hyper:
     """The middle of what all learners' curves say, and wide spreads."""
     mass, moment = 0.0, 0.0
     for rule in group.rules:

@@ -20,14 +20,14 @@ from howlearn.models.mixture import Mixture
 from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
 from howlearn.selection.criterion import LOG_EVIDENCE, Criterion, Likelihoods, Scores, Told
-from howlearn.selection.hierarchy import Group, groups_of, log_sum
+from howlearn.selection.hierarchy import RateGroup, groups_of, log_sum
 from howlearn.selection.rate_grid import LOWEST, SPREADS, curves_of, on_grid, plan_of
 
 # --------------------
 # The evidence of one learner alone, without a group to tell where rates lie.
 
 
-def log_evidence_alone(group: Group, spreads: Sequence[float] = SPREADS) -> Floats:
+def log_evidence_alone(group: RateGroup, spreads: Sequence[float] = SPREADS) -> Floats:
     """[learner, model]: the learner effect even on the grid, the cells' spread averaged."""
     even = -np.log(len(group.effects))
     found = []
@@ -39,7 +39,7 @@ def log_evidence_alone(group: Group, spreads: Sequence[float] = SPREADS) -> Floa
     return log_sum(np.stack(found, axis=-1)) + even - np.log(len(spreads))
 
 
-def log_evidence_even(group: Group) -> Floats:
+def log_evidence_even(group: RateGroup) -> Floats:
     """[learner, model]: every cell's rate on its own, even on the grid."""
     cells = {}
     for rule in group.rules:

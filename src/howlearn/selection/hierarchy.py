@@ -50,7 +50,7 @@ def normal(x: Floats, mean: float, spread: float) -> Floats:
 
 
 @dataclass(frozen=True)
-class Group:
+class RateGroup:
     """Models that share the distribution of their rates."""
 
     models: tuple[PartitionModel, ...]
@@ -150,13 +150,13 @@ def median_rate(x: Floats, hyper: Hyper) -> float:
 
 def groups_of(
     models: Sequence[PartitionModel], columns: Sequence[int], curves: Curves, per_model: bool
-) -> list[Group]:
+) -> list[RateGroup]:
     """Models with the same rules share their rates' distribution, unless each has its own."""
     found: dict[object, list[int]] = {}
     for k, model in enumerate(models):
         rules = frozenset(unit.rule for unit in model.units)
         found.setdefault(k if per_model else rules, []).append(k)
     return [
-        Group(tuple(models[k] for k in mine), tuple(columns[k] for k in mine), curves)
+        RateGroup(tuple(models[k] for k in mine), tuple(columns[k] for k in mine), curves)
         for mine in found.values()
     ]

@@ -16,7 +16,7 @@ from howlearn.core.study import Study
 from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
 from howlearn.selection.em import Estimated, estimate
-from howlearn.selection.hierarchy import LARGEST, SMALLEST, Group, Hyper, groups_of, median_rate
+from howlearn.selection.hierarchy import LARGEST, SMALLEST, Hyper, RateGroup, groups_of, median_rate
 from howlearn.selection.mixture_shares import Shares, mixture_shares
 from howlearn.selection.other_partitions import can_have_other, log_evidence_other
 from howlearn.selection.random_effects import random_effects
@@ -163,8 +163,8 @@ def _sample(study: Study) -> Study:
 
 
 def _apart(
-    separate: Sequence[Group],
-    shared: Sequence[Group],
+    separate: Sequence[RateGroup],
+    shared: Sequence[RateGroup],
     known: Floats,
     found: Estimated,
     independent: bool,
@@ -191,7 +191,7 @@ class _Answers:
     threads: int | None
 
     def learned(
-        self, groups: Sequence[Group], found: Estimated, log_other: Floats | None, **more: Any
+        self, groups: Sequence[RateGroup], found: Estimated, log_other: Floats | None, **more: Any
     ) -> Learned:
         """Shares and rates, given the estimate of the groups."""
         rates = tuple(
@@ -265,19 +265,19 @@ def evidence_of(
         for part in rates:
             columns = tuple(names.index(name) for name in part.models)
             chosen = tuple(m for k in columns if isinstance(m := models[k], PartitionModel))
-            out[mine, columns] = Group(chosen, columns, curves).log_evidence(part.hyper)
+            out[mine, columns] = RateGroup(chosen, columns, curves).log_evidence(part.hyper)
     return out
 
 
-def _groups(models: Sequence[Model], curves: Curves, per_model: bool) -> list[Group]:
+def _groups(models: Sequence[Model], curves: Curves, per_model: bool) -> list[RateGroup]:
     chosen = [(k, m) for k, m in enumerate(models) if isinstance(m, PartitionModel) and on_grid(m)]
     return groups_of([m for _, m in chosen], [k for k, _ in chosen], curves, per_model)
 
 
 def _cleaned(
     sample: Study,
-    beyond: Group,
-    groups: Sequence[Group],
+    beyond: RateGroup,
+    groups: Sequence[RateGroup],
     known: Floats,
     found: Estimated,
     independent: bool,
@@ -300,12 +300,12 @@ def _cleaned(
 
 
 def _spread_over(
-    separate: Sequence[Group], shared: Sequence[Group], found: Estimated
+    separate: Sequence[RateGroup], shared: Sequence[RateGroup], found: Estimated
 ) -> tuple[Hyper, ...]:
     """For every model the distribution of the group that it is in."""
     of = {m.name: h for g, h in zip(shared, found.hypers, strict=True) for m in g.models}
     return tuple(of[group.models[0].name] for group in separate)
 
 
-def _rule(group: Group) -> Rule:
+def _rule(group: RateGroup) -> Rule:
     return group.rules[0]

@@ -43,7 +43,7 @@ class Known:
 
 
 @dataclass(frozen=True, eq=False)
-class _Scores:
+class _ScoreRows:
     """One criterion's scores; the axes are sequence, model."""
 
     criterion: str
@@ -66,7 +66,7 @@ class _Scores:
         return self.log_likelihood if kind == LOG_EVIDENCE else self.score
 
 
-def _scores_of(scores: pl.LazyFrame, criterion: str, candidates: Sequence[str]) -> _Scores:
+def _scores_of(scores: pl.LazyFrame, criterion: str, candidates: Sequence[str]) -> _ScoreRows:
     columns = ["learner", "model", "log_likelihood", "score", "selected"]
     frame = scores.filter(pl.col("criterion") == criterion).select(columns).collect()
     named = frame["model"].cast(pl.String)
@@ -86,7 +86,7 @@ def _scores_of(scores: pl.LazyFrame, criterion: str, candidates: Sequence[str]) 
     learner = frame["learner"].gather_every(n)
     owner = learner.rank("dense").to_numpy().astype(np.int64) - 1
     selected = placed("selected").argmax(axis=1)
-    return _Scores(
+    return _ScoreRows(
         criterion, tuple(models), placed("score"), placed("log_likelihood"), selected, owner
     )
 
@@ -104,7 +104,7 @@ def random_effects_table(
     return frame.select("model", *RANDOM_EFFECTS)
 
 
-def _random_effects(given: _Scores) -> dict[str, object]:
+def _random_effects(given: _ScoreRows) -> dict[str, object]:
     """The columns by random effects; none where nothing stands for the log-evidence."""
     if given.evidence is None:
         return {}
@@ -177,7 +177,7 @@ def shares_of(selection: Selection) -> pl.DataFrame:
 
 
 def _corrected(
-    given: _Scores, known: Known | None, resamples: int, seed: int
+    given: _ScoreRows, known: Known | None, resamples: int, seed: int
 ) -> tuple[Shares | None, str | None]:
     if known is not None and {*known.truths} == {*known.models} == {*given.models}:
         rows = [known.truths.index(name) for name in given.models]

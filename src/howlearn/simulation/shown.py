@@ -183,8 +183,8 @@ class RecordedRewards:
         run = np.cumsum(study.reset | first, dtype=np.int64)[paid]  # trials without a new start
         pair = (study.context.astype(np.int64) * self.shape[1] + study.action)[paid]
         reward = study.reward[paid]
-        self.pooled = _Records(pair, reward, int(np.prod(self.shape)))
-        self.of_action = _Records(pair % self.shape[1], reward, self.shape[1])
+        self.pooled = _RewardsByCode(pair, reward, int(np.prod(self.shape)))
+        self.of_action = _RewardsByCode(pair % self.shape[1], reward, self.shape[1])
         self.everything = np.sort(reward) if len(reward) else np.zeros(1)
         self.values = _right_or_wrong(run, pair, reward, self.shape)
         self.implied = self.borrowed = 0  # actions that a learner never tried in a situation
@@ -211,7 +211,7 @@ class RecordedRewards:
         paid = trials.learned & np.isfinite(trials.reward)
         met = np.unique(situations)
         place = np.searchsorted(met, situations)
-        own = _Records(
+        own = _RewardsByCode(
             (place * self.shape[1] + trials.action)[paid],
             trials.reward[paid],
             len(met) * self.shape[1],
@@ -247,7 +247,7 @@ class RecordedRewards:
         return np.zeros(len(actions), bool)  # nobody said what is correct: no stopping rule
 
 
-class _Records:
+class _RewardsByCode:
     """Rewards sorted by a code."""
 
     def __init__(self, code: NDArray[np.integer], reward: Floats, n_codes: int) -> None:

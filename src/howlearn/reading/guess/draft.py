@@ -20,7 +20,7 @@ from howlearn.core.text import shortened
 from howlearn.reading.columns import FILE_STEM, is_telling
 from howlearn.reading.formats.matrices import has_no_text
 from howlearn.reading.formats.table import Table
-from howlearn.reading.labels import MISSING_TOKENS, Column, code_column
+from howlearn.reading.labels import MISSING_TOKENS, CodedColumn, code_column
 from howlearn.reading.options import DATA, ColumnName, ColumnNames, ReadOptions
 from howlearn.reading.problems import listed, no_rows
 from howlearn.reading.read import has_rows
@@ -43,7 +43,7 @@ Mask = NDArray[np.bool_]
 class Sample:
     """The first rows of all tables, each column coded."""
 
-    columns: dict[str, Column]
+    columns: dict[str, CodedColumn]
     file: NDArray[np.int32]  # of each row; the files of one learner, as BIDS has them, are one
     whole: bool  # whether these are all rows
     rows: Mask  # the rows that are looked at

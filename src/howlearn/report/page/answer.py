@@ -31,7 +31,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Condition:
+class ConditionAnswer:
     """What was selected under one condition, by the first criterion."""
 
     name: str
@@ -54,7 +54,7 @@ class Answer:
     rows_read: list[tuple[str, int]]
     notes: list[str]
     deviations: list[str] | None  # None: there was no plan
-    conditions: list[Condition]  # with --by
+    conditions: list[ConditionAnswer]  # with --by
 
 
 def answer(results: Results) -> Answer:
@@ -140,7 +140,7 @@ def _sentences(selection: pl.DataFrame, criteria: Sequence[str], unit: str) -> l
     return sentences
 
 
-def _conditions(selection: pl.DataFrame, results: Results) -> list[Condition]:
+def _conditions(selection: pl.DataFrame, results: Results) -> list[ConditionAnswer]:
     """What the first criterion selects under each condition; empty without --by."""
     by = [name for name in results.options.get("by") or () if name in selection.columns]
     if not by:
@@ -150,7 +150,7 @@ def _conditions(selection: pl.DataFrame, results: Results) -> list[Condition]:
     for values, mine in first.group_by(by, maintain_order=True):
         counts = Counter(mine["model"].to_list())
         name = ", ".join(str(value) for value in values)
-        found.append(Condition(name, len(mine), counts))
+        found.append(ConditionAnswer(name, len(mine), counts))
     return sorted(found, key=lambda condition: natural_key(condition.name))[:MOST_CONDITIONS]
 
 

@@ -58,7 +58,7 @@ class Beside:
 
 
 @dataclass(frozen=True)
-class Methods:
+class MethodsPart:
     """Paragraphs to paste, what they cite, and files of tables."""
 
     paragraphs: Sequence[str] = ()
@@ -68,7 +68,7 @@ class Methods:
 
 def methods_of(
     results: Results, known: Calibrated, word: str, tex: str, seed: int | None = None
-) -> Methods:
+) -> MethodsPart:
     """From the manifest and the tables; the names are those of the files beside the page."""
     doubled = None if results.why_not else seed
     found = {name: fitted(results.tables[name]) for name in SHOWN if name in results.tables}
@@ -80,7 +80,7 @@ def methods_of(
         Beside(word, "Word (.docx)", docx(tables, said), WORD),
         Beside(tex, "LaTeX (.tex)", tex_of(tables, said).encode("utf-8", "replace"), TEX),
     )
-    return Methods(said.paragraphs, said.references, files)
+    return MethodsPart(said.paragraphs, said.references, files)
 
 
 # --------------------
@@ -193,7 +193,7 @@ def page(
     title: str | None = None,
     sample: int = SAMPLE,
     seed: int = 0,
-    methods: Methods | None = None,
+    methods: MethodsPart | None = None,
     progress: Progress | None = None,
     known: Calibrated = NOT_CALIBRATED,
 ) -> Page:
@@ -237,7 +237,7 @@ def page(
         n_sampled=len(chosen),
         n_all=len(first),
         panel_note=each.note,
-        methods=methods or Methods(),
+        methods=methods or MethodsPart(),
         options=_options(results.options),
         content=as_json(content),
         style=style(),
