@@ -20,7 +20,7 @@ from typing import Any
 warnings.filterwarnings("ignore", message=".*fork.*")
 LOADED = (
     "howlearn.analyses.calibrate", "howlearn.cli.options",
-    "howlearn.cli.calibrate", "howlearn.cli.next_command",
+    "howlearn.cli.progress", "howlearn.cli.next_command",
     "howlearn.analyses.discover_words", "howlearn.analyses.deviations", "howlearn.results.inputs",
     "howlearn.paper.why", "howlearn.report.charts", "howlearn.results.bids",
     "pydantic.type_adapter",

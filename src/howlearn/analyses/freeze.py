@@ -21,7 +21,7 @@ from howlearn.models.task import Task
 from howlearn.models.user_code import own_model
 from howlearn.reading.analysis_options import MODELS
 from howlearn.reading.options import DATA, options_named
-from howlearn.results.inputs import chosen_models
+from howlearn.results.inputs import task_models
 from howlearn.results.manifest import describe
 from howlearn.results.manifest import hash_of as file_hash
 from howlearn.selection.criteria import AIC, criterion_named, usual
@@ -169,8 +169,7 @@ def _candidates(
     asked |= {name: models.get(name) for name in ("one_rate", "experts_from")}
     if models.get("task"):
         task = Task.load(models["task"]).with_rule(rule)
-        whose = f"task {task.name}"
-        return chosen_models(task.models, asked, whose, task.n_features, (), task.mixtures), ""
+        return task_models(task, asked), ""
     features = [str(name) for name in data.get("features", ())]
     parts = ["one cell for all contexts", "one cell per context"]
     if features:

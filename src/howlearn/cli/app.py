@@ -11,7 +11,6 @@ import typer
 from typer.core import TyperGroup
 
 from howlearn._version import __version__
-from howlearn.cli.calibrate import calibrate
 from howlearn.cli.compare import compare
 from howlearn.cli.discover import discover
 from howlearn.cli.freeze import freeze
@@ -19,11 +18,10 @@ from howlearn.cli.inspect import inspect
 from howlearn.cli.merge import merge
 from howlearn.cli.paper import reproduce, theory, verify
 from howlearn.cli.path import path
-from howlearn.cli.plan import plan
-from howlearn.cli.recover import recover
 from howlearn.cli.report import report
 from howlearn.cli.select import select
 from howlearn.cli.simulate import demo, models, simulate
+from howlearn.cli.simulation_commands import calibrate, plan, recover
 
 # Colours and panels cost a tenth of a second; the list of commands does without.
 _quick = len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help")

@@ -47,7 +47,7 @@ def discover(given: Given) -> None:
     from howlearn.analyses.discover import discover_into
     from howlearn.analyses.discover_criteria import DEFAULT, check_criteria
     from howlearn.cli import show
-    from howlearn.cli.next_command import starting
+    from howlearn.cli.progress import starting
     from howlearn.models.names import learning_named
     from howlearn.models.partition_model import PartitionModel
     from howlearn.results.inputs import load
@@ -69,10 +69,7 @@ def discover(given: Given) -> None:
     models = [m for m in inputs.candidates if isinstance(m, PartitionModel)]
     learning = learning_named(given.rule, given.form, given.max_rate)
     manifest = manifest_of(given.files, study, models, options, "discover")
-    with (
-        starting(given) as start,
-        show.progress_bar("judging partitions") as progress,
-    ):
+    with starting(given) as start, show.progress_bar("judging partitions") as progress:
         found = discover_into(
             out,
             study,

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import shlex
-import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from howlearn.cli.options import CANDIDATES, FORMAT, LEARNING, SETTINGS
 from howlearn.core.errors import HowlearnError
@@ -15,11 +13,6 @@ from howlearn.core.options import Repeated
 from howlearn.reading.analysis_options import MODELS as ANALYSIS
 from howlearn.reading.analysis_options import TASK
 from howlearn.reading.options import DATA
-
-if TYPE_CHECKING:
-    from howlearn.cli.build import Given
-    from howlearn.runs.folder import Start
-
 
 # --------------------
 # Commands as a user would type them again, from their options.
@@ -127,30 +120,3 @@ def selecting(files: Sequence[Path], options: Mapping[str, Any]) -> str:
     except HowlearnError:
         pass
     return select_command(names, {n: v for n, v in options.items() if n in (*DATA, *MODELS)})
-
-
-# --------------------
-# How a run is started: here or on a cluster, the whole of it or a share.
-
-
-@contextmanager
-def starting(given: Given) -> Iterator[Start]:
-    """What ``--fresh``, ``--workers``, ``--dask`` and ``--shard`` ask for."""
-    from howlearn.core.errors import HowlearnError
-    from howlearn.runs.folder import Start
-    from howlearn.runs.parts import Threads
-    from howlearn.runs.shards import MERGE, Nobody, Shard
-
-    if given.shard == MERGE:  # as howlearn merge asks
-        yield Start(False, given.workers, Nobody(given.out))
-        return
-    share = Shard.named(given.shard) if given.shard else None
-    if given.dask is None:
-        yield Start(given.fresh, given.workers, Threads(given.workers), share, sys.argv[1:])
-        return
-    from howlearn.runs.cluster import cluster_at
-
-    if share is not None:
-        raise HowlearnError("--shard and --dask both spread the work: give one of them")
-    with cluster_at(given.dask) as cluster:
-        yield Start(given.fresh, given.workers, cluster, None)

@@ -63,6 +63,13 @@ TRIALS = Option(
     "Trials of each learner; by default as the task says.",
     panel=Panel.design,
 )
+LIKE = Option(
+    "like",
+    File("RESULTS"),
+    "A folder of howlearn select: simulate doubles of its learners, each at its own number of "
+    "trials, order of contexts and estimates, from every fitted model.",
+    panel=Panel.design,
+)
 DESIGN_SEED = SEED.but(
     kind=Whole(least=0), help="The same seed gives the same learners.", panel=Panel.design
 )

@@ -160,16 +160,15 @@ def verify(given: Given) -> None:
     sequences, and on all short ones. A violation is reported as a result, with exit status 0.
     """
     from howlearn.cli import show
-    from howlearn.cli.next_command import starting
     from howlearn.cli.options import parse_counts
+    from howlearn.cli.progress import run_in_folder
     from howlearn.paper.verify import Verification, check, outsider
     from howlearn.paper.verify import verify as verified
     from howlearn.paper.verify_learners import Measure
     from howlearn.results.inputs import task_with
     from howlearn.results.manifest import describe, made_by
-    from howlearn.runs.folder import RunFolder
 
-    out, learners, rate, seed = given.out, given.learners, given.rate, given.seed
+    learners, rate, seed = given.learners, given.rate, given.seed
     chosen = task_with(given.task, "gradient", "gain", 1.0, given.order)
     numbers = parse_counts(given.trials, VERIFY_TRIALS.word)
     measure = Measure(given.split, given.futures, given.c)
@@ -186,16 +185,13 @@ def verify(given: Given) -> None:
         "seed": seed,
         "models": [describe(model) for model in (*models, outsider(chosen))],
     }
-    with (
-        starting(given) as start,
-        RunFolder(out, manifest, Verification.outputs(), start) as store,
-    ):
-        with show.progress_bar("verifying") as progress:
-            result = verified(
-                chosen, numbers, learners, rate, measure, seed, store, given.workers, progress
-            )
-        result.write_files(out)
-    show.found(result, out)
+    run_in_folder(
+        given,
+        manifest,
+        Verification,
+        lambda *run: verified(chosen, numbers, learners, rate, measure, seed, *run),
+        "verifying",
+    )
     following("reproduce", why="the paper's numerical study")
 
 
@@ -227,7 +223,7 @@ def reproduce(given: Given) -> None:
     """
     from howlearn.analyses.contests import Clock
     from howlearn.cli import show
-    from howlearn.cli.next_command import starting
+    from howlearn.cli.progress import starting
     from howlearn.paper.archive import read_archive
     from howlearn.paper.reproduce import reproduce as run
     from howlearn.paper.versions import design
@@ -247,10 +243,7 @@ def reproduce(given: Given) -> None:
         "design": design(learners, seed).described(),
         "archive": archive_described(archive, out),
     }
-    with (
-        starting(given) as start,
-        RunFolder(out, manifest, OUTPUTS, start) as store,
-    ):
+    with starting(given) as start, RunFolder(out, manifest, OUTPUTS, start) as store:
         with show.progress_bar("simulating and fitting") as progress:
             result = run(learners, archived, seed, store, given.workers, progress, clock)
         for sentence in result.archive.notes if result.archive else ():

@@ -1,11 +1,21 @@
-"""Progress where nobody looks at a terminal: a line a minute, as for the log of a cluster."""
+"""How a run is started, and how far it is."""
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from time import monotonic
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from howlearn.cli.build import Given
+    from howlearn.results.analysis import Analysis
+    from howlearn.runs.folder import RunFolder, Start
+    from howlearn.runs.parts import Progress
+
+Found = TypeVar("Found", bound="Analysis")
 
 EVERY = 60.0  # seconds between lines
 
@@ -73,3 +83,51 @@ def _words(seconds: float) -> str:
     """
     minutes = max(1, round(seconds / 60))
     return f"{minutes} min" if minutes < 120 else f"{seconds / 3600:.1f} h"
+
+
+# --------------------
+# How a run is started: here or on a cluster, the whole of it or a share.
+
+
+@contextmanager
+def starting(given: Given) -> Iterator[Start]:
+    """What ``--fresh``, ``--workers``, ``--dask`` and ``--shard`` ask for."""
+    from howlearn.core.errors import HowlearnError
+    from howlearn.runs.folder import Start
+    from howlearn.runs.parts import Threads
+    from howlearn.runs.shards import MERGE, Nobody, Shard
+
+    if given.shard == MERGE:  # as howlearn merge asks
+        yield Start(False, given.workers, Nobody(given.out))
+        return
+    share = Shard.named(given.shard) if given.shard else None
+    if given.dask is None:
+        yield Start(given.fresh, given.workers, Threads(given.workers), share, sys.argv[1:])
+        return
+    from howlearn.runs.cluster import cluster_at
+
+    if share is not None:
+        raise HowlearnError("--shard and --dask both spread the work: give one of them")
+    with cluster_at(given.dask) as cluster:
+        yield Start(given.fresh, given.workers, cluster, None)
+
+
+def run_in_folder(
+    given: Given,
+    manifest: Mapping[str, Any],
+    analysis: type[Found],
+    work: Callable[[RunFolder, int | None, Progress], Found],
+    what: str = "simulating and fitting",
+) -> None:
+    """Do the work in the folder of the results, where finished parts are kept, and show it."""
+    from howlearn.cli import show
+    from howlearn.runs.folder import RunFolder
+
+    with (
+        starting(given) as start,
+        RunFolder(given.out, manifest, analysis.outputs(), start) as folder,
+    ):
+        with show.progress_bar(what) as progress:
+            found = work(folder, given.workers, progress)
+        found.write_files(given.out)
+    show.found(found, given.out)

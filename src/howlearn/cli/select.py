@@ -36,9 +36,11 @@ if TYPE_CHECKING:
     from howlearn.analyses.deviations import Deviation
     from howlearn.analyses.error_rates import Advice
     from howlearn.reading.project_file import StudyFile
+    from howlearn.results.chunk import Wanted
     from howlearn.results.inputs import Inputs
     from howlearn.runs.folder import Format
     from howlearn.selection.criterion import Criterion
+    from howlearn.selection.share_tables import Known
 
 
 # --------------------
@@ -193,18 +195,13 @@ def select(given: Given) -> None:
     """
     from dataclasses import replace
 
-    import numpy as np
-
-    from howlearn.analyses.error_rates import confusions, doubts
     from howlearn.cli import show
-    from howlearn.cli.next_command import starting
+    from howlearn.cli.progress import starting
     from howlearn.core.errors import HowlearnError
-    from howlearn.results.chunk import Wanted
     from howlearn.results.inputs import load
     from howlearn.results.manifest import manifest_of
     from howlearn.results.select_into import write_selection
     from howlearn.selection.criteria import usual
-    from howlearn.selection.share_tables import doubts as share_doubts
 
     for option in (LATENTS, PREDICT_WITH):
         if given[option.name] not in (None, False) and not given.predictions:
@@ -218,30 +215,62 @@ def select(given: Given) -> None:
     with show.progress_bar("reading"):
         inputs = load([str(file) for file in given.files], options, with_excluded=True)
     study, candidates, out = inputs.study, inputs.candidates, given.out
-    if not given.criterion and given.calibration is None:
+    by_default = not given.criterion and given.calibration is None
+    if by_default:
         criteria = usual(len(set(study.without_excluded().learners)))
     options["criteria"] = [repr(c) for c in criteria]
+    known = _told(inputs, criteria, advice)
+    manifest = manifest_of(given.files, study, candidates, options)
+    otherwise = compared(given.frozen, options, criteria, inputs, advice)
+    if otherwise is not None:
+        manifest |= recorded(given.frozen, otherwise)
+    wanted = _wanted(given, inputs, criteria)
+    with starting(given) as start, show.progress_bar("fitting") as progress:
+        found = write_selection(
+            out, study, wanted, manifest, given.format, start, progress, known, inputs.task
+        )
+    if otherwise is not None:
+        write_deviations(otherwise, out, given.format)
+    show.found(replace(found, usual=by_default), out)
+    following("report", out, "-o", "report.html", why="everything to look at, in one file")
+
+
+def _told(
+    inputs: Inputs, criteria: Sequence[Criterion], advice: Advice | None
+) -> Mapping[str, Known]:
+    """Say what one should know before the fits; how the criteria confuse the candidates."""
+    import numpy as np
+
+    from howlearn.analyses.error_rates import confusions, doubts
+    from howlearn.cli import show
+    from howlearn.selection.share_tables import doubts as share_doubts
+
+    study, candidates = inputs.study, inputs.candidates
     show.reading(study)
     show.same_models(candidates)
     show.unequal(criteria, candidates, len(study.actions))
-    n_trials = float(np.median(study.n_scored))
-    for note in doubts(advice, n_trials, candidates) if advice else ():
-        show.note(note)
-    same = advice is not None and {*advice.models} == {model.name for model in candidates}
-    known = confusions(advice) if advice and same else {}
+    known: Mapping[str, Known] = {}
+    if advice is not None:
+        for note in doubts(advice, float(np.median(study.n_scored)), candidates):
+            show.note(note)
+        if {*advice.models} == {model.name for model in candidates}:
+            known = confusions(advice)
     for note in share_doubts(known, [repr(c) for c in criteria]):
         show.note(note)
+    return known
+
+
+def _wanted(given: Given, inputs: Inputs, criteria: Sequence[Criterion]) -> Wanted:
+    """What is done for every learner."""
+    from howlearn.results.chunk import Wanted
+
     extras = []
     if given.stability is not None:
         from howlearn.analyses.stability import stability_of
 
         extras.append(stability_of(inputs.task, given.stability, given.seed))
-    manifest = manifest_of(given.files, study, candidates, options)
-    otherwise = compared(given.frozen, options, criteria, inputs, advice)
-    if otherwise is not None:
-        manifest |= recorded(given.frozen, otherwise)
-    wanted = Wanted(
-        candidates,
+    return Wanted(
+        inputs.candidates,
         criteria,
         given.within,
         given.intervals,
@@ -252,14 +281,3 @@ def select(given: Given) -> None:
         given.epsilon,
         extras,
     )
-    with (
-        starting(given) as start,
-        show.progress_bar("fitting") as progress,
-    ):
-        found = write_selection(
-            out, study, wanted, manifest, given.format, start, progress, known, inputs.task
-        )
-    if otherwise is not None:
-        write_deviations(otherwise, out, given.format)
-    show.found(replace(found, usual=not (given.criterion or given.calibration)), out)
-    following("report", out, "-o", "report.html", why="everything to look at, in one file")

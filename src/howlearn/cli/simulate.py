@@ -16,8 +16,18 @@ from howlearn.cli.next_command import (
     select_command,
     with_models,
 )
-from howlearn.cli.options import DESIGN_SEED, FRESH, LEARNING, ORDER, OUT, SETTINGS, STUDY, TRIALS
-from howlearn.core.options import File, Kind, Option, Panel, Repeated, Switch, Whole
+from howlearn.cli.options import (
+    DESIGN_SEED,
+    FRESH,
+    LEARNING,
+    LIKE,
+    ORDER,
+    OUT,
+    SETTINGS,
+    STUDY,
+    TRIALS,
+)
+from howlearn.core.options import Kind, Option, Panel, Repeated, Switch, Whole
 from howlearn.reading.analysis_options import ADD_MODEL, FORM, MODEL, RULE, TASK
 
 if TYPE_CHECKING:
@@ -41,12 +51,9 @@ SET = SETTINGS.but(
 LEARNERS = Option(
     "learners", Whole(least=1), "How many learners; 10 by default.", panel=Panel.design
 )
-LIKE = Option(
-    "like",
-    File("RESULTS"),
-    "A folder of howlearn select: show each learner what one of its learners was shown; without "
-    "--set at that learner's estimates.",
-    panel=Panel.design,
+SHOWN = LIKE.but(
+    help="A folder of howlearn select: show each learner what one of its learners was shown; "
+    "without --set at that learner's estimates."
 )
 CODE = ADD_MODEL.but(
     kind=Repeated("FILE.py:MODEL"),
@@ -75,7 +82,7 @@ FORGONE = Option(
     OUT.but(help="The file: .csv, .tsv or .parquet.", panel=None, is_required=True),
     TASK, FOLLOWED, SET, LEARNERS,
     TRIALS.but(kind=Whole(least=1), help="Trials of each; by default as the task says."),
-    ORDER, LIKE, CODE, AS_PUBLISHED, FORGONE, DESIGN_SEED, *LEARNING, FRESH, STUDY,
+    ORDER, SHOWN, CODE, AS_PUBLISHED, FORGONE, DESIGN_SEED, *LEARNING, FRESH, STUDY,
 )  # fmt: skip
 def simulate(given: Given) -> None:
     """Simulate learners who follow a model in a task."""

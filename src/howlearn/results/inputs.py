@@ -255,6 +255,13 @@ def chosen_models(
     return with_source((*chosen, *more), options.get("experts_from"))
 
 
+def task_models(task: Task, options: Mapping[str, Any]) -> tuple[Model, ...]:
+    """The candidates where learners of a task are simulated, or its data are not seen yet."""
+    return chosen_models(
+        task.models, options, f"task {task.name}", task.n_features, (), task.mixtures
+    )
+
+
 def _each(names: Sequence[str], left_out: Container[str]) -> list[str]:
     """The names, with the field's models in place of ``field``."""
     field = [name for name in FIELD if name not in left_out]
