@@ -42,7 +42,11 @@ class Likelihoods(Protocol):
 
 @dataclass(frozen=True)
 class Scores:
-    """In nats, larger is better: score = log_likelihood − penalty; the axes are learner, model."""
+    """In nats, larger is better: score = log_likelihood − penalty; the axes are learner, model.
+
+    >>> Scores(np.array([20]), np.array([[-9.0, -8.0]]), np.array([[1.0, 3.0]])).score.tolist()
+    [[-10.0, -11.0]]
+    """
 
     n_trials: NDArray[np.int64]  # [learner]: the trials that log_likelihood is of
     log_likelihood: NDArray[np.float64]
@@ -71,6 +75,17 @@ class Criterion(ABC):
     """Scores every model for every learner; may look at all learners at once.
 
     One that is registered can be made without arguments, and by a text with its options.
+
+    >>> import howlearn as hl
+    >>> class Half(hl.Criterion):
+    ...     name, title = "half", "log-likelihood minus ½ nat per parameter"
+    ...     def scores(self, fits):
+    ...         n, price = fits.n_parameters_at(1.0), 0.5
+    ...         return hl.Scores(fits.n_scored, fits.log_likelihood(1.0), price * n)
+    >>> task = hl.Task.load("shepard-1")
+    >>> study = hl.simulate(task, "ByFeature1", {"eta": 0.2}, learners=1, trials=200, seed=1)
+    >>> hl.select(study, task.models[:2], [Half()]).selection["model"].to_list()
+    ['ByFeature1']
     """
 
     registry: ClassVar[Registry[Any]] = Registry("criterion", "criteria")
