@@ -22,6 +22,7 @@ _COLUMN_OPTIONS = (
 _KNOWN = tomllib.loads(Path(__file__).with_name("vocabulary.toml").read_text(encoding="utf-8"))
 _ROLES: dict[str, dict[str, str]] = _KNOWN["roles"]
 _WORDS = {name: frozenset(words.split()) for name, words in _KNOWN["words"].items()}
+VALUES = {name: tuple(words.split()) for name, words in _KNOWN["values"].items()}
 BLOCKS, CONDITIONS, KINDS, FEATURES, GROUPS, SIDES = _KNOWN["lists"].values()
 GUESSED = ("learner", "context", "action", "reward", "trial", "scored", "learned")
 ROLES = (*GUESSED, "forgone", "episode", "duration")  # the last ones are never guessed

@@ -11,24 +11,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
+from howlearn.reading.columns import VALUES
 from howlearn.reading.labels import CodedColumn
 from howlearn.reading.problems import Problems, listed
 
 OUTSIDE = "--reward-range LO,HI takes them as recorded"
-GOOD_WORDS = ("true", "t", "yes", "y", "correct", "win", "won", "wahr", "vrai")
-BAD_WORDS = (
-    "false",
-    "f",
-    "no",
-    "n",
-    "incorrect",
-    "wrong",
-    "lose",
-    "lost",
-    "loss",
-    "falsch",
-    "faux",
-)
+GOOD_WORDS, BAD_WORDS = VALUES["good"], VALUES["bad"]
 WORDS_SHOWN = 8
 
 

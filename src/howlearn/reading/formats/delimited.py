@@ -15,7 +15,7 @@ import polars as pl
 
 from howlearn.core.errors import DataError, Problem
 from howlearn.reading.formats import TEXT, Format
-from howlearn.reading.formats.detect import format_named, refused
+from howlearn.reading.formats.detect import format_named, reason_of, refused
 from howlearn.reading.formats.experiment_logs import (
     QUALTRICS,
     QUALTRICS_NOTE,
@@ -319,8 +319,7 @@ class Delimited(Described):
         return self._problem(row, None, found, allowed)
 
     def _unknown(self, error: Exception) -> Problem:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        found = f"a file that cannot be read as a table ({reason})"
+        found = f"a file that cannot be read as a table ({reason_of(error)})"
         allowed = f"rows of text, separated by {self.layout.words}"
         return self._problem(None, None, found, allowed)
 

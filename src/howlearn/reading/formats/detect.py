@@ -133,7 +133,7 @@ def format_of(path: Path) -> tuple[Format, bytes | None]:
                 if format.packed:
                     return format, rest_of(path, raw, file, inner)
         except FAILURES as error:
-            raise refused(path, f"a damaged compressed file ({_reason(error)})") from None
+            raise refused(path, f"a damaged compressed file ({reason_of(error)})") from None
     raise refused(path, "a compressed file", "unpack it, and name the file inside")
 
 
@@ -182,8 +182,22 @@ def refused(path: Path, found: str, remedy: str = "") -> DataError:
     return DataError([Problem(str(path), None, None, found, allowed(), remedy)])
 
 
-def _reason(error: Exception) -> str:
+def reason_of(error: BaseException) -> str:
+    """The first line of what an error says."""
     return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+@contextmanager
+def no_damage(
+    path: Path, what: str, passed: tuple[type[Exception], ...] = (OSError,)
+) -> Iterator[None]:
+    """Whatever a library says about a broken file becomes one sentence; some errors pass."""
+    try:
+        yield
+    except (DataError, *passed):
+        raise
+    except Exception as error:  # a broken file may raise anything
+        raise refused(path, f"{what} that cannot be read ({reason_of(error)})") from None
 
 
 # --------------------
@@ -218,7 +232,7 @@ def no_panic() -> Iterator[None]:
             if type(error).__name__ != _NAME:
                 raise
             panicked = True
-            raise Panic(str(error).splitlines()[0] if str(error) else _NAME) from None
+            raise Panic(reason_of(error)) from None
         finally:
             if kept is not None:
                 os.dup2(kept, STDERR)

@@ -13,7 +13,7 @@ import numpy as np
 
 from howlearn.core.errors import DataError, HowlearnError, Problem
 from howlearn.reading.formats import Format
-from howlearn.reading.formats.detect import check_growth, refused
+from howlearn.reading.formats.detect import check_growth, no_damage
 from howlearn.reading.formats.nested import tables_of
 from howlearn.reading.formats.table import Held
 
@@ -51,16 +51,12 @@ def open_matlab(path: Path, inside: str | None = None, content: bytes | None = N
 def _old(path: Path) -> tuple[dict[str, Any], list[str]]:
     from howlearn.reading.formats.matlab5 import File
 
-    try:
+    with no_damage(path, "a MATLAB file"):
         content = path.read_bytes()
         if not content.startswith(OLD):
             return _oldest(path), []
         file = File(content)
         return file.variables(), file.opaque
-    except OSError:
-        raise
-    except Exception as error:  # a broken file may raise anything
-        raise refused(path, f"a MATLAB file that cannot be read ({_reason(error)})") from None
 
 
 def _oldest(path: Path) -> dict[str, Any]:
@@ -86,14 +82,9 @@ def _new(path: Path) -> tuple[dict[str, Any], list[str]]:
             "pip install 'howlearn[matlab]', or save it in MATLAB with the option -v7"
         ) from None
 
-    try:
-        with h5py.File(path, "r") as file:
-            reader = Reader(file, path)
-            variables = reader.variables()
-    except (DataError, MemoryError):
-        raise
-    except Exception as error:  # a broken file may raise anything
-        raise refused(path, f"a MATLAB file that cannot be read ({_reason(error)})") from None
+    with no_damage(path, "a MATLAB file", (MemoryError,)), h5py.File(path, "r") as file:
+        reader = Reader(file, path)
+        variables = reader.variables()
     return variables, reader.opaque
 
 
@@ -131,10 +122,6 @@ def cell(items: list[Any], shape: tuple[int, ...]) -> Any:
 def _plain(item: Any) -> Any:
     """An empty cell is a missing value."""
     return None if isinstance(item, np.ndarray) and not item.size else item
-
-
-def _reason(error: Exception) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
 # --------------------

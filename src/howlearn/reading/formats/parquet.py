@@ -11,7 +11,7 @@ import polars as pl
 from howlearn.core.csv_tables import column_named
 from howlearn.core.errors import DataError, Problem
 from howlearn.reading.formats import Format
-from howlearn.reading.formats.detect import Panic, no_panic
+from howlearn.reading.formats.detect import Panic, no_panic, reason_of
 from howlearn.reading.formats.matrices import text_of
 from howlearn.reading.formats.table import Described, Extended, Table
 from howlearn.reading.rows import BATCH_ROWS
@@ -63,8 +63,7 @@ class Parquet(Described):
             return 0
 
     def _broken(self, error: Exception) -> DataError:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        found = f"a file that is not Parquet or is damaged ({reason})"
+        found = f"a file that is not Parquet or is damaged ({reason_of(error)})"
         return DataError([Problem(self.name, None, None, found, "a Parquet file")])
 
 

@@ -13,7 +13,7 @@ import polars as pl
 
 from howlearn.core.errors import HowlearnError
 from howlearn.reading.formats import Format
-from howlearn.reading.formats.detect import refused
+from howlearn.reading.formats.detect import no_damage
 from howlearn.reading.formats.matrices import column_of
 from howlearn.reading.formats.nested import tables_of
 from howlearn.reading.formats.table import Held, distinct_names
@@ -27,19 +27,13 @@ def open_r(path: Path, inside: str | None = None, content: bytes | None = None) 
         import rdata
     except ImportError:
         raise HowlearnError(f"{path}: {EXTRA}") from None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about classes of R that are not needed
-            _refuse_claims()
-            parsed = rdata.parser.parse_data(path.read_bytes() if content is None else content)
-            several = _is_rdata(parsed)
-            variables = _saved(parsed) if several else {path.stem: _converted(parsed)}
-            trees = {str(name): _tree(value) for name, value in variables.items()}
-    except OSError:
-        raise
-    except Exception as error:  # rdata has no error of its own: a broken file may raise anything
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise refused(path, f"an R file that cannot be read ({reason})") from None
+    with no_damage(path, "an R file"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about classes of R that are not needed
+        _refuse_claims()
+        parsed = rdata.parser.parse_data(path.read_bytes() if content is None else content)
+        several = _is_rdata(parsed)
+        variables = _saved(parsed) if several else {path.stem: _converted(parsed)}
+        trees = {str(name): _tree(value) for name, value in variables.items()}
     return tables_of(path, trees, inside, "RData" if several else "RDS", frames=True)
 
 

@@ -9,7 +9,6 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,15 @@ import polars as pl
 
 from howlearn.core.errors import DataError, Problem
 from howlearn.reading.formats import Format
-from howlearn.reading.formats.detect import CHUNK, ZIP, check_growth, names_in, no_panic, refused
+from howlearn.reading.formats.detect import (
+    CHUNK,
+    ZIP,
+    check_growth,
+    names_in,
+    no_damage,
+    no_panic,
+    refused,
+)
 from howlearn.reading.formats.table import INSIDE, Held, distinct_names, one_of, told_twice
 
 # --------------------
@@ -155,7 +162,7 @@ _FULL = 0.6  # of the columns have a name in the row of the names
 
 def open_excel(path: Path, inside: str | None = None, content: bytes | None = None) -> list[Held]:
     """The sheets that are read: the first with a table, and those with the same columns."""
-    with _damaged(path):
+    with no_damage(path, "a spreadsheet", (OSError, MemoryError)), no_panic():
         import fastexcel
 
         _without_remarks()
@@ -257,19 +264,6 @@ def _there(value: str | None) -> str | None:
 def _without_remarks() -> None:
     """What the library logs about odd cells would be printed above the user's results."""
     logging.getLogger("calamine").setLevel(logging.CRITICAL)
-
-
-@contextmanager
-def _damaged(path: Path) -> Iterator[None]:
-    """Whatever the library says about a broken file is one sentence."""
-    try:
-        with no_panic():
-            yield
-    except (DataError, OSError, MemoryError):
-        raise
-    except Exception as error:  # a broken file may raise anything
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise refused(path, f"a spreadsheet that cannot be read ({reason})") from None
 
 
 def _is_workbook(path: Path, head: bytes) -> bool:

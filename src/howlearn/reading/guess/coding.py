@@ -10,7 +10,7 @@ import numpy as np
 from howlearn.core.options import NONE
 from howlearn.core.study import SHORTEST
 from howlearn.core.text import few
-from howlearn.reading.columns import is_answer, is_feature, is_practice, is_rt, is_time
+from howlearn.reading.columns import VALUES, is_answer, is_feature, is_practice, is_rt, is_time
 from howlearn.reading.guess.column_checks import (
     are_words,
     constant_within,
@@ -20,23 +20,14 @@ from howlearn.reading.guess.column_checks import (
 )
 from howlearn.reading.guess.draft import BY_CONTENT, BY_NAME, Draft, Guess
 from howlearn.reading.options import parse_missing
-from howlearn.reading.rewards import BAD_WORDS, GOOD_WORDS
 
 # --------------------
 # Rewards that are written for people: amounts with a unit, and words for success and failure.
 
 
 MOST_VALUES = 101  # that are recoded one by one: 0% to 100%
-_GOOD = {
-    *GOOD_WORDS,
-    *"right success successful rewarded reward hit good positive smiley happy richtig".split(),
-    *"korrekt gewonnen gewinn correcto correcte juste bien".split(),
-}
-_BAD = {
-    *BAD_WORDS,
-    *"error fail failure failed unrewarded noreward miss bad negative frowny sad falsch".split(),
-    *"verloren fehler incorrecto incorrecte faux mal punished punishment".split(),
-}
+_GOOD = {*VALUES["good"], *VALUES["success"]}
+_BAD = {*VALUES["bad"], *VALUES["failure"]}
 _AMOUNT = re.compile(
     r"([-+−]?)\s*([$€£¥]?)\s*([-+−]?)\s*([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*"
     r"(%|€|\$|£|¥|[a-z]{1,7})?\.?",

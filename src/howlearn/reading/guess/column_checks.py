@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from howlearn.core.expressions import derive
 from howlearn.core.text import few, shortened
-from howlearn.reading.columns import named_like
+from howlearn.reading.columns import VALUES, named_like
 from howlearn.reading.guess.draft import Draft, Sample, together
 from howlearn.reading.rewards import BAD_WORDS, GOOD_WORDS, worth_of
 
@@ -96,10 +96,6 @@ def worth_in(rows: Sample, reward: str) -> np.ndarray:
 # What values look like: keys, words for right and wrong, codes for nothing, counters.
 
 
-NOTHING_WORDS = (
-    "timeout timedout time-out none noresponse no_response miss missed tooslow too_slow late "
-    "omission noresp nan undefined no-response skipped skip expired -"
-)
 FEW_VALUES = 1_000  # of a column, that are worth being sorted
 NOTHING_NUMBERS = ("-1", "-9", "-99", "-999", "-9999", "9999", "999", "99")
 PRACTICE = re.compile(
@@ -146,8 +142,8 @@ def nothing_in(counts: Mapping[str, int]) -> tuple[str, ...]:
     >>> nothing_in({"-1": 50, "1": 40}), nothing_in({"0": 9, "1": 8, "99": 1})
     ((), ('99',))
     """
-    words = {re.sub(r"[\s_-]+", "", word) for word in NOTHING_WORDS.split()} | {"-"}
-    found = [v for v in counts if re.sub(r"[\s_]+", "", v.lower()).replace("-", "") in words]
+    words = ("", *VALUES["nothing"])  # of dashes nothing is left
+    found = [v for v in counts if re.sub(r"[\s_-]+", "", v.lower()) in words]
     rest = [value for value in counts if value not in found]
     if len(rest) > 2 and all(is_number(value) for value in rest):
         numbers = {value: float(value) for value in rest}
