@@ -62,6 +62,7 @@ GOAL_WORDS = {"maximum": "smallest largest error", "average": "smallest mean err
 SMALLEST, LARGEST, STEPS = 0.02, 12.0, 60  # nats per parameter: from hardly a penalty to twice BIC
 
 
+@Analysis.registry.register
 @dataclass(frozen=True, eq=False, repr=False)
 class Calibration(Analysis):
     """Errors by constant, the constants with the smallest errors, and what they do to others.

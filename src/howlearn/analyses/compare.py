@@ -145,6 +145,7 @@ RESAMPLES, PERMUTATIONS = 1_000, 2_000
 FEWEST = 20  # resamples and permutations that say anything
 
 
+@Analysis.registry.register
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Analysis):
     """What groups of learners, or conditions of the same learners, have in common."""

@@ -21,6 +21,7 @@ from howlearn.results.results import Results
 from howlearn.selection.criteria import CRITERIA, kind_named
 from howlearn.selection.criterion import LOG_EVIDENCE
 from howlearn.selection.mixture_shares import HELD, certain, drawn_times
+from howlearn.selection.share_tables import scored
 from howlearn.selection.tables import included
 
 Design = Literal["group", "within"]
@@ -279,22 +280,19 @@ def outcome_of(results: Results | Path | str, criterion: str | None = None) -> O
     """Read a selection, or the folder that ``howlearn select`` left."""
     found = Results.of(results)
     scores, estimates = found.table("scores"), found.table("estimates")
-    lacking = {"learner", "model", "criterion", "log_likelihood", "selected"} - {*scores.columns}
+    needed = {"learner", "model", "criterion", "log_likelihood", "score", "selected"}
+    lacking = needed - {*scores.columns}
     if lacking:
         raise HowlearnError(f"scores of {results} have no column {', '.join(sorted(lacking))}")
     chosen = _criterion(scores["criterion"].unique(maintain_order=True).to_list(), criterion)
     mine = scores.filter(pl.col("criterion") == chosen)
     models = _models(mine, estimates)
-    order = _in_blocks(mine, models)
+    given = scored(scores.lazy(), chosen, models)
     labels = mine.select(mine.columns[: mine.columns.index("model")])[:: len(models)]
     graded = is_graded(mine, chosen)
-    if graded:
-        evidence = _placed(mine["log_likelihood"].cast(pl.Float64), order)
-        if np.isnan(evidence).any():
-            raise HowlearnError(f"{chosen} has no log-evidence for some learners and models")
-    else:
-        selected = _placed(mine["selected"].cast(pl.Float64), order)
-        evidence = certain(selected.argmax(axis=1), len(models))
+    evidence = given.log_likelihood if graded else certain(given.selected, len(models))
+    if np.isnan(evidence).any():
+        raise HowlearnError(f"{chosen} has no log-evidence for some learners and models")
     n_excluded = 0
     if "excluded" in found.scores.columns:
         left_out = found.scores.filter(pl.col("excluded").is_not_null())
@@ -333,26 +331,3 @@ def _models(scores: pl.DataFrame, estimates: pl.DataFrame) -> tuple[str, ...]:
     scored = scores["model"].cast(pl.String).unique(maintain_order=True).to_list()
     fitted = estimates["model"].cast(pl.String).unique(maintain_order=True).to_list()
     return (*(m for m in fitted if m in scored), *(m for m in scored if m not in fitted))
-
-
-def _in_blocks(scores: pl.DataFrame, models: tuple[str, ...]) -> np.ndarray:
-    """The model of every row: [sequence, place]; each sequence must have every model once."""
-    place = {name: k for k, name in enumerate(models)}
-    codes = scores["model"].cast(pl.String).replace_strict(place, return_dtype=pl.Int64).to_numpy()
-    n = len(models)
-    learner = scores["learner"].to_numpy()
-    if len(codes) % n == 0:
-        blocks = codes.reshape(-1, n)
-        whole = (np.sort(blocks, axis=1) == np.arange(n)).all()
-        if whole and (learner.reshape(-1, n) == learner.reshape(-1, n)[:, :1]).all():
-            return blocks
-    raise HowlearnError(
-        "the rows of scores are not as howlearn select writes them: every model once for each "
-        "learner, one learner after the other"
-    )
-
-
-def _placed(values: pl.Series, order: np.ndarray) -> Floats:
-    found = np.empty(order.shape)
-    np.put_along_axis(found, order, values.fill_null(np.nan).to_numpy().reshape(order.shape), 1)
-    return found

@@ -93,59 +93,42 @@ class Contest:
         places = [self.models.index(t) if t in self.models else -1 for t in self.truths]
         return np.array(places)[self.true]
 
-    def frame(self) -> pl.DataFrame:
-        """One row per learner, to be kept in a file."""
-        columns = {
-            "true": self.true,
-            "n_scored": self.n_scored,
-            "n_parameters": self.n_parameters,
-            "all_trials": self.all_trials,
-        }
-        if self.splits:
-            columns["later_trials"] = self.later_trials.reshape(len(self), -1)
-            columns["trained"] = self.trained
-        return pl.DataFrame(columns)
 
-
-def contest_of(fits: Fits, truths: Sequence[str], true: NDArray[np.int64]) -> Contest:
-    """What is kept of fits at ``ALL`` and at splits."""
-    splits = tuple(t for t in fits.truncations if isinstance(t, float) and t != ALL)
-    later = [fits.rest(split) for split in splits]
-    return Contest(
-        tuple(truths),
-        tuple(fits.of),
-        splits,
-        true,
-        fits.n_scored,
-        fits.n_parameters,
-        fits.log_likelihood(ALL),
-        np.stack(later, axis=1) if later else np.empty((len(true), 0, len(fits.of))),
-        np.stack([fits.n_fitted(split) for split in splits], axis=1)
-        if splits
-        else np.empty((len(true), 0), np.int64),
-    )
+def contest_frame(fits: Fits, true: NDArray[np.int64]) -> pl.DataFrame:
+    """What is kept of fits at ``ALL`` and at splits: one row per learner, of that true model."""
+    columns = {
+        "true": true,
+        "n_scored": fits.n_scored,
+        "n_parameters": fits.n_parameters,
+        "all_trials": fits.log_likelihood(ALL),
+    }
+    if splits := _splits(fits):
+        later = np.stack([fits.rest(split) for split in splits], axis=1)
+        columns["later_trials"] = later.reshape(len(true), -1)
+        columns["trained"] = np.stack([fits.n_fitted(split) for split in splits], axis=1)
+    return pl.DataFrame(columns)
 
 
 def contest_from(
     frame: pl.DataFrame, truths: Sequence[str], models: Sequence[str], splits: Sequence[float]
 ) -> Contest:
-    """A contest from the rows of its ``frame``."""
+    """A contest from the rows of ``contest_frame``."""
     n = len(frame)
     later, trained = np.empty((n, 0, len(models))), np.empty((n, 0), np.int64)
     if splits:
         later = frame["later_trials"].to_numpy().reshape(n, len(splits), len(models))
         trained = frame["trained"].to_numpy()
-    return Contest(
-        tuple(truths),
-        tuple(models),
-        tuple(splits),
-        frame["true"].to_numpy(),
-        frame["n_scored"].to_numpy(),
-        frame["n_parameters"].to_numpy(),
-        frame["all_trials"].to_numpy(),
-        later,
-        trained,
-    )
+    kept = (frame[name].to_numpy() for name in ("true", "n_scored", "n_parameters", "all_trials"))
+    return Contest(tuple(truths), tuple(models), tuple(splits), *kept, later, trained)
+
+
+def contest_of(fits: Fits, truths: Sequence[str], true: NDArray[np.int64]) -> Contest:
+    """The contest of these fits."""
+    return contest_from(contest_frame(fits, true), truths, [*fits.of], _splits(fits))
+
+
+def _splits(fits: Fits) -> list[float]:
+    return [t for t in fits.truncations if isinstance(t, float) and t != ALL]
 
 
 # --------------------
@@ -354,7 +337,7 @@ def _contest(
     true = np.full(len(kept), group.truth, np.int64)
     stream = pl.lit(group.stream, pl.Int64).alias("stream")
     estimates = estimates_of_truth(fits, names[group.truth], theta[kept], group.start + kept)
-    frames = (contest_of(fits, names, true).frame(), estimates)
+    frames = (contest_frame(fits, true), estimates)
     return {
         table: frame.with_columns(stream) for table, frame in zip(of.tables, frames, strict=True)
     }

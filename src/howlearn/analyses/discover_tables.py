@@ -142,6 +142,7 @@ def _groups(frame: pl.DataFrame, keys: Sequence[str]) -> pl.Series:
 JUDGED = "judged"  # a status
 
 
+@Analysis.registry.register
 @dataclass(frozen=True, eq=False, repr=False)
 class Discovery(Analysis):
     """The best partitions of every learner, and which contexts are treated alike, as tables."""

@@ -183,6 +183,7 @@ def _unit(found: Path) -> str:
     return "sequences" if found.conditions else "learners"
 
 
+@Analysis.registry.register
 @dataclass(frozen=True, eq=False, repr=False)
 class Path(Analysis):
     """What is selected along the price of a parameter, the largest rate and the prior."""

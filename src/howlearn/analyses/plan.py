@@ -37,6 +37,7 @@ USELESS = 0.5  # an interval of ±½ says nothing about a share
 Z95 = 1.96
 
 
+@Analysis.registry.register
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan(Analysis):
     """How often each model would be recovered, by number of trials, and what follows from it."""

@@ -41,6 +41,7 @@ TABLES = ("recovered", "estimates")
 POPULATION = 50  # learners of every true model from whom a population is learned
 
 
+@Analysis.registry.register
 @dataclass(frozen=True, eq=False, repr=False)
 class Recovery(Analysis):
     """What became of simulated learners: the models selected for them, and the estimates."""
@@ -124,6 +125,20 @@ class Recovery(Analysis):
             "relative error (median)",
         )  # fmt: skip
         yield Listing("Estimates from all trials", columns, rows)
+
+    @property
+    def sentences(self) -> list[Sentence]:
+        """How often each criterion finds the true model, where that is a candidate."""
+        own = self.confusion.filter(pl.col("true_model") == pl.col("selected_model"))
+        found = []
+        for (criterion,), rows in own.group_by("criterion", maintain_order=True):
+            worst = rows.sort("share", maintain_order=True).row(0, named=True)
+            found.append(
+                f"{criterion}: the true model is selected for {rows['share'].mean():.0%} of the "
+                f"simulated learners, least often where it is {worst['true_model']} "
+                f"({worst['share']:.0%})."
+            )
+        return [*map(Sentence, found)]
 
     def _recovered(self, criterion: str, truth: str) -> str:
         """How often a model is selected for its learners, and which one most often instead."""

@@ -81,6 +81,7 @@ FALLING = {"hellinger": "E[H²]", "best_kl": "E[K] of the best", "kl": "E[K] pen
 RISKS = ("hellinger", "best_kl", "best_kl_split", "kl", "penalised_oracle")
 
 
+@Analysis.registry.register
 @dataclass(frozen=True, eq=False, repr=False)
 class Verification(Analysis):
     """What was found: tables of risks, of their rates, and of the propositions."""

@@ -12,6 +12,7 @@ import polars as pl
 
 from howlearn.core import columns
 from howlearn.core.csv_tables import write_csv
+from howlearn.core.registry import Registry
 from howlearn.results.manifest import made_by
 from howlearn.runs.files import write_text, write_whole
 from howlearn.runs.folder import START, Format, RunFolder, Start
@@ -76,6 +77,7 @@ class Tables(Mapping[str, pl.DataFrame]):
 class Analysis:
     """What a command found: its tables are those that ``core/tables.toml`` declares for it."""
 
+    registry: ClassVar[Registry[type[Analysis]]] = Registry("analysis", "analyses", key="command")
     command: ClassVar[str]
     ATTRIBUTES: ClassVar[Mapping[str, str]] = {}  # of tables that are called otherwise in a folder
     CHARTS: ClassVar[tuple[str, ...]] = ()  # names of files

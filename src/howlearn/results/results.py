@@ -28,6 +28,7 @@ from howlearn.selection.select import Choice, Selection
 from howlearn.selection.tables import ALL, INCLUDED, OTHER, Who, fitted, of_whom
 
 
+@Analysis.registry.register
 @dataclass(frozen=True, eq=False, repr=False)
 class Results(Analysis):
     """The tables of a selection, its study, task and candidates; read or made when asked for.

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
 from howlearn.core.columns import of
+from howlearn.core.errors import HowlearnError
 from howlearn.selection.criteria import kind_named
 from howlearn.selection.criterion import LOG_EVIDENCE, Criterion
 from howlearn.selection.evidence import approximation
@@ -43,7 +44,7 @@ class Known:
 
 
 @dataclass(frozen=True, eq=False)
-class _ScoreRows:
+class Scored:
     """One criterion's scores; the axes are sequence, model."""
 
     criterion: str
@@ -66,7 +67,8 @@ class _ScoreRows:
         return self.log_likelihood if kind == LOG_EVIDENCE else self.score
 
 
-def _scores_of(scores: pl.LazyFrame, criterion: str, candidates: Sequence[str]) -> _ScoreRows:
+def scored(scores: pl.LazyFrame, criterion: str, candidates: Sequence[str]) -> Scored:
+    """The scores by one criterion; each learner must have every model once, in rows together."""
     columns = ["learner", "model", "log_likelihood", "score", "selected"]
     frame = scores.filter(pl.col("criterion") == criterion).select(columns).collect()
     named = frame["model"].cast(pl.String)
@@ -75,7 +77,15 @@ def _scores_of(scores: pl.LazyFrame, criterion: str, candidates: Sequence[str]) 
     models += sorted(name for name in present if name not in models)
     n = len(models)
     place = {name: k for k, name in enumerate(models)}
-    order = named.replace_strict(place, return_dtype=pl.Int64).to_numpy().reshape(-1, n)
+    codes = named.replace_strict(place, return_dtype=pl.Int64).to_numpy()
+    learner, *others = (frame["learner"].gather_every(n, k) for k in range(n))
+    same = all(len(other) == len(learner) and (other == learner).all() for other in others)
+    order = codes.reshape(-1, n) if same else codes[None]
+    if not (same and (np.sort(order, axis=1) == np.arange(n)).all()):
+        raise HowlearnError(
+            "the rows of scores are not as howlearn select writes them: every model once for each "
+            "learner, one learner after the other"
+        )
 
     def placed(column: str) -> Floats:
         found = np.empty(order.shape)
@@ -83,10 +93,9 @@ def _scores_of(scores: pl.LazyFrame, criterion: str, candidates: Sequence[str]) 
         np.put_along_axis(found, order, values, axis=1)
         return found
 
-    learner = frame["learner"].gather_every(n)
     owner = learner.rank("dense").to_numpy().astype(np.int64) - 1
     selected = placed("selected").argmax(axis=1)
-    return _ScoreRows(
+    return Scored(
         criterion, tuple(models), placed("score"), placed("log_likelihood"), selected, owner
     )
 
@@ -99,12 +108,12 @@ def random_effects_table(
     ``evidence`` says what stood for the log-evidence. Nothing is known for a criterion that gives
     nothing of the kind, such as the likelihood without a penalty.
     """
-    given = _scores_of(scores.lazy(), criterion, models or ())
+    given = scored(scores.lazy(), criterion, models or ())
     frame = of("shares").frame({"model": [*given.models], **_random_effects(given)})
     return frame.select("model", *RANDOM_EFFECTS)
 
 
-def _random_effects(given: _ScoreRows) -> dict[str, object]:
+def _random_effects(given: Scored) -> dict[str, object]:
     """The columns by random effects; none where nothing stands for the log-evidence."""
     if given.evidence is None:
         return {}
@@ -137,7 +146,7 @@ def shares_table(
     """
     frames = []
     for criterion in criteria:
-        given = _scores_of(scores.lazy(), criterion, models)
+        given = scored(scores.lazy(), criterion, models)
         n = len(given.models)
         counts = np.bincount(given.selected, minlength=n)
         resamples = RESAMPLES if len(given.selected) <= LARGE else FEW_RESAMPLES
@@ -177,7 +186,7 @@ def shares_of(selection: Selection) -> pl.DataFrame:
 
 
 def _corrected(
-    given: _ScoreRows, known: Known | None, resamples: int, seed: int
+    given: Scored, known: Known | None, resamples: int, seed: int
 ) -> tuple[Shares | None, str | None]:
     if known is not None and {*known.truths} == {*known.models} == {*given.models}:
         rows = [known.truths.index(name) for name in given.models]
