@@ -1,14 +1,24 @@
-"""``howlearn freeze``: the plan of an analysis, before the data are seen."""
+"""``howlearn freeze``: the plan of an analysis, before the data are seen; and to follow it."""
 
 from __future__ import annotations
 
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from howlearn.cli.build import Given, command
 from howlearn.cli.options import DATA, FRESH, OUT, STUDY
-from howlearn.core.options import Panel
+from howlearn.cli.project_options import merge
+from howlearn.core.options import NONE, File, Option, Panel
 from howlearn.reading.analysis_options import INTERVALS, MODELS, SEED, STABILITY
 from howlearn.reading.options import DATA as READING
+
+if TYPE_CHECKING:
+    from howlearn.analyses.deviations import Deviation
+    from howlearn.analyses.error_rates import Advice
+    from howlearn.reading.project_file import StudyFile
+    from howlearn.results.inputs import Inputs
+    from howlearn.selection.criterion import Criterion
 
 
 @command(
@@ -43,3 +53,79 @@ def freeze(given: Given) -> None:
     show.console.print(escape(paragraph(plan)), soft_wrap=True)
     show.console.print(escape(f"Plan: {given.out}"), soft_wrap=True)
     following("select", "FILES", "--frozen", given.out)
+
+
+# --------------------
+# ``select --frozen``: follow a plan, and list whatever is done otherwise.
+
+
+FROZEN = Option(
+    "frozen",
+    File("FILE|none"),
+    "Follow a plan that howlearn freeze wrote, and list whatever is done otherwise. frozen.toml in "
+    "this folder is followed unless this is 'none'.",
+    panel=Panel.models,
+)
+
+
+def follow(
+    options: Sequence[Option], given: Given, study: StudyFile | None, typed: Container[str]
+) -> Path | None:
+    """Put the plan's values where nothing was typed; the plan's file, if there is one.
+
+    What howlearn.toml says otherwise than the plan is not done, and told.
+    """
+    path = _found(given["frozen"])
+    if path is None:
+        return None
+    from howlearn.analyses.frozen_file import options_of, read_plan
+    from howlearn.cli import show
+
+    plan = read_plan(path)
+    planned = options_of(path, plan)
+    if study is not None:
+        for name, value in {**study.data, **study.models}.items():
+            mine = {**planned.data, **planned.models}.get(name, value)
+            if name not in typed and mine != value:
+                show.note(
+                    f"{study.path} has another {name} than the plan {path}, which is followed; "
+                    "type the option to do otherwise"
+                )
+    merge(options, planned, typed, given)
+    return path
+
+
+def _found(named: Path | None) -> Path | None:
+    """The plan that was named, or the one of this folder."""
+    from howlearn.analyses.freeze import NAME
+    from howlearn.cli import show
+
+    if named is not None:
+        return None if str(named) == NONE else named
+    here = Path(NAME)
+    if not here.is_file():
+        return None
+    show.note(f"the plan {NAME} of this folder is followed; --frozen none does without")
+    return here
+
+
+def compared(
+    path: Path | None,
+    options: Mapping[str, Any],
+    criteria: Sequence[Criterion],
+    inputs: Inputs,
+    advice: Advice | None,
+) -> tuple[list[Deviation], dict[str, Any]]:
+    """What is done otherwise than planned, also as the manifest has it; nothing without a plan."""
+    if path is None:
+        return [], {}
+    from dataclasses import asdict
+
+    from howlearn.analyses.deviations import deviations
+    from howlearn.analyses.frozen_file import read_plan
+
+    plan = read_plan(path)
+    n_learners = len(set(inputs.study.without_excluded().learners))
+    found = deviations(plan, options, criteria, inputs.candidates, n_learners, advice)
+    known = {"file": str(path), "sha256": plan.sha256, "howlearn": plan.howlearn}
+    return found, {"frozen": known, "deviations": [asdict(each) for each in found]}

@@ -28,7 +28,7 @@ def complete(command: str, options: Sequence[Option], given: Given, typed: Conta
             named = [] if _only_study_file(given.files) else given.files
             given["files"] = named or [Path(each) for each in file.files]
     if "frozen" in given:  # the plan's values, where nothing was typed
-        from howlearn.cli.select import follow
+        from howlearn.cli.freeze import follow
 
         given["frozen"] = follow(options, given, file, typed)
 

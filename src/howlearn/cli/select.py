@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from howlearn.cli.build import Given, command
+from howlearn.cli.freeze import FROZEN, compared
 from howlearn.cli.next_command import following
 from howlearn.cli.options import (
     CANDIDATES,
@@ -19,8 +20,7 @@ from howlearn.cli.options import (
     STUDY,
     chosen_criteria,
 )
-from howlearn.cli.project_options import merge
-from howlearn.core.options import File, Kind, Number, Option, Panel, Switch
+from howlearn.core.options import Kind, Number, Option, Panel, Switch
 from howlearn.reading.analysis_options import (
     CALIBRATION,
     CRITERION,
@@ -33,111 +33,11 @@ from howlearn.reading.analysis_options import (
 from howlearn.reading.options import DATA as READING
 
 if TYPE_CHECKING:
-    from howlearn.analyses.deviations import Deviation
     from howlearn.analyses.error_rates import Advice
-    from howlearn.reading.project_file import StudyFile
     from howlearn.results.chunk import Wanted
     from howlearn.results.inputs import Inputs
-    from howlearn.runs.folder import Format
     from howlearn.selection.criterion import Criterion
     from howlearn.selection.share_tables import Known
-
-
-# --------------------
-# ``select --frozen``: follow a plan, and list whatever is done otherwise.
-
-
-NONE = "none"
-FROZEN = Option(
-    "frozen",
-    File("FILE|none"),
-    "Follow a plan that howlearn freeze wrote, and list whatever is done otherwise. frozen.toml in "
-    "this folder is followed unless this is 'none'.",
-    panel=Panel.models,
-)
-
-
-def follow(
-    options: Sequence[Option], given: Given, study: StudyFile | None, typed: Container[str]
-) -> Path | None:
-    """Put the plan's values where nothing was typed; the plan's file, if there is one.
-
-    What howlearn.toml says otherwise than the plan is not done, and told.
-    """
-    path = _found(given["frozen"])
-    if path is None:
-        return None
-    from howlearn.analyses.frozen_file import options_of, read_plan
-    from howlearn.cli import show
-
-    plan = read_plan(path)
-    planned = options_of(path, plan)
-    if study is not None:
-        for name, value in {**study.data, **study.models}.items():
-            mine = {**planned.data, **planned.models}.get(name, value)
-            if name not in typed and mine != value:
-                show.note(
-                    f"{study.path} has another {name} than the plan {path}, which is followed; "
-                    "type the option to do otherwise"
-                )
-    merge(options, planned, typed, given)
-    return path
-
-
-def _found(named: Path | None) -> Path | None:
-    """The plan that was named, or the one of this folder."""
-    from howlearn.analyses.freeze import NAME
-    from howlearn.cli import show
-
-    if named is not None:
-        return None if str(named) == NONE else named
-    here = Path(NAME)
-    if not here.is_file():
-        return None
-    show.note(f"the plan {NAME} of this folder is followed; --frozen none does without")
-    return here
-
-
-def compared(
-    path: Path | None,
-    options: Mapping[str, Any],
-    criteria: Sequence[Criterion],
-    inputs: Inputs,
-    advice: Advice | None,
-) -> list[Deviation] | None:
-    """What is done otherwise than planned; None without a plan."""
-    if path is None:
-        return None
-    from howlearn.analyses.deviations import deviations
-    from howlearn.analyses.frozen_file import read_plan
-
-    n_learners = len(set(inputs.study.without_excluded().learners))
-    plan = read_plan(path)
-    return deviations(plan, options, criteria, inputs.candidates, n_learners, advice)
-
-
-def recorded(path: Path, found: Sequence[Deviation]) -> dict[str, Any]:
-    """The plan and the deviations as the manifest has them."""
-    from dataclasses import asdict
-
-    from howlearn.analyses.frozen_file import read_plan
-
-    plan = read_plan(path)
-    known = {"file": str(path), "sha256": plan.sha256, "howlearn": plan.howlearn}
-    return {"frozen": known, "deviations": [asdict(each) for each in found]}
-
-
-def write_deviations(found: Sequence[Deviation], out: Path, format: Format) -> None:
-    """The table of what was done otherwise."""
-    from functools import partial
-
-    from howlearn.analyses.deviations import table
-    from howlearn.core.csv_tables import write_csv
-    from howlearn.runs.files import write_whole
-
-    frame = table(found)
-    write = partial(write_csv, frame) if format == "csv" else frame.write_parquet
-    write_whole(out / f"deviations.{format}", write)
 
 
 PREDICTIONS = Option(
@@ -195,9 +95,11 @@ def select(given: Given) -> None:
     """
     from dataclasses import replace
 
+    from howlearn.analyses.deviations import table
     from howlearn.cli import show
     from howlearn.cli.progress import starting
     from howlearn.core.errors import HowlearnError
+    from howlearn.results.analysis import write_tables
     from howlearn.results.inputs import load
     from howlearn.results.manifest import manifest_of
     from howlearn.results.select_into import write_selection
@@ -221,16 +123,14 @@ def select(given: Given) -> None:
     options["criteria"] = [repr(c) for c in criteria]
     known = _told(inputs, criteria, advice)
     manifest = manifest_of(given.files, study, candidates, options)
-    otherwise = compared(given.frozen, options, criteria, inputs, advice)
-    if otherwise is not None:
-        manifest |= recorded(given.frozen, otherwise)
+    otherwise, plan = compared(given.frozen, options, criteria, inputs, advice)
     wanted = _wanted(given, inputs, criteria)
     with starting(given) as start, show.progress_bar("fitting") as progress:
         found = write_selection(
-            out, study, wanted, manifest, given.format, start, progress, known, inputs.task
+            out, study, wanted, manifest | plan, given.format, start, progress, known, inputs.task
         )
-    if otherwise is not None:
-        write_deviations(otherwise, out, given.format)
+    if plan:
+        write_tables(out, {"deviations": table(otherwise)}, given.format)
     show.found(replace(found, usual=by_default), out)
     following("report", out, "-o", "report.html", why="everything to look at, in one file")
 
