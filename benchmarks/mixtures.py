@@ -10,8 +10,8 @@ from scipy.optimize import minimize_scalar
 from benchmarks.report import Row, duration
 from benchmarks.timing import least
 from howlearn import Task, fit, simulate
-from howlearn.fitting.replay import Advisor
-from howlearn.fitting.settings import records_of, setting_of
+from howlearn.fitting.replay import advisor_for
+from howlearn.fitting.settings import records_of
 from howlearn.models import Exp4, Expert
 from howlearn.models.mixture import Trials
 
@@ -27,7 +27,7 @@ def run(quick: bool) -> list[Row]:
     for form in ("gain", "loss"):
         model = Exp4([Expert(task.model(n), {"eta": 0.05}) for n in EXPERTS], form=form)
         study = simulate(task, model, {"theta": 0.1}, learners, TRIALS, seed=1)
-        advisor = Advisor(model, study.contexts, study.actions, setting_of(study))
+        advisor = advisor_for(model, study)
         records = [records_of(study.part(i, i + 1)) for i in range(learners)]
 
         def replay(records=records, advisor=advisor, model=model, study=study) -> list[np.ndarray]:

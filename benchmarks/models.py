@@ -21,7 +21,7 @@ from benchmarks.report import Row, duration, note
 from benchmarks.timing import least
 from howlearn.engine.whole import RecordLikelihood
 from howlearn.fitting.settings import records_of
-from howlearn.fitting.whole import WholePlan
+from howlearn.fitting.whole import Wholes
 
 TIMES_BAR = 20  # times faster than cpm
 WORSE_BAR = 1e-6  # nats
@@ -130,8 +130,7 @@ def _within(what: str, seconds: float, bar: float) -> Row:
 
 def likelihood_of(study: hl.Study, model: hl.Model) -> RecordLikelihood:
     """The compiled likelihood of a model that is fitted whole."""
-    plan = WholePlan.of([model], study)
-    assert plan.setting is not None
+    plan = Wholes([model], study)
     return RecordLikelihood(plan.wholes[model.name], plan.setting, records_of(study))
 
 

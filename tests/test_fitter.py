@@ -15,7 +15,7 @@ from howlearn.engine.whole import RecordLikelihood
 from howlearn.fitting.fit import fit
 from howlearn.fitting.fits import STATUS_WORDS
 from howlearn.fitting.settings import records_of
-from howlearn.fitting.whole import WholePlan
+from howlearn.fitting.whole import Wholes
 from howlearn.models.adjustments import Bias, Lapse, Stickiness
 from howlearn.models.q_learning import QLearning, QLearningForgetting
 from howlearn.models.task import Task
@@ -198,7 +198,7 @@ def test_other_bounds_do_as_well(study, model):
 
 def test_the_compiled_likelihood_agrees_with_the_other_way(study):
     model = QLearning()
-    plan = WholePlan.of([model], study)
+    plan = Wholes([model], study)
     likelihood = RecordLikelihood(plan.wholes[model.name], plan.setting, records_of(study))
     draw = np.random.default_rng(2)
     learner = draw.integers(0, len(study), 100)

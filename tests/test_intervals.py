@@ -122,14 +122,14 @@ def test_two_parameters_as_a_dense_grid_says():
 def test_models_fitted_whole_as_a_dense_grid_says():
     from howlearn.engine.whole import RecordLikelihood
     from howlearn.fitting.settings import records_of
-    from howlearn.fitting.whole import WholePlan
+    from howlearn.fitting.whole import Wholes
 
     model = hl.models.QLearning()
     study = hl.simulate(
         FIVE_FOUR, model, {"alpha": 0.2, "beta": 3.0}, learners=2, trials=200, seed=2
     )
     part = hl.fit(study, [model], level=0.9).of[model.name]
-    plan = WholePlan.of([model], study)
+    plan = Wholes([model], study)
     whole = plan.wholes[model.name]
     likelihood = RecordLikelihood(whole, plan.setting, records_of(study))
     axes = [np.linspace(0.0, end, 150) for end in whole.ends]

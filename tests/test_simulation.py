@@ -11,6 +11,7 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.rules import Exp3IX, GradientBandit, rule_named
 from howlearn.fitting.replay import log_probabilities
 from howlearn.models.coin import Coin
+from howlearn.models.q_learning import QLearning
 from howlearn.models.schedule import Reversal, Reward
 from howlearn.models.task import Task
 from howlearn.models.values import parameter_values
@@ -201,3 +202,11 @@ def test_a_model_has_a_cell_for_every_context():
     larger = model_of([[*TASK.contexts[:5], "99"], [*TASK.contexts[5:]]], GradientBandit())
     same = model_of([TASK.contexts[:5], TASK.contexts[5:]], GradientBandit())
     np.testing.assert_array_equal(made(model=larger).action, made(model=same).action)
+
+
+def test_what_is_no_model_is_refused():
+    for wrong in (None, 3, QLearning):
+        with pytest.raises(HowlearnError, match="is not a model; give one, such as QLearning"):
+            simulate(TASK, wrong)
+    with pytest.raises(HowlearnError, match="model ByShape needs a value for eta; given: none"):
+        simulate(TASK, "ByShape")

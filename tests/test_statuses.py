@@ -7,7 +7,7 @@ import pytest
 
 import oracle
 from howlearn.core.rules import Exp3, Exp3IX, GradientBandit
-from howlearn.fitting.cells import floored
+from howlearn.fitting.counts import floored
 from howlearn.fitting.fit import fit
 from howlearn.fitting.fits import STATUS_WORDS, STATUSES
 from howlearn.models.coin import Coin

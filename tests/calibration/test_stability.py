@@ -17,6 +17,7 @@ from howlearn.models.task import Task
 from howlearn.selection.criteria import AIC, Penalized
 from howlearn.selection.criterion import Criterion, Likelihoods, Scores
 from howlearn.selection.select import winners
+from howlearn.simulation.simulate import play, stage_for
 from studies import model_of, random_trials, study_of
 
 TASK = Task.load("five-four")
@@ -66,14 +67,12 @@ def test_as_one_would_count_by_hand(noise):
             given = []
             for r in range(7):
                 theta = fits.of[model.name].theta[i, fits.at(1.0)]
-                double = hl.simulate(
-                    TASK,
-                    model,
+                double = play(
+                    stage_for(TASK, model, like=study),
                     theta[None],
-                    seed=(5, chosen, STREAM, APART),
-                    like=study,
+                    [i * 1_000_000 + r],
+                    (5, chosen, STREAM, APART),
                     who=np.array([i]),
-                    numbers=[i * 1_000_000 + r],
                 )
                 again = hl.fit(double, TASK.models, [1.0])
                 scores = choice.criterion.scores(again)

@@ -10,8 +10,8 @@ import pytest
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rules import Exp3IX, GradientBandit
 from howlearn.fitting.fit import fit
-from howlearn.fitting.replay import Advisor, log_probabilities, weights
-from howlearn.fitting.settings import records_of, setting_of
+from howlearn.fitting.replay import advisor_for, latents_of, log_probabilities
+from howlearn.fitting.settings import records_of
 from howlearn.models.coin import Coin, FixedPolicy
 from howlearn.models.exp4 import Exp4
 from howlearn.models.mixture import Expert, Trials
@@ -72,7 +72,7 @@ def test_mixtures_of_bandits_equal_the_plain_way(form: str, n_actions: int) -> N
     q, policy = exp4(advice, trials, 0.35, form)
     model = Exp4(experts, form=form)
     theta = np.array([0.35])
-    assert np.exp(weights(study, 0, model, theta)) == pytest.approx(np.array(q), abs=1e-12)
+    assert latents_of(study, 0, model, theta)[1] == pytest.approx(np.array(q), abs=1e-12)
     found = np.exp(log_probabilities(study, 0, model, theta))
     assert found == pytest.approx(np.array(policy), abs=1e-12)
 
@@ -150,7 +150,7 @@ def test_derivatives_equal_differences(form: str) -> None:
     study = simulate(TASK, PATTERN, {"eta": 0.1}, learners=1, trials=80, seed=2)
     ix = model_of(PATTERN_EXC.partition.cells, Exp3IX(form=form), name="ix")
     model = Exp4([PATTERN, ix, QLearning()], source="joint", form=form)
-    advisor = Advisor(model, study.contexts, study.actions, setting_of(study))
+    advisor = advisor_for(model, study)
     records = records_of(study)
     x = np.concatenate([[0.3], [0.1, 0.05], np.tile([0.08, 0.2], 4), [0.3, 3.0]])
     own, each = model.split(x, study.actions)

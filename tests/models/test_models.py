@@ -16,7 +16,7 @@ from howlearn.core.partition import Partition
 from howlearn.core.study import Study
 from howlearn.core.world import Shown, Trial, World
 from howlearn.engine.whole import RecordLikelihood
-from howlearn.fitting.replay import log_probabilities, replayed
+from howlearn.fitting.replay import latents_of, log_probabilities
 from howlearn.fitting.settings import latent_names, records_of, setting_of, whole_of
 from howlearn.models import FIELD, field_model
 from howlearn.models.aca import ACA
@@ -125,7 +125,7 @@ def test_latents_are_numbers_of_the_right_count(model):
     study = study_of(record(5, 40, rich=False), rich=False)
     theta = np.array([p.default for p in model.parameters])
     names = latent_names(model, study.actions, list(FEATURES["a"]))
-    latents = replayed(study, model, theta)[1]
+    latents = latents_of(study, 0, model, theta)[1]
     assert latents.shape == (40, len(names))
     assert not np.isnan(latents).any()
 

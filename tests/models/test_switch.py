@@ -9,7 +9,7 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.rules import Exp3, GradientBandit
 from howlearn.engine.layout import Statuses
 from howlearn.fitting.fit import fit
-from howlearn.fitting.replay import log_probabilities, weights
+from howlearn.fitting.replay import latents_of, log_probabilities
 from howlearn.models.coin import Coin, FixedPolicy
 from howlearn.models.mixture import Expert
 from howlearn.models.switch import Switch
@@ -43,7 +43,7 @@ def test_the_trial_is_the_best_of_all() -> None:
 
 def test_weights_jump_at_the_trial() -> None:
     study = simulate(TASK, GIVEN, {"trial": 11}, learners=1, trials=20, seed=1)
-    q = np.exp(weights(study, 0, GIVEN, np.array([11.0])))
+    q = latents_of(study, 0, GIVEN, np.array([11.0]))[1]
     assert q[:, 1].tolist() == [0.0] * 10 + [1.0] * 10
     both = log_probabilities(study, 0, GIVEN, np.array([11.0]))
     first = log_probabilities(study, 0, SHAPE, np.full(2, 0.2))

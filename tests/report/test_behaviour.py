@@ -17,7 +17,7 @@ from howlearn.report.behaviour import behaviour, sampled
 from howlearn.report.learner_details import sequence_named
 from howlearn.report.yardstick import yardstick
 from howlearn.results.results import Results
-from howlearn.simulation.simulate import simulate
+from howlearn.simulation.simulate import play, simulate, stage_for
 from oracle import Trial
 from studies import random_trials, study_of
 
@@ -71,9 +71,14 @@ def test_curves_of_people_and_of_doubles(found, task) -> None:
             k = int(found.chosen[i])
             theta = found.theta(k)[i : i + 1]
             doubles.append(
-                simulate(task, found.models[k], theta, seed=(seed, k, 8), like=found.study,
-                         who=np.array([i]), numbers=[i * 1_000 + r])
-            )  # fmt: skip
+                play(
+                    stage_for(task, found.models[k], like=found.study),
+                    theta,
+                    [i * 1_000 + r],
+                    (seed, k, 8),
+                    who=np.array([i]),
+                )
+            )
         again = replace(together(doubles), learners=found.study.learners)
         slow = slow_means(again, lambda i, t: t + 1, rod.width, rod.n_bins)
         for key, values in slow.items():
@@ -127,16 +132,16 @@ def test_what_cannot_be_simulated_is_left_out_and_said(found, monkeypatch) -> No
     def refuse(task, model, *rest, **options):
         if model.name == first:
             raise HowlearnError("it knows the future")
-        return simulate(task, model, *rest, **options)
+        return stage_for(task, model, *rest, **options)
 
-    monkeypatch.setattr(module, "simulate", refuse)
+    monkeypatch.setattr(module, "stage_for", refuse)
     shown = behaviour(found, replications=2)
     left = int((found.chosen != found.chosen[0]).sum())
     assert 0 < left < 9
     assert shown.frame.filter(context="all")["n"].max() == left
     assert f"{first} cannot be simulated: it knows the future" in " ".join(shown.notes)
     never = found.models[found.chosen[0]]
-    monkeypatch.setattr(module, "simulate", lambda *_, **__: refuse(None, never))
+    monkeypatch.setattr(module, "stage_for", lambda *_, **__: refuse(None, never))
     shown = behaviour(found, replications=2)
     assert set(shown.frame["source"]) == {"people"}
     assert "nothing to compare" in shown.statement

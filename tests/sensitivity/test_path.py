@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import howlearn as hl
-from howlearn.analyses.path import PathWork, has_bound, usual, with_bound
+from howlearn.analyses.path import PathWork, usual
 from howlearn.analyses.path_tables import AVERAGED, EVEN, spread_text, under_priors
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rules import Exp3, GradientBandit
@@ -145,7 +145,7 @@ def test_population_is_the_one_of_select() -> None:
     assert [repr(c) for c in usual(study)][-1] == "population"
     stage = PathWork(study, models, [2.0], ["population"], 10.0, None).stages[-1]
     found = stage(lambda done, total: None)["model"].to_list()
-    moved = [with_bound(model, 2.0) for model in models]
+    moved = [model.with_max_rate(2.0) for model in models]
     expected = hl.select(study, moved, ["population"]).selection["model"].to_list()
     assert found == expected
     assert len(set(expected)) == 2  # not the same for everybody
@@ -153,23 +153,25 @@ def test_population_is_the_one_of_select() -> None:
 
 def test_bounds_of_models() -> None:
     two = hl.PartitionModel("mixed", hl.Partition([["a"], ["b"]]), (GradientBandit(), Exp3()))
-    assert [u.rule.max_rate for u in with_bound(two, 3.0).units] == [3.0, 3.0]
-    assert with_bound(two, 1.0) is two
-    moved = with_bound(hl.PartitionModel("m", two.partition) + hl.models.Lapse(), 5.0)
+    assert [u.rule.max_rate for u in two.with_max_rate(3.0).units] == [3.0, 3.0]
+    assert two.with_max_rate(1.0) is two
+    moved = (hl.PartitionModel("m", two.partition) + hl.models.Lapse()).with_max_rate(5.0)
     assert isinstance(moved, Adjusted)
     assert moved.base.rules.max_rate == 5.0  # type: ignore[union-attr]
     assert moved.name == "m+lapse"
     mixture = hl.models.Exp4([hl.PartitionModel("m", two.partition), hl.models.Coin()])
-    moved = with_bound(mixture, 5.0)
+    moved = mixture.with_max_rate(5.0)
     assert moved.experts[0].model.rules.max_rate == 5.0
     assert moved.experts[1] == mixture.experts[1]
     assert (moved.name, moved.max_rate) == (mixture.name, mixture.max_rate)
-    assert with_bound(mixture, 1.0) is mixture
-    assert has_bound(mixture)
+    assert mixture.with_max_rate(1.0) is mixture
+    assert mixture.has_max_rate
+    turned = hl.models.Switch(hl.PartitionModel("m", two.partition), hl.models.Coin())
+    assert turned.with_max_rate(5.0).experts[0].model.rules.max_rate == 5.0
     q = hl.PartitionModel("q", two.partition, hl.models.QLearning(), rates="shared")
     for model in (hl.models.Coin(), hl.models.QLearning(), q):
-        assert with_bound(model, 5.0) is model
-        assert not has_bound(model)
+        assert model.with_max_rate(5.0) is model
+        assert not model.has_max_rate
 
 
 def test_models_without_a_bound_keep_their_fits(found) -> None:

@@ -12,7 +12,7 @@ from howlearn.core.study import Study
 from howlearn.models.coin import Coin
 from howlearn.models.task import Task
 from howlearn.models.values import Range, defaults, drawn, parameter_values
-from howlearn.simulation.simulate import simulate
+from howlearn.simulation.simulate import play, simulate, stage_for
 from studies import model_of
 
 TASK = Task.load("five-four")
@@ -91,7 +91,7 @@ def test_an_array_gives_every_learner_its_own():
     study = simulated(theta, learners=None)
     assert len(study) == 3
     for i in range(3):
-        alone = simulated({"eta": theta[i].tolist()}, learners=1, first=i)
+        alone = play(stage_for(TASK, "ByShape", 90), {"eta": theta[i].tolist()}, [i], 3)
         np.testing.assert_array_equal(study[i].action, alone.action)
 
 

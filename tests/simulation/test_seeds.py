@@ -16,7 +16,7 @@ from howlearn.fitting.fit import fit
 from howlearn.models.schedule import Reward
 from howlearn.models.task import Task
 from howlearn.models.values import Range
-from howlearn.simulation.simulate import simulate
+from howlearn.simulation.simulate import play, stage_for
 from studies import random_trials, study_of
 
 CHANCE = {c: {"A": Reward(0.7), "B": Reward(0.3)} for c in Task.load("five-four").contexts}
@@ -33,8 +33,8 @@ def bytes_of(*studies: Study) -> list[bytes]:
 
 
 def made(learners: int, first: int = 0, seed=4, **kwargs) -> Study:
-    return simulate(
-        TASK, "ByShape", PARAMETERS, learners, None, seed, first=first, **{"like": None, **kwargs}
+    return play(
+        stage_for(TASK, "ByShape", **kwargs), PARAMETERS, range(first, first + learners), seed
     )
 
 
@@ -84,8 +84,6 @@ def test_a_seed_may_have_several_parts_and_any_type():
     assert bytes_of(made(3, seed=(4,))) == bytes_of(made(3)) == bytes_of(made(3, seed=np.int64(4)))
     with pytest.raises(HowlearnError, match="a seed is a whole number from 0 on, not -2"):
         made(3, seed=(4, -2))
-    with pytest.raises(HowlearnError, match="learners are numbered from 0 on, not from -1"):
-        made(3, first=-1)
 
 
 def test_learners_of_a_calibration_in_any_chunks():

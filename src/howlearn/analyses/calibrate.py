@@ -42,7 +42,6 @@ from howlearn.models.model import Model
 from howlearn.models.task import Task
 from howlearn.models.values import Parameters
 from howlearn.results.analysis import Analysis, Listing, Sentence
-from howlearn.results.manifest import describe
 from howlearn.runs.cluster import engine_of
 from howlearn.runs.files import write_json
 from howlearn.runs.folder import Format
@@ -372,7 +371,7 @@ def calibrate_design(
     given = constants is not None
     chosen = tuple(sorted({*map(float, constants)})) if given else constants_for(contest.n_scored)
     slope = slope_of(design.fits) if design.fits else slope_of(contest)
-    about = {"candidates": [describe(model) for model in models], "design": design.described()}
+    about = {"candidates": [model.describe() for model in models], "design": design.described()}
     return Calibration(contest, found[FRESH], estimates, chosen, goal, slope, about)
 
 

@@ -17,9 +17,8 @@ from howlearn.core.arrays import Floats
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
 from howlearn.engine.layout import Statuses
-from howlearn.fitting.fit import check, check_stops, fit
+from howlearn.fitting.fit import check, check_stops, guarded_fit
 from howlearn.fitting.fits import ALL, Fits, Truncation
-from howlearn.fitting.joint import asks_others
 from howlearn.fitting.unfittable import Guard
 from howlearn.models.model import Model
 from howlearn.runs.parts import Part, Progress, Store, Work
@@ -266,7 +265,7 @@ def check_candidates(
     design: Design, models: Sequence[Model], truncations: Sequence[Truncation] = ()
 ) -> None:
     """Refuse candidates that cannot be fitted to such learners, before any folder is made."""
-    if design.learners < 2 and any(asks_others(model) for model in models):
+    if design.learners < 2 and any(model.asks_others for model in models):
         raise HowlearnError(
             "source=population takes the strategies' parameters from other learners: simulate at "
             "least two of every model"
@@ -356,7 +355,7 @@ def fit_those_who_can(
     One of them should not end a night of computing: they are left out, and counted at the end.
     """
     guard = Guard(shortest=1)
-    fits = fit(study, models, truncations, threads, progress, guard=guard)
+    fits = guarded_fit(guard, study, models, truncations, threads, progress)
     if not len(fits.study) and group.start == 0:  # nobody yet of this true model
         guard.end()
     return fits, np.arange(len(study)) if guard.kept is None else guard.kept

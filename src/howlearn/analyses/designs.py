@@ -22,7 +22,7 @@ from howlearn.models.values import (
     owners,
     parameter_values,
 )
-from howlearn.simulation.simulate import simulate
+from howlearn.simulation.simulate import play, stage_for
 
 ENOUGH = 200  # learners per model, unless another number is asked for
 APART = 1  # ends the seed of a design, so that no learner is one of `howlearn simulate`
@@ -123,16 +123,10 @@ class TaskDesign:
     def simulate(self, truth: int, stream: int, start: int, stop: int) -> tuple[Study, Floats]:
         seeds = (self.seed, truth, stream, APART)
         theta = drawn(self.values(truth), range(start, stop), seeds)
-        study = simulate(
-            self.task,
-            self.truths[truth],
-            theta,
-            trials=self.trials,
-            seed=seeds,
-            first=start,
-            as_published=self.as_published,
+        stage = stage_for(
+            self.task, self.truths[truth], self.trials, as_published=self.as_published
         )
-        return study, theta
+        return play(stage, theta, range(start, stop), seeds), theta
 
     def described(self) -> dict[str, Any]:
         return {

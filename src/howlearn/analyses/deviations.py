@@ -25,7 +25,6 @@ from howlearn.core.text import shortened
 from howlearn.models.model import Model
 from howlearn.reading.analysis_options import MODELS
 from howlearn.reading.options import DATA
-from howlearn.results.manifest import describe
 from howlearn.selection.criterion import Criterion
 from howlearn.selection.population import FEWEST
 
@@ -150,7 +149,7 @@ def _short(text: str) -> str:
 
 def _candidates(plan: FrozenPlan, candidates: Sequence[Model]) -> list[Deviation]:
     before = {str(each["name"]): dict(each) for each in plan.candidates}
-    after = {model.name: json.loads(json.dumps(describe(model))) for model in candidates}
+    after = {model.name: json.loads(json.dumps(model.describe())) for model in candidates}
     found = [
         Deviation(f"candidate {name}", "a candidate", "left out")
         for name in before

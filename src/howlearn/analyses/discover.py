@@ -142,7 +142,7 @@ def check(
             f"{', '.join(RULES)}; {what} is fitted whole, and goes with howlearn select only"
         )
     for model in models:
-        if not isinstance(model, PartitionModel):
+        if not model.units:
             raise HowlearnError(f"only partitions can be marked, and {model.name} is none")
         model.check_covers(study.contexts)
     if not count >= 1:

@@ -13,16 +13,15 @@ from howlearn.core.arrays import Floats
 from howlearn.core.errors import HowlearnError
 from howlearn.core.safe_files import own_names
 from howlearn.core.study import Study
-from howlearn.fitting.fit import fit
+from howlearn.fitting.fit import guarded_fit
 from howlearn.fitting.unfittable import Guard
 from howlearn.models.model import Model
-from howlearn.models.partition_model import PartitionModel
 from howlearn.models.task import Task
 from howlearn.models.user_code import own_model
 from howlearn.models.values import Parameters
 from howlearn.results.inputs import Inputs
 from howlearn.simulation.shown import RecordedRewards
-from howlearn.simulation.simulate import simulate
+from howlearn.simulation.simulate import play, stage_for
 
 MANY = 2_000  # recorded learners who get a double each; of more, so many are picked evenly
 
@@ -49,7 +48,7 @@ class LikeDesign:
         while True:
             self._imitate(study, learners)
             guard = Guard()
-            self.fits = fit(self.study, self.truths, threads=threads, guard=guard)
+            self.fits = guarded_fit(guard, self.study, self.truths, threads=threads)
             if guard.kept is None:
                 break
             if not len(guard.kept):
@@ -75,16 +74,9 @@ class LikeDesign:
         model = self.truths[truth]
         place = self.place[start:stop]
         theta = self.fits.of[model.name].theta[place, 0]
-        study = simulate(
-            self.task,
-            model,
-            theta,
-            seed=(self.seed, truth, stream, APART),
-            first=start,
-            like=self.study,
-            who=place,
-        )
-        return study, theta
+        stage = stage_for(self.task, model, like=self.study)
+        seeds = (self.seed, truth, stream, APART)
+        return play(stage, theta, range(start, stop), seeds, who=place), theta
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -138,7 +130,7 @@ class LikeDesign:
         """Doubles of learners who do not learn under a model follow no model in particular."""
         counts = []
         for name, part in self.fits.of.items():
-            if isinstance(part.model, PartitionModel):
+            if part.model.units:
                 idle = np.all(part.theta[:, 0] == 0, axis=1)[self.place].sum()
                 counts += [f"{name} {idle:,}"] if idle else []
         if not counts:
@@ -195,16 +187,6 @@ def doubles(
     design = LikeDesign(inputs.study, [known[model]], inputs.task, n, seed)
     place = design.place
     theta = design.fits.of[model].theta[place, 0]
-    study = simulate(
-        inputs.task,
-        known[model],
-        parameters or theta,
-        None if not parameters else n,
-        trials,
-        seed,
-        progress,
-        like=design.study,
-        who=place,
-        as_published=as_published,
-    )
+    stage = stage_for(inputs.task, known[model], trials, design.study, as_published)
+    study = play(stage, parameters or theta, range(n), seed, progress, place)
     return study, design.about_play

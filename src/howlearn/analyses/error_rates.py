@@ -22,7 +22,6 @@ from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
 from howlearn.core.safe_files import read_json
 from howlearn.models.model import Model
-from howlearn.results.manifest import describe
 from howlearn.runs.folder import read_table
 from howlearn.selection.criteria import criterion_named
 from howlearn.selection.criterion import Criterion
@@ -312,7 +311,7 @@ def doubts(advice: Advice, n: float, candidates: Sequence[Model]) -> list[str]:
             f"({', '.join(advice.models)}); its constants may not suit these"
         )
     elif advice.described and sorted(map(str, advice.described)) != sorted(
-        str(describe(model)) for model in candidates
+        str(model.describe()) for model in candidates
     ):
         sentences.append(
             f"the calibration in {advice.folder} is for candidates of the same names with other "

@@ -22,7 +22,6 @@ from howlearn.models.user_code import own_model
 from howlearn.reading.analysis_options import MODELS
 from howlearn.reading.options import DATA, options_named
 from howlearn.results.inputs import task_models
-from howlearn.results.manifest import describe
 from howlearn.results.manifest import hash_of as file_hash
 from howlearn.selection.criteria import AIC, criterion_named, usual
 from howlearn.selection.criterion import Criterion
@@ -115,7 +114,7 @@ def freeze_plan(options: Mapping[str, Any]) -> FrozenPlan:
         json.loads(json.dumps(models, default=str)),
         criteria,
         few,
-        tuple(json.loads(json.dumps(describe(model))) for model in candidates),
+        tuple(json.loads(json.dumps(model.describe())) for model in candidates),
         construction,
         task_hash(models.get("task")),
         "" if advice is None else constants_hash(advice),
@@ -188,7 +187,7 @@ def own_code(models: Mapping[str, Any]) -> dict[str, str]:
     """Hashes of the code of models of one's own, and of their bounds, by how they are named."""
     names = [*(models.get("model") or ()), *(models.get("add_model") or ())]
     own = dict.fromkeys(found for name in names for found in own_names(str(name)))
-    return {name: hash_of(describe(own_model(name))) for name in own}
+    return {name: hash_of(own_model(name).describe()) for name in own}
 
 
 def experts_hash(source: str | None) -> str:

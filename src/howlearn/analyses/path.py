@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path as FilePath
 
@@ -16,19 +15,15 @@ from howlearn.analyses import path_tables
 from howlearn.analyses.path_result import Path
 from howlearn.analyses.path_tables import AVERAGED, intervals, under_priors
 from howlearn.core.errors import HowlearnError
-from howlearn.core.rule import MAX_RATE, Rule
+from howlearn.core.rule import MAX_RATE
 from howlearn.core.study import Study
-from howlearn.fitting.fit import Progress, check_stops, fit
+from howlearn.fitting.fit import Progress, check_stops, fit, guarded_fit
 from howlearn.fitting.fit import check as check_study
 from howlearn.fitting.fits import ALL, Fits, Stop, distinct
-from howlearn.fitting.settings import by_cells
 from howlearn.fitting.unfittable import Guard
-from howlearn.models.adjustments import Adjusted
+from howlearn.fitting.ways import way_of
 from howlearn.models.candidates import candidates, check_contexts
-from howlearn.models.coin import Coin
-from howlearn.models.mixture import Mixture
 from howlearn.models.model import Model
-from howlearn.models.partition_model import PartitionModel
 from howlearn.runs.folder import START, Format, RunFolder, Start
 from howlearn.runs.parts import Part, Work
 from howlearn.selection.criteria import defaults, prices
@@ -52,45 +47,6 @@ def check_bounds(bounds: Sequence[float]) -> tuple[float, ...]:
                 f"a largest rate lies above 0 and at most at {MAX_RATE:g}, not at {bound:g}"
             )
     return tuple(sorted({float(bound) for bound in bounds}))
-
-
-def with_bound(model: Model, bound: float) -> Model:
-    """The model with this largest rate in every cell; as it is, where it has no such bound.
-
-    The strategies of a mixture are models like the others; its own rate stays as it is.
-
-    >>> from howlearn.core.partition import Partition
-    >>> model = PartitionModel("pair", Partition.each(["a", "b"]))
-    >>> with_bound(model, 5.0).rules.max_rate, with_bound(model, 1.0) is model
-    (5.0, True)
-    """
-    if isinstance(model, Adjusted):
-        base = with_bound(model.base, bound)
-        return model if base is model.base else replace(model, base=base)
-    if isinstance(model, Mixture):
-        experts = tuple(replace(e, model=with_bound(e.model, bound)) for e in model.experts)
-        same = all(a.model is b.model for a, b in zip(experts, model.experts, strict=True))
-        return model if same else replace(model, experts=experts)
-    if not isinstance(model, PartitionModel):
-        return model
-    given = model.rules if isinstance(model.rules, tuple) else (model.rules,)
-    rules = tuple(_bounded(rule, bound) for rule in given)
-    if rules == given:
-        return model
-    return replace(model, rules=rules if isinstance(model.rules, tuple) else rules[0])
-
-
-def has_bound(model: Model) -> bool:
-    """Whether another largest rate makes another model of it."""
-    if isinstance(model, Adjusted):
-        return has_bound(model.base)
-    if isinstance(model, Mixture):
-        return any(has_bound(expert.model) for expert in model.experts)
-    return isinstance(model, PartitionModel) and any(isinstance(u.rule, Rule) for u in model.units)
-
-
-def _bounded(rule: Rule | Model, bound: float) -> Rule | Model:
-    return replace(rule, max_rate=bound) if isinstance(rule, Rule) else rule
 
 
 MAX_KAPPA = 10.0  # nats per parameter
@@ -168,7 +124,7 @@ class PathWork:
         self.truncations = distinct([ALL, *(t for c in self.criteria for t in c.truncations)])
         self._known: dict[tuple[float | None, str], list[str]] = {}
         self._check()
-        if not all(by_cells(model) or isinstance(model, Coin) for model in self.models):
+        if any(way_of(model).searched for model in self.models):
             self._leave_out()
 
     def _check(self) -> None:
@@ -178,7 +134,7 @@ class PathWork:
             raise HowlearnError("there is no learner")
         for models in (
             self.models,
-            *([with_bound(m, b) for m in self.models] for b in self.bounds),
+            *([m.with_max_rate(b) for m in self.models] for b in self.bounds),
         ):
             check_study(study, models, {})
             check_stops(study, models, self.truncations)
@@ -187,7 +143,7 @@ class PathWork:
 
     def _leave_out(self) -> None:
         """Go on without learners to whom some model cannot be fitted: each stage has the same."""
-        fits = fit(self.study, self.models, self.truncations, self.threads, guard=self.guard)
+        fits = guarded_fit(self.guard, self.study, self.models, self.truncations, self.threads)
         if not len(fits.study):
             self.guard.end()
         self.study, self._base = fits.study, fits
@@ -198,7 +154,7 @@ class PathWork:
         found: list[Stage] = [self._prices]
         if any(on_grid(model) for model in self.models):
             found.append(self._priors)
-        if any(has_bound(model) for model in self.models):
+        if any(model.has_max_rate for model in self.models):
             found += [self._bound(bound) for bound in self.bounds]
         return found
 
@@ -248,7 +204,7 @@ class PathWork:
 
     def _bound(self, bound: float) -> Stage:
         def stage(progress: Progress) -> pl.DataFrame:
-            models = [with_bound(model, bound) for model in self.models]
+            models = [model.with_max_rate(bound) for model in self.models]
             moved = [m for m, own in zip(models, self.models, strict=True) if m is not own]
             key = bound if moved else None
             fits = self._fits(models, moved, lambda done, n: progress(done, 2 * n))

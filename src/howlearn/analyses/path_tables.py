@@ -15,7 +15,6 @@ from howlearn.core.columns import of, renamed
 from howlearn.core.study import Study
 from howlearn.fitting.fit import Progress
 from howlearn.fitting.fits import Fits
-from howlearn.models.partition_model import PartitionModel
 from howlearn.selection.criterion import PerParameter
 from howlearn.selection.evidence import (
     Evidence,
@@ -271,7 +270,7 @@ def under_priors(
     fixed = unintegrated(fits, models)
     texts = [*map(spread_text, SPREADS), EVEN]
     found = {text: fixed.copy() for text in texts}
-    chosen = [(k, m) for k, m in enumerate(models) if isinstance(m, PartitionModel) and on_grid(m)]
+    chosen = [(k, m) for k, m in enumerate(models) if on_grid(m)]
     columns, parts = [k for k, _ in chosen], [m for _, m in chosen]
     for mine, curves in in_blocks(study, plan_of(models, study), BLOCK, threads):
         for group in groups_of(parts, columns, curves, per_model=False):

@@ -17,14 +17,14 @@ from howlearn.core.arrays import Floats, Ints
 from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
-from howlearn.fitting.fit import Progress, fit
+from howlearn.fitting.fit import Progress, fit, guarded_fit
 from howlearn.fitting.fits import ALL, Fits, distinct
 from howlearn.fitting.unfittable import Guard
 from howlearn.models.task import Task
 from howlearn.results.chunk import Extra
 from howlearn.selection.select import Selection, winners
 from howlearn.selection.tables import labelled
-from howlearn.simulation.simulate import simulate
+from howlearn.simulation.simulate import play, stage_for
 
 STREAM = 2  # of random numbers: neither who chooses constants nor who tests them (contests.py)
 MOST = 1_000_000  # doubles of a learner
@@ -140,21 +140,15 @@ class Asked:
         doubled = np.repeat(np.arange(len(who)), self.doubles)
         each = who[doubled]
         numbers = places[each] * MOST + np.tile(np.arange(self.doubles), len(who))
-        played = simulate(
-            self.task,
-            models[model],
-            theta[doubled],
-            seed=(self.seed, model, STREAM, APART),
-            like=study,
-            who=each,
-            numbers=numbers.tolist(),
-        )
+        stage = stage_for(self.task, models[model], like=study)
+        seeds = (self.seed, model, STREAM, APART)
+        played = play(stage, theta[doubled], numbers.tolist(), seeds, who=each)
         # Strategies whose parameters come from other learners know theirs by the name.
         played = replace(played, learners=tuple(study.learners[i] for i in each))
         criteria = [choice.criterion for choice in selection.choices]
         truncations = distinct(t for criterion in criteria for t in criterion.truncations)
         guard = Guard(shortest=1)
-        fits = fit(played, models, truncations, threads, guard=guard)
+        fits = guarded_fit(guard, played, models, truncations, threads)
         doubled = doubled if guard.kept is None else doubled[guard.kept]
         found = []
         for criterion in criteria:

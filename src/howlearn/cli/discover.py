@@ -49,7 +49,7 @@ def discover(given: Given) -> None:
     from howlearn.cli import show
     from howlearn.cli.progress import starting
     from howlearn.models.names import learning_named
-    from howlearn.models.partition_model import PartitionModel
+    from howlearn.models.partition_model import is_partition
     from howlearn.results.inputs import load
     from howlearn.results.manifest import manifest_of
 
@@ -66,7 +66,7 @@ def discover(given: Given) -> None:
         inputs = load([str(file) for file in given.files], options)
     study, out = inputs.study, given.out
     show.reading(study)
-    models = [m for m in inputs.candidates if isinstance(m, PartitionModel)]
+    models = [model for model in inputs.candidates if is_partition(model)]
     learning = learning_named(given.rule, given.form, given.max_rate)
     manifest = manifest_of(given.files, study, models, options, "discover")
     with starting(given) as start, show.progress_bar("judging partitions") as progress:

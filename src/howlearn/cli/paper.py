@@ -166,7 +166,7 @@ def verify(given: Given) -> None:
     from howlearn.paper.verify import verify as verified
     from howlearn.paper.verify_learners import Measure
     from howlearn.results.inputs import task_with
-    from howlearn.results.manifest import describe, made_by
+    from howlearn.results.manifest import made_by
 
     learners, rate, seed = given.learners, given.rate, given.seed
     chosen = task_with(given.task, "gradient", "gain", 1.0, given.order)
@@ -183,7 +183,7 @@ def verify(given: Given) -> None:
         "rate": rate,
         "measure": vars(measure),
         "seed": seed,
-        "models": [describe(model) for model in (*models, outsider(chosen))],
+        "models": [model.describe() for model in (*models, outsider(chosen))],
     }
     run_in_folder(
         given,

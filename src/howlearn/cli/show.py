@@ -126,17 +126,14 @@ def default_task(task: str | None) -> None:
 
 def same_models(models: Sequence[Model]) -> None:
     """Say which candidates are one and the same."""
-    from howlearn.models.mixture import Mixture
-
     seen: dict[object, str] = {}
     for model in models:
-        units = frozenset(getattr(model, "units", [model.name]))
+        units = frozenset(model.units or [model.name])
         if units in seen and seen[units] != model.name:
             note(f"{seen[units]} and {model.name} are the same model")
         seen.setdefault(units, model.name)
-    mixtures = [model for model in models if isinstance(model, Mixture)]
-    for k, model in enumerate(mixtures):
-        for other in mixtures[:k]:
+    for k, model in enumerate(models):
+        for other in models[:k]:
             if model.name != other.name and model.is_like(other):
                 note(f"{other.name} and {model.name} are the same model")
 

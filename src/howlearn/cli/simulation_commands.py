@@ -101,7 +101,7 @@ def calibrate(given: Given) -> None:
     from howlearn.cli import show
     from howlearn.cli.options import parse_numbers
     from howlearn.cli.progress import run_in_folder
-    from howlearn.results.manifest import describe, made_by
+    from howlearn.results.manifest import made_by
 
     constants = parse_numbers(given.constants, CONSTANTS.word) if given.constants else None
     splits = parse_numbers(given.splits, SPLITS.word) if given.splits else ()
@@ -118,7 +118,7 @@ def calibrate(given: Given) -> None:
     manifest = {
         **made_by("calibrate"),
         "design": design.described(),
-        "models": [describe(m) for m in models],
+        "models": [m.describe() for m in models],
         "splits": list(splits),
     }
     run_in_folder(
@@ -198,7 +198,7 @@ def recover(given: Given) -> None:
     from howlearn.cli.options import parse_settings_by_model
     from howlearn.cli.progress import run_in_folder
     from howlearn.fitting.fit import check_models
-    from howlearn.results.manifest import describe, made_by
+    from howlearn.results.manifest import made_by
     from howlearn.selection.select import check_criteria
 
     criteria = check_criteria(chosen_criteria(given.criterion, None)[0])
@@ -213,8 +213,8 @@ def recover(given: Given) -> None:
     manifest = {
         **made_by("recover"),
         "design": design.described(),
-        "models": [describe(m) for m in models],
-        "truths": [describe(m) for m in truths],
+        "models": [m.describe() for m in models],
+        "truths": [m.describe() for m in truths],
         "criteria": [repr(c) for c in criteria],
     }
     run_in_folder(
@@ -267,7 +267,7 @@ def plan(given: Given) -> None:
     from howlearn.cli import show
     from howlearn.cli.options import parse_counts, parse_settings_by_model
     from howlearn.cli.progress import run_in_folder
-    from howlearn.results.manifest import describe, made_by
+    from howlearn.results.manifest import made_by
 
     criteria, advice = chosen_criteria(given.criterion, given.calibration)
     show.default_task(given.task)
@@ -282,7 +282,7 @@ def plan(given: Given) -> None:
     manifest = {
         **made_by("plan"),
         "design": design.described(),
-        "models": [describe(m) for m in models],
+        "models": [m.describe() for m in models],
         "trials": list(numbers),
         "criteria": [repr(c) for c in criteria],
     }

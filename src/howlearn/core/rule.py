@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -104,6 +104,8 @@ class Rule:
     title: ClassVar[str] = ""
     phrase: ClassVar[str] = ""  # what it is in the methods section; else the title
     cites: ClassVar[tuple[str, ...]] = ()  # keys of references.toml, or citations as they are
+    needs: ClassVar[frozenset[str]] = frozenset()  # of what the data must tell: nothing
+    latents: ClassVar[tuple[str, ...]] = ("preference(action)",)
     smallest: ClassVar[float] = 0.0  # a chosen action less probable than this has a capped update
     # Whether the likelihood is smooth in log η where rewards count as gains. It then has one top,
     # and one rare choice does not decide where the learner ends up.
@@ -148,6 +150,27 @@ class Rule:
     def largest_step(self, rewards: tuple[float, float]) -> float:
         """The largest rate of a trial for feedback of at most 1: R/√n in the paper's units."""
         return self.max_rate * (max(map(abs, rewards)) if self.form == "gain" else 1.0)
+
+    # What models that learn in cells say of themselves too
+
+    @property
+    def in_words(self) -> str:
+        """What it is, in a word."""
+        return self.name
+
+    @property
+    def described_form(self) -> dict[str, str]:
+        """Its form, for a manifest."""
+        return {"form": self.form}
+
+    @property
+    def code(self) -> dict[str, str]:
+        """A hash of its code is not kept."""
+        return {}
+
+    def with_max_rate(self, bound: float) -> Rule:
+        """The same rule with another largest rate."""
+        return replace(self, max_rate=bound)
 
 
 def whole_part(value: float) -> int:

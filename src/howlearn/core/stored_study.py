@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.errors import HowlearnError
-from howlearn.core.study import Source, Study
+from howlearn.core.study import IF_KNOWN, PER_TRIAL, Source, Study
 
 # --------------------
 # Columns of trials in temporary files: what a study is when it does not fit into memory.
@@ -160,8 +160,6 @@ def folder() -> str:
         return "the folder for temporary files"
 
 
-PER_TRIAL = ("context", "action", "reward", "scored", "learned", "reset")
-IF_KNOWN = ("forgone", "episode_end", "duration")
 ROWS = "rows"  # of the input; no such column: every row is a trial, in order
 
 
@@ -203,41 +201,23 @@ class StoredStudy(Study):
     def part(self, start: int, stop: int) -> Study:
         """Sequences start to stop, read into memory."""
         runs = [(int(self.starts[start]), int(self.starts[stop]))]
-        return self._read(
-            runs,
-            learners=self.learners[start:stop],
-            starts=self.starts[start : stop + 1] - self.starts[start],
-            about=self.about[start:stop],
-            excluded=None if self.excluded is None else self.excluded[start:stop],
-        )
+        return self._read(runs, slice(start, stop))
 
     def take(self, sequences: NDArray[np.integer]) -> Study:
         """These sequences, in this order, read into memory."""
-        lengths = np.diff(self.starts)[sequences]
-        known = self.excluded
-        return self._read(
-            self._runs(sequences),
-            learners=tuple(self.learners[i] for i in sequences),
-            starts=np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
-            about=self.about[sequences] if self.about.width else self.about,
-            excluded=None if known is None else tuple(known[i] for i in sequences),
-        )
+        return self._read(self._runs(sequences), sequences)
 
     def only(self, wanted: NDArray[np.bool_]) -> Study:
         """The sequences that are marked, whose trials are copied on disk, once."""
         if wanted.all():
             return self
-        others, known = np.flatnonzero(wanted), self.excluded
-        lengths = np.diff(self.starts)[others]
-        if not lengths.any():  # nothing to be kept anywhere
+        others = np.flatnonzero(wanted)
+        if not np.diff(self.starts)[others].any():  # nothing to be kept anywhere
             return self.take(others)
         spool = self.spool.derived(wanted.tobytes(), lambda: self._copied(others))
         return replace(
             self,
-            learners=tuple(self.learners[i] for i in others),
-            starts=np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
-            about=self.about[others] if self.about.width else self.about,
-            excluded=None if known is None else tuple(known[i] for i in others),
+            **self.about_sequences(others),
             source=None if self.source is None else source_of(self.source, spool),
             spool=spool,
             counted=self.counted[others],
@@ -252,14 +232,14 @@ class StoredStudy(Study):
         ends = last[np.concatenate((breaks - 1, [-1]))] if len(first) else last
         return list(zip(begins.tolist(), ends.tolist(), strict=True))
 
-    def _read(self, runs: list[tuple[int, int]], **changed: Any) -> Study:
+    def _read(self, runs: list[tuple[int, int]], sequences: slice | NDArray[np.integer]) -> Study:
         arrays = {
             name: self.spool.gather(name, runs)
             for name in (*PER_TRIAL, *IF_KNOWN)
             if name in self.spool
         }
         same = {each.name: getattr(self, each.name) for each in fields(Study)}
-        return Study(**{**same, **arrays, **changed, "source": None})
+        return Study(**{**same, **arrays, **self.about_sequences(sequences), "source": None})
 
     def _copied(self, sequences: NDArray[np.integer]) -> Spool:
         """The trials of some sequences in a spool of their own, with their rows."""

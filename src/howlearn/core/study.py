@@ -27,6 +27,8 @@ def count_true(flags: NDArray[np.bool_], starts: NDArray[np.int64]) -> NDArray[n
     return counts
 
 
+PER_TRIAL = ("context", "action", "reward", "scored", "learned", "reset")
+IF_KNOWN = ("forgone", "episode_end", "duration")  # one entry per trial too, or None
 SHORTEST = 2  # scored trials without which nothing can be said about a learner
 AT_ONCE = 5_000  # sequences that are looked at together
 
@@ -201,10 +203,7 @@ class Study:
     def part(self, start: int, stop: int) -> Study:
         """Sequences start to stop, without copying their trials."""
         trials = slice(int(self.starts[start]), int(self.starts[stop]))
-        starts = self.starts[start : stop + 1] - self.starts[start]
-        excluded = None if self.excluded is None else self.excluded[start:stop]
-        about = self.about[start:stop]
-        return self._picked(trials, self.learners[start:stop], starts, about, excluded)
+        return self._picked(trials, slice(start, stop))
 
     def parts(self, size: int = AT_ONCE) -> Iterator[Study]:
         """All sequences, some at a time: whatever looks at all trials needs little memory so."""
@@ -213,14 +212,7 @@ class Study:
 
     def take(self, sequences: NDArray[np.integer]) -> Study:
         """These sequences, in this order; one may be there more than once."""
-        lengths = np.diff(self.starts)[sequences]
-        starts = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-        trials = trials_of(self, sequences)
-        about = self.about[sequences] if self.about.width else self.about
-        learners = tuple(self.learners[i] for i in sequences)
-        known = self.excluded
-        excluded = None if known is None else tuple(known[i] for i in sequences)
-        return self._picked(trials, learners, starts, about, excluded)
+        return self._picked(trials_of(self, sequences), sequences)
 
     @property
     def included(self) -> NDArray[np.bool_]:
@@ -246,30 +238,31 @@ class Study:
         return replace(found, source=source)
 
     def _picked(
-        self,
-        trials: slice | NDArray[np.int64],
-        learners: tuple[str, ...],
-        starts: NDArray[np.int64],
-        about: pl.DataFrame,
-        excluded: tuple[str | None, ...] | None,
+        self, trials: slice | NDArray[np.int64], sequences: slice | NDArray[np.integer]
     ) -> Study:
-        return replace(
-            self,
-            learners=learners,
-            starts=starts,
-            context=self.context[trials],
-            action=self.action[trials],
-            reward=self.reward[trials],
-            scored=self.scored[trials],
-            learned=self.learned[trials],
-            reset=self.reset[trials],
-            about=about,
-            source=None,
-            forgone=None if self.forgone is None else self.forgone[trials],
-            episode_end=None if self.episode_end is None else self.episode_end[trials],
-            duration=None if self.duration is None else self.duration[trials],
-            excluded=excluded,
-        )
+        known = {name: getattr(self, name) for name in (*PER_TRIAL, *IF_KNOWN)}
+        arrays = {n: values if values is None else values[trials] for n, values in known.items()}
+        return replace(self, **arrays, **self.about_sequences(sequences), source=None)
+
+    def about_sequences(self, sequences: slice | NDArray[np.integer]) -> dict[str, Any]:
+        """What a study of these sequences has of them, besides their trials."""
+        if isinstance(sequences, slice):
+            starts = self.starts[sequences.start : sequences.stop + 1]
+            starts = starts - starts[0]
+        else:
+            starts = np.concatenate(([0], np.cumsum(np.diff(self.starts)[sequences])))
+
+        def picked(values: tuple[Any, ...]) -> tuple[Any, ...]:
+            if isinstance(sequences, slice):
+                return values[sequences]
+            return tuple(values[i] for i in sequences)
+
+        return {
+            "learners": picked(self.learners),
+            "starts": starts.astype(np.int64),
+            "about": self.about[sequences] if self.about.width else self.about,
+            "excluded": None if self.excluded is None else picked(self.excluded),
+        }
 
     @property
     def n_scored(self) -> NDArray[np.int64]:
@@ -344,38 +337,17 @@ def joined(studies: Sequence[tuple[str, Study]], name: str) -> Study:
 
     Learners are numbered anew.
     """
-    first = studies[0][1]
     parts = [study for _, study in studies]
-    starts = np.concatenate([[0], *(np.diff(study.starts) for study in parts)])
     labels = [label for label, study in studies for _ in range(len(study))]
     return replace(
-        first,
-        learners=tuple(str(i + 1) for i in range(len(labels))),
-        starts=np.cumsum(starts, dtype=np.int64),
-        context=np.concatenate([study.context for study in parts]),
-        action=np.concatenate([study.action for study in parts]),
-        reward=np.concatenate([study.reward for study in parts]),
-        scored=np.concatenate([study.scored for study in parts]),
-        learned=np.concatenate([study.learned for study in parts]),
-        reset=np.concatenate([study.reset for study in parts]),
+        together(parts),
         about=pl.DataFrame({name: labels}),
-        excluded=None,
         counts={},
         notes=(),
         roles={},
-        source=None,
-        forgone=_together([study.forgone for study in parts]),
-        episode_end=_together([study.episode_end for study in parts]),
-        duration=_together([study.duration for study in parts]),
         right_wrong=_shared([study.right_wrong for study in parts]),
         answers=_shared([study.answers for study in parts]),
     )
-
-
-def _together(arrays: Sequence[NDArray[Any] | None]) -> NDArray[Any] | None:
-    """The arrays one after another; None if any is unknown."""
-    known = [array for array in arrays if array is not None]
-    return np.concatenate(known) if len(known) == len(arrays) else None
 
 
 def _shared(values: Sequence[Any]) -> Any:
@@ -386,19 +358,16 @@ def _shared(values: Sequence[Any]) -> Any:
 def together(studies: Sequence[Study]) -> Study:
     """Studies of the same contexts and actions as one; learners are numbered anew."""
     lengths = np.concatenate([np.diff(study.starts) for study in studies])
-    joined: dict[str, NDArray | None] = {
-        name: np.concatenate([getattr(study, name) for study in studies])
-        for name in ("context", "action", "reward", "scored", "learned", "reset")
-    }
-    for name in ("forgone", "episode_end", "duration"):
-        parts = [getattr(study, name) for study in studies]
-        joined[name] = None if any(part is None for part in parts) else np.concatenate(parts)
+    arrays: dict[str, NDArray | None] = {}
+    for name in (*PER_TRIAL, *IF_KNOWN):
+        each = [getattr(study, name) for study in studies]
+        arrays[name] = None if any(part is None for part in each) else np.concatenate(each)
     return replace(
         studies[0],
         learners=tuple(str(i + 1) for i in range(len(lengths))),
-        starts=np.concatenate(([0], np.cumsum(lengths))),
+        starts=np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
         about=pl.DataFrame(),
         source=None,
         excluded=None,
-        **joined,
+        **arrays,
     )

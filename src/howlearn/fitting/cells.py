@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from howlearn.core.rule import Rule
 from howlearn.core.study import Study
 from howlearn.engine.cell_fits import evaluate, fit_units, replay_unit
-from howlearn.engine.crossings import Reach, crossings, depth_of, march
+from howlearn.engine.crossings import Reach
 from howlearn.engine.layout import LEARNED, RESET, SCORED, Block, Statuses, UnitFits, Units, lay_out
-from howlearn.fitting.fits import ModelFits
+from howlearn.fitting.fits import ModelFits, Thetas
 from howlearn.fitting.intervals import known_ends, stretch_of
-from howlearn.models.coin import Coin
+from howlearn.fitting.settings import Marked
 from howlearn.models.partition_model import PartitionModel, Unit
 
 
@@ -77,12 +77,42 @@ def _place(model: PartitionModel, number: dict[Unit, int], first: NDArray[np.int
     return Place(model, mine, parameters, owner, local)
 
 
+class Cells:
+    """Partitions in whose cells rules learn, fitted exactly: a way of fitting."""
+
+    searched, slow, evidence = False, False, "laplace"
+
+    def __init__(
+        self,
+        models: Sequence[PartitionModel],
+        study: Study,
+        refused: dict[int, Exception] | None = None,
+    ) -> None:
+        self.plan = Plan.of(models, study.contexts)
+        self.n_units = self.n_curves = self.plan.n_units
+        self.kernels: tuple[object, ...] = tuple(self.plan.units)
+
+    def fit(
+        self,
+        study: Study,
+        marks: NDArray[np.int64],
+        known: Mapping[str, ModelFits],
+        reach: Reach | None = None,
+    ) -> list[ModelFits]:
+        return fit_partitions(study, self.plan, marks, reach)
+
+    @staticmethod
+    def later(
+        models: Sequence[PartitionModel], at: Marked, theta: Thetas, fitted: Thetas
+    ) -> Thetas:
+        found = _upto(at.study, models, theta, at.learners, at.marks[:, 1])
+        return {name: value - fitted[name] for name, value in found.items()}
+
+
 def fit_partitions(
     study: Study, plan: Plan, marks: NDArray[np.int64], reach: Reach | None = None
 ) -> list[ModelFits]:
     """Fit all of the models to some learners; with a ``reach`` also intervals."""
-    if not plan.places:
-        return []
     blocks = {rule: block_of(study, rule, marks) for rule in plan.units}
     found = _together(
         [
@@ -260,94 +290,68 @@ def filled(
     return theta
 
 
+def of_unit(unit: Unit, model: PartitionModel, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The parameters of one of a model's units: [learner, parameter]."""
+    columns = [p for p, (owner, _) in enumerate(model.owned) if owner == unit]
+    return theta[:, columns]
+
+
+def _upto(
+    study: Study,
+    models: Sequence[PartitionModel],
+    theta: Thetas,
+    learners: NDArray[np.int64],
+    stop: NDArray[np.int64],
+) -> dict[str, NDArray[np.float64]]:
+    """Of the trials before ``stop``, by model: the units' likelihoods, in one pass per rule."""
+    plan = Plan.of(models, study.contexts)
+    sums = {model.name: np.zeros(len(learners)) for model in models}
+    for rule, units in plan.units.items():
+        tasks = [task for unit in units for task in _tasks(unit, models, theta)]
+        sizes = [len(task.who) for task in tasks]
+        who = np.concatenate([task.who for task in tasks])
+        values, _ = evaluate(
+            block_of(study, rule, np.empty((len(study), 0), np.int64)),
+            plan.layouts[rule],
+            rule,
+            learners[who],
+            np.repeat([units[task.unit] for task in tasks], sizes),
+            np.concatenate([task.theta for task in tasks]),
+            stop[who],
+        )
+        common: dict[Unit, NDArray[np.float64]] = {}
+        for task, value in zip(tasks, np.split(values, np.cumsum(sizes)[:-1]), strict=True):
+            mine = common.setdefault(task.unit, value).copy()
+            mine[task.who] = value
+            sums[task.model] += mine
+    return sums
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A unit at parameters that are computed for one model, and for some of the learners."""
+
+    unit: Unit
+    model: str
+    who: NDArray[np.int64]
+    theta: NDArray[np.float64]
+
+
+def _tasks(unit: Unit, models: Sequence[PartitionModel], theta: Thetas) -> Iterator[_Task]:
+    """Once for all models and learners, and anew where a model differs from the first.
+
+    It differs where the trials fitted told nothing about the unit, and the mean over the model's
+    other cells stands in.
+    """
+    first: NDArray[np.float64] | None = None
+    for model in models:
+        if unit not in model.units:
+            continue
+        mine = of_unit(unit, model, theta[model.name])
+        differs = np.ones(len(mine), bool) if first is None else np.any(mine != first, axis=1)
+        first = mine if first is None else first
+        yield _Task(unit, model.name, np.flatnonzero(differs), mine[differs])
+
+
 # --------------------
 # The exact fit of a coin: frequencies, none of them under the floor.
-
-
-def fit_coin(
-    study: Study, model: Coin, marks: NDArray[np.int64], reach: Reach | None = None
-) -> ModelFits:
-    """Count the actions before and after every mark."""
-    n_actions = len(study.actions)
-    before = np.zeros((*marks.shape, n_actions))
-    total = np.zeros((len(study), 1, n_actions))
-    learner = np.repeat(np.arange(len(study)), np.diff(study.starts))
-    position = np.arange(len(study.context)) - study.starts[learner]
-    cell = learner * n_actions + study.action
-    for j in range(marks.shape[1]):
-        inside = study.scored & (position < marks[learner, j])
-        counts = np.bincount(cell[inside], minlength=len(study) * n_actions)
-        before[:, j] = counts.reshape(len(study), n_actions)
-    counts = np.bincount(cell[study.scored], minlength=len(study) * n_actions)
-    total[:, 0] = counts.reshape(len(study), n_actions)
-    p = floored(before, model.floor(n_actions))
-    log_p = np.log(p)
-    floor, ceiling = model.floor(n_actions), 1 - (n_actions - 1) * model.floor(n_actions)
-    status = np.full(p.shape, Statuses.OK, np.int8)
-    status[p <= floor] = Statuses.AT_LOWER
-    status[p >= ceiling] = Statuses.AT_UPPER
-    status[before.sum(axis=-1) == 0] = Statuses.UNSEEN
-    ends = None
-    if reach is not None:
-        j, last = reach.mark, n_actions - 1
-        parameters = [parameter for _, parameter in model.owners(study.actions)]
-        ends = _ends(before[:, j], p[:, j], (floor, ceiling), reach.limit)[:, :last]
-        ends = known_ends(ends, status[:, j, :last], parameters)
-    return ModelFits(
-        model,
-        ("all",) * (n_actions - 1),
-        tuple(f"p({action})" for action in study.actions[:-1]),
-        p[..., :-1],
-        status[..., :-1],
-        np.sum(before * log_p, axis=-1),
-        np.sum((total - before) * log_p, axis=-1),
-        np.full(len(study), n_actions - 1),
-        ends=ends,
-    )
-
-
-def _ends(
-    counts: NDArray[np.float64],
-    p: NDArray[np.float64],
-    bounds: tuple[float, float],
-    limit: float,
-) -> NDArray[np.float64]:
-    """Of intervals for every probability, the others sharing the rest: [learner, action, 2]."""
-    mine, all_ = counts.reshape(-1), np.repeat(counts.sum(axis=1), counts.shape[1])
-
-    def value(who: NDArray[np.int64], at: NDArray[np.float64]) -> NDArray[np.float64]:
-        count, others = mine[who][:, None], (all_ - mine)[who][:, None]
-        return count * np.log(at) + others * np.log1p(-at)
-
-    at = np.repeat(p.reshape(-1), 2)
-    top = value(np.arange(len(mine)), p.reshape(-1, 1))[:, 0]
-
-    def look(sides: NDArray[np.int64], x: NDArray[np.float64]) -> NDArray[np.float64]:
-        return depth_of(top[sides // 2][:, None], value(sides // 2, x))
-
-    step, bound = np.full(len(at), 0.05), np.tile(bounds, len(mine))
-    found = crossings(look, march(look, at, step, bound, limit), limit, tolerance=1e-5)
-    # The floor is there for scores; as a value a probability may be 0 or 1.
-    found = np.where(found <= bounds[0], 0.0, np.where(found >= bounds[1], 1.0, found))
-    return found.reshape(*counts.shape, 2)
-
-
-def floored(counts: NDArray[np.float64], floor: float) -> NDArray[np.float64]:
-    """The probabilities that maximise Σ counts·log p with every p at least at the floor.
-
-    What falls under the floor is set to it and the others share the rest in proportion, until none
-    falls. Without any count all are equal.
-
-    >>> floored(np.array([[9.0, 1.0, 0.0]]), 0.1).round(3).tolist()
-    [[0.8, 0.1, 0.1]]
-    """
-    low = np.zeros(counts.shape, bool)
-    empty = counts.sum(axis=-1, keepdims=True) == 0
-    counts = np.where(empty, 1.0, counts)
-    while True:
-        free = np.where(low, 0.0, counts)
-        mass = 1.0 - floor * low.sum(axis=-1, keepdims=True)
-        p = np.where(low, floor, mass * free / free.sum(axis=-1, keepdims=True))
-        if np.all(p >= floor):
-            return p
-        low |= p < floor

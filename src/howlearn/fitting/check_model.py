@@ -18,10 +18,7 @@ from howlearn.engine.search import filling
 from howlearn.engine.whole import RecordLikelihood, Records, Setting, Whole, replay
 from howlearn.fitting.interpreted import ModelError, compiled_or_error, interpreted, wrong_gradient
 from howlearn.fitting.settings import records_of, setting_of, whole_of
-from howlearn.models.coin import Coin, FixedPolicy
-from howlearn.models.mixture import Mixture
 from howlearn.models.model import Model
-from howlearn.models.partition_model import PartitionModel
 
 N_TRIALS = 60
 
@@ -110,7 +107,7 @@ def check_model(model: Model | type[Model], study: Study | None = None) -> Check
         raise HowlearnError(
             f"{model!r} is not a model: it must be of a class that inherits from howlearn.Model"
         )
-    if isinstance(model, PartitionModel | Coin | FixedPolicy | Mixture):
+    if model.way != "whole":
         raise HowlearnError(
             f"{model.name} has no functions of its own to check; check_model is for models of your "
             "own, also those that learn in its cells or are its experts"

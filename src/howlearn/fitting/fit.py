@@ -12,11 +12,10 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
 from howlearn.core.threads import in_threads, threads_of
 from howlearn.engine.crossings import Reach
-from howlearn.fitting.cells import Plan as CellPlan
-from howlearn.fitting.cells import fit_coin, fit_partitions
 from howlearn.fitting.fits import (
     ALL,
     Fits,
+    ModelFits,
     Stop,
     Truncation,
     check_epsilon,
@@ -29,19 +28,11 @@ from howlearn.fitting.fits import (
 from howlearn.fitting.intervals import nats_within
 from howlearn.fitting.joint import with_others
 from howlearn.fitting.lowest import along_path, by_formula
-from howlearn.fitting.mixtures import MixturePlan, fit_mixtures
-from howlearn.fitting.settings import by_cells
 from howlearn.fitting.unfittable import PASSED_ON, CannotFit, Guard, reason
-from howlearn.fitting.whole import WholePlan, fit_wholes
-from howlearn.models.adjustments import Adjusted
-from howlearn.models.coin import Coin, FixedPolicy
-from howlearn.models.mixture import Mixture
+from howlearn.fitting.ways import Way, by_way
 from howlearn.models.model import Model, same
-from howlearn.models.partition_model import PartitionModel
 
 BLOCK = 50  # learners handled together: enough work per call, little enough memory
-SEARCH = 500  # curves that take as long as searching one parameter
-MIXED = 100  # curves that take as long as replaying strategies and fitting their mixture
 MANY_TRIALS = 40_000  # of few learners
 BLOCK_BYTES = 64e6  # of likelihoods on the grid
 _compiled: set[tuple[object, ...]] = set()  # kernels that were used in this process
@@ -57,7 +48,6 @@ def fit(
     progress: Progress | None = None,
     level: float | None = None,
     searched: bool = True,
-    guard: Guard | None = None,
 ) -> Fits:
     """Fit every model to every learner, exactly, at every truncation.
 
@@ -65,8 +55,7 @@ def fit(
     ``Stop`` at the end of T_ε. With a ``level`` (0.95) parameters get intervals, from the fits that
     saw most trials; without ``searched`` only those of models that are fitted cell by cell do.
 
-    A learner who cannot be fitted ends it, unless there is a ``guard``: then the fits are of a
-    study without that learner, and the guard knows why.
+    A learner who cannot be fitted ends it.
 
     >>> import howlearn as hl
     >>> task = hl.Task.load("five-four")
@@ -74,11 +63,25 @@ def fit(
     >>> hl.fit(study, task.models, [0.5, 1.0]).log_likelihood(1.0).shape
     (2, 6)
     """
-    others = study.without_excluded()
-    models = with_others(others, models, lambda experts: fit(
-        others, experts, [ALL], threads, guard=None if guard is None else Guard()
-    ))  # fmt: skip
+    return guarded_fit(None, study, models, truncations, threads, progress, level, searched)
+
+
+def guarded_fit(
+    guard: Guard | None,
+    study: Study,
+    models: Sequence[Model],
+    truncations: Sequence[Truncation] = (ALL,),
+    threads: int | None = None,
+    progress: Progress | None = None,
+    level: float | None = None,
+    searched: bool = True,
+) -> Fits:
+    """``fit`` to those who can be fitted: of the others the ``guard`` knows who and why."""
     check_models(models)
+    others, another = study.without_excluded(), None if guard is None else Guard()
+    models = with_others(
+        others, models, lambda experts: guarded_fit(another, others, experts, [ALL], threads)
+    )
     study = study if guard is None else guard.long_enough(study)
     whole = None
     if any(isinstance(t, Stop) and t.by == "path" for t in truncations):
@@ -149,10 +152,10 @@ def fit_at(
         study = guard.without(study, refused)
         if not len(study):
             return of_nobody(study, models, truncations, reach)
-    bytes_each = plan.cells.n_units * sizes.shape[1] * 64 * 8
+    bytes_each = plan.n_curves * sizes.shape[1] * 64 * 8
     workers = threads_of(threads)
     size = int(min(BLOCK, max(1, BLOCK_BYTES // max(bytes_each, 1))))
-    slow = bool(plan.wholes.models) or len(study.context) > MANY_TRIALS
+    slow = any(way.slow for way in plan.ways) or len(study.context) > MANY_TRIALS
     if slow and workers > 1:  # so much that every worker should have some
         size = min(size, -(-len(study) // (2 * workers)))
     edges = [*range(0, len(study), size), len(study)]
@@ -218,41 +221,33 @@ def _fit_block(
     searched: bool,
 ) -> Fits:
     marks = marks_of(study, sizes)
-    of = {part.model.name: part for part in fit_partitions(study, plan.cells, marks, reach)}
-    for part in fit_wholes(study, plan.wholes, marks, of, reach if searched else None):
-        of[part.model.name] = part
-    for model in plan.coins:
-        of[model.name] = fit_coin(study, model, marks, reach)
-    for part in fit_mixtures(study, plan.mixtures, marks, of, reach if searched else None):
-        of[part.model.name] = part
+    of: dict[str, ModelFits] = {}
+    for way in plan.ways:
+        found = way.fit(study, marks, of, reach if searched or not way.searched else None)
+        of |= {part.model.name: part for part in found}
     return Fits(study, truncations, sizes, {model.name: of[model.name] for model in models}, reach)
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What is fitted cell by cell, what whole, what by counting, and what from strategies."""
+    """Models and those they are made of, way by way, ready to be fitted."""
 
-    cells: CellPlan
-    wholes: WholePlan
-    coins: tuple[Coin, ...]
-    mixtures: MixturePlan
+    ways: tuple[Way, ...]
 
     @property
     def n_units(self) -> int:
         """How many curves of 64 nodes a learner's fits take as long as, about."""
-        searched = [*self.wholes.units.values(), *self.wholes.wholes.values()]
-        found = self.cells.n_units + sum(SEARCH * (len(w.parameters) + 1) for w in searched)
-        for advisor in self.mixtures.advisors.values():
-            joint = isinstance(advisor.model, Mixture) and advisor.model.source == "joint"
-            found += MIXED * (SEARCH * len(advisor.parameters) if joint else 1)
-        return found
+        return sum(way.n_units for way in self.ways)
+
+    @property
+    def n_curves(self) -> int:
+        """How many of them are held in memory at once."""
+        return sum(way.n_curves for way in self.ways)
 
     @property
     def kernels(self) -> tuple[object, ...]:
         """What must have been compiled."""
-        searched = [*self.wholes.units.values(), *self.wholes.wholes.values()]
-        mixed = tuple(type(model) for model in self.mixtures.models)
-        return (*self.cells.units, *((type(w.first), w.adjustments) for w in searched), *mixed)
+        return tuple(kernel for way in self.ways for kernel in way.kernels)
 
 
 def check_models(models: Sequence[Model]) -> None:
@@ -282,17 +277,8 @@ def check(
     if np.any(study.n_scored == 0):
         nobody = study.learners[int(np.argmin(study.n_scored))]
         raise HowlearnError(f"learner {nobody} has no scored trial, so that no model can be judged")
-    every = _with_bases(models)
-    mixtures = [m for m in every if isinstance(m, Mixture | FixedPolicy)]
-    exact = [m for m in every if isinstance(m, PartitionModel) and by_cells(m)]
-    coins = tuple(m for m in every if isinstance(m, Coin))
-    others = [m for m in every if not by_cells(m) and m not in (*mixtures, *coins)]
-    return Plan(
-        CellPlan.of(exact, study.contexts),
-        WholePlan.of(others, study, refused),
-        coins,
-        MixturePlan.of(mixtures, study, refused),
-    )
+    every = by_way(_with_bases(models))
+    return Plan(tuple(way(mine, study, refused) for way, mine in every))
 
 
 def _with_bases(models: Sequence[Model]) -> list[Model]:
@@ -304,14 +290,10 @@ def _with_bases(models: Sequence[Model]) -> list[Model]:
             raise HowlearnError(
                 f"{model.name} in {of.name} is another model than the candidate of that name"
             )
-        if isinstance(model, Adjusted):
-            add(model.base, model)
+        for part in model.fitted_first:
+            add(part, model)
 
     for model in models:
-        if isinstance(model, Adjusted):
-            add(model.base, model)
-        if isinstance(model, Mixture) and model.source != "population":
-            for expert in model.experts:
-                if expert.fitted:
-                    add(expert.model, model)
+        for part in model.fitted_first:
+            add(part, model)
     return list(known.values())

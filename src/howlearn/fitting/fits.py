@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Literal
 
 import numpy as np
@@ -86,6 +86,7 @@ def marks_of(study: Study, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.where(everything, np.diff(study.starts)[:, None], marks).astype(np.int64)
 
 
+Thetas = Mapping[str, NDArray[np.float64]]  # by model, [learner, …]
 STATUSES = {
     "ok": "the best value lies inside the bounds",
     "at lower bound": "the data favour the smallest value allowed: a rate of 0 is no learning",
@@ -138,6 +139,20 @@ class ModelFits:
     agreement: NDArray[np.float64] | None = None  # share of the searches that ended at the best
     n_met: NDArray[np.int64] | None = None  # [learner, truncation]: D, without cells not met so far
     ends: NDArray[np.float64] | None = None  # of intervals: [learner, parameter, 2]; NaN: none
+
+    def picked(self, learners: slice | NDArray[np.integer]) -> ModelFits:
+        """The fits of some learners."""
+        known = {name: getattr(self, name) for name in ARRAYS}
+        return replace(self, **{n: v if v is None else v[learners] for n, v in known.items()})
+
+
+ARRAYS = tuple(field.name for field in fields(ModelFits))[3:]  # whose first axis is the learner
+
+
+def names_of(model: Model, actions: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Of every parameter of a model: the cell it belongs to, and its own name."""
+    owners = model.owners(actions)
+    return tuple(cell for cell, _ in owners), tuple(parameter.name for _, parameter in owners)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -200,20 +215,7 @@ class Fits:
         return self._picked(sequences, self.study.take(sequences))
 
     def _picked(self, mine: slice | NDArray[np.integer], study: Study) -> Fits:
-        of = {
-            name: replace(
-                part,
-                theta=part.theta[mine],
-                status=part.status[mine],
-                log_likelihood=part.log_likelihood[mine],
-                rest=part.rest[mine],
-                n_parameters=part.n_parameters[mine],
-                agreement=None if part.agreement is None else part.agreement[mine],
-                n_met=None if part.n_met is None else part.n_met[mine],
-                ends=None if part.ends is None else part.ends[mine],
-            )
-            for name, part in self.of.items()
-        }
+        of = {name: part.picked(mine) for name, part in self.of.items()}
         return Fits(study, self.truncations, self.sizes[mine], of, self.reach)
 
     @property
@@ -237,7 +239,7 @@ class Fits:
         The parameters are those fitted at ``truncation``, and the state is carried on; nothing
         needs to have been fitted at ``following``.
         """
-        from howlearn.fitting.later_trials import between
+        from howlearn.fitting.ways import between
 
         return between(self, truncation, following)
 
@@ -274,26 +276,9 @@ def joined(study: Study, chunks: Sequence[Fits]) -> Fits:
     first = chunks[0]
     of = {}
     for name, part in first.of.items():
-        parts = [chunk.of[name] for chunk in chunks]
-        of[name] = ModelFits(
-            part.model,
-            part.cells,
-            part.parameters,
-            np.concatenate([p.theta for p in parts]),
-            np.concatenate([p.status for p in parts]),
-            np.concatenate([p.log_likelihood for p in parts]),
-            np.concatenate([p.rest for p in parts]),
-            np.concatenate([p.n_parameters for p in parts]),
-            None
-            if part.agreement is None
-            else np.concatenate([p.agreement for p in parts if p.agreement is not None]),
-            None
-            if part.n_met is None
-            else np.concatenate([p.n_met for p in parts if p.n_met is not None]),
-            None
-            if part.ends is None
-            else np.concatenate([p.ends for p in parts if p.ends is not None]),
-        )
+        columns = {key: [getattr(chunk.of[name], key) for chunk in chunks] for key in ARRAYS}
+        known = {key: None if v[0] is None else np.concatenate(v) for key, v in columns.items()}
+        of[name] = replace(part, **known)
     sizes = np.concatenate([c.sizes for c in chunks])
     return Fits(study, first.truncations, sizes, of, first.reach)
 
@@ -305,19 +290,10 @@ def of_nobody(
     reach: Reach | None = None,
 ) -> Fits:
     """The fits to a study without learners, so that tables of it have their columns."""
-    n_marks = len(truncations)
-    of = {}
+    n_marks, of = len(truncations), {}
     for model in models:
-        owners = model.owners(study.actions)
-        theta = np.empty((0, n_marks, len(owners)))
-        of[model.name] = ModelFits(
-            model,
-            tuple(cell for cell, _ in owners),
-            tuple(parameter.name for _, parameter in owners),
-            theta,
-            theta.astype(np.int8),
-            np.empty((0, n_marks)),
-            np.empty((0, n_marks)),
-            np.empty(0, np.int64),
-        )
+        cells, names = names_of(model, study.actions)
+        theta, value = np.empty((0, n_marks, len(names))), np.empty((0, n_marks))
+        status, counted = theta.astype(np.int8), np.empty(0, np.int64)
+        of[model.name] = ModelFits(model, cells, names, theta, status, value, value, counted)
     return Fits(study, tuple(truncations), np.empty((0, n_marks), np.int64), of, reach)

@@ -13,7 +13,7 @@ from howlearn.core.study import Study
 from howlearn.engine.layout import Statuses
 from howlearn.engine.whole import Records, Space
 from howlearn.fitting.fits import ALL, Fits
-from howlearn.fitting.replay import Advisor
+from howlearn.fitting.replay import MixtureAdvisor
 from howlearn.models.mixture import Best, Mixture, Trials
 from howlearn.models.model import Model
 
@@ -32,9 +32,8 @@ class JointLikelihood:
 
     analytic = True
 
-    def __init__(self, advisor: Advisor, records: Sequence[Records], study: Study) -> None:
+    def __init__(self, advisor: MixtureAdvisor, records: Sequence[Records], study: Study) -> None:
         model = advisor.model
-        assert isinstance(model, Mixture)
         self.model, self.advisor, self.records = model, advisor, records
         self.actions, self.n_actions = study.actions, len(study.actions)
         self.scored = [study.part(i, i + 1).scored for i in range(len(study))]
@@ -138,21 +137,11 @@ class JointLikelihood:
 # Parameters of a mixture's strategies as the other learners tell them.
 
 
-def asks_others(model: Model) -> bool:
-    """Whether the parameters of a mixture's strategies are still to come from other learners."""
-    return (
-        isinstance(model, Mixture)
-        and model.source == "population"
-        and model.of_others is None
-        and any(expert.fitted for expert in model.experts)
-    )
-
-
 def with_others(
     study: Study, models: Sequence[Model], fit: Callable[[Sequence[Model]], Fits]
 ) -> list[Model]:
     """The models, where mixtures that ask for it know what the other learners' fits say."""
-    if not any(asks_others(model) for model in models):
+    if not any(model.asks_others for model in models):
         return list(models)
     names = list(dict.fromkeys(study.learners))
     if len(names) < 2:
@@ -160,12 +149,12 @@ def with_others(
             "source=population takes the strategies' parameters from other learners, and there is "
             "one learner only; source=training or source=joint needs no others"
         )
-    asking = [m for m in models if asks_others(m) and isinstance(m, Mixture)]
+    asking = [model for model in models if model.asks_others]
     experts = {e.model.name: e.model for m in asking for e in m.experts if e.fitted}
     fits = fit([*experts.values()])
     found: list[Model] = []
     for model in models:
-        if not (asks_others(model) and isinstance(model, Mixture)):
+        if not (model.asks_others and isinstance(model, Mixture)):
             found.append(model)
             continue
         columns = [_of_model(fits, e.model, names) for e in model.experts if e.fitted]

@@ -12,8 +12,8 @@ from howlearn.core.arrays import Ints
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
 from howlearn.fitting.fits import Fits, ModelFits
-from howlearn.fitting.replay import Advisor
-from howlearn.fitting.settings import records_of, setting_of
+from howlearn.fitting.replay import advisor_for
+from howlearn.fitting.settings import records_of
 from howlearn.models.model import Model
 
 
@@ -29,7 +29,7 @@ def lowest(study: Study, part: ModelFits, epsilon: float) -> Lowest:
     """Replay every fit of a model, and look at all actions."""
     shape = part.theta.shape[:2]
     found = Lowest(np.empty(shape), np.empty(shape, np.int64), np.zeros(shape, np.int64))
-    advisor = Advisor(part.model, study.contexts, study.actions, setting_of(study))
+    advisor = advisor_for(part.model, study)
     for i in range(shape[0]):
         records = records_of(study.part(i, i + 1))
         for j in range(shape[1]):

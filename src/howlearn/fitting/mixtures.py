@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,41 +15,101 @@ from howlearn.core.study import Study
 from howlearn.engine.crossings import Reach, crossings, depth_of, on_nodes
 from howlearn.engine.layout import Statuses
 from howlearn.engine.search import JOINT, ROUGH_JOINT, highest
-from howlearn.engine.whole import Records, Setting, Space
-from howlearn.fitting.fits import ModelFits
+from howlearn.engine.whole import Records, Space
+from howlearn.fitting.fits import ModelFits, Thetas, names_of
 from howlearn.fitting.intervals import known_ends
 from howlearn.fitting.joint import JointLikelihood
-from howlearn.fitting.replay import Advisor
-from howlearn.fitting.settings import by_cells, records_of, setting_of
-from howlearn.models.coin import Coin, FixedPolicy
+from howlearn.fitting.replay import MixtureAdvisor
+from howlearn.fitting.replay import advisor as advisor_of
+from howlearn.fitting.settings import Marked, records_of, setting_of
+from howlearn.fitting.whole import SEARCH
+from howlearn.models.coin import FixedPolicy
 from howlearn.models.mixture import Best, Mixture
+from howlearn.models.model import Model
+
+MIXED = 100  # curves that take as long as replaying strategies and fitting their mixture
 
 
-@dataclass(frozen=True, eq=False)
-class MixturePlan:
-    """Models that are fitted from their strategies' advice."""
+class Mixtures:
+    """Mixtures, fitted from their strategies' advice: a way of fitting."""
 
-    models: tuple[Mixture | FixedPolicy, ...] = ()
-    setting: Setting | None = None
-    advisors: dict[str, Advisor] = field(default_factory=dict)
+    searched, slow, evidence, n_curves = True, False, "schwarz", 0
 
-    @classmethod
-    def of(
-        cls,
-        models: Sequence[Mixture | FixedPolicy],
+    def __init__(
+        self, models: Sequence[Mixture], study: Study, refused: dict[int, Exception] | None = None
+    ) -> None:
+        self.advisors = advisors_for(models, study)
+        for model in models:
+            model.check_given(study.actions)
+            model.values_of_others(study)  # refuses learners who have no others
+            _check_positive(study, self.advisors[model.name], refused)
+        joint = {m.name: SEARCH * len(m.owners(study.actions)) for m in models if m.joint}
+        self.n_units = sum(MIXED * joint.get(model.name, 1) for model in models)
+        self.kernels: tuple[object, ...] = tuple(type(model) for model in models)
+
+    def fit(
+        self,
+        study: Study,
+        marks: Ints,
+        known: Mapping[str, ModelFits],
+        reach: Reach | None = None,
+    ) -> list[ModelFits]:
+        work = _Work(study, records_each(study), marks, known, reach)
+        return [work.fitted(advisor) for advisor in self.advisors.values()]
+
+    @staticmethod
+    def later(models: Sequence[Model], at: Marked, theta: Thetas, fitted: Thetas) -> Thetas:
+        found = {}
+        for name, advisor in advisors_for(models, at.study).items():
+            found[name] = np.empty(len(at.learners))
+            for k, i in enumerate(at.learners.tolist()):
+                one, mine = at.study.part(i, i + 1), slice(*at.marks[k].tolist())
+                log_p = advisor.chosen(records_of(one), np.ascontiguousarray(theta[name][k]))
+                found[name][k] = log_p[mine][one.scored[mine]].sum()
+        return found
+
+
+class Tables:
+    """Policies without parameters, whose likelihood is all there is: a way of fitting."""
+
+    searched, slow, evidence, n_curves = True, False, "schwarz", 0
+    kernels: tuple[object, ...] = ()
+    later = staticmethod(Mixtures.later)
+
+    def __init__(
+        self,
+        models: Sequence[FixedPolicy],
         study: Study,
         refused: dict[int, Exception] | None = None,
-    ) -> MixturePlan:
-        if not models:
-            return cls()
-        setting = setting_of(study)
-        advisors = {m.name: Advisor(m, study.contexts, study.actions, setting) for m in models}
-        for model in models:
-            if isinstance(model, Mixture):
-                model.check_given(study.actions)
-                model.values_of_others(study)  # refuses learners who have no others
-            _check_positive(study, advisors[model.name], refused)
-        return cls(tuple(models), setting, advisors)
+    ) -> None:
+        self.advisors = advisors_for(models, study)
+        self.n_units = MIXED * len(models)
+
+    def fit(
+        self,
+        study: Study,
+        marks: Ints,
+        known: Mapping[str, ModelFits],
+        reach: Reach | None = None,
+    ) -> list[ModelFits]:
+        (n, m), found = marks.shape, []
+        nothing, nobody = np.empty((n, m, 0)), np.zeros(n, np.int64)
+        for advisor in self.advisors.values():
+            value, rest = np.empty((n, m)), np.empty((n, m))
+            for i, records in enumerate(records_each(study)):
+                scored = study.part(i, i + 1).scored
+                each = np.where(scored, advisor.chosen(records, np.empty(0)), 0.0)
+                value[i] = np.concatenate(([0.0], np.cumsum(each)))[marks[i]]
+                rest[i] = [each[mark:].sum() for mark in marks[i]]
+            status = nothing.astype(np.int8)
+            found.append(ModelFits(advisor.model, (), (), nothing, status, value, rest, nobody))
+        return found
+
+
+def advisors_for(models: Sequence[Model], study: Study) -> dict[str, Any]:
+    """Ready to be replayed, by name."""
+    setting = setting_of(study)
+    return {m.name: advisor_of(m, study.contexts, study.actions, setting) for m in models}
 
 
 def records_each(study: Study) -> list[Records]:
@@ -57,21 +118,18 @@ def records_each(study: Study) -> list[Records]:
 
 
 def _check_positive(
-    study: Study, advisor: Advisor, refused: dict[int, Exception] | None = None
+    study: Study, advisor: MixtureAdvisor, refused: dict[int, Exception] | None = None
 ) -> None:
     """Refuse experts with given parameters that rule an action out, before anything is fitted.
 
     Where that depends on the learner, learners may be ``refused`` instead.
     """
     model = advisor.model
-    if not isinstance(model, Mixture):
-        return
     pairs = zip(model.experts, advisor.experts, strict=True)
     known = [(e, a) for e, a in pairs if e.given or not a.parameters]
-    if all(by_cells(expert.model) for expert, _ in known):
-        return  # a bandit rules nothing out
-    fixed = all(isinstance(expert.model, Coin | FixedPolicy) for expert, _ in known)
-    alike = fixed and not _by_context(known)
+    if all(expert.positive for _, expert in known):
+        return
+    alike = all(expert.constant for _, expert in known)
     for i in range(1 if alike else len(study)):
         records = records_of(study.part(i, i + 1))
         advice = [a.log_probabilities(records, e.values(study.actions)) for e, a in known]
@@ -82,10 +140,6 @@ def _check_positive(
             if alike or refused is None:
                 raise
             refused.setdefault(i, error)
-
-
-def _by_context(known: Sequence[tuple[object, Advisor]]) -> bool:
-    return any(advisor.table is not None for _, advisor in known)
 
 
 def _refuse_zero(
@@ -122,20 +176,6 @@ def _varied(theta: Floats, space: Space, n_own: int) -> Floats:
     return np.stack(starts, axis=2)
 
 
-def fit_mixtures(
-    study: Study,
-    plan: MixturePlan,
-    marks: Ints,
-    known: dict[str, ModelFits],
-    reach: Reach | None = None,
-) -> list[ModelFits]:
-    """Fit the mixtures to some learners; ``known`` has the experts' own fits."""
-    if not plan.models:
-        return []
-    work = _Work(study, records_each(study), marks, known, reach)
-    return [work.fitted(plan.advisors[model.name]) for model in plan.models]
-
-
 @dataclass(frozen=True, eq=False)
 class _Work:
     """Some learners' records, and up to where they are fitted."""
@@ -143,7 +183,7 @@ class _Work:
     study: Study
     records: list[Records]
     marks: Ints
-    known: dict[str, ModelFits]
+    known: Mapping[str, ModelFits]
     reach: Reach | None = None
 
     @property
@@ -153,11 +193,8 @@ class _Work:
         starts = self.study.starts[:-1, None]
         return counts[starts + self.marks] - counts[starts]
 
-    def fitted(self, advisor: Advisor) -> ModelFits:
-        if isinstance(advisor.model, FixedPolicy):
-            return self._fixed(advisor)
+    def fitted(self, advisor: MixtureAdvisor) -> ModelFits:
         model = advisor.model
-        assert isinstance(model, Mixture)
         theta, status = self._experts(model)
         best = self._own(advisor, theta)
         agreement = None
@@ -165,7 +202,7 @@ class _Work:
         status = np.concatenate([best.status, status], axis=2)
         value, rest = best.value, best.rest
         several = len(model.experts) > 1  # one alone is at its best already
-        if several and theta.shape[2] > len(model.own) and model.source == "joint":
+        if several and theta.shape[2] > len(model.own) and model.joint:
             likelihood = JointLikelihood(advisor, self.records, self.study)
             hidden = len(model.own) if model.profiled else 0
             guesses = _varied(theta[:, :, hidden:], likelihood.whole, len(model.own) - hidden)
@@ -180,15 +217,13 @@ class _Work:
             value = np.where(better, found.value, best.value)
             rest = np.where(better, found.rest, best.rest)
             agreement = tops.agreement
-        owners = model.owners(self.study.actions)
         counted, met = self._counted(model)
         ends = None
         if self.reach is not None and len(model.own) == 1 and agreement is None:
             ends = self._ends(advisor, self.reach, theta, status, value)
         return ModelFits(
             model,
-            tuple(cell for cell, _ in owners),
-            tuple(parameter.name for _, parameter in owners),
+            *names_of(model, self.study.actions),
             theta,
             status,
             value,
@@ -201,7 +236,7 @@ class _Work:
 
     def _ends(
         self,
-        advisor: Advisor,
+        advisor: MixtureAdvisor,
         reach: Reach,
         theta: Floats,
         status: NDArray[np.int8],
@@ -213,7 +248,6 @@ class _Work:
         strategies, which are held fixed.
         """
         model, j = advisor.model, reach.mark
-        assert isinstance(model, Mixture)
         ends = np.full((len(theta), theta.shape[2], 2), np.nan)
         if model.profiled:
             return ends
@@ -259,10 +293,9 @@ class _Work:
         # What is to be said of a fit is still said.
         return theta, np.where(status == Statuses.OK, Statuses.PLUGGED, status).astype(np.int8)
 
-    def _own(self, advisor: Advisor, theta: Floats) -> Best:
+    def _own(self, advisor: MixtureAdvisor, theta: Floats) -> Best:
         """The mixture's own parameter, the experts' being as they are."""
         model = advisor.model
-        assert isinstance(model, Mixture)
         trials = advisor.trials(records_of(self.study))
         same = model.source == "population" or theta.shape[2] == 0
         found = []
@@ -288,19 +321,3 @@ class _Work:
                         known.n_parameters[:, None] if known.n_met is None else known.n_met
                     )
         return count, met
-
-    def _fixed(self, advisor: Advisor) -> ModelFits:
-        """A policy without parameters: its likelihood, nothing else."""
-        n, m = self.marks.shape
-        value, rest = np.empty((n, m)), np.empty((n, m))
-        for i, records in enumerate(self.records):
-            scored = self.study.part(i, i + 1).scored
-            each = np.where(scored, advisor.chosen(records, np.empty(0)), 0.0)
-            upto = np.concatenate(([0.0], np.cumsum(each)))
-            value[i] = upto[self.marks[i]]
-            rest[i] = [each[mark:].sum() for mark in self.marks[i]]
-        nothing = np.empty((n, m, 0))
-        return ModelFits(
-            advisor.model, (), (), nothing, nothing.astype(np.int8), value, rest,
-            np.zeros(n, np.int64),
-        )  # fmt: skip

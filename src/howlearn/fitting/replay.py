@@ -1,8 +1,12 @@
-"""The probabilities of one learner's record under given parameters, trial by trial."""
+"""The probabilities that any model gives along a record, at given parameters, and its choices."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,82 +15,62 @@ from howlearn.core.arrays import Floats
 from howlearn.core.rule import Rule
 from howlearn.core.study import Study
 from howlearn.engine import compile as compiled
-from howlearn.engine.layout import LEARNED
+from howlearn.engine.layout import LEARNED, SCORED
 from howlearn.engine.whole import Records, Setting, Whole, replay
 from howlearn.fitting.settings import (
-    by_cells,
     cells_by_rule,
     check_needs,
     feature_names,
     latent_names,
+    places_by_unit,
     records_of,
     setting_of,
     whole_of,
     whole_of_unit,
 )
-from howlearn.models.adjustments import Adjusted
 from howlearn.models.coin import Coin, FixedPolicy
 from howlearn.models.mixture import Mixture, Trials
 from howlearn.models.model import Model
-from howlearn.models.partition_model import PartitionModel
 
-# --------------------
-# The probabilities that any model gives along a record, at given parameters.
-
-
+M = TypeVar("M", bound=Model)
 STEP = 1e-5  # of a parameter's range in u: for differences in place of derivatives
 
 
-class Advisor:
+class Advisor(ABC, Generic[M]):
     """A model in the setting of a study, ready to be replayed on one learner's record."""
 
-    def __init__(
-        self, model: Model, contexts: Sequence[str], actions: Sequence[str], setting: Setting
-    ) -> None:
-        self.model, self.actions, self.setting = model, tuple(actions), setting
-        self.parameters = tuple(parameter for _, parameter in model.owners(actions))
-        self.table: Floats | None = None
-        self.rules: list[tuple[Rule, NDArray[np.int64], NDArray[np.int64]]] = []
-        self.wholes: list[tuple[Whole, NDArray[np.int64]]] = []
-        self.experts: list[Advisor] = []
-        if isinstance(model, PartitionModel):
-            model.check_covers(contexts)
-        if isinstance(model, Mixture):
-            self.experts = [Advisor(e.model, contexts, actions, setting) for e in model.experts]
-        elif isinstance(model, FixedPolicy):
-            self.table = model.log_table(contexts, actions)
-        elif by_cells(model):
-            self.rules = cells_by_rule(model, contexts)
-        elif isinstance(model, PartitionModel):
-            for unit, mine in model.by_unit(np.arange(len(model.owned), dtype=float)):
-                if isinstance(unit.rule, Model):
-                    check_needs(unit.rule, setting)
-                self.wholes.append((whole_of_unit(unit, contexts, setting), mine.astype(np.int64)))
-        elif not isinstance(model, Coin):
-            check_needs(model, setting)
-            whole = whole_of(model, contexts, actions, setting)
-            self.wholes = [(whole, np.arange(len(whole.parameters)))]
+    published: ClassVar[bool] = True  # whether the paper's generator, mistake and all, can play it
+    positive: ClassVar[bool] = False  # whether it never rules an action out
+    constant: ClassVar[bool] = False  # whether it is the same at all trials of all learners
+    # Of cells in which rules learn: by rule the cell of every context, and each cell's parameters.
+    rules: Sequence[tuple[Rule, NDArray[np.int64], NDArray[np.int64]]] = ()
 
+    def __init__(
+        self, model: M, contexts: Sequence[str], actions: Sequence[str], setting: Setting
+    ) -> None:
+        model.check_covers(contexts)
+        self.model, self.setting = model, setting
+        self.contexts, self.actions = tuple(contexts), tuple(actions)
+        self.parameters = tuple(parameter for _, parameter in model.owners(actions))
+        self.prepare()
+
+    def prepare(self) -> None:
+        """Make ready what does not depend on the learner; refuse what the data do not tell."""
+
+    @abstractmethod
     def log_probabilities(self, records: Records, theta: Floats) -> Floats:
         """Of every action at every trial of one learner: [trial, action]."""
-        if isinstance(self.model, Mixture):
-            return self.blended(records, theta)[1]
-        out = np.zeros((len(records.context), len(self.actions)))
-        if isinstance(self.model, Coin):
-            with np.errstate(divide="ignore"):
-                out[:] = np.log([*theta, max(1.0 - float(np.sum(theta)), 0.0)])
-        elif self.table is not None:
-            out[:] = self.table[records.context]
-        for rule, cell_of, places in self.rules:
-            feedback = self.feedback(records, rule)
-            compiled.single(rule).replay(
-                records.context, records.action, feedback, records.flags, cell_of, theta[places],
-                out,
-            )  # fmt: skip
-        for whole, mine in self.wholes:
-            # A trial belongs to one unit; the others leave 0 there.
-            out += replay(whole, self.setting, records, theta[mine])[0]
-        return out
+
+    def latents(self, records: Records, theta: Floats) -> Floats:
+        """Its latent variables before each update, as in ``latent_names``: [trial, latent]."""
+        return np.empty((len(records.context), 0))
+
+    def feedback(self, records: Records, rule: Rule) -> Floats:
+        """What a rule sees of the rewards; 0 where a trial does not teach."""
+        low, high = self.setting.rewards
+        gain = rule.form == "gain"
+        feedback = records.reward if gain else (records.reward - high) / (high - low)
+        return np.where((records.flags & LEARNED) > 0, feedback, 0.0)
 
     def chosen(self, records: Records, theta: Floats) -> Floats:
         """Log-probabilities of what was chosen: [trial]."""
@@ -95,11 +79,128 @@ class Advisor:
 
     def slopes(self, records: Records, theta: Floats) -> tuple[Floats, Floats]:
         """Log-probabilities of what was chosen, and their derivatives [trial, parameter]."""
+        out = np.zeros((len(records.context), len(self.parameters)))
+        for d, parameter in enumerate(self.parameters):
+            u = float(parameter.u(theta[d : d + 1])[0])
+            step = STEP * parameter.end
+            ends = np.array([max(u - step, 0.0), min(u + step, parameter.end)])
+            low, high = parameter.at(ends)
+            below, above = theta.copy(), theta.copy()
+            below[d], above[d] = low, high
+            rise = self.chosen(records, above) - self.chosen(records, below)
+            out[:, d] = rise / (high - low)
+        return self.chosen(records, theta), out
+
+    def play(
+        self, shown: Records, theta: Floats, draws: Floats, gains: Floats, first: Floats, told: bool
+    ) -> None:
+        """Choose at every trial that is scored, and earn: into ``shown.action`` and ``reward``.
+
+        ``gains`` are what every action earns at every trial, and ``first`` those of the first trial
+        of a cell in the paper's generator; the learner may be ``told`` what others would have been.
+
+        The draws are made beforehand, so that there is one sequence that agrees with them. It is
+        found by replaying the model on what was found so far: every round makes at least one more
+        trial right, and most rounds far more.
+        """
+        free, learned = (shown.flags & SCORED) > 0, (shown.flags & LEARNED) > 0
+        n, n_actions = gains.shape
+        shown.action[free] = np.minimum(draws * n_actions, n_actions - 1)[free]
+        instructed = shown.reward.copy()
+        for _ in range(n + 1):
+            paid = gains[np.arange(n), shown.action]
+            shown.reward[:] = np.where(learned, np.where(free, paid, instructed), np.nan)
+            forgone = np.empty((0, n_actions))
+            if told:
+                forgone = np.where(learned[:, None], gains, np.nan)
+                forgone[np.arange(n), shown.action] = np.nan
+            p = np.exp(self.log_probabilities(replace(shown, forgone=forgone), theta))
+            action = (draws[:, None] >= np.cumsum(p[:, :-1], axis=1)).sum(axis=1)
+            if np.array_equal(action[free], shown.action[free]):
+                return
+            shown.action[free] = action[free]
+
+
+class WholeAdvisor(Advisor[Model]):
+    """A model that is replayed with all of its parameters at once."""
+
+    def prepare(self) -> None:
+        check_needs(self.model, self.setting)
+        assert self.wholes
+
+    @cached_property
+    def wholes(self) -> list[tuple[Whole, NDArray[np.int64]]]:
+        """What compiled loops take, with the places of its parameters."""
+        whole = whole_of(self.model, self.contexts, self.actions, self.setting)
+        return [(whole, np.arange(len(whole.parameters)))]
+
+    def log_probabilities(self, records: Records, theta: Floats) -> Floats:
+        out = np.zeros((len(records.context), len(self.actions)))
+        for whole, mine in self.wholes:
+            # A trial belongs to one unit; the others leave 0 there.
+            out += replay(whole, self.setting, records, theta[mine])[0]
+        return out
+
+    def latents(self, records: Records, theta: Floats) -> Floats:
+        ((whole, _),) = self.wholes
+        return replay(whole, self.setting, records, theta)[1]
+
+    def play(
+        self, shown: Records, theta: Floats, draws: Floats, gains: Floats, first: Floats, told: bool
+    ) -> None:
+        for whole, mine in self.wholes:
+            whole.module.play(
+                whole.stage(self.setting), shown.columns, draws, gains, first, told,
+                np.ascontiguousarray(theta[mine]), shown.action, shown.reward,
+            )  # fmt: skip
+
+
+class UnitAdvisor(WholeAdvisor):
+    """A partition in whose cells models learn: unit by unit."""
+
+    def prepare(self) -> None:
+        for unit in self.model.units:
+            check_needs(unit.rule, self.setting)
+        assert self.wholes
+
+    @cached_property
+    def wholes(self) -> list[tuple[Whole, NDArray[np.int64]]]:
+        return [
+            (whole_of_unit(unit, self.contexts, self.setting), mine)
+            for unit, mine in places_by_unit(self.model)
+        ]
+
+    def latents(self, records: Records, theta: Floats) -> Floats:
+        names = latent_names(self.model, self.actions, range(self.setting.features.shape[1]))
+        out = np.full((len(records.context), len(names)), np.nan)
+        for whole, mine in self.wholes:
+            look = replay(whole, self.setting, records, theta[mine])[1]
+            own = latent_names(whole.first, self.actions, range(self.setting.features.shape[1]))
+            columns = [names.index(name) for name in own]
+            out[:, columns] = np.where(np.isnan(out[:, columns]), look, out[:, columns])
+        return out
+
+
+class CellAdvisor(UnitAdvisor):
+    """A partition in whose cells rules learn: by loops made for them."""
+
+    positive = True
+
+    def prepare(self) -> None:
+        self.rules = cells_by_rule(self.model, self.contexts)
+
+    def log_probabilities(self, records: Records, theta: Floats) -> Floats:
+        out = np.zeros((len(records.context), len(self.actions)))
+        for rule, cell_of, places in self.rules:
+            compiled.single(rule).replay(
+                records.context, records.action, self.feedback(records, rule), records.flags,
+                cell_of, theta[places], out,
+            )  # fmt: skip
+        return out
+
+    def slopes(self, records: Records, theta: Floats) -> tuple[Floats, Floats]:
         n = len(records.context)
-        out = np.zeros((n, len(self.parameters)))
-        if not self.rules:
-            return self.chosen(records, theta), self._differences(records, theta)
-        log_p = np.zeros((n, len(self.actions)))
+        log_p, out = np.zeros((n, len(self.actions))), np.zeros((n, len(self.parameters)))
         for rule, cell_of, places in self.rules:
             each = np.zeros((n, len(rule.parameters)))
             compiled.single(rule).slopes(
@@ -111,48 +212,86 @@ class Advisor:
             out[mine[:, None], places[cell[mine]]] = each[mine]
         return log_p[np.arange(n), records.action], out
 
-    def _differences(self, records: Records, theta: Floats) -> Floats:
-        out = np.zeros((len(records.context), len(self.parameters)))
-        for d, parameter in enumerate(self.parameters):
-            u = float(parameter.u(theta[d : d + 1])[0])
-            step = STEP * parameter.end
-            ends = np.array([max(u - step, 0.0), min(u + step, parameter.end)])
-            low, high = parameter.at(ends)
-            below, above = theta.copy(), theta.copy()
-            below[d], above[d] = low, high
-            rise = self.chosen(records, above) - self.chosen(records, below)
-            out[:, d] = rise / (high - low)
+    def play(
+        self, shown: Records, theta: Floats, draws: Floats, gains: Floats, first: Floats, told: bool
+    ) -> None:
+        low, high = self.setting.rewards
+        context = shown.context.astype(np.int64)  # as it was compiled for
+        for rule, cell_of, places in self.rules:
+            zero, unit = (0.0, 1.0) if rule.form == "gain" else (high, high - low)
+            compiled.single(rule).play(
+                context, draws, gains, first, zero, unit, cell_of, theta[places], shown.flags,
+                shown.action, shown.reward,
+            )  # fmt: skip
+
+
+class CoinAdvisor(Advisor[Coin]):
+    """Every action keeps its probability."""
+
+    constant = True
+
+    def log_probabilities(self, records: Records, theta: Floats) -> Floats:
+        out = np.zeros((len(records.context), len(self.actions)))
+        with np.errstate(divide="ignore"):
+            out[:] = np.log([*theta, max(1.0 - float(np.sum(theta)), 0.0)])
         return out
 
-    def feedback(self, records: Records, rule: Rule) -> Floats:
-        """What a rule sees of the rewards; 0 where a trial does not teach."""
-        low, high = self.setting.rewards
-        gain = rule.form == "gain"
-        feedback = records.reward if gain else (records.reward - high) / (high - low)
-        return np.where((records.flags & LEARNED) > 0, feedback, 0.0)
+    def play(
+        self, shown: Records, theta: Floats, draws: Floats, gains: Floats, first: Floats, told: bool
+    ) -> None:
+        free = (shown.flags & SCORED) > 0
+        tossed = np.searchsorted(np.cumsum(theta), draws, side="right")
+        shown.action[free] = tossed[free]
+        shown.reward[free] = gains[free, tossed[free]]
+        shown.reward[(shown.flags & LEARNED) == 0] = np.nan
 
-    # Mixtures
 
-    def blended(self, records: Records, theta: Floats) -> tuple[Floats, Floats]:
-        """A mixture's log-weights [trial, expert] and log-probabilities [trial, action]."""
-        assert isinstance(self.model, Mixture)
+class TableAdvisor(Advisor[FixedPolicy]):
+    """Given probabilities."""
+
+    published = False
+
+    def prepare(self) -> None:
+        self.table = self.model.log_table(self.contexts, self.actions)
+
+    def log_probabilities(self, records: Records, theta: Floats) -> Floats:
+        return self.table[records.context]
+
+
+class MixtureAdvisor(Advisor[Mixture]):
+    """A mixture, with an advisor for each of its experts."""
+
+    published = False
+
+    def prepare(self) -> None:
+        self.experts = [
+            advisor(expert.model, self.contexts, self.actions, self.setting)
+            for expert in self.model.experts
+        ]
+
+    def log_probabilities(self, records: Records, theta: Floats) -> Floats:
+        return self._blended(records, theta)[1]
+
+    def latents(self, records: Records, theta: Floats) -> Floats:
+        return np.exp(self._blended(records, theta)[0])
+
+    def _blended(self, records: Records, theta: Floats) -> tuple[Floats, Floats]:
+        """Log-weights [trial, expert] and log-probabilities [trial, action]."""
         own, each = self.model.split(theta, self.actions)
         pairs = zip(self.experts, each, strict=True)
         advice = [expert.log_probabilities(records, mine) for expert, mine in pairs]
         return self.model.blend(own, np.stack(advice, axis=1), self.trials(records))
 
     def advice(self, records: Records, theta: Floats) -> Floats:
-        """The log-probabilities that a mixture's experts gave to what was chosen: [trial, expert].
+        """The log-probabilities that the experts gave to what was chosen: [trial, expert].
 
         ``theta`` are all parameters of the mixture; its own do not matter.
         """
-        assert isinstance(self.model, Mixture)
         pairs = zip(self.experts, self.model.split(theta, self.actions)[1], strict=True)
         return np.stack([expert.chosen(records, mine) for expert, mine in pairs], axis=1)
 
     def trials(self, records: Records) -> Trials:
-        """What a mixture's weights learn from."""
-        assert isinstance(self.model, Mixture)
+        """What the weights learn from."""
         learned = (records.flags & LEARNED) > 0
         return Trials(
             records.offsets,
@@ -162,42 +301,48 @@ class Advisor:
         )
 
 
-def replayed(
-    study: Study, model: Model, theta: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Log-probabilities [trial, action] of one learner, and latents [trial, …]."""
-    setting, records = setting_of(study), records_of(study)
+# By the way in which a model is fitted.
+ADVISORS: dict[str, type[Advisor[Any]]] = {
+    "cells": CellAdvisor,
+    "units": UnitAdvisor,
+    "whole": WholeAdvisor,
+    "counts": CoinAdvisor,
+    "table": TableAdvisor,
+    "mixture": MixtureAdvisor,
+}
+
+
+def advisor(
+    model: Model, contexts: Sequence[str], actions: Sequence[str], setting: Setting
+) -> Advisor[Any]:
+    """The model, ready to be replayed and played, whatever its kind."""
+    return ADVISORS[model.way](model, contexts, actions, setting)
+
+
+def advisor_for(model: Model, study: Study) -> Advisor[Any]:
+    """The model, ready for the learners of a study."""
+    return advisor(model, study.contexts, study.actions, setting_of(study))
+
+
+def log_probabilities(
+    study: Study, learner: int, model: Model, theta: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Log-probability of every action at every trial: [trial, action]."""
+    study = study.part(learner, learner + 1)
     theta = np.ascontiguousarray(theta)
-    if isinstance(model, Mixture | FixedPolicy):
-        advisor = Advisor(model, study.contexts, study.actions, setting)
-        if isinstance(model, FixedPolicy):
-            return advisor.log_probabilities(records, theta), np.empty((len(study.context), 0))
-        log_q, log_pi = advisor.blended(records, theta)
-        return log_pi, np.exp(log_q)
-    if not isinstance(model, PartitionModel):
-        whole = whole_of(model, study.contexts, study.actions, setting)
-        return replay(whole, setting, records, theta)
-    names = latents_named(study, model)
-    out = np.zeros((len(study.context), len(study.actions)))
-    latents = np.full((len(study.context), len(names)), np.nan)
-    for unit, mine in model.by_unit(theta):
-        log_p, look = replay(whole_of_unit(unit, study.contexts, setting), setting, records, mine)
-        # A trial belongs to one unit; the others leave 0 and NaN there.
-        out += log_p
-        own = [names.index(name) for name in _names(study, unit.rule)]
-        latents[:, own] = np.where(np.isnan(latents[:, own]), look, latents[:, own])
-    return out, latents
+    return advisor_for(model, study).log_probabilities(records_of(study), theta)
 
 
 def latents_of(
     study: Study, learner: int, model: Model, theta: NDArray[np.float64]
 ) -> tuple[tuple[str, ...], NDArray[np.float64]]:
-    """The latent variables of a model with their names: [trial, latent], before each update."""
+    """The latent variables of a model with their names: [trial, latent], before each update.
+
+    Those of a mixture are the weights of its strategies.
+    """
     study = study.part(learner, learner + 1)
-    names = latents_named(study, model)
-    if not names:  # such as Coin, which is not replayed
-        return names, np.empty((len(study.context), 0))
-    return names, replayed(study, model, theta)[1]
+    found = advisor_for(model, study).latents(records_of(study), np.ascontiguousarray(theta))
+    return latents_named(study, model), found
 
 
 def latents_named(study: Study, model: Model) -> tuple[str, ...]:
@@ -210,29 +355,5 @@ def latents_named(study: Study, model: Model) -> tuple[str, ...]:
     >>> latents_named(study, QLearning())
     ('value(A)', 'value(B)', 'prediction_error')
     """
-    base = model.base if isinstance(model, Adjusted) else model
-    firsts = [unit.rule for unit in base.units] if isinstance(base, PartitionModel) else [base]
-    return tuple(dict.fromkeys(name for first in firsts for name in _names(study, first)))
-
-
-def _names(study: Study, first: Rule | Model) -> tuple[str, ...]:
     features = feature_names(study.contexts, study.features)
-    return latent_names(first, study.actions, features)
-
-
-def log_probabilities(
-    study: Study, learner: int, model: Model, theta: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Log-probability of every action at every trial: [trial, action]."""
-    study = study.part(learner, learner + 1)
-    advisor = Advisor(model, study.contexts, study.actions, setting_of(study))
-    return advisor.log_probabilities(records_of(study), np.ascontiguousarray(theta))
-
-
-def weights(
-    study: Study, learner: int, model: Mixture, theta: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Log-weights of a mixture's strategies before every trial: [trial, strategy]."""
-    study = study.part(learner, learner + 1)
-    advisor = Advisor(model, study.contexts, study.actions, setting_of(study))
-    return advisor.blended(records_of(study), np.ascontiguousarray(theta))[0]
+    return latent_names(model.unadjusted, study.actions, features)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +15,8 @@ from howlearn.core.study import Study
 from howlearn.engine.layout import LEARNED, RESET, SCORED
 from howlearn.engine.model_source import start_takes_theta
 from howlearn.engine.whole import Records, Setting, Whole, places
-from howlearn.models.adjustments import Adjusted
 from howlearn.models.model import NEEDS, Model
-from howlearn.models.partition_model import PartitionModel, Unit
+from howlearn.models.partition_model import Unit
 
 Described = Mapping[str, Mapping[str, str]]
 
@@ -121,33 +121,40 @@ def records_of(study: Study) -> Records:
     )
 
 
+@dataclass(frozen=True, eq=False)
+class Marked:
+    """Some learners' records, with the trials before which a likelihood begins and ends."""
+
+    study: Study
+    setting: Setting
+    records: Records
+    learners: NDArray[np.int64]
+    marks: NDArray[np.int64]  # [learner of these, 2]
+
+
 # --------------------
 # How models are handed to the engine that fits them whole: their cells and parameters.
 
 
-def by_cells(model: Model) -> bool:
-    """Whether a model is fitted cell by cell, exactly."""
-    if not isinstance(model, PartitionModel):
-        return False
-    return all(isinstance(unit.rule, Rule) for unit in model.units)
+def places_by_unit(model: Model) -> list[tuple[Unit, NDArray[np.int64]]]:
+    """The units of a partition, each with the places of its parameters among all."""
+    edges = places([len(unit.rule.parameters) for unit in model.units])
+    return [(unit, np.arange(*edges[i : i + 2])) for i, unit in enumerate(model.units)]
 
 
 def cells_by_rule(
     model: Model, contexts: Sequence[str]
 ) -> list[tuple[Rule, NDArray[np.int64], NDArray[np.int64]]]:
     """By rule: the cell of every context (−1: another rule's), and each cell's parameters."""
-    if not isinstance(model, PartitionModel) or not by_cells(model):
-        return []
     code = {name: i for i, name in enumerate(contexts)}
     found: dict[Rule, tuple[NDArray[np.int64], list[NDArray[np.int64]]]] = {}
-    numbers = np.arange(len(model.owned), dtype=float)
-    for unit, mine in model.by_unit(numbers):
+    for unit, mine in places_by_unit(model):
         assert isinstance(unit.rule, Rule)
-        cell_of, places = found.setdefault(unit.rule, (np.full(len(code), -1), []))
+        cell_of, numbers = found.setdefault(unit.rule, (np.full(len(code), -1), []))
         for cell in unit.cells:
-            cell_of[[code[c] for c in cell if c in code]] = len(places)
-            places.append(mine.astype(np.int64))
-    return [(rule, cell_of, np.array(places)) for rule, (cell_of, places) in found.items()]
+            cell_of[[code[c] for c in cell if c in code]] = len(numbers)
+            numbers.append(mine)
+    return [(rule, cell_of, np.array(numbers)) for rule, (cell_of, numbers) in found.items()]
 
 
 def whole_of_unit(unit: Unit, contexts: Sequence[str], setting: Setting) -> Whole:
@@ -161,13 +168,11 @@ def whole_of(
     model: Model, contexts: Sequence[str], actions: Sequence[str], setting: Setting
 ) -> Whole:
     """A model with all of its parameters, whatever its kind."""
-    base, adjustments = model, ()
-    if isinstance(model, Adjusted):
-        base, adjustments = model.base, model.adjustments
+    base, adjustments = model.unadjusted, model.adjustments
     edges = places([len(each.parameters(actions)) for each in adjustments])
     edges += len(base.owners(actions))
     parameters = tuple(parameter for _, parameter in model.owners(actions))
-    if isinstance(base, PartitionModel):
+    if base.units:
         first, cells, own = _of_partition(base)
     else:
         first, cells = base, [(context,) for context in contexts]
@@ -175,23 +180,20 @@ def whole_of(
     return _whole(first, adjustments, parameters, cells, own, contexts, setting, edges)
 
 
-def _of_partition(model: PartitionModel) -> tuple[Rule | Model, list[Cell], list[range]]:
+def _of_partition(model: Model) -> tuple[Rule | Model, list[Cell], list[NDArray[np.int64]]]:
     """What learns in all cells, the cells, and where each has its parameters."""
     cells: list[Cell] = []
-    own: list[range] = []
-    done = 0
-    for unit in model.units:
-        mine = range(done, done + len(unit.rule.parameters))
+    own: list[NDArray[np.int64]] = []
+    for unit, mine in places_by_unit(model):
         cells += unit.cells
         own += [mine] * len(unit.cells)
-        done = mine.stop
-    rule = model.units[0].rule
-    if len(model.units) > 1 and isinstance(rule, Model) and start_takes_theta(rule):
+    first = model.units[0]
+    if len(model.units) > 1 and not first.by_rule and start_takes_theta(first.rule):
         raise HowlearnError(
-            f"the start of {rule.name} depends on its parameters, so that all cells of "
+            f"the start of {first.rule.name} depends on its parameters, so that all cells of "
             f'{model.name} must share them: rates="shared"'
         )
-    return rule, cells, own
+    return first.rule, cells, own
 
 
 def _whole(
@@ -199,7 +201,7 @@ def _whole(
     adjustments: tuple,
     parameters: tuple[Parameter, ...],
     cells: Sequence[Cell],
-    own: Sequence[range],
+    own: Sequence[Iterable[int]],
     contexts: Sequence[str],
     setting: Setting,
     edges: NDArray[np.int64] | None = None,
@@ -224,7 +226,7 @@ def _whole(
 
 
 def latent_names(
-    first: Rule | Model, actions: Sequence[str], features: Sequence[object]
+    learns: Rule | Model, actions: Sequence[str], features: Sequence[object]
 ) -> tuple[str, ...]:
     """The latent variables with one name per number: ``value(A)``, ``value(B)``.
 
@@ -232,9 +234,8 @@ def latent_names(
     >>> latent_names(GradientBandit(), ["A", "B"], [])
     ('preference(A)', 'preference(B)')
     """
-    names = ("preference(action)",) if isinstance(first, Rule) else first.latents
     found: list[str] = []
-    for name in names:
+    for name in learns.latents:
         stem, bracket, over = name.partition("(")
         several = {"action)": actions, "feature)": features}.get(over) if bracket else None
         found += [name] if several is None else [f"{stem}({each})" for each in several]
@@ -250,7 +251,7 @@ def untold(setting: Setting) -> frozenset[str]:
     return frozenset(need for need, known in told.items() if not known)
 
 
-def check_needs(model: Model, setting: Setting) -> None:
+def check_needs(learns: Rule | Model, setting: Setting) -> None:
     """Refuse data that do not tell what a model must know."""
-    for need in sorted(model.needs & untold(setting)):
-        raise HowlearnError(f"model {model.name} needs {NEEDS[need]}")
+    for need in sorted(learns.needs & untold(setting)):
+        raise HowlearnError(f"model {learns.name} needs {NEEDS[need]}")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,8 @@ from howlearn.engine.layout import Statuses
 from howlearn.engine.profiles import searched_ends
 from howlearn.engine.search import SMOOTH, THOROUGH, USUAL, Effort, NoNumber, Tops, filling, highest
 from howlearn.engine.whole import RecordLikelihood, Records, Setting, Whole, replay
-from howlearn.fitting.cells import filled
-from howlearn.fitting.fits import ModelFits
+from howlearn.fitting.cells import filled, of_unit
+from howlearn.fitting.fits import ModelFits, Thetas, names_of
 from howlearn.fitting.interpreted import (
     TOLERANCE,
     ModelError,
@@ -26,61 +26,130 @@ from howlearn.fitting.interpreted import (
     wrong_gradient,
 )
 from howlearn.fitting.intervals import known_ends, stretch_of
-from howlearn.fitting.settings import check_needs, records_of, setting_of, whole_of, whole_of_unit
-from howlearn.models.adjustments import Adjusted
-from howlearn.models.model import Model
+from howlearn.fitting.settings import (
+    Marked,
+    check_needs,
+    records_of,
+    setting_of,
+    whole_of,
+    whole_of_unit,
+)
+from howlearn.models.model import Model, own
 from howlearn.models.partition_model import PartitionModel, Unit
 
 SHORT = 150  # trials
+SEARCH = 500  # curves that take as long as searching one parameter
 NO_TOP = (Statuses.UNSEEN, Statuses.BROKEN)  # of all parameters at once
 TRIED, ALL_TRIED = 200, 10_000  # trials on which a user's own model is looked at
 
 
-@dataclass(frozen=True, eq=False)
-class WholePlan:
-    """The models that are fitted whole, or unit by unit, as the engine takes them."""
+class Wholes:
+    """Models that are searched with all of their parameters at once: a way of fitting."""
 
-    models: tuple[Model, ...]
-    setting: Setting | None = None
-    units: dict[Unit, Whole] = field(default_factory=dict)
-    wholes: dict[str, Whole] = field(default_factory=dict)  # by the model's name
+    searched, slow, evidence, n_curves = True, True, "laplace", 0
 
-    @classmethod
-    def of(
-        cls,
-        models: Sequence[Model],
+    def __init__(
+        self, models: Sequence[Model], study: Study, refused: dict[int, Exception] | None = None
+    ) -> None:
+        self.models = sorted(models, key=lambda model: len(model.adjustments) > 0)
+        self.setting = setting_of(study)
+        self.wholes: dict[str, Whole] = {}
+        for model in models:
+            model.check_covers(study.contexts)
+            check_needs(model, self.setting)
+            whole = whole_of(model, study.contexts, study.actions, self.setting)
+            if not model.adjustments:
+                _try(model, study, self.setting, whole, refused)
+            self.wholes[model.name] = whole
+        self.n_units, self.kernels = _work_of(self.wholes.values())
+
+    def fit(
+        self,
+        study: Study,
+        marks: NDArray[np.int64],
+        known: Mapping[str, ModelFits],
+        reach: Reach | None = None,
+    ) -> list[ModelFits]:
+        work = _Work(study, self.setting, records_of(study), marks, reach)
+        found = dict(known)
+        for model in self.models:
+            found[model.name] = _of_whole(model, self.wholes[model.name], work, found)
+        return [found[model.name] for model in self.models]
+
+    @staticmethod
+    def later(models: Sequence[Model], at: Marked, theta: Thetas, fitted: Thetas) -> Thetas:
+        study, found = at.study, {}
+        for model in models:
+            whole = whole_of(model, study.contexts, study.actions, at.setting)
+            found[model.name] = _later(whole, at, theta[model.name])
+        return found
+
+
+class UnitWise:
+    """Partitions in whose cells models learn, searched unit by unit: a way of fitting."""
+
+    searched, slow, evidence, n_curves = True, True, "laplace", 0
+
+    def __init__(
+        self,
+        models: Sequence[PartitionModel],
         study: Study,
         refused: dict[int, Exception] | None = None,
-    ) -> WholePlan:
-        if not models:
-            return cls(())
-        setting = setting_of(study)
-        plan = cls(tuple(models), setting)
+    ) -> None:
+        self.models, self.setting = models, setting_of(study)
+        self.units: dict[Unit, Whole] = {}
         for model in models:
-            base = model.base if isinstance(model, Adjusted) else model
-            if isinstance(base, PartitionModel):
-                base.check_covers(study.contexts)
-            if isinstance(model, PartitionModel):
-                for unit in model.units:
-                    if isinstance(unit.rule, Model):
-                        check_needs(unit.rule, setting)
-                    if unit not in plan.units:
-                        plan.units[unit] = whole_of_unit(unit, study.contexts, setting)
-                for unit in {unit.rule: unit for unit in model.units}.values():
-                    if isinstance(unit.rule, Model):
-                        _try(unit.rule, study, setting, plan.units[unit], refused)
-            else:
-                check_needs(model, setting)
-                whole = whole_of(model, study.contexts, study.actions, setting)
-                if base is model:
-                    _try(model, study, setting, whole, refused)
-                plan.wholes[model.name] = whole
-        return plan
+            model.check_covers(study.contexts)
+            for unit in model.units:
+                check_needs(unit.rule, self.setting)
+                if unit not in self.units:
+                    self.units[unit] = whole_of_unit(unit, study.contexts, self.setting)
+            for unit in {unit.rule: unit for unit in model.units}.values():
+                if isinstance(unit.rule, Model):
+                    _try(unit.rule, study, self.setting, self.units[unit], refused)
+        self.n_units, self.kernels = _work_of(self.units.values())
+
+    def fit(
+        self,
+        study: Study,
+        marks: NDArray[np.int64],
+        known: Mapping[str, ModelFits],
+        reach: Reach | None = None,
+    ) -> list[ModelFits]:
+        work = _Work(study, self.setting, records_of(study), marks, reach)
+        tops = {unit: work.tops(whole) for unit, whole in self.units.items()}
+        return [_of_units(model, tops, self.units, work) for model in self.models]
+
+    @staticmethod
+    def later(
+        models: Sequence[PartitionModel], at: Marked, theta: Thetas, fitted: Thetas
+    ) -> Thetas:
+        found = {}
+        for model in models:
+            found[model.name] = np.zeros(len(at.learners))
+            for unit in model.units:
+                whole = whole_of_unit(unit, at.study.contexts, at.setting)
+                mine = of_unit(unit, model, theta[model.name])
+                found[model.name] += _later(whole, at, mine)
+        return found
 
 
-def own(model: object) -> bool:
-    """Whether a model is a user's: compiled loops trust those of the package."""
-    return not type(model).__module__.startswith("howlearn.")
+def _work_of(wholes: Iterable[Whole]) -> tuple[int, tuple[object, ...]]:
+    """How many curves searches take as long as, about; and what must have been compiled."""
+    parts = list(wholes)
+    return (
+        sum(SEARCH * (len(whole.parameters) + 1) for whole in parts),
+        tuple((type(whole.first), whole.adjustments) for whole in parts),
+    )
+
+
+def _later(whole: Whole, at: Marked, theta: Floats) -> Floats:
+    """The likelihood between two marks, at theta[learner, parameter]."""
+    likelihood = RecordLikelihood(whole, at.setting, at.records)
+    found = likelihood.at(at.learners, theta, at.marks)
+    with np.errstate(invalid="ignore"):
+        value = found[:, 1] - found[:, 0]
+    return np.where(np.isnan(value), -np.inf, value)  # no number: impossible, as in the fit
 
 
 def _try(
@@ -125,31 +194,6 @@ def _try_on(learner: int, model: Model, study: Study, setting: Setting, whole: W
         problem = compiled_or_error(model, lambda: wrong_gradient(likelihood, inside, trials))
         if problem:
             raise ModelError(f"model {model.name}: {problem}")
-
-
-def fit_wholes(
-    study: Study,
-    plan: WholePlan,
-    marks: NDArray[np.int64],
-    simpler: dict[str, ModelFits],
-    reach: Reach | None = None,
-) -> list[ModelFits]:
-    """Fit the models to some learners; ``simpler`` has the fits of models that were adjusted."""
-    if not plan.models:
-        return []
-    assert plan.setting is not None
-    work = _Work(study, plan.setting, records_of(study), marks, reach)
-    units = {unit: work.tops(whole) for unit, whole in plan.units.items()}
-    found: list[ModelFits] = []
-    known = dict(simpler)
-    for model in sorted(plan.models, key=lambda m: isinstance(m, Adjusted)):
-        if isinstance(model, PartitionModel):
-            part = _of_units(model, units, plan, work)
-        else:
-            part = _of_whole(model, plan.wholes[model.name], work, known)
-        known[model.name] = part
-        found.append(part)
-    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,32 +305,30 @@ class _Work:
 
 def _of_whole(model: Model, whole: Whole, work: _Work, known: dict[str, ModelFits]) -> ModelFits:
     guesses = None
-    if isinstance(model, Adjusted) and model.base.name in known:
+    if model.adjustments and model.unadjusted.name in known:
         # A model that contains another is never worse than it.
-        simpler = known[model.base.name].theta
+        simpler = known[model.unadjusted.name].theta
         extra = [p.default for p in whole.parameters[simpler.shape[2] :]]
         more = np.broadcast_to(extra, (*simpler.shape[:2], len(extra)))
         guesses = np.concatenate([simpler, more], axis=2)[:, :, None]
     tops = work.tops(whole, guesses)
     work.check(whole, tops.theta)
     value, rest = work.values(whole, tops.theta)
-    owners = model.owners(work.study.actions)
     return ModelFits(
         model,
-        tuple(cell for cell, _ in owners),
-        tuple(parameter.name for _, parameter in owners),
+        *names_of(model, work.study.actions),
         tops.theta,
         tops.status,
         value,
         rest,
-        np.full(len(work.study), len(owners)),
+        np.full(len(work.study), len(whole.parameters)),
         tops.agreement,
         ends=work.ends(whole, tops.theta, tops.status, value) if work.reach else None,
     )
 
 
 def _of_units(
-    model: PartitionModel, units: dict[Unit, Tops], plan: WholePlan, work: _Work
+    model: PartitionModel, units: dict[Unit, Tops], wholes: dict[Unit, Whole], work: _Work
 ) -> ModelFits:
     tops = [units[unit] for unit in model.units]
     theta = np.concatenate([each.theta for each in tops], axis=2)
@@ -299,18 +341,17 @@ def _of_units(
     for unit in model.units:
         size = len(unit.rule.parameters)
         mine = theta[:, :, first : first + size]
-        work.check(plan.units[unit], mine)
-        before, after = work.values(plan.units[unit], mine)
+        work.check(wholes[unit], mine)
+        before, after = work.values(wholes[unit], mine)
         value, rest = value + before, rest + after
         if work.reach:
-            ends.append(work.ends(plan.units[unit], mine, units[unit].status, before))
-        seen = work.seen(plan.units[unit]) > 0
+            ends.append(work.ends(wholes[unit], mine, units[unit].status, before))
+        seen = work.seen(wholes[unit]) > 0
         counted, met = counted + size * seen[:, -1], met + size * seen[:, :-1]
         first += size
     return ModelFits(
         model,
-        tuple(unit.name for unit, _ in model.owned),
-        tuple(parameter.name for _, parameter in model.owned),
+        *names_of(model, work.study.actions),
         theta,
         status,
         value,

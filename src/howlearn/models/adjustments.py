@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -14,10 +14,7 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.registry import Registry
 from howlearn.core.rule import Parameter
 from howlearn.core.world import log_softmax
-from howlearn.models.coin import Coin, FixedPolicy
-from howlearn.models.mixture import Mixture
 from howlearn.models.model import Model
-from howlearn.models.partition_model import PartitionModel
 
 
 @dataclass(frozen=True)
@@ -42,9 +39,7 @@ class Adjustment(ABC):
         """Its parameters; their defaults leave the model as it is."""
 
     def __radd__(self, model: Model) -> Adjusted:
-        if isinstance(model, Adjusted):
-            return Adjusted(model.base, (*model.adjustments, self))
-        return Adjusted(model, (self,))
+        return Adjusted(model.unadjusted, (*model.adjustments, self))
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,26 +54,15 @@ class Adjusted(Model):
     """
 
     base: Model
-    adjustments: tuple[Adjustment, ...]
+    adjustments: tuple[Adjustment, ...] = field()
     cells = "none"
 
     def __post_init__(self) -> None:
-        if isinstance(self.base, Mixture | FixedPolicy):
-            raise HowlearnError(
-                f"{self.name}: a mixture is not adjusted itself, but its experts can be, as in "
-                "exp4(ByShape+lapse, ByPattern+lapse)"
-            )
+        if self.base.not_adjusted:
+            raise HowlearnError(f"{self.name}: {self.base.not_adjusted}")
         names = [adjustment.name for adjustment in self.adjustments]
         if len(set(names)) < len(names):
             raise HowlearnError(f"{self.name}: an adjustment can be made once only")
-        rules = self.base.rules if isinstance(self.base, PartitionModel) else ()
-        if isinstance(rules, tuple) and len(set(rules)) > 1:
-            raise HowlearnError(
-                f"{self.name}: the cells of {self.base.name} differ in their rules, and can be "
-                "adjusted only where they share one"
-            )
-        if isinstance(self.base, Coin):
-            raise HowlearnError(f"{self.name}: a coin does not learn, so nothing can be adjusted")
 
     @cached_property
     def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -91,6 +75,36 @@ class Adjusted(Model):
     def owners(self, actions: Sequence[str]) -> tuple[tuple[str, Parameter], ...]:
         mine = [("all", p) for each in self.adjustments for p in each.parameters(actions)]
         return (*self.base.owners(actions), *mine)
+
+    @property
+    def unadjusted(self) -> Model:
+        return self.base
+
+    @property
+    def parts(self) -> tuple[Model, ...]:
+        return (self.base,)
+
+    @property
+    def fitted_first(self) -> tuple[Model, ...]:
+        return (self.base,)
+
+    @property
+    def in_words(self) -> str:
+        return ", ".join([self.base.in_words, *(each.title for each in self.adjustments)])
+
+    def describe(self) -> dict[str, Any]:
+        return {**self.base.describe(), "name": self.name}
+
+    def check_covers(self, contexts: Sequence[str]) -> None:
+        self.base.check_covers(contexts)
+
+    @property
+    def has_max_rate(self) -> bool:
+        return self.base.has_max_rate
+
+    def with_max_rate(self, bound: float) -> Adjusted:
+        base = self.base.with_max_rate(bound)
+        return self if base is self.base else replace(self, base=base)
 
 
 # --------------------

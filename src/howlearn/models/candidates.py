@@ -87,19 +87,12 @@ def _n_met(study: Study) -> NDArray[np.int64]:
     return np.bincount(pairs // len(study.contexts), minlength=len(study))
 
 
-def _one_by_one(model: object) -> bool:
-    """Whether a model learns about contexts, or sets of them, one by one."""
-    if isinstance(model, PartitionModel):
-        return len(model.partition.cells) > 1
-    return isinstance(model, Model) and model.cells != "none"
-
-
-def check_contexts(study: Study, models: Iterable[object] | None = None) -> None:
+def check_contexts(study: Study, models: Iterable[Model] | None = None) -> None:
     """Refuse partition models with several cells where there are too many contexts for them.
 
     Without ``models`` the candidates of the study are meant: building them may take minutes.
     """
-    if models is None or any(_one_by_one(model) for model in models):
+    if models is None or any(model.one_by_one for model in models):
         why = too_many_contexts(study)
         if why is not None:
             raise HowlearnError(why)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rule import Parameter
-from howlearn.models.model import Model
+from howlearn.models.model import ONLY_EXPERTS, Model
 
 
 @dataclass(frozen=True)
@@ -26,10 +27,21 @@ class Coin(Model):
 
     name: str = "Coin"
     cells = "none"
+    way = "counts"
+    adds_up = True
+    not_adjusted = "a coin does not learn, so nothing can be adjusted"
 
     def owners(self, actions: Sequence[str]) -> tuple[tuple[str, Parameter], ...]:
         fair = 1.0 / len(actions)
         return tuple(("all", Parameter(f"p({a})", 0.0, 1.0, fair)) for a in actions[:-1])
+
+    @property
+    def in_words(self) -> str:
+        return "a learner who does not learn"
+
+    @property
+    def meaning(self) -> object:
+        return Coin
 
     @staticmethod
     def floor(n_actions: int) -> float:
@@ -57,16 +69,22 @@ class FixedPolicy(Model):
     probabilities: Policy | Mapping[str, Policy]
     title = "given probabilities, without learning"
     cells = "none"
+    way = "table"
+    fixed = True
+    not_adjusted = ONLY_EXPERTS
 
     def __hash__(self) -> int:
         return hash(self.name)
 
     @property
     def meaning(self) -> object:
-        """The table, or the one policy that holds in all contexts."""
+        # the table, or the one policy that holds in all contexts
         tables = [v for v in self.probabilities.values() if isinstance(v, Mapping)]
         same = tables and all(table == tables[0] for table in tables)
-        return dict(tables[0]) if same else self.probabilities
+        return FixedPolicy, dict(tables[0]) if same else self.probabilities
+
+    def describe(self) -> dict[str, Any]:
+        return {"name": self.name, "probabilities": self.probabilities}
 
     def log_table(self, contexts: Sequence[str], actions: Sequence[str]) -> NDArray[np.float64]:
         """Log-probabilities [context, action], checked."""

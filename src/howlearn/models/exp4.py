@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +67,11 @@ class Exp4(Mixture):
         if len(self.experts) == 1:
             return ()
         return (Parameter("theta", 0.0, self.max_rate, min(0.1, self.max_rate), scale=0.002),)
+
+    def describe(self) -> dict[str, Any]:
+        described = super().describe()
+        bounds = described.pop("bounds")
+        return {**described, "form": self.form, "bounds": bounds}
 
     @property
     def no_horizon(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -17,9 +17,7 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.registry import Registry
 from howlearn.core.rule import Parameter
 from howlearn.core.study import Study
-from howlearn.models.coin import Coin, FixedPolicy
-from howlearn.models.model import Model
-from howlearn.models.partition_model import PartitionModel
+from howlearn.models.model import ONLY_EXPERTS, Model, bounds_of
 from howlearn.models.values import parameter_values
 
 # --------------------
@@ -73,10 +71,14 @@ class Expert:
         texts = [f"{k}={'/'.join(map(_short, v))}" for k, v in self.fixed.items()]
         return self.model.name + (f"[{', '.join(texts)}]" if texts else "")
 
+    def describe(self) -> dict[str, Any]:
+        """Its model and what is given, for a manifest."""
+        return {**self.model.describe(), **({"given": self.fixed} if self.given else {})}
+
     @property
     def fitted(self) -> bool:
         """Whether its parameters are still to be found."""
-        return not self.given and not isinstance(self.model, FixedPolicy)
+        return not self.given and not self.model.fixed
 
     def parameters(self, actions: Sequence[str]) -> tuple[tuple[str, Parameter], ...]:
         """What is still to be found: every parameter with its cell; none where they are given."""
@@ -96,22 +98,7 @@ class Expert:
     def meaning(self) -> object:
         """What decides its advice: two experts that mean the same are one, whatever their names."""
         one = {k: v[:1] if len(set(v)) == 1 else v for k, v in self.fixed.items()}
-        return self.strategy, one
-
-    @property
-    def strategy(self) -> object:
-        """Its model, whatever its name."""
-        model = self.model
-        if isinstance(model, PartitionModel):
-            rules = model.rules if isinstance(model.rules, tuple) else (model.rules,)
-            cells = frozenset(frozenset(cell) for cell in model.partition.cells)
-            if len(set(rules)) == 1:
-                return cells, rules[0], model.rates
-        if isinstance(model, Coin):
-            return Coin
-        if isinstance(model, FixedPolicy):
-            return FixedPolicy, model.meaning
-        return type(model), vars(model)
+        return self.model.meaning, one
 
 
 def _short(value: float) -> str:
@@ -134,7 +121,7 @@ class Mixture(Model, ABC):
     The strategies of the ``experts`` have parameters that are given, or come from the ``source``.
     """
 
-    experts: tuple[Expert, ...]
+    experts: tuple[Expert, ...] = field()
     source: Source = "training"
     label: str = ""  # a name in place of the usual one
     # With source "population": for every learner the parameters that are not given, and under ""
@@ -151,6 +138,8 @@ class Mixture(Model, ABC):
     rough: ClassVar[Any] = False  # whether its likelihood has many tops
     profiled: ClassVar[bool]  # whether its own parameter is found anew for any advice, exactly
     cells = "none"
+    way = "mixture"
+    not_adjusted = ONLY_EXPERTS
 
     def __post_init__(self) -> None:
         given = [self.experts] if isinstance(self.experts, Model | Expert) else self.experts
@@ -169,21 +158,21 @@ class Mixture(Model, ABC):
                 f"{self.source!r}"
             )
         for expert in experts:
-            if isinstance(expert.model, Mixture):
+            if expert.model.experts:
                 raise HowlearnError(
                     f"{self.name}: {expert.name} is a mixture itself, and cannot be an expert of "
                     "another one"
                 )
         if not any(expert.fitted for expert in experts):
             object.__setattr__(self, "source", "training")  # there is nothing left to find
-        if self.source == "joint":
+        if self.joint:
             self._refuse_open_coins()
         self._refuse_identical([expert.meaning for expert in experts])
 
     def _refuse_open_coins(self) -> None:
         """The probabilities of a coin add up to 1, which a joint search does not know."""
         for expert in self.experts:
-            if expert.fitted and isinstance(expert.model, Coin):
+            if expert.fitted and expert.model.adds_up:
                 raise HowlearnError(
                     f"{self.name}: the probabilities of a coin cannot be fitted jointly; give "
                     "them, as in Coin[p(A)=0.5], or use source=training"
@@ -204,11 +193,54 @@ class Mixture(Model, ABC):
     def check_given(self, actions: Sequence[str]) -> None:
         """Refuse given parameters that cannot be, now that the actions are known."""
         given = [expert.values(actions).tolist() for expert in self.experts]
-        meanings = [(expert.strategy, expert.fitted) for expert in self.experts]
+        meanings = [(expert.model.meaning, expert.fitted) for expert in self.experts]
         self._refuse_identical([*zip(meanings, given, strict=True)])
 
-    def is_like(self, other: Mixture) -> bool:
+    @property
+    def parts(self) -> tuple[Model, ...]:
+        return tuple(expert.model for expert in self.experts)
+
+    @property
+    def fitted_first(self) -> tuple[Model, ...]:
+        known = self.source == "population"
+        return () if known else tuple(e.model for e in self.experts if e.fitted)
+
+    @property
+    def joint(self) -> bool:
+        """Whether the strategies are fitted together with the mixture."""
+        return self.source == "joint"
+
+    @property
+    def asks_others(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether the experts' parameters are still to come from other learners."""
+        told = self.source != "population" or self.of_others is not None
+        return not told and any(expert.fitted for expert in self.experts)
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "experts": [expert.describe() for expert in self.experts],
+            "parameters_from": self.parameters_from,
+            "bounds": bounds_of(self.own),
+        }
+
+    @property
+    def has_max_rate(self) -> bool:
+        return any(expert.model.has_max_rate for expert in self.experts)
+
+    def with_max_rate(self, bound: float) -> Mixture:
+        # Its strategies are models like the others; its own rate stays as it is.
+        found = [expert.model.with_max_rate(bound) for expert in self.experts]
+        pairs = [*zip(self.experts, found, strict=True)]
+        if all(model is expert.model for expert, model in pairs):
+            return self
+        return self._with(experts=tuple(replace(e, model=model) for e, model in pairs))
+
+    def is_like(self, other: Model) -> bool:
         """Whether two mixtures are one, whatever their names and the order of their experts."""
+        if not isinstance(other, Mixture):
+            return False
         mine, theirs = ([e.meaning for e in each.experts] for each in (self, other))
         same = (self.kind, self.settings) == (other.kind, other.settings)
         return same and len(mine) == len(theirs) and all(each in theirs for each in mine)
@@ -227,7 +259,7 @@ class Mixture(Model, ABC):
         return [expert.name for expert in self.experts]
 
     @cached_property
-    def strategies(self) -> tuple[str, ...]:
+    def strategies(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The experts' names, without what is given where that is not needed."""
         short = [expert.model.name for expert in self.experts]
         return tuple(

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from howlearn.core.registry import Registry
 from howlearn.core.rule import Parameter
+from howlearn.engine.model_source import code_of
+
+if TYPE_CHECKING:
+    from howlearn.models.adjustments import Adjustment
+    from howlearn.models.mixture import Expert
+    from howlearn.models.partition_model import Unit
 
 # any: each cell may have parameters of its own; shared: cells share them, since what happens in one
 # changes the others; none: it makes no use of cells.
@@ -53,6 +59,18 @@ class Model:
     smooth: ClassVar[bool] = False  # whether its likelihood has few tops: searches are shorter
     cells: ClassVar[Cells] = "any"  # how it may be used in the cells of a partition
 
+    # What the package's own kinds of models say of themselves; a model of your own needs none of it
+    way: Any = "whole"  # how it is fitted: the name of a way in howlearn.fitting.ways
+    units: tuple[Unit, ...] = ()  # of a partition: what is fitted on its own
+    experts: tuple[Expert, ...] = ()  # of a mixture
+    strategies: tuple[str, ...] = ()  # their names
+    adjustments: tuple[Adjustment, ...] = ()  # of its policy
+    fixed: ClassVar[bool] = False  # whether nothing of it is ever fitted
+    adds_up: ClassVar[bool] = False  # its parameters are probabilities whose sum is at most 1
+    asks_others: Any = False  # whether parameters are still to come from other learners
+    abrupt: ClassVar[bool] = False  # whether one strategy follows another all at once
+    not_adjusted: Any = ""  # why it cannot be adjusted, in words
+
     start: ClassVar[Callable[..., Any]]
     log_policy: ClassVar[Callable[..., None]]
     update: ClassVar[Callable[..., None]]
@@ -90,12 +108,91 @@ class Model:
         """Why there is no ``horizon``, after "the paper's formula for …"."""
         return "does not exist: it is for bandits in the cells of a partition"
 
+    @property
+    def one_by_one(self) -> bool:
+        """Whether it learns about contexts, or sets of them, one by one."""
+        return self.cells != "none"
+
+    @property
+    def in_words(self) -> str:
+        """What it is, in a few words."""
+        return self.title or self.name
+
+    def describe(self) -> dict[str, Any]:
+        """All that decides its results, for a manifest."""
+        bounds = {"bounds": bounds_of(self.parameters)} if self.parameters else {}
+        return {"name": self.name, **bounds, **self.code}
+
+    @property
+    def described_form(self) -> dict[str, str]:
+        """The form of what learns in a cell, for a manifest: models have none."""
+        return {}
+
+    @property
+    def code(self) -> dict[str, str]:
+        """Of a user's own model a hash of all its code: with another, results change."""
+        return {"code": f"sha256:{code_of(self)}"} if own(self) else {}
+
+    @property
+    def meaning(self) -> object:
+        """What decides its probabilities: two models that mean the same are one."""
+        return type(self), vars(self)
+
+    def is_like(self, other: Model) -> bool:
+        """Whether two mixtures are one, whatever their names."""
+        return False
+
+    @property
+    def unadjusted(self) -> Model:
+        """The model without adjustments."""
+        return self
+
+    @property
+    def parts(self) -> tuple[Model, ...]:
+        """The models that it is made of: what it adjusts, mixes, or has learn in its cells."""
+        return ()
+
+    @property
+    def fitted_first(self) -> tuple[Model, ...]:
+        """Those of its parts whose own fits it starts from."""
+        return ()
+
+    def check_covers(self, contexts: Sequence[str]) -> None:
+        """Refuse contexts of which the model says nothing."""
+
+    @property
+    def has_max_rate(self) -> bool:
+        """Whether its cells have a largest learning rate."""
+        return False
+
+    def with_max_rate(self, bound: float) -> Model:
+        """The model with this largest rate in every cell; as it is, where it has no such bound."""
+        return self
+
+
+def own(part: object) -> bool:
+    """Whether a model or rule is a user's: compiled loops trust those of the package."""
+    return not type(part).__module__.startswith("howlearn.")
+
+
+def bounds_of(parameters: Sequence[Parameter]) -> dict[str, list[float]]:
+    """The bounds by parameter.
+
+    >>> bounds_of([Parameter("beta", 1, 9)])
+    {'beta': [1, 9]}
+    """
+    return {parameter.name: [parameter.lower, parameter.upper] for parameter in parameters}
+
 
 def same(one: Model, other: Model) -> bool:
     """Whether two models are one, made twice."""
     return one == other or (type(one) is type(other) and vars(one) == vars(other))
 
 
+ONLY_EXPERTS = (
+    "a mixture is not adjusted itself, but its experts can be, as in "
+    "exp4(ByShape+lapse, ByPattern+lapse)"
+)
 NEEDS = {
     "features": "features of the contexts: --features COL,COL, or a task file that describes them",
     "correct": "the right answer: two different rewards, for right and wrong, or a task file in "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from howlearn.core.partition import Cell, Partition, cell_name
 from howlearn.core.rule import Parameter, Rule
 from howlearn.core.rules import GradientBandit
 from howlearn.core.text import few
-from howlearn.models.model import Model
+from howlearn.models.model import Model, bounds_of
 
 Rates = Literal["per-cell", "shared"]
 
@@ -31,6 +31,17 @@ class Unit:
     def name(self) -> str:
         """As in the tables: ``1+2+7`` for a cell, ``1+2|7+8`` for cells with one rate."""
         return "|".join(cell_name(cell) for cell in self.cells)
+
+    @property
+    def by_rule(self) -> bool:
+        """Whether a rule learns in the cells, not a model: then its fit is exact."""
+        return isinstance(self.rule, Rule)
+
+    def describe(self) -> dict[str, Any]:
+        """All that decides its fit, for a manifest."""
+        form, bounds = self.rule.described_form, bounds_of(self.rule.parameters)
+        code = self.rule.code
+        return {"cells": self.name, "rule": self.rule.name, **form, "bounds": bounds, **code}
 
 
 @dataclass(frozen=True)
@@ -87,8 +98,12 @@ class PartitionModel(Model):
                     f"model {self.name}: cells with different rules cannot share their rates"
                 )
 
+    @property
+    def way(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return "cells" if all(unit.by_rule for unit in self.units) else "units"
+
     @cached_property
-    def units(self) -> tuple[Unit, ...]:
+    def units(self) -> tuple[Unit, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The parts of the model that are fitted on their own."""
         cells = self.partition.cells
         rules = self.rules if isinstance(self.rules, tuple) else (self.rules,) * len(cells)
@@ -119,6 +134,62 @@ class PartitionModel(Model):
         uncovered = (u.rule for u in self.units if u.rule.horizon(0.05, 2, (0.0, 1.0)) is None)
         return next(uncovered, self.units[0].rule).no_horizon
 
+    @property
+    def parts(self) -> tuple[Model, ...]:
+        return tuple(unit.rule for unit in self.units if isinstance(unit.rule, Model))
+
+    @property
+    def latents(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return tuple(dict.fromkeys(name for unit in self.units for name in unit.rule.latents))
+
+    @property
+    def one_by_one(self) -> bool:
+        return len(self.partition.cells) > 1
+
+    @property
+    def in_words(self) -> str:
+        n, rules = len(self.partition.cells), dict.fromkeys(unit.rule for unit in self.units)
+        words = " and ".join(rule.in_words for rule in rules)
+        return f"{words}, in {n} cell{'s' * (n != 1)} of contexts that share what is learned"
+
+    def describe(self) -> dict[str, Any]:
+        units = [unit.describe() for unit in self.units]
+        return {"name": self.name, "rates": self.rates, "units": units}
+
+    @property
+    def meaning(self) -> object:
+        rules = {unit.rule for unit in self.units}
+        if len(rules) > 1:
+            return super().meaning
+        cells = frozenset(frozenset(cell) for cell in self.partition.cells)
+        return cells, *rules, self.rates
+
+    @property
+    def not_adjusted(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        if len({unit.rule for unit in self.units}) == 1:
+            return ""
+        return (
+            f"the cells of {self.name} differ in their rules, and can be adjusted only where they "
+            "share one"
+        )
+
+    @property
+    def has_max_rate(self) -> bool:
+        return any(unit.by_rule for unit in self.units)
+
+    def with_max_rate(self, bound: float) -> PartitionModel:
+        """The model with this largest rate in every cell.
+
+        >>> model = PartitionModel("pair", Partition.each(["a", "b"]))
+        >>> model.with_max_rate(5.0).rules.max_rate, model.with_max_rate(1.0) is model
+        (5.0, True)
+        """
+        given = self.rules if isinstance(self.rules, tuple) else (self.rules,)
+        rules = tuple(rule.with_max_rate(bound) for rule in given)
+        if rules == given:
+            return self
+        return replace(self, rules=rules if isinstance(self.rules, tuple) else rules[0])
+
     def check_covers(self, contexts: Sequence[str]) -> None:
         """Refuse contexts for which the model has no cell."""
         covered = set(self.partition.contexts)
@@ -130,3 +201,8 @@ class PartitionModel(Model):
     def with_one_rate(self) -> PartitionModel:
         """The same cells with one rate for all of them, as ``NAME (one rate)``."""
         return replace(self, name=f"{self.name} (one rate)", rates="shared")
+
+
+def is_partition(model: Model) -> TypeGuard[PartitionModel]:
+    """Whether a model is a partition, without adjustments."""
+    return len(model.units) > 0

@@ -41,6 +41,7 @@ class Switch(Mixture):
     phrase = "a switch from one strategy to another at one trial, counted as three parameters"
     cites = ("ninomiya2015",)
     profiled = True
+    abrupt = True
 
     def __init__(
         self,
@@ -67,7 +68,7 @@ class Switch(Mixture):
     ) -> Floats:
         return np.zeros(len(reward))  # it does not learn when to switch
 
-    def is_like(self, other: Mixture) -> bool:
+    def is_like(self, other: Model) -> bool:
         ordered = [e.meaning for e in self.experts] == [e.meaning for e in other.experts]
         return ordered and super().is_like(other)
 

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.errors import HowlearnError
-from howlearn.models.coin import Coin
 from howlearn.models.model import Model
 
 STREAM = 1  # of random numbers for parameters, apart from that for choices
@@ -88,7 +87,7 @@ def parameter_values(model: Model, parameters: Parameters, actions: Sequence[str
             _check_bounds(value, mine[k])
             found[k] = value
     ordered = [found[k] for k in range(len(mine))]
-    if isinstance(model, Coin) and sum(_ends(value)[1] for value in ordered) > 1:
+    if model.adds_up and sum(_ends(value)[1] for value in ordered) > 1:
         raise HowlearnError("the probabilities of a coin add up to at most 1")
     return ordered
 

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from howlearn.core.arrays import Floats
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
-from howlearn.models.partition_model import PartitionModel
 from howlearn.models.task import Task
 from howlearn.paper.authors_fits import (
     EXTRA,
@@ -313,4 +312,4 @@ def _scores(people: Participants) -> list[tuple[str, str, Floats]]:
 def _sizes(models: tuple[str, ...]) -> NDArray[np.int64]:
     task = Task.load("five-four")
     found = [task.model(name) for name in models]
-    return np.array([len(m.owned) if isinstance(m, PartitionModel) else 1 for m in found])
+    return np.array([model.n_parameters(len(task.actions)) for model in found])

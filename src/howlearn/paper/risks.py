@@ -16,10 +16,9 @@ from howlearn.engine import compile as compiled
 from howlearn.engine.layout import POINTS
 from howlearn.engine.search import filling
 from howlearn.engine.whole import Records
-from howlearn.fitting.replay import Advisor
-from howlearn.fitting.settings import by_cells, records_of, setting_of
+from howlearn.fitting.replay import Advisor, advisor_for
+from howlearn.fitting.settings import records_of
 from howlearn.models.model import Model
-from howlearn.models.partition_model import PartitionModel, Unit
 from howlearn.models.values import checked
 
 __all__ = ["Oracle", "Risk", "oracle", "risk"]
@@ -60,7 +59,7 @@ def risk(
     """
     firsts = _firsts(study, first)
     true_theta, theta = _given(study, truth, true_theta), _given(study, model, theta)
-    advisors = [_advisor(study, each) for each in (truth, model)]
+    advisors = [advisor_for(each, study) for each in (truth, model)]
     kl, hellinger = np.empty(len(study)), np.empty(len(study))
     for i in range(len(study)):
         one = study.part(i, i + 1)
@@ -100,8 +99,8 @@ def oracle(
     firsts = _firsts(study, first)
     true_theta = _given(study, truth, true_theta)
     near = None if near is None else _given(study, model, near)
-    teller, advisor = _advisor(study, truth), _advisor(study, model)
-    exact = by_cells(model) and all(len(unit.rule.parameters) == 1 for unit in _units(model))
+    teller, advisor = advisor_for(truth, study), advisor_for(model, study)
+    exact = model.way == "cells" and all(len(u.rule.parameters) == 1 for u in model.units)
     theta, kl = np.empty((len(study), len(advisor.parameters))), np.empty(len(study))
     for i in range(len(study)):
         one = study.part(i, i + 1)
@@ -119,10 +118,6 @@ def oracle(
     return Oracle(kl, theta)
 
 
-def _units(model: Model) -> tuple[Unit, ...]:
-    return model.units if isinstance(model, PartitionModel) else ()
-
-
 def _searched(
     advisor: Advisor, records: Records, p_true: Floats, mine: NDArray[np.int64], near: Floats | None
 ) -> tuple[Floats, float]:
@@ -133,7 +128,7 @@ def _searched(
         return np.empty(0), float(np.sum(p_true[mine] * log_p[mine]))
     start = np.array([p.default for p in parameters]) if near is None else near.astype(float)
     blocks = [(np.arange(len(parameters)), mine)]
-    if by_cells(advisor.model):
+    if advisor.rules:
         blocks = []
         for _, cell_of, places in advisor.rules:
             cell = cell_of[records.context[mine]]
@@ -247,10 +242,6 @@ def _better(
     highest = values[every, top]
     u = np.where(highest > best, points[every, top], u)
     return u, np.maximum(highest, best), top, values
-
-
-def _advisor(study: Study, model: Model) -> Advisor:
-    return Advisor(model, study.contexts, study.actions, setting_of(study))
 
 
 def _given(study: Study, model: Model, theta: Floats) -> Floats:

@@ -331,10 +331,7 @@ def check(
         raise HowlearnError(f"c must be a number from 0 on, not {measure.c:g}")
     models = []
     for model in task.models:
-        one = isinstance(model, PartitionModel) and all(
-            len(unit.rule.parameters) == 1 for unit in model.units
-        )
-        if not one:
+        if {len(unit.rule.parameters) for unit in model.units} != {1}:
             raise HowlearnError(
                 f"{model.name}: the oracle is computed for partition models with one rate per cell"
             )

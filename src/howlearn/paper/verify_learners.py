@@ -18,8 +18,8 @@ from howlearn.engine import compile as compiled
 from howlearn.engine.layout import LEARNED, SCORED
 from howlearn.fitting.fit import fit
 from howlearn.fitting.fits import ALL, Fits
-from howlearn.fitting.replay import Advisor
-from howlearn.fitting.settings import by_cells, cells_by_rule, records_of, setting_of
+from howlearn.fitting.replay import advisor_for
+from howlearn.fitting.settings import cells_by_rule, records_of
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.task import Task
 from howlearn.paper.risks import highest_expected
@@ -44,7 +44,8 @@ class Bandit:
     """A partition model with one rule for all cells, laid out for the contexts of a study."""
 
     def __init__(self, model: PartitionModel, study: Study) -> None:
-        if not by_cells(model) or len(rules := cells_by_rule(model, study.contexts)) != 1:
+        rules = cells_by_rule(model, study.contexts) if model.way == "cells" else []
+        if len(rules) != 1:
             raise HowlearnError(
                 f"{model.name}: futures are drawn for partition models with one learning rule"
             )
@@ -189,11 +190,7 @@ class _Work:
         self.case, self.models, self.measure = case, models, measure
         self.study, self.theta, self.fits = study, theta, fits
         self.truth, self.bandits = Bandit(case.truth, study), [Bandit(m, study) for m in models]
-        setting = setting_of(study)
-        self.advisors = [
-            Advisor(model, study.contexts, study.actions, setting)
-            for model in (case.truth, *models)
-        ]
+        self.advisors = [advisor_for(model, study) for model in (case.truth, *models)]
         scores = Penalized(measure.c).scores(fits)
         self.selected = winners(scores.score, fits.n_parameters)
         self.penalty = scores.penalty / scores.n_trials[:, None]

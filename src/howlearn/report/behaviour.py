@@ -11,7 +11,7 @@ from howlearn.core.arrays import Floats, Ints
 from howlearn.core.errors import HowlearnError
 from howlearn.report.yardstick import UNKNOWN, Yardstick, yardstick
 from howlearn.results.results import Results
-from howlearn.simulation.simulate import simulate
+from howlearn.simulation.simulate import play, stage_for
 
 EVERY = "all"
 CONTEXTS = 12  # that have a curve each; where there are more, none has
@@ -183,15 +183,9 @@ class _LearningCurves:
             again = np.tile(np.arange(replications), len(mine))
             theta = found.theta(k)[self.who[each]]
             try:
-                played = simulate(
-                    found.task,
-                    found.models[k],
-                    theta,
-                    seed=(seed, k, STREAM),
-                    like=like,
-                    who=each,
-                    numbers=(self.who[each] * NUMBERS + again).tolist(),
-                )
+                stage = stage_for(found.task, found.models[k], like=like)
+                numbers = (self.who[each] * NUMBERS + again).tolist()
+                played = play(stage, theta, numbers, (seed, k, STREAM), who=each)
             except HowlearnError as error:
                 failed[self.models[k]] = (str(error), len(mine))
                 continue

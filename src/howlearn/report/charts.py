@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import polars as pl
 
-from howlearn.models.mixture import Mixture
-from howlearn.models.switch import Switch
 from howlearn.report.accuracy_charts import recovery
 from howlearn.report.curve_charts import (
     average_weights,
@@ -107,13 +105,13 @@ def of_recovery(result: Recovery) -> dict[str, Chart]:
 
 def of_weights(results: Results) -> dict[str, Chart]:
     """The weights of the mixtures' strategies, over all learners and by learner."""
-    mixtures = [m for m in results.models if isinstance(m, Mixture) and len(m.experts) > 1]
+    mixtures = [m for m in results.models if len(m.strategies) > 1]
     names = [m.name for m in mixtures]
     strategies = [*dict.fromkeys(name for m in mixtures for name in m.strategies)]
     mean, changes = results.tables["weights-mean"], results.tables["leaders"]
     first = results.tables["weights"].filter(pl.col("model") == names[0])
     own = changes.filter(pl.col("model") == names[0])
-    abrupt = [m.name for m in mixtures if isinstance(m, Switch)]
+    abrupt = [m.name for m in mixtures if m.abrupt]
     return {
         "weights": average_weights(mean, changes, names, strategies, abrupt),
         "weights-learners": learners_weights(first, own, names[0], mixtures[0].strategies),

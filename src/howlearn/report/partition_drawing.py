@@ -13,9 +13,7 @@ import altair as alt
 import polars as pl
 
 from howlearn.core.partition import Cell
-from howlearn.models.adjustments import Adjusted
 from howlearn.models.model import Model
-from howlearn.models.partition_model import PartitionModel
 from howlearn.report.style import (
     INK,
     PALETTE,
@@ -270,8 +268,8 @@ WHITE = (255, 255, 255)
 
 def cells_of(model: Model) -> tuple[Cell, ...] | None:
     """The cells of a model's partition; None where it has none."""
-    base = model.base if isinstance(model, Adjusted) else model
-    return base.partition.cells if isinstance(base, PartitionModel) else None
+    units = model.unadjusted.units
+    return tuple(cell for unit in units for cell in unit.cells) if units else None
 
 
 def partition(

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats, Ints
 from howlearn.core.errors import HowlearnError
-from howlearn.fitting.replay import Advisor
-from howlearn.fitting.settings import records_of, setting_of
+from howlearn.fitting.replay import Advisor, advisor_for
+from howlearn.fitting.settings import records_of
 from howlearn.report.behaviour import SCHEMA, ranges, sampled, student
 from howlearn.report.yardstick import UNKNOWN, Yardstick, yardstick
 from howlearn.results.results import Results
@@ -25,7 +25,7 @@ class Replays:
     """Models set up once, then replayed for as many learners as are asked for."""
 
     def __init__(self, found: Results) -> None:
-        self.found, self.setting = found, setting_of(found.study)
+        self.found = found
         self._advisors: dict[int, Advisor] = {}
         self._theta: dict[int, NDArray[np.float64]] = {}
 
@@ -34,10 +34,7 @@ class Replays:
         found = self.found
         k = int(found.chosen[sequence])
         if k not in self._advisors:
-            study = found.study
-            self._advisors[k] = Advisor(
-                found.models[k], study.contexts, study.actions, self.setting
-            )
+            self._advisors[k] = advisor_for(found.models[k], found.study)
             self._theta[k] = found.theta(k)
         records = records_of(found.study.part(sequence, sequence + 1))
         theta = np.ascontiguousarray(self._theta[k][sequence])

@@ -16,13 +16,9 @@ import polars as pl
 
 from howlearn._version import __version__
 from howlearn.core.errors import HowlearnError
-from howlearn.core.rule import Rule
 from howlearn.core.safe_files import read_json
 from howlearn.core.study import Study
-from howlearn.models.adjustments import Adjusted
-from howlearn.models.coin import Coin
 from howlearn.models.model import Model
-from howlearn.models.partition_model import PartitionModel
 from howlearn.runs.files import write_json, write_whole
 from howlearn.runs.folder import BIDS_DESCRIPTION
 
@@ -173,22 +169,8 @@ def _sidecar(columns: Mapping[str, str], models: Sequence[Model], which: str) ->
             "LongName": column,
             "Description": known.format(of=of if stem in WORDS else column),
         }
-    sidecar[columns["model"]]["Levels"] = {model.name: _what(model) for model in models}
+    sidecar[columns["model"]]["Levels"] = {model.name: model.in_words for model in models}
     return sidecar
-
-
-def _what(model: Model) -> str:
-    """A model in a few words."""
-    if isinstance(model, Adjusted):
-        return ", ".join([_what(model.base), *(a.title for a in model.adjustments)])
-    if isinstance(model, PartitionModel):
-        cells = len(model.partition.cells)
-        rules = dict.fromkeys(unit.rule for unit in model.units)
-        words = " and ".join(r.name if isinstance(r, Rule) else _what(r) for r in rules)
-        return (
-            f"{words}, in {cells} cell{'s' * (cells != 1)} of contexts that share what is learned"
-        )
-    return "a learner who does not learn" if isinstance(model, Coin) else model.title or model.name
 
 
 def _dataset(names: Sequence[str]) -> dict[str, Any]:

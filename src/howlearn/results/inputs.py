@@ -37,7 +37,7 @@ from howlearn.models.task_file import Order
 from howlearn.reading.formats.table import file_of
 from howlearn.reading.options import DATA
 from howlearn.reading.read import read
-from howlearn.results.manifest import damaged, describe, hash_of, read_manifest, task_file_hash
+from howlearn.results.manifest import damaged, hash_of, read_manifest, task_file_hash
 from howlearn.runs.folder import read_table
 from howlearn.selection.tables import included
 from howlearn.selection.unfitted import without_unfitted
@@ -131,7 +131,7 @@ class _Source:
                 f"--experts-from {self.path}: nothing is known there about {name}; its models are "
                 f"{', '.join(known)}"
             )
-        if json.loads(json.dumps(describe(expert.model))) != known[name]:
+        if json.loads(json.dumps(expert.model.describe())) != known[name]:
             raise HowlearnError(
                 f"--experts-from {self.path}: {name} is another model there (other cells, another "
                 "rule, form or bounds), so that its parameters mean something else"
@@ -278,7 +278,7 @@ def recorded(results: Path, with_excluded: bool = False) -> Inputs:
     files = [_found(name, known, results) for name, known in manifest["input"].items()]
     inputs = load(files, manifest["options"], with_excluded=True)
     same_task = manifest["task_file"] in (None, task_file_hash(inputs.options["task"]))
-    if not same_task or [describe(m) for m in inputs.candidates] != manifest["models"]:
+    if not same_task or [m.describe() for m in inputs.candidates] != manifest["models"]:
         raise HowlearnError(
             f"the models of {results} cannot be built again: the task file, or the code of a model "
             "of your own, has changed since; run howlearn select anew"

@@ -9,16 +9,9 @@ from typing import Any
 
 from howlearn._version import __version__
 from howlearn.core.errors import HowlearnError
-from howlearn.core.rule import Rule
 from howlearn.core.safe_files import read_json
 from howlearn.core.study import Study
-from howlearn.engine.model_source import code_of
-from howlearn.models.adjustments import Adjusted
-from howlearn.models.coin import FixedPolicy
-from howlearn.models.exp4 import Exp4
-from howlearn.models.mixture import Mixture
 from howlearn.models.model import Model
-from howlearn.models.partition_model import PartitionModel
 from howlearn.models.task import Task
 from howlearn.reading.formats.table import file_of
 from howlearn.runs.folder import versions
@@ -48,7 +41,7 @@ def manifest_of(
         "sequences": len(study),
         "trials": len(study.context),
         **_excluded(study),
-        "models": [describe(model) for model in models],
+        "models": [model.describe() for model in models],
     }
 
 
@@ -99,55 +92,6 @@ def read_manifest(folder: Path, *commands: str) -> dict[str, Any]:
 def damaged(folder: Path, by: str = "howlearn select") -> HowlearnError:
     """What is said of a manifest that cannot be used."""
     return HowlearnError(f"{folder / MANIFEST} is damaged; run {by} anew")
-
-
-def describe(model: Model) -> dict[str, Any]:
-    """A model in words that a reader of the manifest understands."""
-    if isinstance(model, Adjusted):
-        return {**describe(model.base), "name": model.name}
-    if isinstance(model, Mixture):
-        return {
-            "name": model.name,
-            "kind": model.kind,
-            "experts": [
-                {
-                    **describe(e.model),
-                    **({"given": {k: [*v] for k, v in e.fixed.items()}} if e.given else {}),
-                }
-                for e in model.experts
-            ],
-            "parameters_from": model.parameters_from,
-            **({"form": model.form} if isinstance(model, Exp4) else {}),
-            "bounds": {p.name: [p.lower, p.upper] for p in model.own},
-        }
-    if isinstance(model, FixedPolicy):
-        return {"name": model.name, "probabilities": model.probabilities}
-    if not isinstance(model, PartitionModel):
-        return {"name": model.name, **_functions(model)}
-    return {
-        "name": model.name,
-        "rates": model.rates,
-        "units": [
-            {
-                "cells": unit.name,
-                "rule": unit.rule.name,
-                **({"form": unit.rule.form} if isinstance(unit.rule, Rule) else {}),
-                "bounds": {p.name: [p.lower, p.upper] for p in unit.rule.parameters},
-                **({} if isinstance(unit.rule, Rule) else _functions(unit.rule)),
-            }
-            for unit in model.units
-        ],
-    }
-
-
-def _functions(model: Model) -> dict[str, Any]:
-    """Bounds, and of a user's own model a hash of all its code: with another, results change."""
-    found: dict[str, Any] = {}
-    if model.parameters:
-        found["bounds"] = {p.name: [p.lower, p.upper] for p in model.parameters}
-    if not type(model).__module__.startswith("howlearn."):
-        found["code"] = "sha256:" + code_of(model)
-    return found
 
 
 def hash_of(path: Path) -> str:

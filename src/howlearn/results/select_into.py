@@ -13,7 +13,7 @@ import polars as pl
 
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
-from howlearn.fitting.fit import Plan, check_stops, fit
+from howlearn.fitting.fit import Plan, check_stops, guarded_fit
 from howlearn.fitting.fits import ALL, check_epsilon
 from howlearn.fitting.intervals import nats_within
 from howlearn.fitting.joint import with_others
@@ -162,7 +162,7 @@ def write_selection(
     models = with_others(
         others,
         wanted.models,
-        lambda experts: fit(others, experts, [ALL], start.threads, guard=Guard()),
+        lambda experts: guarded_fit(Guard(), others, experts, [ALL], start.threads),
     )
     # A part should not take long, so that little is lost when a run is stopped.
     times = 1 + sum(extra.cost for extra in wanted.extras)

@@ -13,12 +13,10 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
 from howlearn.core.text import listed
 from howlearn.fitting.fits import ALL, Fits
-from howlearn.fitting.replay import Advisor
-from howlearn.fitting.settings import records_of, setting_of
-from howlearn.models.coin import Coin, FixedPolicy
-from howlearn.models.mixture import Mixture
+from howlearn.fitting.replay import advisor_for
+from howlearn.fitting.settings import records_of
+from howlearn.fitting.ways import way_of
 from howlearn.models.model import Model
-from howlearn.models.partition_model import PartitionModel
 from howlearn.selection.criterion import LOG_EVIDENCE, Criterion, Likelihoods, Scores, Told
 from howlearn.selection.hierarchy import RateGroup, groups_of, log_sum
 from howlearn.selection.rate_grid import LOWEST, SPREADS, curves_of, on_grid, plan_of
@@ -62,22 +60,28 @@ EDGE = 1e-6  # of the range: closer to a bound is at it
 
 def approximation(model: Model) -> str:
     """How the evidence of a model in no group is computed, in a word for the tables."""
-    if isinstance(model, Coin):
-        return "exact"
-    return "schwarz" if isinstance(model, Mixture | FixedPolicy) else "laplace"
+    return way_of(model).evidence
 
 
-def log_evidence_by_laplace(fits: Fits, name: str) -> Floats:
-    """Of every learner, from a fit to all trials."""
+def log_evidence_without_grid(fits: Fits, name: str) -> Floats:
+    """Of every learner, from a fit to all trials, as ``approximation`` says."""
+    return APPROXIMATIONS[approximation(fits.of[name].model)](fits, name)
+
+
+def _exact(fits: Fits, name: str) -> Floats:
+    return log_evidence_of_coin(fits.study)
+
+
+def _schwarz(fits: Fits, name: str) -> Floats:
+    """What is fitted beforehand has no density here."""
+    d = fits.n_parameters_at(ALL)[:, [*fits.of].index(name)]
+    return fits.of[name].log_likelihood[:, fits.at(ALL)] - 0.5 * d * np.log(fits.n_scored)
+
+
+def _laplace(fits: Fits, name: str) -> Floats:
     part, study = fits.of[name], fits.study
     j = fits.at(ALL)
-    model = part.model
-    if isinstance(model, Coin):
-        return log_evidence_of_coin(study)
-    if isinstance(model, Mixture | FixedPolicy):  # what is fitted beforehand has no density here
-        d = fits.n_parameters_at(ALL)[:, [*fits.of].index(name)]
-        return part.log_likelihood[:, j] - 0.5 * d * np.log(study.n_scored)
-    advisor = Advisor(model, study.contexts, study.actions, setting_of(study))
+    advisor = advisor_for(part.model, study)
     ends = np.array([parameter.end for parameter in advisor.parameters])
     out = part.log_likelihood[:, j].copy()
     for i in np.flatnonzero(np.isfinite(out)).tolist():
@@ -95,6 +99,9 @@ def log_evidence_by_laplace(fits: Fits, name: str) -> Floats:
         ]
         out[i] += log_volume(value, np.array(best), ends)
     return out
+
+
+APPROXIMATIONS = {"exact": _exact, "schwarz": _schwarz, "laplace": _laplace}
 
 
 def log_evidence_of_coin(study: Study) -> Floats:
@@ -229,8 +236,7 @@ def alone(fits: Fits) -> Floats:
     out = unintegrated(fits, fits.models)
     curves = curves_of(fits.study, plan_of(fits.models, fits.study))
     exact = [(k, m) for k, m in enumerate(fits.models) if on_grid(m)]
-    parts = [m for _, m in exact if isinstance(m, PartitionModel)]
-    for group in groups_of(parts, [k for k, _ in exact], curves, per_model=False):
+    for group in groups_of([m for _, m in exact], [k for k, _ in exact], curves, per_model=False):
         out[:, group.columns] = log_evidence_alone(group)
     return out
 
@@ -240,7 +246,7 @@ def unintegrated(fits: Fits, models: Sequence[Model]) -> Floats:
     out = np.full((len(fits.study), len(models)), np.nan)
     for k, model in enumerate(models):
         if not on_grid(model):
-            out[:, k] = log_evidence_by_laplace(fits, model.name)
+            out[:, k] = log_evidence_without_grid(fits, model.name)
     return out
 
 

@@ -14,7 +14,6 @@ from howlearn.core.arrays import Floats
 from howlearn.core.rule import Rule
 from howlearn.core.study import Study
 from howlearn.models.model import Model
-from howlearn.models.partition_model import PartitionModel
 from howlearn.selection.em import Estimated, estimate
 from howlearn.selection.hierarchy import LARGEST, SMALLEST, Hyper, RateGroup, groups_of, median_rate
 from howlearn.selection.mixture_shares import Shares, mixture_shares
@@ -264,13 +263,13 @@ def evidence_of(
         out[mine] = fixed(study.part(mine.start, mine.stop))
         for part in rates:
             columns = tuple(names.index(name) for name in part.models)
-            chosen = tuple(m for k in columns if isinstance(m := models[k], PartitionModel))
+            chosen = tuple(m for k in columns if on_grid(m := models[k]))
             out[mine, columns] = RateGroup(chosen, columns, curves).log_evidence(part.hyper)
     return out
 
 
 def _groups(models: Sequence[Model], curves: Curves, per_model: bool) -> list[RateGroup]:
-    chosen = [(k, m) for k, m in enumerate(models) if isinstance(m, PartitionModel) and on_grid(m)]
+    chosen = [(k, m) for k, m in enumerate(models) if on_grid(m)]
     return groups_of([m for _, m in chosen], [k for k, _ in chosen], curves, per_model)
 
 

@@ -13,7 +13,7 @@ from howlearn.core.arrays import Floats
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rule import Rule
 from howlearn.core.study import Study
-from howlearn.fitting.fit import fit
+from howlearn.fitting.fit import fit, guarded_fit
 from howlearn.fitting.fits import ALL, Fits
 from howlearn.fitting.unfittable import Guard
 from howlearn.models.model import Model
@@ -387,7 +387,7 @@ def judged(known: Learned, fits: Fits) -> tuple[Floats, Floats | None]:
 def _of_other(known: Learned) -> tuple[list[PartitionModel], Rates]:
     assert known.other is not None
     names = known.other.models
-    models = [m for m in known.models if isinstance(m, PartitionModel) and m.name in names]
+    models = [m for m in known.models if on_grid(m) and m.name in names]
     return models, known.other
 
 
@@ -436,7 +436,7 @@ def _beforehand(
     others = [model for model in models if not on_grid(model)]
     if not others or not len(study):
         return study, _fixed(models, None, threads)
-    fits = fit(study, others, [ALL], threads, guard=guard)
+    fits = guarded_fit(guard, study, others, [ALL], threads)
     study, values = fits.study, unintegrated(fits, models)
     place = {who: i for i, who in enumerate(_who(study))}
 

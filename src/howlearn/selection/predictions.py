@@ -15,8 +15,6 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Source, Study
 from howlearn.fitting.fits import Fits
 from howlearn.fitting.replay import latents_named, latents_of
-from howlearn.fitting.replay import weights as log_weights
-from howlearn.models.mixture import Mixture
 from howlearn.models.model import Model
 from howlearn.selection.criteria import CRITERIA
 from howlearn.selection.criterion import Criterion
@@ -222,7 +220,7 @@ AHEAD = 1e-9  # a strategy leads if its weight is larger than all others by more
 
 def is_weighted(model: Model) -> bool:
     """Whether a model has several strategies to weigh."""
-    return isinstance(model, Mixture) and len(model.experts) > 1
+    return len(model.strategies) > 1
 
 
 def weights(fits: Fits | Any) -> pl.DataFrame:
@@ -253,8 +251,7 @@ def weights(fits: Fits | Any) -> pl.DataFrame:
     frames = [labels[:0].hstack(of("weights").of_rows([]).get_columns())]
     for i in range(len(fits.study)):
         for part in mixtures:
-            assert isinstance(part.model, Mixture)
-            q = np.exp(log_weights(fits.study, i, part.model, part.theta[i, j]))
+            _, q = latents_of(fits.study, i, part.model, part.theta[i, j])
             n, k = q.shape
             # Where learning starts anew, nobody leads.
             starts = np.flatnonzero(fits.study[i].reset[1:]) + 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import lgamma
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,9 +72,9 @@ def has_grid(rule: object) -> bool:
 BLOCK = 50  # learners handled together
 
 
-def on_grid(model: Model) -> bool:
+def on_grid(model: Model) -> TypeGuard[PartitionModel]:
     """Whether a model is a partition of cells whose rates can be integrated out."""
-    return isinstance(model, PartitionModel) and all(has_grid(u.rule) for u in model.units)
+    return model.way == "cells" and all(has_grid(unit.rule) for unit in model.units)
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class Curves:
     nodes: dict[Rule, Floats]
     values: dict[Rule, Floats]
 
-    def units_of(self, model: PartitionModel) -> dict[Rule, list[int]]:
+    def units_of(self, model: Model) -> dict[Rule, list[int]]:
         """Where the curves of a model's units stand, by rule."""
         found: dict[Rule, list[int]] = {}
         for unit in model.units:
@@ -95,8 +96,7 @@ class Curves:
 
 def plan_of(models: Sequence[Model], study: Study) -> Plan:
     """The distinct units of the models that can be integrated on a grid."""
-    exact = [m for m in models if isinstance(m, PartitionModel) and on_grid(m)]
-    return Plan.of(exact, study.contexts)
+    return Plan.of([m for m in models if on_grid(m)], study.contexts)
 
 
 def nodes_of(plan: Plan, study: Study) -> dict[Rule, Floats]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
-from howlearn.fitting.fit import Progress, fit, fit_at
+from howlearn.fitting.fit import Progress, fit_at, guarded_fit
 from howlearn.fitting.fits import Fits, ModelFits, distinct
 from howlearn.fitting.interpreted import ModelError
 from howlearn.fitting.intervals import LEVEL
@@ -177,7 +177,8 @@ def _fitted(
     truncations = distinct(t for criterion in criteria for t in criterion.truncations)
     level, searched = (LEVEL, False) if intervals is None else (intervals, True)
     guard = Guard()
-    return fit(study, models, truncations, threads, progress, level, searched, guard), guard
+    fits = guarded_fit(guard, study, models, truncations, threads, progress, level, searched)
+    return fits, guard
 
 
 def _judged(

@@ -12,14 +12,9 @@ from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import SHORTEST, Study
 from howlearn.core.text import few, many, shortened
-from howlearn.fitting.fit import Plan, check, check_models, fit
-from howlearn.fitting.joint import asks_others
+from howlearn.fitting.fit import Plan, check, check_models, guarded_fit
 from howlearn.fitting.unfittable import Guard
-from howlearn.fitting.whole import own
-from howlearn.models.adjustments import Adjusted
-from howlearn.models.mixture import Mixture
-from howlearn.models.model import Model
-from howlearn.models.partition_model import PartitionModel
+from howlearn.models.model import Model, own
 from howlearn.selection.tables import NOT_FITTED, included
 
 PROBED = 20  # learners on whom a model of one's own must fail to be taken for broken
@@ -44,24 +39,22 @@ def check_somebody(study: Study, models: Sequence[Model], threads: int | None = 
     if len(refused) == len(some):
         raise refused[min(refused)]
     for model in models:
-        if _brings_code(model) and not asks_others(model):  # which one learner has none of
+        if _brings_code(model) and not model.asks_others:  # which one learner has none of
             _try(model, some, threads)
     return plan
 
 
 def _brings_code(model: Model) -> bool:
     """Whether a model is, adjusts or mixes one of the user's own, or has it learn in its cells."""
-    rules = [unit.rule for unit in model.units] if isinstance(model, PartitionModel) else []
-    inside = [model.base] if isinstance(model, Adjusted) else []
-    inside += [expert.model for expert in model.experts] if isinstance(model, Mixture) else []
-    return own(model) or any(map(own, rules)) or any(map(_brings_code, inside))
+    rules = [unit.rule for unit in model.units]
+    return own(model) or any(map(own, rules)) or any(map(_brings_code, model.parts))
 
 
 def _try(model: Model, some: Study, threads: int | None) -> None:
     guards = []
     for i in range(len(some)):
         guards.append(Guard())
-        if len(fit(some.part(i, i + 1), [model], threads=threads, guard=guards[-1]).study):
+        if len(guarded_fit(guards[-1], some.part(i, i + 1), [model], threads=threads).study):
             return
     guards[0].end()
 

@@ -1,0 +1,117 @@
+"""The ways in which models are fitted: a model names its own (``Model.way``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howlearn.core.arrays import Floats
+from howlearn.core.errors import HowlearnError
+from howlearn.core.study import Study
+from howlearn.engine.crossings import Reach
+from howlearn.fitting.cells import Cells
+from howlearn.fitting.counts import Counts
+from howlearn.fitting.fits import (
+    ALL,
+    Fits,
+    ModelFits,
+    Stop,
+    Thetas,
+    Truncation,
+    marks_of,
+    sizes_of,
+)
+from howlearn.fitting.mixtures import Mixtures, Tables
+from howlearn.fitting.settings import Marked, records_of, setting_of
+from howlearn.fitting.whole import UnitWise, Wholes
+from howlearn.models.model import Model
+
+
+class Way(Protocol):
+    """Models that are fitted in one way, ready for the learners of a study.
+
+    How such models are replayed and played is in ``advisors``.
+    """
+
+    searched: bool  # whether parameters are searched; those of others are computed
+    slow: bool  # whether it takes so long that every worker should have some of the learners
+    evidence: str  # how that of models without a grid is had: exact, schwarz or laplace
+    n_units: int  # curves of 64 nodes that take as long as one learner's fits, about
+    n_curves: int  # of these: how many are held in memory at once
+    kernels: tuple[object, ...]  # what must have been compiled
+
+    def __init__(
+        self, models: Sequence[Any], study: Study, refused: dict[int, Exception] | None = None
+    ) -> None:
+        """Refuse models that cannot be fitted to the study.
+
+        Where it is one learner to whom they cannot, that one may be ``refused`` instead.
+        """
+
+    def fit(
+        self,
+        study: Study,
+        marks: NDArray[np.int64],
+        known: Mapping[str, ModelFits],
+        reach: Reach | None = None,
+    ) -> list[ModelFits]:
+        """Fit them to some learners; ``known`` are fits of the ways before this one."""
+        ...
+
+    @staticmethod
+    def later(models: Sequence[Any], at: Marked, theta: Thetas, fitted: Thetas) -> Thetas:
+        """The likelihood between two marks, where it is ``fitted`` up to the first one."""
+        ...
+
+
+# In this order: what is made of others comes after them.
+WAYS: dict[str, type[Way]] = {
+    "cells": Cells,
+    "units": UnitWise,
+    "whole": Wholes,
+    "counts": Counts,
+    "table": Tables,
+    "mixture": Mixtures,
+}
+
+
+def way_of(model: Model) -> type[Way]:
+    """How a model is fitted."""
+    return WAYS[model.way]
+
+
+def by_way(models: Iterable[Model]) -> Iterator[tuple[type[Way], list[Model]]]:
+    """The models of each way, where there are any."""
+    every = list(models)
+    for name, way in WAYS.items():
+        mine = [model for model in every if model.way == name]
+        if mine:
+            yield way, mine
+
+
+def between(fits: Fits, truncation: Truncation, following: Truncation) -> Floats:
+    """Of the scored trials after ``truncation`` up to ``following``: [learner, model]."""
+    if following == ALL and isinstance(following, float):
+        return fits.rest(truncation)
+    study, j = fits.study, fits.at(truncation)
+    if isinstance(following, Stop):
+        ends = fits.n_fitted(following)
+    else:
+        ends = sizes_of(study.n_scored, [following])[:, 0]
+    sizes = np.column_stack([fits.sizes[:, j], ends])
+    if np.any(sizes[:, 1] < sizes[:, 0]):
+        raise HowlearnError(f"truncation {following!r} does not follow {truncation!r}")
+    learners = np.flatnonzero(sizes[:, 1] > sizes[:, 0])
+    found = {name: np.zeros(len(study)) for name in fits.of}
+    if len(learners):
+        marks = marks_of(study, sizes)[learners]
+        theta = {name: part.theta[learners, j] for name, part in fits.of.items()}
+        fitted = {name: part.log_likelihood[learners, j] for name, part in fits.of.items()}
+        at = Marked(study, setting_of(study), records_of(study), learners, marks)
+        for way, models in by_way(fits.models):
+            for name, values in way.later(models, at, theta, fitted).items():
+                found[name][learners] = values
+    return np.stack([*found.values()], axis=1)
