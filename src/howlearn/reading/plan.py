@@ -200,7 +200,7 @@ def _guessed(
         if role in found and not getattr(options, role) and found[role].columns != (NONE,)
     }
     if not columns or columns == {"learner": FILE_STEM}:
-        return *before, []
+        return before[0], before[1], []
     one_context = task is not None and len(task.contexts) == 1
     named = replace(options, **columns)
     roles, problems = find_roles(named, tables[0].columns, one_context, tables[0].name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from howlearn.core.study import Study
 from howlearn.reading.code_books import Books
 from howlearn.reading.facts import Facts, by_code
 from howlearn.reading.formats.parquet import Parquet
-from howlearn.reading.formats.table import Table
+from howlearn.reading.formats.table import Table, Wrapped
 from howlearn.reading.order import Key, Ordered, conditions_key, in_order, recode_in_place
 from howlearn.reading.plan import Plan
 from howlearn.reading.problems import Ledger, Problems
@@ -27,41 +27,8 @@ from howlearn.reading.trials import TrialReader
 Arrays = Mapping[str, NDArray[Any]]
 
 
-class TrialStore(Protocol):
-    """Keeps the trials of one block after another, sequence after sequence."""
-
-    def add(self, block: Ordered) -> None:
-        """Keep the trials of some sequences."""
-        ...
-
-    def __contains__(self, name: str) -> bool: ...
-
-    @property
-    def rows(self) -> NDArray[np.integer] | None:
-        """The row of every trial; None: every row is a trial, in order."""
-        ...
-
-    def recode(self, name: str, table: NDArray[np.int32]) -> None:
-        """Replace every code of a column by ``table[code]``."""
-        ...
-
-    def blocks(
-        self, names: Sequence[str]
-    ) -> Iterator[tuple[dict[str, NDArray[Any]], NDArray[np.integer] | None]]:
-        """Some columns of all trials, and their rows, as much at once as there is room for."""
-        ...
-
-    def put(self, name: str, names: Sequence[str], make: Callable[[Arrays], NDArray[Any]]) -> None:
-        """Replace a column by what is made of some columns."""
-        ...
-
-    def study(self, codes: Sequence[int], scored: NDArray[np.int64], **told: Any) -> Study:
-        """The study of these trials, given the codes of its sequences and their scored trials."""
-        ...
-
-
 class InMemory:
-    """Holds one block, which has all trials."""
+    """Keeps the ordered trials of a study: one block, which has all of them."""
 
     def __init__(self) -> None:
         self._block: Ordered | None = None
@@ -72,6 +39,7 @@ class InMemory:
         return self._block
 
     def add(self, block: Ordered) -> None:
+        """Keep the trials of some sequences."""
         self._block = block
 
     def __contains__(self, name: str) -> bool:
@@ -79,26 +47,31 @@ class InMemory:
 
     @property
     def rows(self) -> NDArray[np.integer] | None:
+        """The row of every trial; None: every row is a trial, in order."""
         return self.block.rows
 
     def recode(self, name: str, table: NDArray[np.int32]) -> None:
+        """Replace every code of a column by ``table[code]``."""
         recode_in_place(self.block.arrays[name], table)
 
     def blocks(
         self, names: Sequence[str]
     ) -> Iterator[tuple[dict[str, NDArray[Any]], NDArray[np.integer] | None]]:
+        """Some columns of all trials, and their rows, as much at once as there is room for."""
         yield {name: self.block.arrays[name] for name in names}, self.block.rows
 
     def put(self, name: str, names: Sequence[str], make: Callable[[Arrays], NDArray[Any]]) -> None:
+        """Replace a column by what is made of some columns."""
         self.block.arrays[name] = make({each: self.block.arrays[each] for each in names})
 
     def study(self, codes: Sequence[int], scored: NDArray[np.int64], **told: Any) -> Study:
+        """The study of these trials, given the codes of its sequences and their scored trials."""
         arrays = {name: values for name, values in self.block.arrays.items() if name != "rewarded"}
         return Study(starts=self.block.starts, **arrays, **told)
 
 
 class OnDisk:
-    """Appends every block to temporary files."""
+    """Does the same with temporary files, to which every block is appended."""
 
     def __init__(self) -> None:
         self.spool = Spool()
@@ -150,6 +123,7 @@ class OnDisk:
         return StoredStudy(starts=starts, **arrays, **told, spool=self.spool, counted=scored)
 
 
+TrialStore = InMemory | OnDisk
 STREAMED_ROWS = 20_000_000  # rows of Parquet files from which on trials are kept on disk
 MANY_KEYS = (
     100_000  # of segments or episodes, from which on those of earlier learners are forgotten
@@ -177,8 +151,8 @@ def is_large(tables: Sequence[Table]) -> bool:
 
 def _inside(table: Table) -> Table:
     """The file of a table whose columns were renamed or added to."""
-    while hasattr(table, "table"):
-        table = table.table  # type: ignore[attr-defined]
+    while isinstance(table, Wrapped):
+        table = table.table
     return table
 
 

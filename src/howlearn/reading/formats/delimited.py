@@ -30,7 +30,7 @@ from howlearn.reading.formats.experiment_logs import (
 from howlearn.reading.formats.nested import flat, object_in
 from howlearn.reading.formats.table import (
     MOST_COLUMNS,
-    Described,
+    Table,
     distinct_names,
     named_twice,
     told_twice,
@@ -52,7 +52,7 @@ NO_NAMES = "is the row with the names of the columns missing?"
 EMPTY_ALLOWED = "a row with the names of the columns, then one row per trial"
 
 
-class Delimited(Described):
+class Delimited(Table):
     """A CSV or TSV file; every column is read as text, so that messages show what it says."""
 
     def __init__(self, path: Path, content: bytes | None = None) -> None:

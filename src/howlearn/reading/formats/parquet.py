@@ -13,13 +13,13 @@ from howlearn.core.errors import DataError, Problem
 from howlearn.reading.formats import Format
 from howlearn.reading.formats.detect import Panic, no_panic, reason_of
 from howlearn.reading.formats.matrices import text_of
-from howlearn.reading.formats.table import Described, Extended, Table
+from howlearn.reading.formats.table import Extended, Table
 from howlearn.reading.rows import BATCH_ROWS
 
 _NOTHING = "__HIVE_DEFAULT_PARTITION__"
 
 
-class Parquet(Described):
+class Parquet(Table):
     """A Parquet file; only the columns that are needed are read."""
 
     first_row = 2  # as if it were a spreadsheet with a header

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -17,55 +18,37 @@ MOST_COLUMNS = 16_384  # as spreadsheets have; more is no table of trials
 INSIDE = "#"  # FILE#NAME: a sheet or a variable of a file
 
 
-class Table(Protocol):
+class Table(ABC):
     """One file, sheet, variable or data frame; its rows come in frames."""
 
     name: str  # as messages show it; opening it again gives this table alone
     stem: str
     columns: tuple[str, ...]
     first_row: int  # of the data, as a spreadsheet counts; 1 where trials are counted
-
-    @property
-    def format(self) -> str:
-        """What kind of file it is, in words."""
-        ...
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """What was found out on opening it that the user should know."""
-        ...
-
-    @property
-    def about(self) -> Mapping[str, Mapping[str, Any]]:
-        """What the data say about their columns (in BIDS: LongName, Description, Levels)."""
-        ...
-
-    @property
-    def learner(self) -> str | None:
-        """Whose rows these are where the file's name says it in a way that is agreed on."""
-        ...
-
-    @property
-    def twice(self) -> Sequence[str]:
-        """Names that several columns have; the first keeps it, the second is called NAME (2)."""
-        ...
-
-    def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-        """The rows of the named columns; raises DataError where they cannot be read."""
-        ...
-
-
-class Described:
-    """What a table says about itself when there is nothing to say."""
-
-    format: str = ""
-    notes: Sequence[str] = ()
+    format: str = ""  # what kind of file it is, in words
+    notes: Sequence[str] = ()  # what was found out on opening it that the user should know
+    # What the data say about their columns (in BIDS: LongName, Description, Levels).
     about: Mapping[str, Mapping[str, Any]] = {}
-    learner: str | None = None
+    learner: str | None = None  # whose rows these are, where a file's name says it as agreed on
+    # Names that several columns have; the first keeps it, the second is called NAME (2).
     twice: Sequence[str] = ()
 
+    @abstractmethod
+    def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """The rows of the named columns; raises DataError where they cannot be read."""
 
-class Held(Described):
+
+class Wrapped(Table):
+    """A table that shows another one in another way."""
+
+    def __init__(self, table: Table) -> None:
+        self.table, self.columns = table, table.columns
+        self.name, self.stem, self.first_row = table.name, table.stem, table.first_row
+        self.format, self.notes, self.about = table.format, table.notes, table.about
+        self.learner, self.twice = table.learner, table.twice
+
+
+class Held(Table):
     """A table in memory, whatever it was read from."""
 
     def __init__(
@@ -118,7 +101,7 @@ def told_twice(names: Sequence[str]) -> str:
     )
 
 
-class Extended(Described):
+class Extended(Wrapped):
     """A table with further columns that have one value in all of its rows."""
 
     def __init__(
@@ -128,11 +111,9 @@ class Extended(Described):
         about: Mapping[str, Mapping[str, Any]],
         learner: str | None = None,
     ) -> None:
-        self.table = table
+        super().__init__(table)
         self.more = {name: value for name, value in more.items() if name not in table.columns}
-        self.name, self.stem, self.first_row = table.name, table.stem, table.first_row
-        self.format, self.notes = table.format, table.notes
-        self.about, self.learner, self.twice = about, learner, table.twice
+        self.about, self.learner = about, learner
         self.columns = (*table.columns, *self.more)
 
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
@@ -210,7 +191,7 @@ FRAME_NAME = "data frame"  # where a file has its path
 MISSING_OBJECTS = ("None", "nan", "NaT", "<NA>")  # how pandas writes a missing value
 
 
-class Frame(Described):
+class Frame(Table):
     """A data frame in memory; pandas columns are taken as numpy arrays, without pyarrow."""
 
     name = stem = FRAME_NAME

@@ -8,20 +8,18 @@ import polars as pl
 
 from howlearn.core.errors import DataError
 from howlearn.reading.columns import guess
-from howlearn.reading.formats.table import Described, Extended, Table
+from howlearn.reading.formats.table import Extended, Table, Wrapped
 from howlearn.reading.problems import listed
 
 ROLES = ("action", "reward", "context", "learner", "trial")
 
 
-class Respelled(Described):
+class Respelled(Wrapped):
     """A table some of whose columns are called as another file spells them."""
 
     def __init__(self, table: Table, columns: Sequence[str]) -> None:
-        self.table, self.columns = table, tuple(columns)
-        self.name, self.stem, self.first_row = table.name, table.stem, table.first_row
-        self.format, self.notes, self.about = table.format, table.notes, table.about
-        self.learner, self.twice = table.learner, table.twice
+        super().__init__(table)
+        self.columns = tuple(columns)
         self._own = dict(zip(columns, table.columns, strict=True))
 
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:

@@ -12,7 +12,7 @@ import polars as pl
 
 from howlearn.core.errors import DataError
 from howlearn.reading.columns import guess, plain
-from howlearn.reading.formats.table import Described, Table
+from howlearn.reading.formats.table import Table, Wrapped
 from howlearn.reading.options import ReadOptions
 
 FEWEST = 3  # numbers of a family
@@ -154,14 +154,12 @@ def _named(column: str, given: Sequence[str]) -> bool:
     )
 
 
-class Long(Described):
+class Long(Wrapped):
     """A wide table with one row per trial; trials that nobody recorded anything in are left out."""
 
-    first_row = 1  # trials are counted
-
     def __init__(self, table: Table, families: Families) -> None:
-        self.table, self.families = table, families
-        self.name, self.stem = table.name, table.stem
+        super().__init__(table)
+        self.families, self.first_row = families, 1  # trials are counted
         numbered = families.columns
         self._rest = [c for c in table.columns if c and c not in numbered]
         self._names = {
@@ -180,7 +178,6 @@ class Long(Described):
             f"it has one row per learner and columns for each trial: {shown}; it was read as one "
             "row per trial",
         )
-        self.about, self.learner, self.twice = table.about, table.learner, table.twice
 
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """One row per learner and trial, in this order."""

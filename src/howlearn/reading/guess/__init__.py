@@ -101,7 +101,7 @@ def inspect(
     remark(draft, study)
     shown |= {c: examples(draft.sample, c) for c in draft.sample.columns if c not in shown}
     return Inspection(
-        {table.name: _format(table) for table in tables},
+        {table.name: table.format for table in tables},
         {name: _described(draft.guesses[name], tables[0]) for name in draft.options()},
         shown,
         tuple(dict.fromkeys(draft.oddities)),
@@ -115,7 +115,7 @@ def inspect(
 
 def _described(guess: Guess, table: Table) -> Guess:
     """The guess with what the data themselves say about the column, as BIDS does in a sidecar."""
-    about = getattr(table, "about", {}).get(guess.columns[0], {}) if guess.columns else {}
+    about = table.about.get(guess.columns[0], {}) if guess.columns else {}
     told = str(about.get("Description") or about.get("LongName") or "")
     if not told or len(guess.columns) > 1:
         return guess
@@ -206,12 +206,3 @@ def _refuse_none(draft: Draft, where: str) -> None:
     )
     rows = "no row" if sample.whole else f"none of the first {len(sample.rows):,} rows"
     raise HowlearnError(f"--where {where!r} holds in {rows}; {values}")
-
-
-def _format(table: Table) -> str:
-    """What kind of file a table was read from."""
-    told = getattr(table, "format", None)
-    if told:
-        return str(told)
-    suffix = Path(table.name).suffix.lower().removeprefix(".")
-    return suffix.upper() or "data frame"
