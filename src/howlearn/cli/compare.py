@@ -2,46 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from howlearn.cli.build import Given, command
 from howlearn.cli.next_command import following
 from howlearn.cli.options import DESIGN_SEED, FORMAT, FRESH, OUT, RESULTS
-from howlearn.core.options import File, Kind, Option, Whole
+from howlearn.core.options import File, Kind, Panel, Whole
 
-if TYPE_CHECKING:
-    pass
-
-COMPARED, CHANCE = "What is compared", "Chance"
-GROUP = Option(
+GROUP = Panel.compared.option(
     "group",
     Kind("COL"),
     "A column of the results that puts every learner into a group (howlearn select --keep COL), or "
     "a column of the --groups file.",
-    panel=COMPARED,
 )
-WITHIN = Option(
+WITHIN = Panel.compared.option(
     "within",
     Kind("COL"),
     "A condition under which the same learners were observed (howlearn select --by COL).",
-    panel=COMPARED,
 )
-GROUPS = Option(
+GROUPS = Panel.compared.option(
     "groups",
     File("FILE"),
     "CSV, TSV or Parquet with a row per learner, for a column that is not in the results.",
-    panel=COMPARED,
 )
-CRITERION = Option(
+CRITERION = Panel.compared.option(
     "criterion",
     Kind("CRITERION"),
     "One of those of the results. By default population, or evidence, or the first. Of criteria "
     "that give no probabilities the selected models are counted.",
-    panel=COMPARED,
 )
-PERMUTATIONS = Option("permutations", Whole(), "For the p-values.", 2000, CHANCE)
-RESAMPLES = Option("resamples", Whole(), "For the intervals.", 1000, CHANCE)
-SEED = DESIGN_SEED.but(help="The same seed gives the same numbers.", panel=CHANCE)
+PERMUTATIONS = Panel.chance.option("permutations", Whole(), "For the p-values.", 2000)
+RESAMPLES = Panel.chance.option("resamples", Whole(), "For the intervals.", 1000)
+SEED = DESIGN_SEED.but(help="The same seed gives the same numbers.", panel=Panel.chance)
 
 
 @command(

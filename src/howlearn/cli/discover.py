@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from howlearn.cli.build import Given, command
 from howlearn.cli.next_command import selecting, show_following
 from howlearn.cli.options import DATA, FILES, FORMAT, LEARNING, OUT, RUNNING, STUDY
-from howlearn.core.options import Option, Panel, Whole
+from howlearn.core.options import Panel, Whole
 from howlearn.reading.analysis_options import CRITERION, TASK
 from howlearn.reading.options import DATA as READING
-
-if TYPE_CHECKING:
-    pass
 
 JUDGES = CRITERION.but(
     help="May be repeated: ewens ('ewens(alpha=1, cells=independent)'), 'kappa(nats=1)', "
@@ -21,12 +17,11 @@ JUDGES = CRITERION.but(
     "and codelength.",
     section="",  # howlearn.toml names criteria for models
 )
-LIST = Option(
+LIST = Panel.output.option(
     "list",
     Whole(least=1),
     "How many of the best partitions are listed for each learner and criterion.",
     5,
-    Panel.output,
 )
 
 

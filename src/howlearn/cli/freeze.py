@@ -59,12 +59,11 @@ def freeze(given: Given) -> None:
 # ``select --frozen``: follow a plan, and list whatever is done otherwise.
 
 
-FROZEN = Option(
+FROZEN = Panel.models.option(
     "frozen",
     File("FILE|none"),
     "Follow a plan that howlearn freeze wrote, and list whatever is done otherwise. frozen.toml in "
     "this folder is followed unless this is 'none'.",
-    panel=Panel.models,
 )
 
 

@@ -13,12 +13,11 @@ FOLDERS = Option(
     is_argument=True,
     is_required=True,
 )
-CODE = Option(
+CODE = Panel.models.option(
     "model",
     Repeated("FILE.py:MODEL"),
     "Run the code of a model of your own that the shards were started with; may be repeated. "
     "Without this no code is run. Name only files that you trust.",
-    panel=Panel.models,
     names_code=True,
 )
 VALUED = ("--shard", "--out", "-o", "--workers", "--dask")  # what merging decides itself

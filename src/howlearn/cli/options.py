@@ -34,11 +34,8 @@ FILES = Option(
     "options (howlearn inspect writes it).",
     is_argument=True,
 )
-STUDY = Option(
-    "study",
-    File("FILE"),
-    "A file with options, as howlearn inspect writes it; what is typed wins.",
-    panel=Panel.data,
+STUDY = Panel.data.option(
+    "study", File("FILE"), "A file with options, as howlearn inspect writes it; what is typed wins."
 )
 DATA = tuple(sorted(READING.values(), key=lambda option: option.rank))
 LEARNING = (RULE, FORM, MAX_RATE)
@@ -50,75 +47,52 @@ RESULTS = Option(
     is_argument=True,
     is_required=True,
 )
-ORDER = Option(
+ORDER = Panel.design.option(
     "order",
     Choice(words=("periodic", "blocks", "independent")),
     "How contexts are shown, in place of the task's order: one after the other over and over, in a "
     "new random permutation each round, or drawn independently.",
-    panel=Panel.design,
 )
-TRIALS = Option(
-    "trials",
-    Whole(least=2),
-    "Trials of each learner; by default as the task says.",
-    panel=Panel.design,
+TRIALS = Panel.design.option(
+    "trials", Whole(least=2), "Trials of each learner; by default as the task says."
 )
-LIKE = Option(
+LIKE = Panel.design.option(
     "like",
     File("RESULTS"),
     "A folder of howlearn select: simulate doubles of its learners, each at its own number of "
     "trials, order of contexts and estimates, from every fitted model.",
-    panel=Panel.design,
 )
 DESIGN_SEED = SEED.but(
     kind=Whole(least=0), help="The same seed gives the same learners.", panel=Panel.design
 )
-SETTINGS = Option(
+SETTINGS = Panel.design.option(
     "settings",
     Repeated("[MODEL:]NAME=VALUE[,VALUE…]"),
     "A parameter of the simulated learners: eta=0.03 for all cells, eta=0.003,0.01 one per cell in "
     "the order of `howlearn models`, eta=0.01:0.1 drawn for each learner and cell from a range "
     "(evenly on the log scale; from 0 on, evenly); with ByShape:eta=… for one model. By default "
     "eta=0.03, and what is usual in other models.",
-    panel=Panel.design,
     words=("--set",),
 )
-FORMAT = Option(
-    "format",
-    Choice(words=("csv", "parquet")),
-    "How tables are written.",
-    "csv",
-    panel=Panel.output,
+FORMAT = Panel.output.option(
+    "format", Choice(words=("csv", "parquet")), "How tables are written.", "csv"
 )
-OUT = Option(
-    "out",
-    File(),
-    "The folder for the results.",
-    panel=Panel.output,
-    words=("--out", "-o"),
+OUT = Panel.output.option("out", File(), "The folder for the results.", words=("--out", "-o"))
+FRESH = Panel.running.option("fresh", Switch(), "Replace what an earlier run left there.", False)
+WORKERS = Panel.running.option(
+    "workers", Whole(least=1), "Threads to use; all cores by default. It never changes a result."
 )
-FRESH = Option(
-    "fresh", Switch(), "Replace what an earlier run left there.", False, panel=Panel.running
-)
-WORKERS = Option(
-    "workers",
-    Whole(least=1),
-    "Threads to use; all cores by default. It never changes a result.",
-    panel=Panel.running,
-)
-DASK = Option(
+DASK = Panel.running.option(
     "dask",
     Kind("WHERE"),
     "Work on a Dask cluster: the address of its scheduler (tcp://host:8786), a scheduler file, or "
     "local:4 for four processes here.",
-    panel=Panel.running,
 )
-SHARD = Option(
+SHARD = Panel.running.option(
     "shard",
     Kind("I/N"),
     "Do the I-th of N shares of the work, as a task of an array job; howlearn merge then makes the "
     "tables.",
-    panel=Panel.running,
 )
 RUNNING = (FRESH, WORKERS, DASK, SHARD)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from howlearn.cli.build import Given, command
 from howlearn.cli.next_command import following
@@ -16,39 +16,39 @@ if TYPE_CHECKING:
     from howlearn.paper.reproduce import Reproduction
 
 
-def _option(name: str, kind: Kind, help: str, default: Any = None) -> Option:
-    return Option(name, kind, help, default, Panel.design)
-
-
-EPSILON = _option("epsilon", Number(), "The probability that no action falls under.", 0.05)
-RULE = _option(
+EPSILON = Panel.design.option(
+    "epsilon", Number(), "The probability that no action falls under.", 0.05
+)
+RULE = Panel.design.option(
     "rule",
     Choice(words=("gradient", "exp3-ix", "exp4")),  # what the paper has propositions for
     "How a cell, or a mixture, learns.",
     "gradient",
 )
-ACTIONS = _option("actions", Whole(), "K, their number.", 2)
-TRIALS = _option("trials", Whole(), "n.", 500)
-R = _option(
+ACTIONS = Panel.design.option("actions", Whole(), "K, their number.", 2)
+TRIALS = Panel.design.option("trials", Whole(), "n.", 500)
+R = Panel.design.option(
     "R",
     Number(),
     "The largest theta, in the paper's units: the largest rate times the root of n.",
 )
-MAX_RATE = _option("max_rate", Number(), "The largest rate, in place of --R.")
-EXPERTS = _option("experts", Whole(), "exp4: the largest number of experts.", 2)
-RHO = _option(
+MAX_RATE = Panel.design.option("max_rate", Number(), "The largest rate, in place of --R.")
+EXPERTS = Panel.design.option("experts", Whole(), "exp4: the largest number of experts.", 2)
+RHO = Panel.design.option(
     "rho",
     Number(),
     "exp4: what the experts' probabilities of any action add up to, at least.",
     0.5,
 )
-SIZES = _option(
+SIZES = Panel.design.option(
     "sizes",
     Kind("D,D…"),
     "The numbers of parameters of the models that compete, as 1,2,2,4,4,9.",
 )
-SPLIT = _option("split", Number(), "Of the hold-out.", 0.5)
-LEADING = _option("leading", Number(), "The leading constant of the hold-out theorem.", 2.0)
+SPLIT = Panel.design.option("split", Number(), "Of the hold-out.", 0.5)
+LEADING = Panel.design.option(
+    "leading", Number(), "The leading constant of the hold-out theorem.", 2.0
+)
 JSON = Option("json", Switch(), "Print one JSON object, a key per formula.", False)
 
 
@@ -109,40 +109,36 @@ def theory(given: Given) -> None:
 # ``howlearn verify``: do the paper's inequalities hold, and how loose are they?
 
 
-VERIFY_TRIALS = Option(
+VERIFY_TRIALS = Panel.design.option(
     "trials",
     Kind("N,N…"),
     "Numbers of trials to go through.",
     "125,250,500,1000,2000,4000,8000,16000",
-    Panel.design,
 )
-VERIFY_LEARNERS = Option(
+VERIFY_LEARNERS = Panel.design.option(
     "learners",
     Whole(least=2),
     "Simulated learners per true model and number of trials; half of them beyond 4,000 trials.",
     20,
-    Panel.design,
 )
-RATE = Option(
+RATE = Panel.design.option(
     "rate",
     Number(),
     "Their learning rate at 500 trials. With theta fixed it falls as one over the root of the "
     "number of trials, from there on and up to there.",
     0.03,
-    Panel.design,
 )
-VERIFY_SPLIT = Option(
-    "split", Number(), "The share of the trials that trains a hold-out.", 0.5, Panel.design
+VERIFY_SPLIT = Panel.design.option(
+    "split", Number(), "The share of the trials that trains a hold-out.", 0.5
 )
-FUTURES = Option(
+FUTURES = Panel.design.option(
     "futures",
     Whole(),
     "How often every learner's training is continued anew, at least 20: for the expectation given "
     "the training.",
     20,
-    Panel.design,
 )
-CONSTANT = Option("c", Number(), "The constant of penalized.", 0.012, Panel.design)
+CONSTANT = Panel.design.option("c", Number(), "The constant of penalized.", 0.012)
 
 
 @command(

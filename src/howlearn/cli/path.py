@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from howlearn.cli.build import Given, command
 from howlearn.cli.next_command import selecting, show_following
@@ -18,26 +17,18 @@ from howlearn.cli.options import (
     STUDY,
     WORKERS,
 )
-from howlearn.core.options import Kind, Number, Option, Panel
+from howlearn.core.options import Kind, Number, Panel
 from howlearn.reading.analysis_options import CRITERION, TASK
 from howlearn.reading.options import DATA as READING
 
-if TYPE_CHECKING:
-    pass
-
-MAX_RATES = Option(
+MAX_RATES = Panel.models.option(
     "max_rates",
     Kind("RATE,RATE…"),
     "The largest learning rates that are tried, up to 20.",
     "0.5,1,2,5,20",
-    Panel.models,
 )
-MAX_KAPPA = Option(
-    "max_kappa",
-    Number("NATS"),
-    "The largest price of a parameter; it starts at 0.",
-    10.0,
-    Panel.models,
+MAX_KAPPA = Panel.models.option(
+    "max_kappa", Number("NATS"), "The largest price of a parameter; it starts at 0.", 10.0
 )
 JUDGES = CRITERION.but(
     help="What judges the candidates at every largest rate, named as for howlearn select; may be "

@@ -4,30 +4,26 @@ from __future__ import annotations
 
 from howlearn.cli.build import Given, command
 from howlearn.cli.options import DESIGN_SEED, FRESH, OUT, RESULTS
-from howlearn.core.options import File, Kind, Option, Panel, Repeated, Whole
+from howlearn.core.options import File, Kind, Panel, Repeated, Whole
 
-SHOWN = "What is shown"
-TITLE = Option("title", Kind(), "The heading of the page.", panel=SHOWN)
-CALIBRATION = Option(
+TITLE = Panel.shown.option("title", Kind(), "The heading of the page.")
+CALIBRATION = Panel.shown.option(
     "calibration",
     File("FOLDER"),
     "A folder that howlearn calibrate wrote: how often this design confuses models.",
-    panel=SHOWN,
 )
-SAMPLE = Option(
+SAMPLE = Panel.shown.option(
     "sample",
     Whole(least=1),
     "How many learners can be opened one by one; the table lists all.",
     500,
-    SHOWN,
 )
-CODE = Option(
+CODE = Panel.shown.option(
     "model",
     Repeated("FILE.py:MODEL"),
     "Run the code of a model of your own that is among the candidates of RESULTS; may be repeated. "
     "Without this no code is run, and the charts that need the model are left out. Name only files "
     "that you trust.",
-    panel=SHOWN,
     names_code=True,
 )
 
@@ -42,7 +38,9 @@ CODE = Option(
     TITLE,
     CALIBRATION,
     SAMPLE,
-    DESIGN_SEED.but(help="For the simulated doubles, and which learners are sampled.", panel=SHOWN),
+    DESIGN_SEED.but(
+        help="For the simulated doubles, and which learners are sampled.", panel=Panel.shown
+    ),
     CODE,
     FRESH.but(help="Replace the file even if it is not an earlier report.", panel=Panel.output),
 )

@@ -20,7 +20,7 @@ from howlearn.cli.options import (
     STUDY,
     chosen_criteria,
 )
-from howlearn.core.options import Kind, Number, Option, Panel, Switch
+from howlearn.core.options import Kind, Number, Panel, Switch
 from howlearn.reading.analysis_options import (
     CALIBRATION,
     CRITERION,
@@ -40,42 +40,37 @@ if TYPE_CHECKING:
     from howlearn.selection.share_tables import Known
 
 
-PREDICTIONS = Option(
+PREDICTIONS = Panel.output.option(
     "predictions",
     Switch(),
     "Also write the probability of every action, one row per input row.",
     False,
-    Panel.output,
 )
-LATENTS = Option(
+LATENTS = Panel.output.option(
     "latents",
     Switch(),
     "With --predictions: also the latent variables of the models (values, prediction errors, "
     "attention …) and the input's own columns; BIDS events files of them too.",
     False,
-    Panel.output,
 )
-PREDICT_WITH = Option(
+PREDICT_WITH = Panel.output.option(
     "predict_with",
     Kind("MODEL"),
     "The candidate for the predictions of all learners, in place of the one that is selected for "
     "each.",
-    panel=Panel.output,
 )
-WEIGHTS = Option(
+WEIGHTS = Panel.output.option(
     "weights",
     Switch(),
     "Also write the weight of every strategy of exp4(…) and switch(…) at every trial, per learner "
     "and averaged, when the leading one changes, and charts of them.",
     False,
-    Panel.output,
 )
-EPSILON = Option(
+EPSILON = Panel.output.option(
     "epsilon",
     Number(),
     "Also write lowest.csv: the smallest probability of any action under every fit, the first "
     "trial where one falls under epsilon (such as 0.05), and the paper's T.",
-    panel=Panel.output,
 )
 EXTRAS = (PREDICTIONS, LATENTS, PREDICT_WITH, WEIGHTS, EPSILON, INTERVALS, STABILITY, SEED)
 

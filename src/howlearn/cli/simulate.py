@@ -48,9 +48,7 @@ SET = SETTINGS.but(
     "in other models.",
     panel=Panel.models,
 )
-LEARNERS = Option(
-    "learners", Whole(least=1), "How many learners; 10 by default.", panel=Panel.design
-)
+LEARNERS = Panel.design.option("learners", Whole(least=1), "How many learners; 10 by default.")
 SHOWN = LIKE.but(
     help="A folder of howlearn select: show each learner what one of its learners was shown; "
     "without --set at that learner's estimates."
@@ -61,20 +59,15 @@ CODE = ADD_MODEL.but(
     "RESULTS; may be repeated. Name only files that you trust.",
     panel=Panel.design,
 )
-AS_PUBLISHED = Option(
+AS_PUBLISHED = Panel.design.option(
     "as_published",
     Switch(),
     "Repeat the mistake of the paper's generator: the first reward of every cell is wrong (an "
     "item's number, or another action's reward).",
     False,
-    Panel.design,
 )
-FORGONE = Option(
-    "forgone",
-    Switch(),
-    "Learners are also told what the other actions would have earned.",
-    False,
-    Panel.design,
+FORGONE = Panel.design.option(
+    "forgone", Switch(), "Learners are also told what the other actions would have earned.", False
 )
 
 

@@ -29,7 +29,7 @@ from howlearn.cli.options import (
     TRIALS,
     chosen_criteria,
 )
-from howlearn.core.options import Choice, Kind, Number, Option, Panel, Repeated, Whole
+from howlearn.core.options import Choice, Kind, Number, Panel, Repeated, Whole
 from howlearn.reading.analysis_options import CALIBRATION, CRITERION, TASK
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from howlearn.models.task import Task
 
 ASKED = (TASK, *CANDIDATES, *LEARNING)
-LEARNERS = Option(
-    "learners", Whole(least=1), "Simulated learners per true model.", 200, Panel.design
+LEARNERS = Panel.design.option(
+    "learners", Whole(least=1), "Simulated learners per true model.", 200
 )
 JUDGES = CRITERION.but(section="")  # howlearn.toml names those of howlearn select
 
@@ -55,26 +55,20 @@ def _task(given: Given) -> tuple[Task, tuple[Model, ...]]:
 # --------------------
 # ``howlearn calibrate``: the constants and the error rates of a design, by simulation.
 
-CONSTANTS = Option(
+CONSTANTS = Panel.models.option(
     "constants",
     Kind("C,C… | LO:HI:STEP"),
     "Constants c to try; by default 60, from a price of 0.02 to 12 nats per parameter.",
-    panel=Panel.models,
 )
-SPLITS = Option(
-    "splits",
-    Kind("S,S… | LO:HI:STEP"),
-    "Splits of the hold-out to try.",
-    "0.1:0.9:0.1",
-    Panel.models,
+SPLITS = Panel.models.option(
+    "splits", Kind("S,S… | LO:HI:STEP"), "Splits of the hold-out to try.", "0.1:0.9:0.1"
 )
-GOAL = Option(
+GOAL = Panel.models.option(
     "goal",
     Choice(words=("maximum", "average")),
     "Which error the constant for howlearn select makes small: the largest over the models (the "
     "paper's choice) or the average one. Both are reported.",
     "maximum",
-    Panel.models,
 )
 CALIBRATED = LEARNERS.but(
     kind=Whole(least=2),
@@ -170,12 +164,11 @@ def _doubles(given: Given) -> Asked:
 # --------------------
 # ``howlearn recover``: are models and parameters found again?
 
-TRUTH = Option(
+TRUTH = Panel.design.option(
     "truth",
     Repeated("NAME"),
     "A model of which learners are simulated, named as for --model; may be repeated. By default "
     "every candidate.",
-    panel=Panel.design,
     names_code=True,
 )
 
@@ -228,25 +221,17 @@ def recover(given: Given) -> None:
 # ``howlearn plan``: how many trials and learners, before the experiment.
 
 RANGE = Kind("N,N… | LO:HI | LO:HI:STEP")
-NUMBERS = Option(
-    "trials", RANGE, "Numbers of trials per learner to compare.", "60:600", Panel.design
+NUMBERS = Panel.design.option(
+    "trials", RANGE, "Numbers of trials per learner to compare.", "60:600"
 )
-PEOPLE = Option(
-    "learners", RANGE, "Numbers of learners in the experiment to compare.", "20:200", Panel.design
+PEOPLE = Panel.design.option(
+    "learners", RANGE, "Numbers of learners in the experiment to compare.", "20:200"
 )
-SIMULATED = Option(
-    "simulated",
-    Whole(least=2),
-    "Simulated learners per model and number of trials.",
-    200,
-    Panel.design,
+SIMULATED = Panel.design.option(
+    "simulated", Whole(least=2), "Simulated learners per model and number of trials.", 200
 )
-TARGET = Option(
-    "target",
-    Number(),
-    "The share of its learners for whom every model should be recovered.",
-    0.8,
-    Panel.design,
+TARGET = Panel.design.option(
+    "target", Number(), "The share of its learners for whom every model should be recovered.", 0.8
 )
 
 

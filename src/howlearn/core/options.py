@@ -29,6 +29,13 @@ class Panel(StrEnum):
     models = "The models"
     output = "The results"
     running = "Running"
+    compared = "What is compared"
+    chance = "Chance"
+    shown = "What is shown"
+
+    def option(self, name: str, kind: Kind, help: str, default: Any = None, **more: Any) -> Option:
+        """An option under this heading."""
+        return Option(name, kind, help, default, self, **more)
 
 
 @dataclass(frozen=True)
@@ -222,7 +229,7 @@ class Option:
     kind: Kind = field(default_factory=Kind)
     help: str = ""
     default: Any = None
-    panel: Panel | str | None = None
+    panel: Panel | None = None
     words: tuple[str, ...] = ()  # as it is typed, if not by its name
     is_argument: bool = False
     is_required: bool = False

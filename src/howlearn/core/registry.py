@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from howlearn.core.errors import HowlearnError
 
 T = TypeVar("T")
+Thing = TypeVar("Thing")
 
 
 class Registry(Mapping[str, T]):
@@ -28,7 +29,7 @@ class Registry(Mapping[str, T]):
         self.kind, self.plural, self.key = kind, plural or f"{kind}s", key
         self._known: dict[str, T] = {}
 
-    def register(self, thing: T) -> T:
+    def register(self, thing: Thing) -> Thing:
         """Add something that has a name; it is given back, so that this can decorate a class.
 
         What is defined again, as in a notebook, takes the place of its earlier definition.
@@ -38,7 +39,7 @@ class Registry(Mapping[str, T]):
             raise HowlearnError(f"{thing!r} needs a name to be registered as a {self.kind}")
         if name in self._known and _origin(self._known[name]) != _origin(thing):
             raise HowlearnError(f"there is a {self.kind} called {name!r} already")
-        self._known[name] = thing
+        self._known[name] = cast(T, thing)
         return thing
 
     def named(self, name: str) -> T:
