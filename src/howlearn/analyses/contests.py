@@ -117,8 +117,10 @@ def contest_from(
     if splits:
         later = frame["later_trials"].to_numpy().reshape(n, len(splits), len(models))
         trained = frame["trained"].to_numpy()
-    kept = (frame[name].to_numpy() for name in ("true", "n_scored", "n_parameters", "all_trials"))
-    return Contest(tuple(truths), tuple(models), tuple(splits), *kept, later, trained)
+    names = tuple(truths), tuple(models), tuple(splits)
+    kept = ("true", "n_scored", "n_parameters", "all_trials")
+    true, n_scored, n_parameters, likelihood = (frame[name].to_numpy() for name in kept)
+    return Contest(*names, true, n_scored, n_parameters, likelihood, later, trained)
 
 
 def contest_of(fits: Fits, truths: Sequence[str], true: NDArray[np.int64]) -> Contest:

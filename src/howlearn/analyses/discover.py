@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
@@ -40,7 +39,6 @@ from howlearn.models.candidates import check_contexts
 from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
 from howlearn.runs.cluster import engine_of
-from howlearn.runs.folder import START, Format, RunFolder, Start
 from howlearn.runs.parts import Memory, Part, Store, Work
 from howlearn.selection.criterion import Criterion
 
@@ -81,7 +79,8 @@ def discover(
     study = study.without_excluded()
     criteria = check(study, rule, criteria, models, count, by)
     if client is not None:
-        return discover_with(client, study, rule, criteria, models, count, by, progress)
+        store = Memory(engine_of(client, None))
+        return discover_in(store, study, rule, criteria, models, count, by, progress)
     found = attempt(study, rule, criteria, models, count, by, threads, progress)
     if len(found.unjudged) == len(study):
         nobody(found.unjudged["status"])
@@ -235,7 +234,7 @@ def _masks(cells: Sequence[Sequence[int]], codes: Sequence[int]) -> tuple[int, .
 
 
 # --------------------
-# ``discover`` for studies of any size: chunk by chunk of learners, into a folder.
+# ``discover`` for studies of any size: chunk by chunk of learners, here or on a cluster.
 
 
 CHUNK = 200  # learners in a part: a few seconds with nine contexts
@@ -258,32 +257,8 @@ def _discover(
     return {name: getattr(found, name) for name in LEARNERS}
 
 
-def discover_into(
-    folder: Path,
-    study: Study,
-    rule: Rule,
-    criteria: Sequence[Criterion],
-    models: Sequence[PartitionModel],
-    manifest: Mapping[str, object],
-    count: int = COUNT,
-    by: Sequence[str] = (),
-    format: Format = "csv",
-    start: Start = START,
-    progress: Progress | None = None,
-) -> Discovery:
-    """Discover for every learner and leave tables in a folder; finished chunks are not repeated."""
-    study = study.without_excluded()
-    criteria = check(study, rule, criteria, models, count, by)
-    parts = _parts(study, _Discovering(rule, criteria, models, count, by))
-    with RunFolder(folder, manifest, Discovery.outputs(), start) as run:
-        run.complete(parts, progress)
-        whole = joined(run, study, criteria, models, by)
-        whole.write_files(run.path, format)
-    return whole
-
-
-def discover_with(
-    client: Client,
+def discover_in(
+    store: Store,
     study: Study,
     rule: Rule,
     criteria: Sequence[Criterion],
@@ -292,10 +267,24 @@ def discover_with(
     by: Sequence[str],
     progress: Progress | None = None,
 ) -> Discovery:
-    """Discover on a cluster, for learners and criteria that were checked."""
-    store = Memory(engine_of(client, None))
+    """Discover chunk by chunk, after the checks; chunks that the store has are not repeated."""
     store.complete(_parts(study, _Discovering(rule, criteria, models, count, by)), progress)
-    return joined(store, study, criteria, models, by)
+    partitions, coclassification, marked = (store.read(name).collect() for name in LEARNERS)
+    pairs = zip(contexts_met(study), study.n_scored >= SHORTEST, strict=True)
+    unmet = sum(len(met) < len(study.contexts) for met, judged in pairs if judged)
+    whole = Discovery(
+        partitions,
+        coclassification,
+        marked,
+        contexts=tuple(study.contexts),
+        criteria=tuple(repr(criterion) for criterion in criteria),
+        by=conditions_of(study, by),
+        n_unmet=unmet,
+        marks=marks_of(models),
+    )
+    if len(whole.unjudged) == len(study):
+        nobody(whole.unjudged["status"])
+    return whole
 
 
 def _parts(study: Study, common: _Discovering) -> list[Part]:
@@ -313,29 +302,3 @@ def _parts(study: Study, common: _Discovering) -> list[Part]:
         )
 
     return [part(number) for number in range(-(-len(study) // size))]
-
-
-def joined(
-    run: Store,
-    study: Study,
-    criteria: Sequence[Criterion],
-    models: Sequence[PartitionModel],
-    by: Sequence[str],
-) -> Discovery:
-    """What all parts hold together."""
-    partitions, coclassification, marked = (run.read(name).collect() for name in LEARNERS)
-    pairs = zip(contexts_met(study), study.n_scored >= SHORTEST, strict=True)
-    unmet = sum(len(met) < len(study.contexts) for met, judged in pairs if judged)
-    whole = Discovery(
-        partitions,
-        coclassification,
-        marked,
-        contexts=tuple(study.contexts),
-        criteria=tuple(repr(criterion) for criterion in criteria),
-        by=conditions_of(study, by),
-        n_unmet=unmet,
-        marks=marks_of(models),
-    )
-    if len(whole.unjudged) == len(study):
-        nobody(whole.unjudged["status"])
-    return whole

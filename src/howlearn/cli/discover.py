@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 from howlearn.cli.build import Given, command
 from howlearn.cli.next_command import selecting, show_following
@@ -10,6 +11,10 @@ from howlearn.cli.options import DATA, FILES, FORMAT, LEARNING, OUT, RUNNING, ST
 from howlearn.core.options import Panel, Whole
 from howlearn.reading.analysis_options import CRITERION, TASK
 from howlearn.reading.options import DATA as READING
+
+if TYPE_CHECKING:
+    from howlearn.runs.folder import RunFolder
+    from howlearn.runs.parts import Progress
 
 JUDGES = CRITERION.but(
     help="May be repeated: ewens ('ewens(alpha=1, cells=independent)'), 'kappa(nats=1)', "
@@ -39,10 +44,11 @@ def discover(given: Given) -> None:
     """
     from dataclasses import replace
 
-    from howlearn.analyses.discover import discover_into
+    from howlearn.analyses.discover import check, discover_in
     from howlearn.analyses.discover_criteria import DEFAULT, check_criteria
+    from howlearn.analyses.discover_tables import Discovery
     from howlearn.cli import show
-    from howlearn.cli.progress import starting
+    from howlearn.cli.progress import run_in_folder
     from howlearn.models.names import learning_named
     from howlearn.models.partition_model import is_partition
     from howlearn.results.inputs import load
@@ -59,24 +65,17 @@ def discover(given: Given) -> None:
     }
     with show.progress_bar("reading"):
         inputs = load([str(file) for file in given.files], options)
-    study, out = inputs.study, given.out
+    study = inputs.study
     show.reading(study)
     models = [model for model in inputs.candidates if is_partition(model)]
-    learning = learning_named(given.rule, given.form, given.max_rate)
+    # What is no rule is refused by the check, in words.
+    learning = cast(Any, learning_named(given.rule, given.form, given.max_rate))
     manifest = manifest_of(given.files, study, models, options, "discover")
-    with starting(given) as start, show.progress_bar("judging partitions") as progress:
-        found = discover_into(
-            out,
-            study,
-            learning,  # type: ignore[arg-type]  (what is no rule is refused there, in words)
-            criteria,
-            models,
-            manifest,
-            given.list,
-            given.by,
-            given.format,
-            start,
-            progress,
-        )
-    show.found(replace(found, usual=not given.criterion), out)
+    asked = (study, learning, criteria, models, given.list, given.by)
+    check(*asked)
+
+    def work(folder: RunFolder, _: int | None, progress: Progress) -> Discovery:
+        return replace(discover_in(folder, *asked, progress), usual=not given.criterion)
+
+    run_in_folder(given, manifest, Discovery, work, "judging partitions", given.format)
     show_following(selecting(given.files, options), "do the listed models explain as well?")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from howlearn.cli.build import Given
     from howlearn.results.analysis import Analysis
-    from howlearn.runs.folder import RunFolder, Start
+    from howlearn.runs.folder import Format, RunFolder, Start
     from howlearn.runs.parts import Progress
 
 Found = TypeVar("Found", bound="Analysis")
@@ -118,6 +118,7 @@ def run_in_folder(
     analysis: type[Found],
     work: Callable[[RunFolder, int | None, Progress], Found],
     what: str = "simulating and fitting",
+    format: Format = "csv",
 ) -> None:
     """Do the work in the folder of the results, where finished parts are kept, and show it."""
     from howlearn.cli import show
@@ -129,5 +130,5 @@ def run_in_folder(
     ):
         with show.progress_bar(what) as progress:
             found = work(folder, given.workers, progress)
-        found.write_files(given.out)
+        found.write_files(given.out, format)
     show.found(found, given.out)
