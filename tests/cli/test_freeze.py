@@ -8,8 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from howlearn.analyses.freeze import experts_hash, own_code
-from howlearn.analyses.frozen_file import read_plan
+from howlearn.analyses.freeze import experts_hash, own_code, read_plan
 from howlearn.core import safe_files
 from running import Run
 from studies import random_trials

@@ -10,8 +10,14 @@ import pytest
 
 import howlearn as hl
 from howlearn.analyses.deviations import Deviation, deviations, table
-from howlearn.analyses.freeze import FrozenPlan, freeze_plan, paragraph
-from howlearn.analyses.frozen_file import options_of, read_plan, write_plan
+from howlearn.analyses.freeze import (
+    FrozenPlan,
+    freeze_plan,
+    options_of,
+    paragraph,
+    read_plan,
+    write_plan,
+)
 from howlearn.models.names import learning_named
 from howlearn.results.inputs import chosen_models
 from howlearn.selection.criteria import criterion_named, usual

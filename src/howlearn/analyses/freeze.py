@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -14,15 +14,17 @@ from howlearn._version import __version__
 from howlearn.analyses.error_rates import Advice, advised
 from howlearn.core.errors import HowlearnError
 from howlearn.core.options import several
-from howlearn.core.safe_files import own_names
+from howlearn.core.safe_files import own_names, parsed_toml
 from howlearn.models.model import Model
 from howlearn.models.names import learning_named
 from howlearn.models.task import Task
 from howlearn.models.user_code import own_model
-from howlearn.reading.analysis_options import MODELS
+from howlearn.reading.analysis_options import MODELS, NAMING_FILES
 from howlearn.reading.options import DATA, options_named
+from howlearn.reading.project_file import StudyFile, beside, checked, relative, toml, toml_line
 from howlearn.results.inputs import task_models
 from howlearn.results.manifest import hash_of as file_hash
+from howlearn.runs.files import write_whole
 from howlearn.selection.criteria import AIC, criterion_named, usual
 from howlearn.selection.criterion import Criterion
 from howlearn.selection.population import FEWEST
@@ -39,35 +41,27 @@ class FrozenPlan:
     models: Mapping[str, Any]
     criteria: tuple[str, ...]  # as they are for ten learners or more
     criteria_few: tuple[str, ...]  # for fewer; the same, if they were named
-    candidates: tuple[Mapping[str, Any], ...]  # described as in a manifest; none: from the data
     construction: str  # how candidates come from the data, in words; "" if they are listed
     task: str = ""  # hash of the task file
     calibration: str = ""  # hash of a calibration's constants
     code: Mapping[str, str] = field(default_factory=dict)  # of models of one's own, by their names
     experts: str = ""  # hash of the estimates that --experts-from takes from a folder
+    candidates: tuple[Mapping[str, Any], ...] = ()  # as in a manifest; none: from the data
     howlearn: str = __version__
     edited: bool = field(default=False, compare=False)  # since it was frozen
 
     @property
     def content(self) -> dict[str, Any]:
         """All of it, as it stands in the file."""
-        resolved = {
-            "criteria": [*self.criteria],
-            "criteria_few": [*self.criteria_few],
-            "construction": self.construction,
-            "task": self.task,
-            "calibration": self.calibration,
-            "code": dict(self.code),
-            "experts": self.experts,
-            "candidates": [dict(candidate) for candidate in self.candidates],
-        }
+        # What they come to stands between the options and the version, in the order of the file.
+        resolved = {each.name: getattr(self, each.name) for each in fields(self)[2:-2]}
         found = {
             "howlearn": self.howlearn,
-            "data": dict(self.data),
-            "models": dict(self.models),
-            "resolved": {k: v for k, v in resolved.items() if v},
+            "data": self.data,
+            "models": self.models,
+            "resolved": {name: value for name, value in resolved.items() if value},
         }
-        return json.loads(json.dumps(found))
+        return json.loads(json.dumps(found, default=dict))
 
     @property
     def sha256(self) -> str:
@@ -114,12 +108,12 @@ def freeze_plan(options: Mapping[str, Any]) -> FrozenPlan:
         json.loads(json.dumps(models, default=str)),
         criteria,
         few,
-        tuple(json.loads(json.dumps(model.describe())) for model in candidates),
         construction,
         task_hash(models.get("task")),
         "" if advice is None else constants_hash(advice),
         {} if candidates else own_code(models),
         experts_hash(models.get("experts_from")),
+        tuple(json.loads(json.dumps(model.describe())) for model in candidates),
     )
 
 
@@ -232,6 +226,127 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, str | bool | float):
         return value
     raise HowlearnError(f"{value!r} cannot be part of a plan")
+
+
+# --------------------
+# A plan as a TOML file that people read and a hash keeps from being changed unnoticed.
+
+
+_OPENING = """\
+# An analysis plan, written by howlearn freeze before the data were seen.
+# howlearn select FILES --frozen {name} follows it, and lists whatever is done otherwise.
+# The hash at the end is of everything but these comments: a plan that is edited is no longer
+# the one that was frozen.
+"""
+_TOLD = {
+    "data": "Which rows are used, how they are read, and who is excluded.",
+    "models": "The candidates and the criteria, as they were asked for.",
+    "resolved": "What that comes to: criteria with their constants, candidates with cells and\n"
+    "# bounds, hashes of the files that were named.",
+}
+
+
+def write_plan(path: Path, plan: FrozenPlan, fresh: bool = False) -> FrozenPlan:
+    """Write the plan, with paths as seen from there; an earlier one only goes if asked for."""
+    if path.is_dir():
+        raise HowlearnError(f"{path} is a folder; -o takes the name of a file such as {NAME}")
+    if path.exists() and not fresh:
+        raise HowlearnError(
+            f"{path} is there already, and a plan is frozen once; write to another file with -o, "
+            "or replace it with --fresh"
+        )
+    seen = {
+        name: relative(plan.models[name], path.parent)
+        for name in NAMING_FILES
+        if name in plan.models and Path(plan.models[name]).exists()
+    }
+    plan = replace(plan, models={**plan.models, **seen})
+    text = plan_text(plan, path.name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, lambda file: file.write_bytes(text.encode()))
+    return plan
+
+
+def plan_text(plan: FrozenPlan, name: str = NAME) -> str:
+    """The text of the file."""
+    content = plan.content
+    lines = [_OPENING.format(name=name), toml_line("howlearn", content["howlearn"])]
+    for part, told in _TOLD.items():
+        lines += ["", f"# {told}", f"[{part}]"]
+        given = dict(content[part])
+        candidates = given.pop("candidates", ())
+        lines += _lines(given)
+        for candidate in candidates:
+            lines += ["", f"[[{part}.candidates]]", *_lines(candidate)]
+    lines += ["", "[frozen]", f'sha256 = "{hash_of(content)}"']
+    return "\n".join(lines) + "\n"
+
+
+def read_plan(path: Path) -> FrozenPlan:
+    """The plan of a file; one that was edited says so, one that is none is refused."""
+    try:
+        found = parsed_toml(path.read_text(encoding="utf-8-sig"))
+    except ValueError as error:
+        raise HowlearnError(f"{path}: not a TOML file ({error})") from None
+    except OSError as error:
+        raise HowlearnError(
+            f"{path}: {error.strerror or error}; howlearn freeze writes such a file, and "
+            "--frozen none does without"
+        ) from None
+    frozen = found.pop("frozen", {})
+    try:
+        resolved = found.get("resolved", {})
+        plan = FrozenPlan(
+            _options(path, found.get("data", {}), DATA),
+            _options(path, found.get("models", {}), MODELS),
+            tuple(map(str, resolved["criteria"])),
+            tuple(map(str, resolved["criteria_few"])),
+            str(resolved.get("construction", "")),
+            str(resolved.get("task", "")),
+            str(resolved.get("calibration", "")),
+            {str(name): str(code) for name, code in resolved.get("code", {}).items()},
+            str(resolved.get("experts", "")),
+            tuple(dict(one) for one in resolved.get("candidates", ())),
+            str(found["howlearn"]),
+            not isinstance(frozen, dict) or frozen.get("sha256") != hash_of(found),
+        )
+        if any("name" not in candidate for candidate in plan.candidates):
+            raise KeyError
+        return plan
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise HowlearnError(f"{path} is not a plan that howlearn freeze wrote") from None
+
+
+def options_of(path: Path, plan: FrozenPlan) -> StudyFile:
+    """The options of a plan as those of howlearn.toml; files are seen from here."""
+    data = {n: checked(path, DATA[n], value) for n, value in plan.data.items()}
+    models = {n: checked(path, MODELS[n], value) for n, value in plan.models.items()}
+    for name in NAMING_FILES:
+        if name in models and (path.parent / models[name]).exists():
+            models[name] = beside(path, models[name])
+    return StudyFile(path, (), data, models)
+
+
+def _options(path: Path, given: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a part; one that this version does not know cannot be followed."""
+    for name in given:
+        if name not in known:
+            raise HowlearnError(
+                f"{path} has an option {name}, which this howlearn does not know; the plan may be "
+                "of another version"
+            )
+    return dict(given)
+
+
+def _lines(part: Mapping[str, Any]) -> list[str]:
+    """A line for each value; lists of tables line by line, so that cells can be read."""
+    lines = []
+    for name, value in part.items():
+        if isinstance(value, list) and any(isinstance(one, dict) for one in value):
+            lines += [f"{name} = [", *(f"  {toml(one)}," for one in value), "]"]
+        elif value is not None:
+            lines.append(toml_line(name, value))
+    return lines
 
 
 # --------------------

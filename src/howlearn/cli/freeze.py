@@ -38,8 +38,7 @@ def freeze(given: Given) -> None:
     """
     from rich.markup import escape
 
-    from howlearn.analyses.freeze import freeze_plan, paragraph
-    from howlearn.analyses.frozen_file import write_plan
+    from howlearn.analyses.freeze import freeze_plan, paragraph, write_plan
     from howlearn.cli import show
     from howlearn.cli.next_command import following
 
@@ -77,7 +76,7 @@ def follow(
     path = _found(given["frozen"])
     if path is None:
         return None
-    from howlearn.analyses.frozen_file import options_of, read_plan
+    from howlearn.analyses.freeze import options_of, read_plan
     from howlearn.cli import show
 
     plan = read_plan(path)
@@ -121,7 +120,7 @@ def compared(
     from dataclasses import asdict
 
     from howlearn.analyses.deviations import deviations
-    from howlearn.analyses.frozen_file import read_plan
+    from howlearn.analyses.freeze import read_plan
 
     plan = read_plan(path)
     n_learners = len(set(inputs.study.without_excluded().learners))
