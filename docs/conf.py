@@ -66,7 +66,7 @@ def fill_in(app: Any, name: str, source: list[str]) -> None:
     if name == "tables":
         source[0] += reference.tables()
     if name == "api":
-        source[0] += reference.api()
+        source[0] += reference.names() + reference.api()
     if name in ("changes", "contributing"):
         source[0] = (HERE.parent / source[0].split()[-1]).read_text(encoding="utf-8")
         source[0] = source[0].replace("](docs/", "](")

@@ -62,7 +62,7 @@ def option(param: Any) -> str:
 def _metavar(param: Any) -> str:
     """What stands for the value; releases of typer keep its type under different names."""
     if param.metavar:
-        return param.metavar
+        return param.metavar.removeprefix("<").removesuffix(">")
     if param.param_type_name == "argument":
         return param.name.upper()
     kind = getattr(param, "bare_type", None) or getattr(param, "type", None)
@@ -174,3 +174,25 @@ def plain(lines: list[str]) -> list[str]:
 def _escaped(line: str) -> str:
     parts = re.split(r"(``.*?``)", line)
     return "".join(p if p.startswith("``") else SPECIAL.sub(r"\\\1", p) for p in parts)
+
+
+def names() -> str:
+    """All that a text can name, from the registries: how it is typed, and what it is."""
+    from howlearn.core.rules import RULES
+    from howlearn.models import FIELD
+    from howlearn.models.names import ADJUSTMENTS, MIXTURES
+    from howlearn.selection.criteria import CRITERIA
+
+    kinds = {
+        "Rules": {name: name for name in RULES},
+        "Models": {name: name for name in FIELD},
+        "Adjustments": {name: f"+{name}" for name in ADJUSTMENTS},
+        "Mixtures": {name: f"{name}(MODEL, MODEL)" for name in MIXTURES},
+        "Criteria": {name: each.example or repr(each()) for name, each in CRITERIA.items()},
+    }
+    known = {**RULES, **FIELD, **ADJUSTMENTS, **MIXTURES, **CRITERIA}
+    parts = ["\n## What a text can name\n"]
+    for kind, texts in kinds.items():
+        parts.append(f"\n| {kind.lower()} | what it is |\n|---|---|\n")
+        parts += [f"| `{text}` | {literal(known[name].title)} |\n" for name, text in texts.items()]
+    return "".join(parts)

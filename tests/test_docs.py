@@ -71,7 +71,7 @@ def test_nothing_is_skipped_silently_and_commands_are_known(name):
 
 # The other pages are run when the site is built; these have what is asserted here, or Python.
 def test_the_page_on_models(tmp_path):
-    assert set(MODULES) == {"my_module.py", "more.py", "wrong.py"}
+    assert set(MODULES) == {"my_module.py", "more.py", "wrong.py", "my_rule.py"}
     assert len(MODULES["my_module.py"].splitlines()) <= 20
     assert sum(len(block.text.split(">>> ")) > 1 for block in MODELS if block.is_python) >= 4
     assert examples.run_page(DOCS / "models.md", tmp_path) >= 6

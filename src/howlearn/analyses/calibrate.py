@@ -39,6 +39,7 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
 from howlearn.models.candidates import candidates
 from howlearn.models.model import Model
+from howlearn.models.names import among, models_of
 from howlearn.models.task import Task
 from howlearn.models.values import Parameters
 from howlearn.results.analysis import Analysis, Listing, Sentence
@@ -306,7 +307,7 @@ def constants_for(n_scored: NDArray[np.int64]) -> tuple[float, ...]:
 
 def calibrate(
     task: Task | str | None = None,
-    models: Sequence[Model] | None = None,
+    models: Sequence[Model | str] | None = None,
     parameters: Parameters | Mapping[str, Parameters] | None = None,
     learners: int | None = None,
     trials: int | None = None,
@@ -337,13 +338,14 @@ def calibrate(
     if like is not None:
         if parameters or trials is not None:
             raise HowlearnError("doubles of recorded learners have their parameters and trials")
-        own = models or (task.candidates if task else candidates(like.contexts, like.features))
+        usual = task.candidates if task else candidates(like.contexts, like.features)
+        own = models_of(models or usual, task.model if task else among(like))
         design: Design = LikeDesign(like, own, task, learners, seed, threads)
     elif task is not None:
-        own = models or task.candidates
+        own = models_of(models or task.candidates, task.model)
         by_model = by_model_name(parameters or {})
         many = ENOUGH if learners is None else learners
-        design = TaskDesign(task, tuple(own), by_model, many, trials, seed)
+        design = TaskDesign(task, own, by_model, many, trials, seed)
     else:
         raise HowlearnError("a calibration needs a task, or a recorded study to imitate")
     return calibrate_design(

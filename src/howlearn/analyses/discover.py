@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, cast
 
 import numpy as np
 import polars as pl
@@ -37,6 +37,7 @@ from howlearn.fitting.fit import Progress
 from howlearn.fitting.unfittable import PASSED_ON, NoNumbers, reason, too_short
 from howlearn.models.candidates import check_contexts
 from howlearn.models.model import Model
+from howlearn.models.names import among, learning_of, models_of
 from howlearn.models.partition_model import PartitionModel
 from howlearn.runs.cluster import engine_of
 from howlearn.runs.parts import Memory, Part, Store, Work
@@ -52,9 +53,9 @@ BLOCK_BYTES = 8e6  # of likelihoods on the grid, for the learners of a block
 
 def discover(
     study: Study,
-    rule: Rule = GradientBandit(),  # noqa: B008  (frozen)
+    rule: Rule | str = GradientBandit(),  # noqa: B008  (frozen)
     criteria: Sequence[Criterion | str] = DEFAULT,
-    models: Sequence[PartitionModel] = (),
+    models: Sequence[PartitionModel | str] = (),
     count: int = COUNT,
     by: Sequence[str] = (),
     threads: int | None = None,
@@ -77,11 +78,13 @@ def discover(
     'ByFeature1'
     """
     study = study.without_excluded()
-    criteria = check(study, rule, criteria, models, count, by)
+    learning = cast(Rule, learning_of(rule))  # what is none is refused below, in words
+    marked = cast(Sequence[PartitionModel], models_of(models, among(study)))
+    criteria = check(study, learning, criteria, marked, count, by)
     if client is not None:
         store = Memory(engine_of(client, None))
-        return discover_in(store, study, rule, criteria, models, count, by, progress)
-    found = attempt(study, rule, criteria, models, count, by, threads, progress)
+        return discover_in(store, study, learning, criteria, marked, count, by, progress)
+    found = attempt(study, learning, criteria, marked, count, by, threads, progress)
     if len(found.unjudged) == len(study):
         nobody(found.unjudged["status"])
     return found

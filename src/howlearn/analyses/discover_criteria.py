@@ -28,7 +28,7 @@ from howlearn.engine.layout import Block, Statuses, Units, lay_out, product, thr
 from howlearn.fitting.cells import block_of
 from howlearn.fitting.fits import marks_of, sizes_of
 from howlearn.selection.criteria import CRITERIA, criterion_among
-from howlearn.selection.criterion import Criterion, Likelihoods, PerParameter, Scores
+from howlearn.selection.criterion import Criterion, Likelihoods, Scores
 from howlearn.selection.rate_grid import SPREADS, averaged_curves, log_cells, log_rates, log_rising
 
 # --------------------
@@ -189,7 +189,7 @@ def _held_out(block: Block, units: Units, rule: Rule) -> Floats:
 
 
 @dataclass(frozen=True, repr=False)
-class Kappa(PerParameter):
+class Kappa(Criterion):
     """ℓ − κ·D: a plain price in nats for every parameter.
 
     >>> Kappa(), Kappa(2.5)
@@ -369,7 +369,7 @@ def terms_of(criterion: Criterion, rule: Rule, n_contexts: int, n_trials: int) -
     if criterion.later:
         (split,) = _splits(criterion)
         return Terms(lambda cells: cells.held_out[split][0][:, None], np.zeros(1))
-    assert isinstance(criterion, PerParameter)
+    assert criterion.priced
     return _priced(float(criterion.price(np.array([float(n_trials)]))[0]), rule)
 
 

@@ -182,8 +182,7 @@ def setting_of(criterion: Criterion) -> float:
 
 def kappa_of(criterion: Criterion, n: float) -> float:
     """Nats per parameter for a learner with n trials; nan for criteria without such a price."""
-    price = getattr(criterion, "price", None)
-    return float(price(np.array([n]))[0]) if price else np.nan
+    return float(criterion.price(np.array([n]))[0]) if criterion.priced else np.nan
 
 
 def selected_counts(contest: Contest, criterion: Criterion) -> NDArray[np.int64]:

@@ -24,10 +24,11 @@ from howlearn.fitting.unfittable import Guard
 from howlearn.fitting.ways import way_of
 from howlearn.models.candidates import candidates, check_contexts
 from howlearn.models.model import Model
+from howlearn.models.names import among, models_of
 from howlearn.runs.folder import START, Format, RunFolder, Start
 from howlearn.runs.parts import Part, Work
 from howlearn.selection.criteria import defaults, prices
-from howlearn.selection.criterion import Criterion, PerParameter
+from howlearn.selection.criterion import Criterion
 from howlearn.selection.rate_grid import on_grid
 from howlearn.selection.select import check_criteria, winners
 from howlearn.selection.tables import OTHER
@@ -57,7 +58,7 @@ Stage = Callable[[Progress], pl.DataFrame]  # a part of the work: rows for every
 
 def path(
     study: Study,
-    models: Sequence[Model] | None = None,
+    models: Sequence[Model | str] | None = None,
     max_rates: Sequence[float] = MAX_RATES,
     criteria: Sequence[Criterion | str] | None = None,
     max_kappa: float = MAX_KAPPA,
@@ -103,7 +104,7 @@ class PathWork:
     def __init__(
         self,
         study: Study,
-        models: Sequence[Model] | None,
+        models: Sequence[Model | str] | None,
         max_rates: Sequence[float],
         criteria: Sequence[Criterion | str] | None,
         max_kappa: float,
@@ -118,7 +119,7 @@ class PathWork:
         if models is None:
             check_contexts(study)
             models = candidates(study.contexts, study.features)
-        self.models = (models,) if isinstance(models, Model) else tuple(models)
+        self.models = models_of(models, among(study))
         self.study, self.max_kappa, self.threads = study, float(max_kappa), threads
         self.criteria = usual(study) if criteria is None else check_criteria(criteria)
         self.truncations = distinct([ALL, *(t for c in self.criteria for t in c.truncations)])
@@ -172,9 +173,9 @@ class PathWork:
         )
 
     @property
-    def _marked(self) -> list[PerParameter]:
+    def _marked(self) -> list[Criterion]:
         """Criteria that are a price per parameter of all trials."""
-        own = [c for c in self.criteria if isinstance(c, PerParameter) and c.truncations == (ALL,)]
+        own = [c for c in self.criteria if c.priced and c.truncations == (ALL,)]
         return [*dict.fromkeys((*prices(), *own))]
 
     @cached_property

@@ -15,7 +15,7 @@ from howlearn.core.columns import of, renamed
 from howlearn.core.study import Study
 from howlearn.fitting.fit import Progress
 from howlearn.fitting.fits import Fits
-from howlearn.selection.criterion import PerParameter
+from howlearn.selection.criterion import Criterion
 from howlearn.selection.evidence import (
     Evidence,
     log_evidence_alone,
@@ -127,7 +127,7 @@ def labels(study: Study) -> pl.DataFrame:
     return renamed(study.labels, of("path-learners", "path").names)
 
 
-def prices(criteria: Sequence[PerParameter], n_scored: NDArray[np.int64]) -> pl.DataFrame:
+def prices(criteria: Sequence[Criterion], n_scored: NDArray[np.int64]) -> pl.DataFrame:
     """The price of every criterion at the learners' median n, and its range over learners."""
     n = n_scored.astype(float)
     rows = []

@@ -19,6 +19,7 @@ from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
 from howlearn.fitting.fits import ALL
 from howlearn.models.model import Model
+from howlearn.models.names import models_of
 from howlearn.models.task import Task
 from howlearn.models.values import Parameters
 from howlearn.results.analysis import Analysis, Listing, Sentence
@@ -227,7 +228,7 @@ class Plan(Analysis):
 
 def plan(
     task: Task | str,
-    models: Sequence[Model] | None = None,
+    models: Sequence[Model | str] | None = None,
     parameters: Parameters | Mapping[str, Parameters] | None = None,
     trials: Sequence[int] = (60, 120, 240, 480),
     learners: Sequence[int] = (20, 50, 100, 200),
@@ -251,7 +252,7 @@ def plan(
     ['trials', 'criterion', 'true_model', 'recovered', 'standard_error']
     """
     task = Task.load(task) if isinstance(task, str) else task
-    chosen = tuple(models or task.models)
+    chosen = models_of(models or task.models, task.model)
     design = TaskDesign(task, chosen, by_model_name(parameters or {}), simulated, None, seed)
     store = Memory(engine_of(client, threads))
     return plan_design(design, chosen, trials, learners, criteria, target, store, threads, progress)

@@ -25,6 +25,7 @@ from howlearn.analyses.error_rates import standard_error
 from howlearn.core.study import together
 from howlearn.fitting.fits import ALL, Fits, Truncation, distinct
 from howlearn.models.model import Model
+from howlearn.models.names import models_of
 from howlearn.models.task import Task
 from howlearn.models.values import Parameters
 from howlearn.results.analysis import Analysis, Listing, Sentence
@@ -181,15 +182,11 @@ def recover(
     ['criterion', 'true_model', 'selected_model']
     """
     task = Task.load(task) if isinstance(task, str) else task
-    own = [_found(task, model) for model in models or task.candidates]
-    made = tuple(_found(task, model) for model in truths or own)
+    own = models_of(models or task.candidates, task.model)
+    made = models_of(truths or own, task.model)
     design = TaskDesign(task, made, by_model_name(parameters or {}), learners, trials, seed)
     store = Memory(engine_of(client, threads))
     return recover_design(design, own, criteria, store, threads, progress)
-
-
-def _found(task: Task, model: Model | str) -> Model:
-    return task.model(model) if isinstance(model, str) else model
 
 
 def recover_design(

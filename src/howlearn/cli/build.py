@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from howlearn.core.options import Number, Option
+from howlearn.core.options import Number, Option, Registered
 
 
 class Given(dict[str, Any]):
@@ -65,6 +65,8 @@ def _parameter(option: Option) -> inspect.Parameter:
     panel = None if option.panel is None else str(option.panel)
     settings: dict[str, Any] = {"metavar": kind.metavar, "help": option.help, "min": least}
     settings |= {"rich_help_panel": panel}
+    if isinstance(kind, Registered):
+        settings |= {"parser": kind.parsed, "metavar": f"<{'|'.join(kind.words)}>"}
     if option.is_argument:
         about = typer.Argument(**settings, show_default=False)
     else:

@@ -121,15 +121,14 @@ class Files(File):
 
 @dataclass(frozen=True)
 class Choice(Kind):
-    """One of a few words; a function gives those of a registry when they are first needed."""
+    """One of a few words."""
 
-    words: Sequence[str] | Callable[[], Iterable[str]] = ()
+    words: Sequence[str] = ()
 
     @cached_property
     def type(self) -> Any:  # type: ignore[override]
         """The words as the command line takes them."""
-        words = self.words() if callable(self.words) else self.words
-        return StrEnum("Choice", {word: word for word in words})
+        return StrEnum("Choice", {word: word for word in self.words})
 
     def typed(self, value: Any) -> Any:
         """The word."""
@@ -137,10 +136,40 @@ class Choice(Kind):
 
     def taken(self, value: Any, option: str) -> Any:
         """Files may hold any word."""
-        allowed = [one.value for one in self.type]
+        allowed = self.allowed()
         if value not in allowed:
             raise HowlearnError(f"{option}: one of {', '.join(allowed)} is needed")
         return value
+
+    def allowed(self) -> Sequence[str]:
+        """The words that are taken."""
+        return self.words
+
+
+@dataclass(frozen=True)
+class Registered(Choice):
+    """A word of a registry, which is asked when a word is given.
+
+    The help shows the ``words`` that are always there: to load what they name takes long.
+    """
+
+    known: Callable[[], Iterable[str]] = tuple
+    type: ClassVar[Any] = str
+
+    def parsed(self, value: str) -> str:
+        """What was typed, if it is one of them."""
+        if value not in self.allowed():
+            there = ", ".join(map(repr, self.allowed()))
+            raise ValueError(f"{value!r} is not one of {there}.")
+        return value
+
+    def typed(self, value: Any) -> Any:
+        """The word."""
+        return value
+
+    def allowed(self) -> Sequence[str]:
+        """The words that are registered now."""
+        return tuple(self.known())
 
 
 class Names(Kind):

@@ -19,6 +19,7 @@ from howlearn.engine.whole import RecordLikelihood, Records, Setting, Whole, rep
 from howlearn.fitting.interpreted import ModelError, compiled_or_error, interpreted, wrong_gradient
 from howlearn.fitting.settings import records_of, setting_of, whole_of
 from howlearn.models.model import Model
+from howlearn.models.names import among
 
 N_TRIALS = 60
 
@@ -88,7 +89,7 @@ class Checked:
         return f"{self.model} passes: {', '.join(self.checks)}"
 
 
-def check_model(model: Model | type[Model], study: Study | None = None) -> Checked:
+def check_model(model: Model | type[Model] | str, study: Study | None = None) -> Checked:
     """Check a model of your own; raises a HowlearnError that says in sentences what is wrong.
 
     It is tried on made-up records with two and with three actions, or on a ``study``'s first
@@ -101,6 +102,8 @@ def check_model(model: Model | type[Model], study: Study | None = None) -> Check
     q-learning passes: parameters, functions, probabilities, compiled code, no look at the future,
     new starts, play and replay, gradient, latents
     """
+    if isinstance(model, str):
+        model = among(example(2) if study is None else study)(model)
     if isinstance(model, type):
         model = model()
     if not isinstance(model, Model):

@@ -31,6 +31,7 @@ from howlearn.fitting.lowest import along_path, by_formula
 from howlearn.fitting.unfittable import PASSED_ON, CannotFit, Guard, reason
 from howlearn.fitting.ways import Way, by_way
 from howlearn.models.model import Model, same
+from howlearn.models.names import among, models_of
 
 BLOCK = 50  # learners handled together: enough work per call, little enough memory
 MANY_TRIALS = 40_000  # of few learners
@@ -42,7 +43,7 @@ Progress = Callable[[int, int], None]  # learners done, learners in all
 
 def fit(
     study: Study,
-    models: Sequence[Model],
+    models: Sequence[Model | str] | Model | str,
     truncations: Sequence[Truncation] = (ALL,),
     threads: int | None = None,
     progress: Progress | None = None,
@@ -50,6 +51,8 @@ def fit(
     searched: bool = True,
 ) -> Fits:
     """Fit every model to every learner, exactly, at every truncation.
+
+    Models may be given by their names, as in ``select``.
 
     A truncation is a share of the learner's scored trials (0.5, 1.0), their number (20, 50), or a
     ``Stop`` at the end of T_ε. With a ``level`` (0.95) parameters get intervals, from the fits that
@@ -63,7 +66,8 @@ def fit(
     >>> hl.fit(study, task.models, [0.5, 1.0]).log_likelihood(1.0).shape
     (2, 6)
     """
-    return guarded_fit(None, study, models, truncations, threads, progress, level, searched)
+    own = models_of(models, among(study))
+    return guarded_fit(None, study, own, truncations, threads, progress, level, searched)
 
 
 def guarded_fit(

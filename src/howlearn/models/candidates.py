@@ -21,7 +21,7 @@ from howlearn.models.partition_model import PartitionModel
 def candidates(
     contexts: Sequence[str],
     features: Mapping[str, Mapping[str, str]] | None = None,
-    rule: Rule | Model = GradientBandit(),  # noqa: B008  (frozen)
+    rule: Rule | Model | str = GradientBandit(),  # noqa: B008  (frozen)
 ) -> tuple[PartitionModel, ...]:
     """One cell, one per context, one per value of each feature and of each pair of features.
 

@@ -12,9 +12,11 @@ from typing import Any
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rule import Form, Rule
 from howlearn.core.rules import RULES, rule_named
+from howlearn.core.safe_files import allow_code
+from howlearn.core.study import Study
 from howlearn.models import FIELD, field_model
 from howlearn.models.adjustments import Adjustment, Bias, Lapse, Stickiness
-from howlearn.models.candidates import one_rate_versions
+from howlearn.models.candidates import candidates, one_rate_versions, too_many_contexts
 from howlearn.models.coin import Coin
 from howlearn.models.exp4 import Exp4
 from howlearn.models.mixture import SOURCES, Expert, Mixture
@@ -263,6 +265,40 @@ def _meant(name: str, known: Sequence[str]) -> str:
 def in_cells() -> tuple[str, ...]:
     """The field's models that may learn in cells, each with parameters of its own, as rules do."""
     return tuple(name for name, model in FIELD.items() if model.cells == "any")
+
+
+def learning_names() -> tuple[str, ...]:
+    """All that may learn in the cells of a partition, as ``--rule`` takes it."""
+    return (*RULES, *in_cells())
+
+
+def learning_of(given: Rule | Model | str) -> Rule | Model:
+    """What learns in cells, which may be given by its name."""
+    return learning_named(given) if isinstance(given, str) else given
+
+
+def models_of(
+    given: Sequence[Model | str] | Model | str, find: Callable[[str], Model]
+) -> tuple[Model, ...]:
+    """The models, each of which may be given as a text; ``find`` gives the model that it names."""
+    several = [given] if isinstance(given, Model | str) else given
+    return tuple(find(each) if isinstance(each, str) else each for each in several)
+
+
+def among(study: Study) -> Callable[[str], Model]:
+    """What finds the model that a text names as ``--model`` does, among the study's candidates.
+
+    Such text counts as typed by the user: code that it names is run.
+    """
+
+    def find(text: str) -> Model:
+        allow_code(text)
+        few = too_many_contexts(study) is None
+        own = candidates(study.contexts, study.features) if few else ()
+        n_features = len(next(iter(study.features.values()), {}))
+        return model_named(own, text, "the study", n_features)
+
+    return find
 
 
 def learning_named(name: str, form: Form = "gain", max_rate: float = 1.0) -> Rule | Model:

@@ -48,8 +48,8 @@ class Unit:
 class PartitionModel(Model):
     """Contexts in one cell share state; ``rates`` says whether cells share parameters too.
 
-    Aubert et al. (2025), Algorithm 2. ``rules`` is one rule for all cells, or one per cell; any
-    other model may stand in for a rule, such as ``QLearning()``.
+    Aubert et al. (2025), Algorithm 2. ``rules`` is one rule for all cells, or one per cell, each
+    itself or by its name; any other model may stand in for a rule, such as ``QLearning()``.
 
     >>> PartitionModel("pair", Partition.each(["a", "b"])).n_parameters(n_actions=2)
     2
@@ -59,14 +59,18 @@ class PartitionModel(Model):
 
     name: str
     partition: Partition
-    rules: Rule | Model | tuple[Rule | Model, ...] = field(default_factory=GradientBandit)
+    rules: Any = field(default_factory=GradientBandit)  # a Rule or Model, or a tuple of them
     rates: Rates = "per-cell"
     cells = "none"
 
     def __post_init__(self) -> None:
         if not isinstance(self.partition, Partition):
             raise HowlearnError(f"model {self.name} needs a Partition, not {self.partition!r}")
-        rules = self.rules if isinstance(self.rules, tuple) else (self.rules,)
+        from howlearn.models.names import learning_of  # which knows this class
+
+        one = not isinstance(self.rules, tuple)
+        rules = tuple(learning_of(rule) for rule in ((self.rules,) if one else self.rules))
+        object.__setattr__(self, "rules", rules[0] if one else rules)
         for rule in rules:
             if isinstance(rule, Model) and rule.cells == "none":
                 raise HowlearnError(

@@ -196,7 +196,7 @@ class Task:
         """How many features describe each context."""
         return len(next(iter(self.features.values()), {}))
 
-    def with_rule(self, rule: Rule | Model) -> Task:
+    def with_rule(self, rule: Rule | Model | str) -> Task:
         """The task with this rule in all models that do not name their own.
 
         >>> from howlearn.core.rules import Exp3

@@ -24,7 +24,7 @@ from howlearn.core.rules import RULES, GradientBandit
 from howlearn.core.safe_files import parsed_toml
 from howlearn.core.text import canonical, many
 from howlearn.models.model import Model
-from howlearn.models.names import in_cells, learning_named
+from howlearn.models.names import learning_named, learning_names
 from howlearn.models.partition_model import PartitionModel
 
 Loc = tuple[str | int, ...]  # where in the file: ("models", 1, "by") is `by` in the second model
@@ -417,9 +417,9 @@ def _check_rule(table: ModelTable) -> Iterator[Problem]:
     if table.rule is not None and table.rules is not None:
         yield (), "has rule and rules; allowed: one of them"
     if table.rule is not None:
-        yield from _known(table.rule, [*RULES, *in_cells()], ("rule",))
+        yield from _known(table.rule, learning_names(), ("rule",))
     for name in table.rules or []:
-        yield from _known(name, [*RULES, *in_cells()], ("rules",))
+        yield from _known(name, learning_names(), ("rules",))
     if table.rule is None and table.rules is None:
         for key in ("form", "max_rate"):
             if getattr(table, key) is not None:

@@ -12,15 +12,24 @@ from howlearn.core.options import (
     Number,
     Option,
     Panel,
+    Registered,
     Repeated,
     Switch,
     Whole,
 )
 
+# What the help shows without loading the models; ``_rules`` knows those that are registered.
 RULES = (
     "gradient", "exp3", "exp3-ix", "q-learning", "q-two-rates", "q-forgetting", "q-perseveration",
     "win-stay-lose-shift",
 )  # fmt: skip
+
+
+def _rules() -> tuple[str, ...]:
+    """All that may learn in the cells of a partition."""
+    from howlearn.models.names import learning_names
+
+    return learning_names()
 
 
 def _option(name: str, kind: Kind, help: str, default: Any = None, **more: Any) -> Option:
@@ -78,7 +87,7 @@ EXPERTS_FROM = _option(
 )
 RULE = _option(
     "rule",
-    Choice(words=RULES),
+    Registered(words=RULES, known=_rules),
     "How a cell learns, in models that do not say so themselves.",
     "gradient",
 )

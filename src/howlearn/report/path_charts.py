@@ -28,7 +28,7 @@ from howlearn.report.style import (
 )
 from howlearn.results.results import Results
 from howlearn.selection.criteria import criterion_named, prices
-from howlearn.selection.criterion import PerParameter
+from howlearn.selection.criterion import Criterion
 
 QUESTION = "Does the leading model depend on price, bound or prior?"
 OF_PRICE = "Does the leading model depend on the price of a parameter?"
@@ -245,13 +245,13 @@ def price_path(found: Results, most: float = MAX_KAPPA) -> tuple[pl.DataFrame, p
     return shares, marks
 
 
-def _per_parameter(text: str) -> PerParameter | None:
+def _per_parameter(text: str) -> Criterion | None:
     """The criterion, if it looks at all trials and charges the same for every parameter."""
     try:
         criterion = criterion_named(text)
     except HowlearnError:
         return None
-    if not isinstance(criterion, PerParameter):
+    if not criterion.priced:
         return None
     (truncation,) = criterion.truncations if len(criterion.truncations) == 1 else (None,)
     return criterion if isinstance(truncation, float) and truncation == ALL else None

@@ -58,7 +58,7 @@ HASHED = 10_000  # learners whose trials are looked at together
 
 def select(
     study: Study,
-    models: Sequence[Model] | None = None,
+    models: Sequence[Model | str] | None = None,
     criteria: Sequence[Criterion | str] | None = None,
     within: float = WITHIN,
     threads: int | None = None,
@@ -74,8 +74,9 @@ def select(
 ) -> Results:
     """Fit every model to every learner, and let every criterion choose.
 
-    Without ``models`` the candidates are built from the contexts and their features. A criterion
-    may be given as its text, such as ``"holdout(split=0.3)"``; without any, they are population
+    Without ``models`` the candidates are built from the contexts and their features. Models and
+    criteria may be given as the texts that the command line takes, such as ``"q-learning+lapse"``
+    and ``"holdout(split=0.3)"``; without any, the criteria are population
     (evidence with fewer than ten learners) and the paper's two. ``intervals`` is the level of those
     in ``estimates``; without it, it is 0.95 for models that are fitted cell by cell, where they
     cost next to nothing, and others have none.

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from howlearn.core.errors import HowlearnError
 from howlearn.core.text import in_words
 from howlearn.fitting.fits import ALL, Stop, Truncation
-from howlearn.selection.criterion import LATER, Criterion, Likelihoods, PerParameter, Scores, Told
+from howlearn.selection.criterion import LATER, Criterion, Likelihoods, Scores, Told
 from howlearn.selection.evidence import Evidence
 from howlearn.selection.population import FEWEST, Population
 
@@ -23,7 +23,7 @@ from howlearn.selection.population import FEWEST, Population
 
 
 @dataclass(frozen=True, repr=False)
-class AIC(PerParameter):
+class AIC(Criterion):
     """ℓ − D: Akaike (1974), divided by −2.
 
     >>> AIC()
@@ -49,7 +49,7 @@ class AIC(PerParameter):
 
 
 @dataclass(frozen=True, repr=False)
-class BIC(PerParameter):
+class BIC(Criterion):
     """ℓ − ½·log(n)·D: Schwarz (1978), divided by −2.
 
     >>> BIC()
@@ -204,7 +204,7 @@ STOPS = "a trial (150), an epsilon under 1 (0.05), or the paper's formula ('pape
 
 
 @dataclass(frozen=True, repr=False)
-class Penalized(PerParameter):
+class Penalized(Criterion):
     """ℓ − c·log(n)²·D with the learner's own n: Aubert et al. (2025), Theorem 3.
 
     The theorem is about the first T_ε trials, during which every probability is at least ε.
@@ -366,13 +366,13 @@ def defaults(analysis: str, n_learners: int = FEWEST) -> tuple[Criterion, ...]:
 DEFAULT = defaults("simulation")  # from likelihoods alone
 
 
-def prices() -> tuple[PerParameter, ...]:
+def prices() -> tuple[Criterion, ...]:
     """The criteria that are a price per parameter, as they are without options.
 
     >>> prices()
     (penalized(c=0.012), aic, bic)
     """
-    return tuple(each() for each in CRITERIA.values() if issubclass(each, PerParameter))
+    return tuple(each() for each in CRITERIA.values() if each.priced)
 
 
 def usual(n_learners: int) -> tuple[Criterion, ...]:

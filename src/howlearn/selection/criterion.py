@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -71,21 +70,28 @@ class Told:
 
 
 @dataclass(frozen=True, repr=False)
-class Criterion(ABC):
+class Criterion:
     """Scores every model for every learner; may look at all learners at once.
 
-    One that is registered can be made without arguments, and by a text with its options.
+    One of your own is a dataclass with a name, a title, and a ``price`` in nats per parameter, or
+    all of ``scores``. Once it is registered, a text with its name and options makes it.
 
     >>> import howlearn as hl
-    >>> class Half(hl.Criterion):
-    ...     name, title = "half", "log-likelihood minus ½ nat per parameter"
-    ...     def scores(self, fits):
-    ...         n, price = fits.n_parameters_at(1.0), 0.5
-    ...         return hl.Scores(fits.n_scored, fits.log_likelihood(1.0), price * n)
+    >>> from dataclasses import dataclass
+    >>> @hl.register
+    ... @dataclass(frozen=True, repr=False)
+    ... class Flat(hl.Criterion):
+    ...     nats: float = 2.0
+    ...     name = "flat"
+    ...     title = "log-likelihood minus a flat price per parameter"
+    ...
+    ...     def price(self, n):
+    ...         return 0 * n + self.nats
     >>> task = hl.Task.load("shepard-1")
-    >>> study = hl.simulate(task, "ByFeature1", {"eta": 0.2}, learners=1, trials=200, seed=1)
-    >>> hl.select(study, task.models[:2], [Half()]).selection["model"].to_list()
-    ['ByFeature1']
+    >>> study = hl.simulate(task, "ByFeature1", {"eta": 0.1}, learners=1, trials=100, seed=1)
+    >>> hl.select(study, task.models, ["flat(nats=3)"]).selection["criterion", "model"].rows()
+    [('flat(nats=3)', 'ByFeature1')]
+    >>> hl.Criterion.registry.forget("flat")
     """
 
     registry: ClassVar[Registry[Any]] = Registry("criterion", "criteria")
@@ -99,6 +105,7 @@ class Criterion(ABC):
     evidence: ClassVar[str | None] = "the score, as an approximation"
     later: ClassVar[bool] = False  # whether it scores later trials, after fits to earlier ones
     penalises: ClassVar[bool] = True  # whether models pay for their number of parameters
+    priced: ClassVar[bool] = False  # whether it is the likelihood minus a price per parameter
     over_partitions: ClassVar[bool] = False  # whether it is a sum over cells, as discover needs it
     # Its place among the criteria of an analysis that names none ("select", "simulation", "path"),
     # if there are at least so many learners; of those with one place the first registered counts.
@@ -108,14 +115,25 @@ class Criterion(ABC):
     learns: ClassVar[bool] = False  # whether it must see all learners first
     learned: ClassVar[Any] = None  # what it then knows of a population of rates, for its tables
 
+    def __init_subclass__(cls) -> None:
+        if "price" in vars(cls):
+            cls.priced = cls.over_partitions = True
+
     @property
     def truncations(self) -> tuple[Truncation, ...]:
         """The truncations that must have been fitted."""
         return (ALL,)
 
-    @abstractmethod
+    def price(self, n: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Nats per parameter for learners with n trials."""
+        raise NotImplementedError(f"{self.name} needs a price, or scores")
+
     def scores(self, fits: Likelihoods) -> Scores:
-        """The score of every model for every learner."""
+        """The score of every model for every learner: the log-likelihood minus the price of D."""
+        upto = self.truncations[0]
+        n, count = fits.n_fitted(upto), fits.n_parameters_at(upto)
+        penalty = self.price(n.astype(float))[:, None] * count
+        return Scores(n, fits.log_likelihood(upto), penalty, count)
 
     def of_nobody(self, n_models: int) -> Scores:
         """The scores of no learner, with the parts that those of others have."""
@@ -123,7 +141,7 @@ class Criterion(ABC):
         probability = nothing if self.gives_probabilities else None
         return Scores(np.empty(0, np.int64), nothing, nothing, probability=probability)
 
-    def check(self, study: Study) -> None:  # noqa: B027
+    def check(self, study: Study) -> None:
         """Refuse a study that the criterion cannot judge, before any work is done."""
 
     def learn(
@@ -178,19 +196,3 @@ def _text(value: float | str) -> str:
     if isinstance(value, int | str):
         return str(value)
     return f"{value:g}" if float(f"{value:g}") == value else repr(float(value))
-
-
-class PerParameter(Criterion):
-    """The log-likelihood minus a price for each parameter."""
-
-    over_partitions = True
-
-    @abstractmethod
-    def price(self, n: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Nats per parameter for a learner with n trials."""
-
-    def scores(self, fits: Likelihoods) -> Scores:
-        upto = self.truncations[0]
-        n, count = fits.n_fitted(upto), fits.n_parameters_at(upto)
-        penalty = self.price(n.astype(float))[:, None] * count
-        return Scores(n, fits.log_likelihood(upto), penalty, count)

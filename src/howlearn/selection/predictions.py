@@ -16,7 +16,7 @@ from howlearn.core.study import Source, Study
 from howlearn.fitting.fits import Fits
 from howlearn.fitting.replay import latents_named, latents_of
 from howlearn.models.model import Model
-from howlearn.selection.criteria import CRITERIA
+from howlearn.selection.criteria import CRITERIA, criterion_named
 from howlearn.selection.criterion import Criterion
 from howlearn.selection.select import Selection
 from howlearn.selection.tables import labels
@@ -138,7 +138,7 @@ def source_of(study: Study) -> Source:
 Block = tuple[NDArray[np.int64], int, NDArray[np.float64]]
 
 
-def leave_future_out(fits: Fits, criterion: Criterion) -> pl.DataFrame:
+def leave_future_out(fits: Fits, criterion: Criterion | str) -> pl.DataFrame:
     """One row per learner, scored trial after the start, and model.
 
     ``log_probability`` is that of the choice at the parameters fitted on the first
@@ -154,6 +154,8 @@ def leave_future_out(fits: Fits, criterion: Criterion) -> pl.DataFrame:
     >>> leave_future_out(fits, criterion).drop("log_probability").rows()
     [('1', 19, 'ByShape', 18), ('1', 20, 'ByShape', 18)]
     """
+    if isinstance(criterion, str):
+        criterion = criterion_named(criterion)
     if not criterion.later:
         others = " and ".join(repr(each()) for each in CRITERIA.values() if each.later)
         raise HowlearnError(f"{criterion!r} leaves no trials for later; {others} do")

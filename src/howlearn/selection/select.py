@@ -20,6 +20,7 @@ from howlearn.fitting.unfittable import PASSED_ON, Guard, NoNumbers
 from howlearn.models.candidates import candidates, check_contexts
 from howlearn.models.coin import Coin
 from howlearn.models.model import Model
+from howlearn.models.names import among, models_of
 from howlearn.selection import tables
 from howlearn.selection.criteria import criterion_named, usual
 from howlearn.selection.criterion import Criterion, Scores
@@ -121,18 +122,16 @@ class Selection:
 
 def asked(
     study: Study,
-    models: Sequence[Model] | None,
+    models: Sequence[Model | str] | Model | str | None,
     criteria: Sequence[Criterion | str] | None,
-) -> tuple[Sequence[Model], tuple[Criterion, ...]]:
+) -> tuple[tuple[Model, ...], tuple[Criterion, ...]]:
     """The candidates and the criteria; those that are usual for a study where none are named."""
     if models is None:
         check_contexts(study)
         models = candidates(study.contexts, study.features)
-    elif isinstance(models, Model):
-        models = [models]
     if criteria is None:
         criteria = usual(len(set(study.without_excluded().learners)))
-    return models, check_criteria(criteria)
+    return models_of(models, among(study)), check_criteria(criteria)
 
 
 def select_in_memory(

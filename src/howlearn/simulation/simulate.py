@@ -16,6 +16,7 @@ from howlearn.engine.whole import Records, Setting
 from howlearn.fitting.replay import Advisor, advisor
 from howlearn.fitting.settings import setting_for
 from howlearn.models.model import Model
+from howlearn.models.names import among
 from howlearn.models.schedule import answers_of
 from howlearn.models.task import Task
 from howlearn.models.values import Parameters, checked, drawn, parameter_values
@@ -72,7 +73,7 @@ def stage_for(
     world = task if told and task is not None else like
     if world is None:
         raise HowlearnError("a simulation needs a task, or a recorded study to imitate")
-    model = _model(model, task)
+    model = _model(model, task, like)
     model.check_covers(world.contexts)
     if as_published and not told:
         raise HowlearnError("the mistake in the paper's generator can be made in a task only")
@@ -110,12 +111,13 @@ def stage_for(
     )
 
 
-def _model(model: object, task: Task | None) -> Model:
-    """The model itself, which may be named where there is a task."""
+def _model(model: object, task: Task | None, like: Study | None) -> Model:
+    """The model itself, which may be given by its name."""
     if isinstance(model, str):
-        if task is None:
-            raise HowlearnError("without a task a model is given itself, not by its name")
-        return task.model(model)
+        if task is not None:
+            return task.model(model)
+        if like is not None:
+            return among(like)(model)
     if not isinstance(model, Model):
         raise HowlearnError(
             f"{model!r} is not a model; give one, such as QLearning(), or the name of one of the "
