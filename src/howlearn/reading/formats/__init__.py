@@ -1,6 +1,6 @@
 """The kinds of files that can be opened: each declares in its own file how it is known and opened.
 
-A new kind is a file with ``FORMATS`` and its name in ``HOMES``, or one that is registered.
+A new kind is a file with ``FORMATS`` and its name in ``_load``, or one that is registered.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 # The path, the sheet or variable that is meant, the content where it had to be unpacked → tables.
 Opener = Callable[[Path, str | None, bytes | None], "Sequence[Table]"]
 TEXT = "text"
-HOMES = ("delimited", "spreadsheets", "experiment_logs", "parquet", "matlab", "r")
 
 
 def _never(path: Path, head: bytes) -> bool:
@@ -61,8 +59,17 @@ def formats() -> tuple[Format, ...]:
 
 @cache
 def _load() -> None:
-    for home in HOMES:
-        for format in import_module(f"{__name__}.{home}").FORMATS:
+    from howlearn.reading.formats import (
+        delimited,
+        experiment_logs,
+        matlab,
+        parquet,
+        r,
+        spreadsheets,
+    )
+
+    for home in (delimited, spreadsheets, experiment_logs, parquet, matlab, r):
+        for format in home.FORMATS:
             Format.registry.register(format)
 
 
