@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ from howlearn.core.study import Study
 from howlearn.engine.cell_fits import evaluate, fit_units, replay_unit
 from howlearn.engine.crossings import Reach
 from howlearn.engine.layout import LEARNED, RESET, SCORED, Block, Statuses, UnitFits, Units, lay_out
-from howlearn.fitting.fits import ModelFits, Thetas
+from howlearn.fitting.fits import FitWork, ModelFits, Refused, Thetas
 from howlearn.fitting.intervals import known_ends, stretch_of
 from howlearn.fitting.settings import Marked
 from howlearn.models.partition_model import PartitionModel, Unit
@@ -83,30 +83,19 @@ class Cells:
     searched, slow, evidence = False, False, "laplace"
 
     def __init__(
-        self,
-        models: Sequence[PartitionModel],
-        study: Study,
-        refused: dict[int, Exception] | None = None,
+        self, models: Sequence[PartitionModel], study: Study, refused: Refused = None
     ) -> None:
         self.plan = Plan.of(models, study.contexts)
         self.n_units = self.n_curves = self.plan.n_units
         self.kernels: tuple[object, ...] = tuple(self.plan.units)
 
-    def fit(
-        self,
-        study: Study,
-        marks: NDArray[np.int64],
-        known: Mapping[str, ModelFits],
-        reach: Reach | None = None,
-    ) -> list[ModelFits]:
-        return fit_partitions(study, self.plan, marks, reach)
+    def fit(self, work: FitWork) -> list[ModelFits]:
+        return fit_partitions(work.study, self.plan, work.marks, work.reach)
 
     @staticmethod
-    def later(
-        models: Sequence[PartitionModel], at: Marked, theta: Thetas, fitted: Thetas
-    ) -> Thetas:
-        found = _upto(at.study, models, theta, at.learners, at.marks[:, 1])
-        return {name: value - fitted[name] for name, value in found.items()}
+    def later(models: Sequence[PartitionModel], at: Marked) -> Thetas:
+        found = _upto(at.study, models, at.theta, at.learners, at.marks[:, 1])
+        return {name: value - at.fitted[name] for name, value in found.items()}
 
 
 def fit_partitions(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from howlearn.core.study import Study
 from howlearn.engine.crossings import Reach, crossings, depth_of, march
 from howlearn.engine.layout import Statuses
-from howlearn.fitting.fits import ModelFits, Thetas, names_of
+from howlearn.fitting.fits import FitWork, ModelFits, Refused, Thetas, names_of
 from howlearn.fitting.intervals import known_ends
 from howlearn.fitting.settings import Marked
 from howlearn.models.coin import Coin
@@ -23,22 +23,14 @@ class Counts:
     n_units, n_curves = 0, 0
     kernels: tuple[object, ...] = ()
 
-    def __init__(
-        self, models: Sequence[Coin], study: Study, refused: dict[int, Exception] | None = None
-    ) -> None:
+    def __init__(self, models: Sequence[Coin], study: Study, refused: Refused = None) -> None:
         self.models = models
 
-    def fit(
-        self,
-        study: Study,
-        marks: NDArray[np.int64],
-        known: Mapping[str, ModelFits],
-        reach: Reach | None = None,
-    ) -> list[ModelFits]:
-        return [fit_coin(study, model, marks, reach) for model in self.models]
+    def fit(self, work: FitWork) -> list[ModelFits]:
+        return [fit_coin(work.study, model, work.marks, work.reach) for model in self.models]
 
     @staticmethod
-    def later(models: Sequence[Coin], at: Marked, theta: Thetas, fitted: Thetas) -> Thetas:
+    def later(models: Sequence[Coin], at: Marked) -> Thetas:
         """Counts of the actions times their log-probabilities."""
         study, n_actions = at.study, len(at.study.actions)
         marks = np.zeros((len(study), 2), np.int64)
@@ -51,7 +43,7 @@ class Counts:
         counts = counts.reshape(-1, n_actions)[at.learners]
         found = {}
         for model in models:
-            mine = theta[model.name]
+            mine = at.theta[model.name]
             p = np.column_stack([mine, 1.0 - mine.sum(axis=1)])
             found[model.name] = np.sum(counts * np.log(p), axis=1)
         return found

@@ -15,7 +15,9 @@ from howlearn.engine.crossings import Reach
 from howlearn.fitting.fits import (
     ALL,
     Fits,
+    FitWork,
     ModelFits,
+    Refused,
     Stop,
     Truncation,
     check_epsilon,
@@ -149,7 +151,7 @@ def fit_at(
     """``fit`` with the numbers of scored trials [learner, truncation] that truncations mean."""
     if guard is not None and not len(study):
         return of_nobody(study, models, truncations, reach)
-    refused: dict[int, Exception] | None = None if guard is None else {}
+    refused: Refused = None if guard is None else {}
     plan = check(study, models, refused)
     if guard is not None and refused:
         sizes = np.delete(sizes, [*refused], axis=0)
@@ -227,7 +229,8 @@ def _fit_block(
     marks = marks_of(study, sizes)
     of: dict[str, ModelFits] = {}
     for way in plan.ways:
-        found = way.fit(study, marks, of, reach if searched or not way.searched else None)
+        wide = reach if searched or not way.searched else None
+        found = way.fit(FitWork(study, marks, of, wide))
         of |= {part.model.name: part for part in found}
     return Fits(study, truncations, sizes, {model.name: of[model.name] for model in models}, reach)
 
@@ -269,9 +272,7 @@ def check_models(models: Sequence[Model]) -> None:
         raise HowlearnError(f"two candidates have the same name: {', '.join(twice)}")
 
 
-def check(
-    study: Study, models: Sequence[Model], refused: dict[int, Exception] | None = None
-) -> Plan:
+def check(study: Study, models: Sequence[Model], refused: Refused = None) -> Plan:
     """Whether these models can be fitted to this study, before any work is done.
 
     A learner to whom one of them cannot be fitted ends it; or is ``refused``, if there is such a

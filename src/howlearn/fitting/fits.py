@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,6 +87,7 @@ def marks_of(study: Study, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 Thetas = Mapping[str, NDArray[np.float64]]  # by model, [learner, …]
+Refused = dict[int, Exception] | None  # learners to whom a model cannot be fitted, and why
 STATUSES = {
     "ok": "the best value lies inside the bounds",
     "at lower bound": "the data favour the smallest value allowed: a rate of 0 is no learning",
@@ -144,6 +145,15 @@ class ModelFits:
         """The fits of some learners."""
         known = {name: getattr(self, name) for name in ARRAYS}
         return replace(self, **{n: v if v is None else v[learners] for n, v in known.items()})
+
+
+class FitWork(NamedTuple):
+    """Some learners who are to be fitted at their marks."""
+
+    study: Study
+    marks: NDArray[np.int64]  # [learner, truncation]
+    known: Mapping[str, ModelFits]  # fits of models that others are made of
+    reach: Reach | None = None  # of intervals
 
 
 ARRAYS = tuple(field.name for field in fields(ModelFits))[3:]  # whose first axis is the learner

@@ -16,7 +16,7 @@ from howlearn.engine.crossings import Reach, crossings, depth_of, on_nodes
 from howlearn.engine.layout import Statuses
 from howlearn.engine.search import JOINT, ROUGH_JOINT, highest
 from howlearn.engine.whole import Records, Space
-from howlearn.fitting.fits import ModelFits, Thetas, names_of
+from howlearn.fitting.fits import FitWork, ModelFits, Refused, Thetas, names_of
 from howlearn.fitting.intervals import known_ends
 from howlearn.fitting.joint import JointLikelihood
 from howlearn.fitting.replay import MixtureAdvisor
@@ -35,9 +35,7 @@ class Mixtures:
 
     searched, slow, evidence, n_curves = True, False, "schwarz", 0
 
-    def __init__(
-        self, models: Sequence[Mixture], study: Study, refused: dict[int, Exception] | None = None
-    ) -> None:
+    def __init__(self, models: Sequence[Mixture], study: Study, refused: Refused = None) -> None:
         self.advisors = advisors_for(models, study)
         for model in models:
             model.check_given(study.actions)
@@ -47,24 +45,18 @@ class Mixtures:
         self.n_units = sum(MIXED * joint.get(model.name, 1) for model in models)
         self.kernels: tuple[object, ...] = tuple(type(model) for model in models)
 
-    def fit(
-        self,
-        study: Study,
-        marks: Ints,
-        known: Mapping[str, ModelFits],
-        reach: Reach | None = None,
-    ) -> list[ModelFits]:
-        work = _Work(study, records_each(study), marks, known, reach)
-        return [work.fitted(advisor) for advisor in self.advisors.values()]
+    def fit(self, work: FitWork) -> list[ModelFits]:
+        mine = _Work(work.study, records_each(work.study), work.marks, work.known, work.reach)
+        return [mine.fitted(advisor) for advisor in self.advisors.values()]
 
     @staticmethod
-    def later(models: Sequence[Model], at: Marked, theta: Thetas, fitted: Thetas) -> Thetas:
+    def later(models: Sequence[Model], at: Marked) -> Thetas:
         found = {}
         for name, advisor in advisors_for(models, at.study).items():
             found[name] = np.empty(len(at.learners))
             for k, i in enumerate(at.learners.tolist()):
                 one, mine = at.study.part(i, i + 1), slice(*at.marks[k].tolist())
-                log_p = advisor.chosen(records_of(one), np.ascontiguousarray(theta[name][k]))
+                log_p = advisor.chosen(records_of(one), np.ascontiguousarray(at.theta[name][k]))
                 found[name][k] = log_p[mine][one.scored[mine]].sum()
         return found
 
@@ -77,22 +69,14 @@ class Tables:
     later = staticmethod(Mixtures.later)
 
     def __init__(
-        self,
-        models: Sequence[FixedPolicy],
-        study: Study,
-        refused: dict[int, Exception] | None = None,
+        self, models: Sequence[FixedPolicy], study: Study, refused: Refused = None
     ) -> None:
         self.advisors = advisors_for(models, study)
         self.n_units = MIXED * len(models)
 
-    def fit(
-        self,
-        study: Study,
-        marks: Ints,
-        known: Mapping[str, ModelFits],
-        reach: Reach | None = None,
-    ) -> list[ModelFits]:
-        (n, m), found = marks.shape, []
+    def fit(self, work: FitWork) -> list[ModelFits]:
+        study, marks, found = work.study, work.marks, []
+        n, m = marks.shape
         nothing, nobody = np.empty((n, m, 0)), np.zeros(n, np.int64)
         for advisor in self.advisors.values():
             value, rest = np.empty((n, m)), np.empty((n, m))

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,16 @@ from howlearn.models.model import Model
 
 M = TypeVar("M", bound=Model)
 STEP = 1e-5  # of a parameter's range in u: for differences in place of derivatives
+
+
+class Scene(NamedTuple):
+    """Trials at which a learner is to choose."""
+
+    shown: Records
+    draws: Floats  # [trial]
+    gains: Floats  # what every action earns: [trial, action]
+    first: Floats  # the same at the first trial of a cell, where it differs; else empty
+    told: bool  # whether the learner sees what the other actions would have earned
 
 
 class Advisor(ABC, Generic[M]):
@@ -91,18 +101,14 @@ class Advisor(ABC, Generic[M]):
             out[:, d] = rise / (high - low)
         return self.chosen(records, theta), out
 
-    def play(
-        self, shown: Records, theta: Floats, draws: Floats, gains: Floats, first: Floats, told: bool
-    ) -> None:
-        """Choose at every trial that is scored, and earn: into ``shown.action`` and ``reward``.
-
-        ``gains`` are what every action earns at every trial, and ``first`` those of the first trial
-        of a cell in the paper's generator; the learner may be ``told`` what others would have been.
+    def play(self, scene: Scene, theta: Floats) -> None:
+        """Choose at every trial that is scored, and earn: into the actions and rewards shown.
 
         The draws are made beforehand, so that there is one sequence that agrees with them. It is
         found by replaying the model on what was found so far: every round makes at least one more
         trial right, and most rounds far more.
         """
+        shown, draws, gains = scene.shown, scene.draws, scene.gains
         free, learned = (shown.flags & SCORED) > 0, (shown.flags & LEARNED) > 0
         n, n_actions = gains.shape
         shown.action[free] = np.minimum(draws * n_actions, n_actions - 1)[free]
@@ -111,7 +117,7 @@ class Advisor(ABC, Generic[M]):
             paid = gains[np.arange(n), shown.action]
             shown.reward[:] = np.where(learned, np.where(free, paid, instructed), np.nan)
             forgone = np.empty((0, n_actions))
-            if told:
+            if scene.told:
                 forgone = np.where(learned[:, None], gains, np.nan)
                 forgone[np.arange(n), shown.action] = np.nan
             p = np.exp(self.log_probabilities(replace(shown, forgone=forgone), theta))
@@ -145,13 +151,12 @@ class WholeAdvisor(Advisor[Model]):
         ((whole, _),) = self.wholes
         return replay(whole, self.setting, records, theta)[1]
 
-    def play(
-        self, shown: Records, theta: Floats, draws: Floats, gains: Floats, first: Floats, told: bool
-    ) -> None:
+    def play(self, scene: Scene, theta: Floats) -> None:
+        shown, *rest = scene
         for whole, mine in self.wholes:
             whole.module.play(
-                whole.stage(self.setting), shown.columns, draws, gains, first, told,
-                np.ascontiguousarray(theta[mine]), shown.action, shown.reward,
+                whole.stage(self.setting), shown.columns, *rest, np.ascontiguousarray(theta[mine]),
+                shown.action, shown.reward,
             )  # fmt: skip
 
 
@@ -212,9 +217,8 @@ class CellAdvisor(UnitAdvisor):
             out[mine[:, None], places[cell[mine]]] = each[mine]
         return log_p[np.arange(n), records.action], out
 
-    def play(
-        self, shown: Records, theta: Floats, draws: Floats, gains: Floats, first: Floats, told: bool
-    ) -> None:
+    def play(self, scene: Scene, theta: Floats) -> None:
+        shown, draws, gains, first, _ = scene
         low, high = self.setting.rewards
         context = shown.context.astype(np.int64)  # as it was compiled for
         for rule, cell_of, places in self.rules:
@@ -236,13 +240,12 @@ class CoinAdvisor(Advisor[Coin]):
             out[:] = np.log([*theta, max(1.0 - float(np.sum(theta)), 0.0)])
         return out
 
-    def play(
-        self, shown: Records, theta: Floats, draws: Floats, gains: Floats, first: Floats, told: bool
-    ) -> None:
+    def play(self, scene: Scene, theta: Floats) -> None:
+        shown = scene.shown
         free = (shown.flags & SCORED) > 0
-        tossed = np.searchsorted(np.cumsum(theta), draws, side="right")
+        tossed = np.searchsorted(np.cumsum(theta), scene.draws, side="right")
         shown.action[free] = tossed[free]
-        shown.reward[free] = gains[free, tossed[free]]
+        shown.reward[free] = scene.gains[free, tossed[free]]
         shown.reward[(shown.flags & LEARNED) == 0] = np.nan
 
 

@@ -130,6 +130,8 @@ class Marked:
     records: Records
     learners: NDArray[np.int64]
     marks: NDArray[np.int64]  # [learner of these, 2]
+    theta: Mapping[str, NDArray[np.float64]]  # by model: [learner of these, parameter]
+    fitted: Mapping[str, NDArray[np.float64]]  # the likelihood up to where it begins, by model
 
 
 # --------------------

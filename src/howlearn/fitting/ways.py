@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
-from howlearn.engine.crossings import Reach
 from howlearn.fitting.cells import Cells
 from howlearn.fitting.counts import Counts
 from howlearn.fitting.fits import (
     ALL,
     Fits,
+    FitWork,
     ModelFits,
+    Refused,
     Stop,
     Thetas,
     Truncation,
@@ -43,27 +43,19 @@ class Way(Protocol):
     n_curves: int  # of these: how many are held in memory at once
     kernels: tuple[object, ...]  # what must have been compiled
 
-    def __init__(
-        self, models: Sequence[Any], study: Study, refused: dict[int, Exception] | None = None
-    ) -> None:
+    def __init__(self, models: Sequence[Any], study: Study, refused: Refused = None) -> None:
         """Refuse models that cannot be fitted to the study.
 
         Where it is one learner to whom they cannot, that one may be ``refused`` instead.
         """
 
-    def fit(
-        self,
-        study: Study,
-        marks: NDArray[np.int64],
-        known: Mapping[str, ModelFits],
-        reach: Reach | None = None,
-    ) -> list[ModelFits]:
-        """Fit them to some learners; ``known`` are fits of the ways before this one."""
+    def fit(self, work: FitWork) -> list[ModelFits]:
+        """Fit them to some learners."""
         ...
 
     @staticmethod
-    def later(models: Sequence[Any], at: Marked, theta: Thetas, fitted: Thetas) -> Thetas:
-        """The likelihood between two marks, where it is ``fitted`` up to the first one."""
+    def later(models: Sequence[Any], at: Marked) -> Thetas:
+        """The likelihood of the trials between the marks, by model."""
         ...
 
 
@@ -110,8 +102,9 @@ def between(fits: Fits, truncation: Truncation, following: Truncation) -> Floats
         marks = marks_of(study, sizes)[learners]
         theta = {name: part.theta[learners, j] for name, part in fits.of.items()}
         fitted = {name: part.log_likelihood[learners, j] for name, part in fits.of.items()}
-        at = Marked(study, setting_of(study), records_of(study), learners, marks)
+        setting, records = setting_of(study), records_of(study)
+        at = Marked(study, setting, records, learners, marks, theta, fitted)
         for way, models in by_way(fits.models):
-            for name, values in way.later(models, at, theta, fitted).items():
+            for name, values in way.later(models, at).items():
                 found[name][learners] = values
     return np.stack([*found.values()], axis=1)

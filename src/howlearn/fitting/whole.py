@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from howlearn.engine.profiles import searched_ends
 from howlearn.engine.search import SMOOTH, THOROUGH, USUAL, Effort, NoNumber, Tops, filling, highest
 from howlearn.engine.whole import RecordLikelihood, Records, Setting, Whole, replay
 from howlearn.fitting.cells import filled, of_unit
-from howlearn.fitting.fits import ModelFits, Thetas, names_of
+from howlearn.fitting.fits import FitWork, ModelFits, Refused, Thetas, names_of
 from howlearn.fitting.interpreted import (
     TOLERANCE,
     ModelError,
@@ -48,9 +48,7 @@ class Wholes:
 
     searched, slow, evidence, n_curves = True, True, "laplace", 0
 
-    def __init__(
-        self, models: Sequence[Model], study: Study, refused: dict[int, Exception] | None = None
-    ) -> None:
+    def __init__(self, models: Sequence[Model], study: Study, refused: Refused = None) -> None:
         self.models = sorted(models, key=lambda model: len(model.adjustments) > 0)
         self.setting = setting_of(study)
         self.wholes: dict[str, Whole] = {}
@@ -63,25 +61,18 @@ class Wholes:
             self.wholes[model.name] = whole
         self.n_units, self.kernels = _work_of(self.wholes.values())
 
-    def fit(
-        self,
-        study: Study,
-        marks: NDArray[np.int64],
-        known: Mapping[str, ModelFits],
-        reach: Reach | None = None,
-    ) -> list[ModelFits]:
-        work = _Work(study, self.setting, records_of(study), marks, reach)
-        found = dict(known)
+    def fit(self, work: FitWork) -> list[ModelFits]:
+        found, mine = dict(work.known), _Work.of(work, self.setting)
         for model in self.models:
-            found[model.name] = _of_whole(model, self.wholes[model.name], work, found)
+            found[model.name] = _of_whole(model, self.wholes[model.name], mine, found)
         return [found[model.name] for model in self.models]
 
     @staticmethod
-    def later(models: Sequence[Model], at: Marked, theta: Thetas, fitted: Thetas) -> Thetas:
+    def later(models: Sequence[Model], at: Marked) -> Thetas:
         study, found = at.study, {}
         for model in models:
             whole = whole_of(model, study.contexts, study.actions, at.setting)
-            found[model.name] = _later(whole, at, theta[model.name])
+            found[model.name] = _later(whole, at, at.theta[model.name])
         return found
 
 
@@ -91,10 +82,7 @@ class UnitWise:
     searched, slow, evidence, n_curves = True, True, "laplace", 0
 
     def __init__(
-        self,
-        models: Sequence[PartitionModel],
-        study: Study,
-        refused: dict[int, Exception] | None = None,
+        self, models: Sequence[PartitionModel], study: Study, refused: Refused = None
     ) -> None:
         self.models, self.setting = models, setting_of(study)
         self.units: dict[Unit, Whole] = {}
@@ -109,27 +97,19 @@ class UnitWise:
                     _try(unit.rule, study, self.setting, self.units[unit], refused)
         self.n_units, self.kernels = _work_of(self.units.values())
 
-    def fit(
-        self,
-        study: Study,
-        marks: NDArray[np.int64],
-        known: Mapping[str, ModelFits],
-        reach: Reach | None = None,
-    ) -> list[ModelFits]:
-        work = _Work(study, self.setting, records_of(study), marks, reach)
-        tops = {unit: work.tops(whole) for unit, whole in self.units.items()}
-        return [_of_units(model, tops, self.units, work) for model in self.models]
+    def fit(self, work: FitWork) -> list[ModelFits]:
+        mine = _Work.of(work, self.setting)
+        tops = {unit: mine.tops(whole) for unit, whole in self.units.items()}
+        return [_of_units(model, tops, self.units, mine) for model in self.models]
 
     @staticmethod
-    def later(
-        models: Sequence[PartitionModel], at: Marked, theta: Thetas, fitted: Thetas
-    ) -> Thetas:
+    def later(models: Sequence[PartitionModel], at: Marked) -> Thetas:
         found = {}
         for model in models:
             found[model.name] = np.zeros(len(at.learners))
             for unit in model.units:
                 whole = whole_of_unit(unit, at.study.contexts, at.setting)
-                mine = of_unit(unit, model, theta[model.name])
+                mine = of_unit(unit, model, at.theta[model.name])
                 found[model.name] += _later(whole, at, mine)
         return found
 
@@ -205,6 +185,10 @@ class _Work:
     records: Records
     marks: NDArray[np.int64]
     reach: Reach | None = None
+
+    @classmethod
+    def of(cls, work: FitWork, setting: Setting) -> _Work:
+        return cls(work.study, setting, records_of(work.study), work.marks, work.reach)
 
     def seen(self, whole: Whole) -> NDArray[np.int64]:
         """Scored trials of the model's contexts before each mark, and in all."""

@@ -19,7 +19,7 @@ from howlearn.models.model import Model
 
 @dataclass(frozen=True)
 class Adjustment(ABC):
-    """A change of the policy, with parameters that all cells share and a state of its own.
+    """A change of the policy, with parameters that all cells share and, if need be, a state.
 
     ``start(world)`` gives the state, ``adjust(state, shown, theta, out)`` changes log-probabilities
     in place, ``update(state, trial, theta)`` the state; here ``theta`` is an array.
@@ -30,9 +30,15 @@ class Adjustment(ABC):
     title: ClassVar[str]
     phrase: ClassVar[str] = ""  # what it is in the methods section; else the title
     cites: ClassVar[tuple[str, ...]] = ()  # keys of references.toml, or citations as they are
-    start: ClassVar[Callable[..., Any]]
     adjust: ClassVar[Callable[..., None]]
-    update: ClassVar[Callable[..., None]]
+
+    @staticmethod
+    def start(world):
+        return np.zeros(0)
+
+    @staticmethod
+    def update(state, trial, theta):
+        return  # without a state there is nothing to update
 
     @abstractmethod
     def parameters(self, actions: Sequence[str]) -> tuple[Parameter, ...]:
@@ -45,8 +51,6 @@ class Adjustment(ABC):
 @dataclass(frozen=True, repr=False)
 class Adjusted(Model):
     """A model with adjustments, such as ``ByShape+lapse``; they are fitted together.
-
-    >>> from howlearn.models.adjustments import Lapse
 
     >>> from howlearn.models.q_learning import QLearning
     >>> (QLearning() + Lapse()).name
@@ -129,19 +133,11 @@ class Lapse(Adjustment):
         return (Parameter("lapse", 0.0, 1.0, default=0.0, scale=0.05),)
 
     @staticmethod
-    def start(world):
-        return np.zeros(0)
-
-    @staticmethod
     def adjust(state, shown, theta, out):
         lapse, n = theta[0], len(out)
         if lapse > 0.0:
             for a in range(n):
                 out[a] = np.log((1.0 - lapse) * np.exp(out[a]) + lapse / n)
-
-    @staticmethod
-    def update(state, trial, theta):
-        pass
 
 
 # --------------------
@@ -163,18 +159,10 @@ class Bias(Adjustment):
         return tuple(Parameter(f"bias({a})", -5.0, 5.0, default=0.0) for a in actions[:-1])
 
     @staticmethod
-    def start(world):
-        return np.zeros(0)
-
-    @staticmethod
     def adjust(state, shown, theta, out):
         for a in range(len(out) - 1):
             out[a] += theta[a]
         log_softmax(out)
-
-    @staticmethod
-    def update(state, trial, theta):
-        pass
 
 
 # --------------------

@@ -10,6 +10,37 @@ from howlearn.core.rule import Parameter
 from howlearn.core.world import log_softmax
 from howlearn.models.model import Model
 
+ALPHA = Parameter("alpha", 0.0, 1.0, default=0.3, scale=0.001)
+
+
+def _beta(largest: float) -> Parameter:
+    return Parameter("beta", 0.0, largest, default=min(5.0, largest), scale=0.2)
+
+
+@dataclass(frozen=True, repr=False)
+class _Values(Model):
+    """A value for each action in every cell, 0 at the start; p = softmax(β·Q)."""
+
+    max_beta: float = 50.0
+
+    smooth = True
+    latents = ("value(action)", "prediction_error")
+
+    @staticmethod
+    def start(world):
+        return np.zeros((world.n_cells, world.n_actions))
+
+    @staticmethod
+    def log_policy(state, shown, theta, out):
+        for a in range(len(out)):
+            out[a] = theta.beta * state[shown.cell, a]
+        log_softmax(out)
+
+    @staticmethod
+    def observe(state, trial, theta, out):
+        out[:-1] = state[trial.cell]
+        out[-1] = trial.reward - state[trial.cell, trial.action]
+
 
 @dataclass(frozen=True, repr=False)
 class QLearning(Model):
@@ -33,10 +64,7 @@ class QLearning(Model):
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        return (
-            Parameter("alpha", 0.0, 1.0, default=0.3, scale=0.001),
-            Parameter("beta", 0.0, self.max_beta, default=min(5.0, self.max_beta), scale=0.2),
-        )
+        return ALPHA, _beta(self.max_beta)
 
     @staticmethod
     def start(world):
@@ -83,7 +111,7 @@ class QLearning(Model):
 
 
 @dataclass(frozen=True, repr=False)
-class QLearningTwoRates(Model):
+class QLearningTwoRates(_Values):
     """Q_a ← Q_a + α·δ with δ = r − Q_a, α = α_better if δ > 0 and α_worse if δ < 0.
 
     p = softmax(β·Q), Q = 0 at the start: Frank, Moustafa, Haughey, Curran & Hutchison (2007);
@@ -94,32 +122,18 @@ class QLearningTwoRates(Model):
     ['alpha_better', 'alpha_worse', 'beta']
     """
 
-    max_beta: float = 50.0
-
     name = "q-two-rates"
-    smooth = True
     title = "Q-learning with one rate for better and one for worse than expected"
     phrase = "Q-learning with two learning rates"
     cites = ("frank2007",)
-    latents = ("value(action)", "prediction_error")
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         return (
             Parameter("alpha_better", 0.0, 1.0, default=0.3, scale=0.001),
             Parameter("alpha_worse", 0.0, 1.0, default=0.1, scale=0.001),
-            Parameter("beta", 0.0, self.max_beta, default=min(5.0, self.max_beta), scale=0.2),
+            _beta(self.max_beta),
         )
-
-    @staticmethod
-    def start(world):
-        return np.zeros((world.n_cells, world.n_actions))
-
-    @staticmethod
-    def log_policy(state, shown, theta, out):
-        for a in range(len(out)):
-            out[a] = theta.beta * state[shown.cell, a]
-        log_softmax(out)
 
     @staticmethod
     def update(state, trial, theta):
@@ -132,18 +146,13 @@ class QLearningTwoRates(Model):
             elif error < 0.0:
                 state[trial.cell, a] += theta.alpha_worse * error
 
-    @staticmethod
-    def observe(state, trial, theta, out):
-        out[:-1] = state[trial.cell]
-        out[-1] = trial.reward - state[trial.cell, trial.action]
-
 
 # --------------------
 # Q-learning with forgetting: the values of actions not chosen fade.
 
 
 @dataclass(frozen=True, repr=False)
-class QLearningForgetting(Model):
+class QLearningForgetting(_Values):
     """Q_a ← Q_a + α·(r − Q_a) for the chosen action, Q_a ← (1 − φ)·Q_a for the others.
 
     p = softmax(β·Q), Q = 0 at the start. Values fade to 0 with a rate of their own: the DF-Q model
@@ -155,32 +164,18 @@ class QLearningForgetting(Model):
     ['alpha', 'phi', 'beta']
     """
 
-    max_beta: float = 50.0
-
     name = "q-forgetting"
-    smooth = True
     title = "Q-learning in which the values of actions not chosen fade"
     phrase = "Q-learning with forgetting"
     cites = ("ito2009",)
-    latents = ("value(action)", "prediction_error")
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         return (
-            Parameter("alpha", 0.0, 1.0, default=0.3, scale=0.001),
+            ALPHA,
             Parameter("phi", 0.0, 1.0, default=0.1, scale=0.1),
-            Parameter("beta", 0.0, self.max_beta, default=min(5.0, self.max_beta), scale=0.2),
+            _beta(self.max_beta),
         )
-
-    @staticmethod
-    def start(world):
-        return np.zeros((world.n_cells, world.n_actions))
-
-    @staticmethod
-    def log_policy(state, shown, theta, out):
-        for a in range(len(out)):
-            out[a] = theta.beta * state[shown.cell, a]
-        log_softmax(out)
 
     @staticmethod
     def update(state, trial, theta):
@@ -190,11 +185,6 @@ class QLearningForgetting(Model):
                 state[trial.cell, a] *= 1.0 - theta.phi
             else:
                 state[trial.cell, a] += theta.alpha * (outcome - state[trial.cell, a])
-
-    @staticmethod
-    def observe(state, trial, theta, out):
-        out[:-1] = state[trial.cell]
-        out[-1] = trial.reward - state[trial.cell, trial.action]
 
 
 # --------------------
@@ -223,8 +213,8 @@ class QLearningPerseveration(Model):
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         return (
-            Parameter("alpha", 0.0, 1.0, default=0.3, scale=0.001),
-            Parameter("beta", 0.0, self.max_beta, default=min(5.0, self.max_beta), scale=0.2),
+            ALPHA,
+            _beta(self.max_beta),
             Parameter("tau", 0.0, 1.0, default=0.3, scale=0.1),
             Parameter("kappa", -10.0, 10.0, default=1.0),
         )

@@ -13,7 +13,7 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
 from howlearn.engine.layout import LEARNED, RESET, SCORED
 from howlearn.engine.whole import Records, Setting
-from howlearn.fitting.replay import Advisor, advisor
+from howlearn.fitting.replay import Advisor, Scene, advisor
 from howlearn.fitting.settings import setting_for
 from howlearn.models.model import Model
 from howlearn.models.names import among
@@ -222,7 +222,8 @@ def _learner(
     first = np.empty((0, gains.shape[1]))
     if stage.as_published and isinstance(stage.rewards, TaskRewards):
         first = stage.rewards.first_gains(shown)
-    stage.advisor.play(records_from(shown), theta, draws[0], gains, first, stage.tells)
+    scene = Scene(records_from(shown), draws[0], gains, first, stage.tells)
+    stage.advisor.play(scene, theta)
     if stage.task is None or stage.task.stop is None:
         return shown, gains
     end = _stop(stage.rewards.correct(shown, shown.action), shown.flags, stage.task.stop)
