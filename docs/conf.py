@@ -65,6 +65,8 @@ def fill_in(app: Any, name: str, source: list[str]) -> None:
         source[0] += reference.formats()
     if name == "tables":
         source[0] += reference.tables()
+    if name == "report":
+        source[0] += reference.charts()
     if name == "api":
         source[0] += reference.names() + reference.api()
     if name in ("changes", "contributing"):
@@ -75,7 +77,7 @@ def fill_in(app: Any, name: str, source: list[str]) -> None:
 
 def always(app: Any, env: Any, added: Any, changed: Any, removed: Any) -> list[str]:
     """Pages whose content comes from elsewhere are read each time."""
-    return ["commands", "data", "tables", "api", "changes", "contributing"]
+    return ["commands", "data", "tables", "report", "api", "changes", "contributing"]
 
 
 def as_written(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:

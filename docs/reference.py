@@ -108,6 +108,20 @@ def formats() -> str:
     return f"\n## Kinds of files\n\n| ending | is |\n|---|---|\n{''.join(rows)}"
 
 
+def charts() -> str:
+    """Every chart: the question that it answers, the tables behind it, and where it is."""
+    from howlearn.report.plot import CHARTS
+
+    heads = "| `howlearn.plot` | answers | drawn from | is in |\n|---|---|---|---|\n"
+    parts = [f"\n## The charts\n\n{heads}"]
+    for each in CHARTS.values():
+        tables = ", ".join(f"`{table}`" for table in each.tables)
+        places = [f"the report: {each.section}"] if each.section else []
+        places += [f"`howlearn {command}`" for command in each.saved_by]
+        parts.append(f"| `{each.name}` | {each.question} | {tables} | {', '.join(places)} |\n")
+    return "".join(parts)
+
+
 def api() -> str:
     """One entry for every public name, and for what the functions return."""
     import howlearn

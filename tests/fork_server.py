@@ -22,7 +22,7 @@ LOADED = (
     "howlearn.analyses.calibrate", "howlearn.cli.options",
     "howlearn.cli.progress", "howlearn.cli.next_command",
     "howlearn.analyses.discover_words", "howlearn.analyses.deviations", "howlearn.results.inputs",
-    "howlearn.paper.why", "howlearn.report.charts", "howlearn.results.bids",
+    "howlearn.paper.why", "howlearn.report.plot", "howlearn.results.bids",
     "pydantic.type_adapter",
     "scipy.cluster.hierarchy", "scipy.interpolate", "typer._adapters",
 )  # fmt: skip
@@ -35,7 +35,7 @@ def prepare() -> None:
     import howlearn.cli.app
     from howlearn.analyses import contests, discover
     from howlearn.paper import reproduce
-    from howlearn.report import style
+    from howlearn.report import charts
     from howlearn.results import select_into
     from howlearn.runs import lock
 
@@ -44,7 +44,7 @@ def prepare() -> None:
     select_into.CHUNK = discover.CHUNK = 2
     contests.GROUP, reproduce.CLAIM_LEARNERS = 2, 2
     lock.PATIENCE = 0.2
-    style.NEEDED = ("nothing",)  # drawing takes longer than all the rest
+    charts.NEEDED = ("nothing",)  # drawing takes longer than all the rest
     howlearn.cli.app.app = get_command(howlearn.cli.app.app)
     compile_kernels()
 

@@ -12,7 +12,7 @@ import pytest
 import howlearn as hl
 from howlearn.analyses.calibrate import Calibration
 from howlearn.core.errors import HowlearnError
-from howlearn.report.charts import drawn
+from howlearn.report.plot import saved_charts
 
 TASK = hl.Task.load("shepard-1")
 SMALL = {"learners": 6, "trials": 24, "splits": [0.25, 0.5]}
@@ -33,7 +33,7 @@ def checked(found: Calibration) -> Calibration:
     assert len(found.settings)
     assert len(found.recovery)
     json.dumps(found.recommendation, allow_nan=False)
-    drawn(found)
+    saved_charts(found)
     return found
 
 

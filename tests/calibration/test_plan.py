@@ -13,7 +13,7 @@ from howlearn.analyses.contests import Contest
 from howlearn.analyses.designs import APART
 from howlearn.analyses.plan import Plan
 from howlearn.core.errors import HowlearnError
-from howlearn.report.charts import drawn
+from howlearn.report.plot import saved_charts
 
 TASK = hl.Task.load("shepard-1")
 NAMES = ("OneForAll", "ByFeature1", "OnePerItem")
@@ -87,7 +87,7 @@ def test_numbers_may_be_arrays_in_any_order_and_named_twice() -> None:
     assert len(found.recovered) == 6
     assert "Plan for 16 to 32 trials" in repr(found)
     assert found.sentences
-    drawn(found)
+    saved_charts(found)
 
 
 def test_progress_counts_learners_of_all_numbers_of_trials() -> None:
@@ -110,7 +110,7 @@ def test_one_candidate_needs_no_pairs() -> None:
     assert found.pairs.height == 0
     assert found.recovered["recovered"].to_list() == [1, 1, 1]
     assert not [text for text in found.sentences if "told apart" in text]
-    drawn(found)
+    saved_charts(found)
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 @pytest.fixture(autouse=True)
 def no_charts(monkeypatch: pytest.MonkeyPatch) -> None:
     """They take most of the time, and are looked at in tests/report."""
-    monkeypatch.setattr("howlearn.report.style.available", lambda: False)
+    monkeypatch.setattr("howlearn.report.charts.available", lambda *_: False)
 
 
 def _study(path: Path, learners: tuple[str, ...]) -> None:

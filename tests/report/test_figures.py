@@ -11,10 +11,9 @@ import polars as pl
 import pytest
 
 from howlearn.core.errors import HowlearnError
-from howlearn.report import style
+from howlearn.report import charts, style
 from howlearn.report.accuracy_charts import boxes
 from howlearn.report.accuracy_charts import recovery as figures_recovery
-from howlearn.report.charts import beside
 from howlearn.report.label_places import Scale, data_ticks, dodged, even_ticks, flag_rows, log_ticks
 from howlearn.report.matrix_charts import confusion as figures_confusion
 from howlearn.report.path_charts import path as figures_path
@@ -301,19 +300,6 @@ def test_shares_with_intervals():
     assert svg != style.to_svg(shares(frame.drop("lower", "upper"), SIX))
 
 
-def test_beside_shares_a_legend_that_is_the_same():
-    bars = confusion_bars(confusion_of(SIX), SIX)
-    others = confusion_bars(confusion_of(SIX[::-1]), SIX[::-1])
-    same = words(style.to_svg(beside([bars, bars], ["a", "b"])))
-    different = words(style.to_svg(beside([bars, others], ["a", "b"])))
-    assert {"a", "b"} <= set(same)
-    assert same.count("selected model") == 1
-    assert different.count("selected model") == 2
-    kinds = [draw(SIX) for _, draw in CHARTS.values()]
-    words(style.to_svg(beside(kinds, [*CHARTS])))
-    assert "config" in bars.to_dict()  # beside leaves the charts it was given alone
-
-
 def test_save_writes_both_files_whole(tmp_path):
     chart = figures_confusion(confusion_of(SIX), SIX)
     paths = style.save(chart, tmp_path / "new" / "fig.2a")
@@ -323,12 +309,12 @@ def test_save_writes_both_files_whole(tmp_path):
     assert sorted((tmp_path / "new").iterdir()) == sorted(paths)
 
 
-@pytest.mark.parametrize("missing", style.NEEDED)
+@pytest.mark.parametrize("missing", charts.NEEDED)
 def test_without_the_extra_a_sentence_says_what_helps(missing, monkeypatch, tmp_path):
     chart = figures_confusion(confusion_of(SIX), SIX)
-    assert style.available()
+    assert charts.available()
     monkeypatch.setitem(sys.modules, missing, None)
-    assert not style.available()
+    assert not charts.available()
     with pytest.raises(HowlearnError, match=r"charts need: pip install 'howlearn\[report\]'"):
         style.save(chart, tmp_path / "figure")
     assert not [*tmp_path.iterdir()]

@@ -14,6 +14,7 @@ import howlearn as hl
 from howlearn import plot
 from howlearn.reading.options import ReadOptions
 from howlearn.report import style
+from howlearn.report.charts import CHARTS, NEEDED
 from howlearn.report.partition_drawing import SHAPES, glyphs, partition
 from howlearn.results.chunk import Wanted
 from howlearn.results.manifest import manifest_of
@@ -21,8 +22,7 @@ from howlearn.results.select_into import write_selection
 from studies import model_of, random_trials, study_of
 
 HOSTILE = "<script>alert('x')</script> \"q\" \\d 模型"
-NEEDS_A_NAME = ("learner", "trajectories")
-OF_ALL = [name for name in plot.__all__ if name not in (*NEEDS_A_NAME, "confusion", "partition")]
+OF_ALL = [each.name for each in CHARTS.values() if each.section and each.name != "confusion"]
 
 
 def drawn(chart) -> str:
@@ -130,7 +130,7 @@ def test_confusion_of_a_recovery_and_of_its_folder(tmp_path) -> None:
         plot.confusion(3)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("missing", style.NEEDED)
+@pytest.mark.parametrize("missing", NEEDED)
 def test_without_the_extra_a_sentence_says_what_helps(missing, monkeypatch, found) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
     for name in OF_ALL:

@@ -224,7 +224,7 @@ def reproduce(given: Given) -> None:
     from howlearn.paper.reproduce import reproduce as run
     from howlearn.paper.versions import design
     from howlearn.paper.why import OUTPUTS, archive_described, write_reproduction
-    from howlearn.report import style
+    from howlearn.report import charts
     from howlearn.results.manifest import made_by
     from howlearn.runs.files import write_whole
     from howlearn.runs.folder import RunFolder
@@ -246,7 +246,7 @@ def reproduce(given: Given) -> None:
             show.note(sentence)
         with result.clock("tables"):
             write_reproduction(out, result)
-    if style.available():
+    if charts.available():
         with show.progress_bar("drawing"):
             from howlearn.paper.page import page
 
@@ -258,7 +258,7 @@ def reproduce(given: Given) -> None:
             path = out / "reproduction.html"
             write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
     else:
-        show.console.print(style.MISSING, markup=False)
+        show.console.print(charts.MISSING, markup=False)
     _show(result, out)
     following("inspect", "FILES", why="your own data")
 

@@ -55,6 +55,9 @@ def report(given: Given) -> None:
     from rich.markup import escape
 
     from howlearn.cli import show
+    from howlearn.report.charts import check
+
+    check("a report needs", "jinja2")  # before anything is imported that draws
     from howlearn.report.folder import calibrated, checked_results
     from howlearn.report.page.page import check_target, write_report
 

@@ -195,15 +195,16 @@ def say(sentence: Sentence) -> None:
 
 def save_charts(analysis: Analysis, folder: Path) -> None:
     """Draw, if the extra is there; otherwise say in one line how to get it."""
-    from howlearn.report import style
+    from howlearn.report.charts import MISSING, available
 
-    if not style.available():
-        console.print(style.MISSING, markup=False)
+    if not available():
+        console.print(MISSING, markup=False)
         return
-    from howlearn.report.charts import drawn
+    from howlearn.report import style
+    from howlearn.report.plot import saved_charts
 
     with progress_bar("drawing"):
-        for stem, chart in drawn(analysis).items():
+        for stem, chart in saved_charts(analysis).items():
             style.save(chart, folder / stem)
 
 

@@ -164,7 +164,7 @@ def demo(given: Given) -> None:
     from howlearn.cli.show import console, show_recovery
     from howlearn.core.study import joined
     from howlearn.models.task import Task
-    from howlearn.report import style
+    from howlearn.report import charts
     from howlearn.results.bids import write_study
     from howlearn.simulation.simulate import simulate
 
@@ -188,8 +188,8 @@ def demo(given: Given) -> None:
     _run(2, [*words, "--out", str(out / "results")], ["--fresh"] if fresh else [])
     console.print("\n[bold]3.[/] Were the models found again?")
     show_recovery(out / "results" / "selection.csv")
-    if not style.available():
-        console.print(style.MISSING, markup=False)
+    if not charts.available():
+        console.print(charts.MISSING, markup=False)
         return
     _run(4, ["report", str(out / "results"), "-o", str(out / "report.html")], [])
 

@@ -10,6 +10,7 @@ import polars as pl
 from howlearn.report import lines
 from howlearn.report.label_places import Scale, log_ticks
 from howlearn.report.lines import Axis
+from howlearn.report.plot import CHARTS
 from howlearn.report.style import (
     BLUE,
     INK,
@@ -24,7 +25,7 @@ from howlearn.report.style import (
     number,
 )
 
-RECOVERY = "How well are the parameters recovered?"
+RECOVERY = CHARTS["recovery"].question
 BOXES = "How fast does the estimation error shrink?"
 SPREAD = ("relative_error", "lower_quartile", "upper_quartile")
 SMALLEST = 1e-3  # errors below are drawn here: log scales have no 0

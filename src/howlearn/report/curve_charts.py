@@ -12,6 +12,7 @@ from howlearn.core.columns import of
 from howlearn.report import lines
 from howlearn.report.behaviour import EVERY, Behaviour
 from howlearn.report.label_places import spanning
+from howlearn.report.plot import CHARTS
 from howlearn.report.predicted import Predicted
 from howlearn.report.style import (
     BLUE,
@@ -26,7 +27,7 @@ from howlearn.report.style import (
 )
 from howlearn.selection.predictions import last_changes
 
-CURVES_QUESTION = "Do the selected models behave like the people?"
+CURVES_QUESTION = CHARTS["learning_curves"].question
 PEOPLE, MODEL = "people", "doubles who follow the selected models"
 WIDE, NARROW = 520, 200
 LOWEST = 0.35  # shares from which on an axis need not begin at 0
@@ -145,7 +146,7 @@ class _Drawing:
 # The chart of predicted probabilities against choices.
 
 
-RELIABILITY_QUESTION = "Does the model predict the choices, trial by trial?"
+RELIABILITY_QUESTION = CHARTS["predicted"].question
 SIZE = 220
 
 
@@ -257,7 +258,7 @@ def average_weights(
     ``changes`` is the table of ``leaders``: where the lead changes, for most learners, is marked.
     ``abrupt`` names the models whose weights are 0 or 1.
     """
-    question = "Which strategies are followed, and when?"
+    question = CHARTS["weights"].question
     if frame.is_empty():
         return nothing(question)
     written = labels(models, longest=60)

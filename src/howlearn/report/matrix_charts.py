@@ -12,6 +12,7 @@ import polars as pl
 
 from howlearn.core.errors import HowlearnError
 from howlearn.core.text import many
+from howlearn.report.plot import CHARTS
 from howlearn.report.style import (
     BLUE,
     FAINT,
@@ -31,7 +32,7 @@ from howlearn.report.style import (
 from howlearn.results.results import Results
 from howlearn.runs.folder import read_table
 
-CONFUSION_QUESTION = "Which model is selected when each model is true?"
+CONFUSION_QUESTION = CHARTS["confusion"].question
 BARE: dict[str, Any] = {"ticks": False, "domain": False, "labelPadding": 6}
 NEVER = "#F7F7F7"
 
@@ -180,7 +181,7 @@ def confusion_table(source: Any) -> pl.DataFrame:
 # Which models two criteria select for the same learners.
 
 
-DISAGREEMENT_QUESTION = "Where do the criteria disagree?"
+DISAGREEMENT_QUESTION = CHARTS["disagreement"].question
 
 
 def disagreement_table(
@@ -279,7 +280,7 @@ def _finding(frame: pl.DataFrame) -> str:
 # The heat map of which contexts are treated alike, with the marked partitions beside it.
 
 
-ALIKE_QUESTION = "Which contexts are treated alike?"
+ALIKE_QUESTION = CHARTS["coclassification"].question
 MOST = 6  # conditions that are drawn
 FEW = 20  # contexts whose numbers are written
 

@@ -16,6 +16,7 @@ from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
 from howlearn.fitting.fits import ALL
 from howlearn.report.label_places import Scale, flag_rows
+from howlearn.report.plot import CHARTS
 from howlearn.report.style import (
     Chart,
     colours,
@@ -30,7 +31,7 @@ from howlearn.results.results import Results
 from howlearn.selection.criteria import criterion_named, prices
 from howlearn.selection.criterion import Criterion
 
-QUESTION = "Does the leading model depend on price, bound or prior?"
+QUESTION = CHARTS["path"].question
 OF_PRICE = "Does the leading model depend on the price of a parameter?"
 WIDTH, HEIGHT, BAR, ROW = 560, 200, 26, 14
 TICKS = (0, 0.25, 0.5, 1, 2, 3, 5, 7, 10, 20, 50, 100)

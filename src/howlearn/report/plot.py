@@ -1,146 +1,220 @@
-"""The charts of a report, from Python: ``howlearn.plot.shares(selection)`` and its kin.
+"""The charts from Python: ``howlearn.plot.shares(results)`` and its kin.
 
-Each takes what ``howlearn.select`` gave, or the folder of results of ``howlearn select``, and gives
-an altair chart, which shows itself in notebooks; ``chart.save("shares.svg")`` writes it (.png,
-.html and .json too). Needs the extra ``report``.
+Each takes what ``howlearn.select`` or another analysis gave, or a folder of results, and gives an
+altair chart, which shows itself in notebooks; ``chart.save("shares.svg")`` writes it (.png, .html
+and .json too). Needs the extra ``report``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
 
 from howlearn.core.errors import HowlearnError
+from howlearn.report.charts import ANSWER, BEHAVIOUR, CHARTS, ESTIMATES, SURE, Drawn, chart, check
 
 if TYPE_CHECKING:
     from howlearn.analyses.calibrate import Calibration
+    from howlearn.analyses.compare import Comparison
+    from howlearn.analyses.discover_tables import Discovery
+    from howlearn.analyses.path_result import Path as Along
+    from howlearn.analyses.plan import Plan
     from howlearn.analyses.recover import Recovery
     from howlearn.models.task import Task
     from howlearn.report.style import Chart
+    from howlearn.results.analysis import Analysis
     from howlearn.results.results import Results
 
     Source = Results | Path | str
 
-P = ParamSpec("P")
-__all__ = [
-    "confusion",
-    "disagreement",
-    "estimates",
-    "learner",
-    "learning_curves",
-    "margins",
-    "partition",
-    "path",
-    "predicted",
-    "shares",
-    "trajectories",
-]
+UNLIKE = 0.5  # of the bins: with fewer inside the range, the answer says so
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return [*CHARTS]
 
 
-def _drawable(draw: Callable[P, Chart]) -> Callable[P, Chart]:
-    """Charts whose names can be written to any file, whatever the data hold."""
-
-    @wraps(draw)
-    def drawn(*args: P.args, **kwargs: P.kwargs) -> Chart:
-        from howlearn.report.style import drawable
-
-        return drawable(draw(*args, **kwargs))
-
-    return drawn
+def __getattr__(name: str) -> Any:
+    """A chart of one's own, as the others."""
+    if name == "__all__":
+        return [*CHARTS]
+    if name in CHARTS:
+        return CHARTS[name].plot
+    raise AttributeError(f"howlearn.plot has no chart {name!r}; there are {', '.join(CHARTS)}")
 
 
-@_drawable
-def shares(source: Source) -> Chart:
+def saved_charts(analysis: Analysis) -> dict[str, Chart]:
+    """All charts that a command saves of what it found, by the names of their files."""
+    mine = (each for each in CHARTS.values() if analysis.command in each.saved_by)
+    return {stem: made for each in mine for stem, made in each.saved(analysis).items()}
+
+
+def results_of(source: Source, task: Task | str | None = None) -> Results:
+    """What a chart is drawn from: results as they are, or those in a folder."""
+    check()
+    from howlearn.results.results import Results
+
+    return Results.of(source, task)
+
+
+# --------------------
+# Of a selection.
+
+
+@chart("Which models explain how many learners?", "shares", section=ANSWER)
+def shares(source: Source) -> Any:
     """How many learners each model explains best, by each criterion, with 95% intervals."""
-    found = _found(source)
+    found = results_of(source)
     from howlearn.report import share_charts
 
     return share_charts.shares_by_criterion(found.table("shares"), found.names)
 
 
-@_drawable
-def margins(source: Source) -> Chart:
+@chart("Where do the criteria disagree?", "selection", section=ANSWER)
+def disagreement(source: Source, first: str | None = None, second: str | None = None) -> Drawn:
+    """Which models two criteria select for the same learners; by default the first two."""
+    found = results_of(source)
+    from howlearn.report import matrix_charts
+
+    frame = matrix_charts.disagreement_table(found, first, second)
+    return Drawn(matrix_charts.disagreement(frame, found.names), frame)
+
+
+@chart("How clearly is each learner's model ahead of the next?", "selection", section=SURE)
+def margins(source: Source) -> Drawn:
     """How far the selected model is ahead of the next, by each criterion, with the verdicts."""
-    found = _found(source)
-    from howlearn.report import share_charts as drawn
+    found = results_of(source)
+    from howlearn.report import share_charts
 
-    return drawn.margins(drawn.margin_table(found), found.within)
+    frame = share_charts.margin_table(found)
+    return Drawn(share_charts.margins(frame, found.within), frame)
 
 
-@_drawable
-def path(source: Source) -> Chart:
-    """Shares of the models along the price of a parameter, exactly, without a new fit."""
-    found = _found(source)
+@chart(
+    "Does the leading model depend on price, bound or prior?",
+    *("scores", "path", "path-marks"),
+    section=SURE,
+    figure="price",
+    called="price",
+    saved_by=("path",),
+)
+def path(source: Source | Along) -> Drawn:
+    """Shares of the models along the price of a parameter, exactly, without a new fit.
+
+    Of what ``howlearn.path`` gave also along the largest rate and the prior.
+    """
+    from howlearn.analyses.path_result import Path as Along
     from howlearn.report import path_charts
 
-    return path_charts.path(*path_charts.price_path(found), found.names)
+    if isinstance(source, Along):
+        frame, marks, names = source.shares, source.marks, source.models
+    else:
+        found = results_of(source)
+        (frame, marks), names = path_charts.price_path(found), found.names
+    made = path_charts.path(frame, marks, names)
+    return Drawn(made, frame, shown=not frame.is_empty())
 
 
-@_drawable
-def disagreement(source: Source, first: str | None = None, second: str | None = None) -> Chart:
-    """Which models two criteria select for the same learners; by default the first two."""
-    found = _found(source)
-    from howlearn.report import matrix_charts as drawn
+def _matrices(result: Calibration | Recovery) -> dict[str, Chart]:
+    """Of a calibration by every criterion that it recommends, of a recovery by the first."""
+    from howlearn.report.matrix_charts import confusion
 
-    return drawn.disagreement(drawn.disagreement_table(found, first, second), found.names)
+    if result.command == "recover":
+        matrices, models = {"confusion": result.criteria[0]}, result.models
+    else:
+        matrices, models = (
+            {f"confusion-{c.name}": c for c in result.criteria},
+            result.contest.models,
+        )
+    columns = ("true_model", "selected_model", "share")
+    return {
+        stem: confusion(result.charts[stem].select(columns), models, repr(criterion))
+        for stem, criterion in matrices.items()
+    }
 
 
-@_drawable
-def confusion(source: Calibration | Recovery | Path | str, criterion: str | None = None) -> Chart:
+@chart(
+    "Which model is selected when each model is true?",
+    "confusion",
+    section=SURE,
+    saved_by=("calibrate", "recover"),
+    save=_matrices,
+)
+def confusion(source: Calibration | Recovery | Path | str, criterion: str | None = None) -> Any:
     """Which model is selected when each model is true: of a calibration, or of its folder."""
-    _check()
+    check()
     from howlearn.report import matrix_charts
 
     return matrix_charts.confusion_of(source, criterion)
 
 
-@_drawable
+@chart(
+    "Do the selected models behave like the people?",
+    *("selection", "estimates"),
+    section=BEHAVIOUR,
+    figure="curves",
+    called="learning curves",
+    replays=True,
+)
 def learning_curves(
     source: Source, task: Task | str | None = None, learners: int = 200, seed: int = 0
-) -> Chart:
+) -> Drawn:
     """Learning curves of the data and of doubles who follow the selected models.
 
     Without a ``task`` (a results folder knows its own) doubles are paid what their learners were
     paid. Of more than so many ``learners`` some are picked evenly.
     """
-    found = _found(source, task)
+    found = results_of(source, task)
     from howlearn.report import behaviour, curve_charts
 
-    return curve_charts.learning_curves(behaviour.behaviour(found, learners, seed=seed))
+    curve = behaviour.behaviour(found, learners, seed=seed)
+    unlike = curve.inside is not None and curve.inside < UNLIKE
+    caution = (
+        "But the selected models do not behave like the people: learning curves simulated from "
+        f"them hold the data in {curve.inside:.0%} of the bins only (section 3). The best of "
+        "the candidates need not be a good model; others may be added with --add-model."
+    )
+    made = curve_charts.learning_curves(curve)
+    return Drawn(made, curve.frame, curve.statement, curve.notes, caution if unlike else "")
 
 
-@_drawable
-def predicted(source: Source, task: Task | str | None = None, learners: int = 2_000) -> Chart:
+@chart(
+    "Does the model predict the choices, trial by trial?",
+    *("selection", "estimates"),
+    section=BEHAVIOUR,
+    called="predictions",
+    replays=True,
+)
+def predicted(source: Source, task: Task | str | None = None, learners: int = 2_000) -> Drawn:
     """Predicted probabilities against choices, for the selected models."""
-    found = _found(source, task)
+    found = results_of(source, task)
     from howlearn.report import curve_charts
-    from howlearn.report import predicted as computed
+    from howlearn.report.predicted import predicted as replay
 
-    return curve_charts.reliability(computed.predicted(found, learners))
+    replayed = replay(found, learners)
+    made = curve_charts.reliability(replayed)
+    return Drawn(made, replayed.reliability, replayed.statement, replayed.notes)
 
 
-@_drawable
-def estimates(source: Source) -> Chart:
+@chart("How fast do they learn, in which cell?", "estimates", section=ESTIMATES)
+def estimates(source: Source) -> Any:
     """The estimates of each model's parameters, among the learners whose model it is."""
-    found = _found(source)
+    found = results_of(source)
     from howlearn.report import rate_charts
 
     return rate_charts.rates(rate_charts.rate_table(found))
 
 
-@_drawable
-def learner(source: Source, name: str, task: Task | str | None = None, **conditions: Any) -> Chart:
+@chart("What does a learner do?", "selection", "scores", "estimates")
+def learner(source: Source, name: str, task: Task | str | None = None, **conditions: Any) -> Any:
     """One learner: curve, trajectories of the cells, scores, estimates and partition.
 
     Of a learner with several sequences ``conditions`` name one, as in ``condition=2``.
     """
-    found = _found(source, task)
+    found = results_of(source, task)
     from howlearn.report import learner_charts, learner_details
 
     place = learner_details.sequence_named(found, name, conditions)
@@ -149,12 +223,12 @@ def learner(source: Source, name: str, task: Task | str | None = None, **conditi
     )
 
 
-@_drawable
+@chart("What does a learner choose in every cell?", "selection", "estimates")
 def trajectories(
     source: Source, name: str, task: Task | str | None = None, **conditions: Any
-) -> Chart:
+) -> Any:
     """One learner's choices in every cell, with the probabilities of its model."""
-    found = _found(source, task)
+    found = results_of(source, task)
     from howlearn.report import learner_charts, learner_details
 
     place = learner_details.sequence_named(found, name, conditions)
@@ -163,21 +237,21 @@ def trajectories(
     )
 
 
-@_drawable
-def partition(source: Source | Task, model: str) -> Chart:
+@chart("Which contexts does a model treat alike?")
+def partition(source: Source | Task, model: str) -> Any:
     """The contexts of a task or study, drawn by their features, in the cells of a model.
 
     >>> import howlearn as hl
     >>> hl.plot.partition(hl.Task.load("five-four"), "ByShapeExc").description
     'ByShapeExc sorts 9 contexts into 4 cells of 4, 3, 1, 1.'
     """
-    _check()
+    check()
     from howlearn.models.task import Task
     from howlearn.report import partition_drawing
 
     if isinstance(source, Task):
         return partition_drawing.partition(source.model(model), source.contexts, source.features)
-    found = _found(source)
+    found = results_of(source)
     if model not in found.names:
         raise HowlearnError(f"there is no model {model!r}; there are {', '.join(found.names)}")
     chosen = found.models[found.names.index(model)]
@@ -186,15 +260,122 @@ def partition(source: Source | Task, model: str) -> Chart:
     return partition_drawing.partition(chosen, found.study.contexts, found.study.features)
 
 
-def _found(source: Source, task: Task | str | None = None) -> Results:
-    _check()
-    from howlearn.results.results import Results
-
-    return Results.of(source, task)
+# --------------------
+# Of the other analyses, as their commands save them.
 
 
-def _check() -> None:
-    from howlearn.report.style import MISSING, available
+@chart("Which constant makes the fewest errors?", "errors", saved_by=("calibrate",))
+def errors(result: Calibration) -> dict[str, Chart]:
+    """How often the wrong model is selected, by the constant of each criterion."""
+    from howlearn.report.simulation_charts import error_curves
 
-    if not available():
-        raise HowlearnError(MISSING)
+    charts = {}
+    for curve in result.tuned:
+        chosen = {
+            "smallest largest error": float(curve.settings[curve.best("maximum")]),
+            "smallest mean error": float(curve.settings[curve.best("average")]),
+        }
+        marks = result.marks if curve.name == "penalized" else {}
+        charts[f"errors-{curve.name}"] = error_curves(
+            curve.frame(), curve.settings_frame(), marks, chosen, curve.name, result.contest.models
+        )
+    return charts
+
+
+@chart("How well are the parameters recovered?", "recovery", saved_by=("calibrate", "recover"))
+def recovery(result: Calibration | Recovery) -> Any:
+    """Errors of the estimates against the number of trials fitted."""
+    from howlearn.report import accuracy_charts
+
+    return accuracy_charts.recovery(result.recovery)
+
+
+@chart("How many trials are needed to recover the true model?", "plan", saved_by=("plan",))
+def plan(result: Plan) -> Any:
+    """Recovery by number of trials."""
+    from howlearn.report import simulation_charts
+
+    return simulation_charts.plan(result.recovered, result.target, result.models)
+
+
+@chart(
+    "How wide would the 95% intervals of the shares be?",
+    "shares",
+    saved_by=("plan",),
+    file="shares",
+)
+def share_intervals(result: Plan) -> Any:
+    """The intervals of the shares by number of learners."""
+    from howlearn.report import simulation_charts
+
+    return simulation_charts.share_intervals(
+        result.charts["shares"],
+        "Models are confused with each other; once that is removed from the shares their "
+        "intervals are wider, and not shown where wider than ±100%.",
+    )
+
+
+@chart("Which contexts are treated alike?", "coclassification", saved_by=("discover",))
+def coclassification(result: Discovery) -> Any:
+    """How often two contexts are treated alike, by the first criterion, and marked partitions."""
+    from howlearn.report import matrix_charts
+
+    by = result.criteria[0]
+    return matrix_charts.coclassification(
+        result.population, result.consensus, result.marks, by, result.by, result.exact
+    )
+
+
+@chart("Do the groups use the same strategies?", "shares", saved_by=("compare",))
+def comparison(result: Comparison) -> Any:
+    """Shares by group."""
+    from howlearn.report import share_charts
+
+    return share_charts.group_shares(result.shares, result.models, result.groups.column)
+
+
+@chart(
+    "Which strategies are followed, and when?",
+    *("weights-mean", "leaders"),
+    saved_by=("select",),
+)
+def weights(results: Results) -> Any:
+    """The weights of the mixtures' strategies, over all learners."""
+    from howlearn.report import curve_charts
+
+    mixtures = [*_mixtures(results)]
+    strategies = [*dict.fromkeys(name for m in mixtures for name in m.strategies)]
+    mean, changes = results.tables["weights-mean"], results.tables["leaders"]
+    abrupt = [m.name for m in mixtures if m.abrupt]
+    names = [m.name for m in mixtures]
+    return curve_charts.average_weights(mean, changes, names, strategies, abrupt)
+
+
+@chart(
+    "Which strategy does each learner follow?",
+    *("weights", "leaders"),
+    saved_by=("select",),
+    file="weights-learners",
+)
+def weights_by_learner(results: Results) -> Any:
+    """The weights of the first mixture's strategies, learner by learner."""
+    from howlearn.report import curve_charts
+
+    first = next(_mixtures(results))
+    own, changes = (
+        results.tables[name].filter(pl.col("model") == first.name)
+        for name in ("weights", "leaders")
+    )
+    return curve_charts.learners_weights(own, changes, first.name, first.strategies)
+
+
+def _mixtures(results: Results) -> Iterator[Any]:
+    return (model for model in results.models if len(model.strategies) > 1)
+
+
+@chart("Do the theorems' bounds hold, and how loose are they?", "risks", saved_by=("verify",))
+def risks(result: Any) -> Any:
+    """Risks and bounds against the number of trials, of a verification."""
+    from howlearn.report import simulation_charts
+
+    return simulation_charts.bounds(result.charts["risks"])

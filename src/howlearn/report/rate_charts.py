@@ -11,10 +11,11 @@ import numpy as np
 import polars as pl
 
 from howlearn.report.label_places import Scale, log_ticks
+from howlearn.report.plot import CHARTS
 from howlearn.report.style import BLUE, Chart, data, finished, labels, nothing, text_width
 from howlearn.results.results import Results
 
-QUESTION = "How fast do they learn, in which cell?"
+QUESTION = CHARTS["estimates"].question
 PANELS, CELLS, POINTS = 12, 14, 150  # models and parameters; rows of a panel; points of a row
 FEW = 4  # learners from whom on there are quartiles
 DECADES = 4.0  # that a log axis shows, at most, below the upper bound

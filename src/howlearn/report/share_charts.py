@@ -16,6 +16,7 @@ from howlearn.report.matrix_charts import (
     shares_of,
     with_names,
 )
+from howlearn.report.plot import CHARTS
 from howlearn.report.style import (
     BLUE,
     INK,
@@ -34,7 +35,7 @@ from howlearn.report.style import (
 from howlearn.results.results import Results
 
 SHARES = "How often is each model selected?"
-QUESTION_BY = "Which models explain how many learners?"
+QUESTION_BY = CHARTS["shares"].question
 ENDS = ("lower", "upper")
 CORRECTED = ("corrected", "corrected_lower", "corrected_upper")
 LOWEST = 0.045  # of a bar that has room for its number
@@ -249,7 +250,7 @@ def _leaders(frame: pl.DataFrame) -> str:
 # Shares of the models in several groups, side by side.
 
 
-GROUPS_QUESTION = "Do the groups use the same strategies?"
+GROUPS_QUESTION = CHARTS["comparison"].question
 ROW = 15  # pixels for a group
 
 
@@ -299,7 +300,7 @@ def _across_groups(field: str) -> alt.X:
 # How far the selected model of each learner is ahead of the next.
 
 
-MARGINS_QUESTION = "How clearly is each learner's model ahead of the next?"
+MARGINS_QUESTION = CHARTS["margins"].question
 EDGES = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)  # nats
 VERDICTS = ("clear", "undecided", "no better than a coin", "probably none of these")
 SHADES = (BLUE, "#9CC9E3", "#B9B9B9", PALETTE[3])

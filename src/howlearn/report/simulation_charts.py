@@ -11,6 +11,7 @@ import polars as pl
 from howlearn.report import lines
 from howlearn.report.label_places import Scale, even_ticks, flag_rows, log_ticks, spanning
 from howlearn.report.lines import Axis
+from howlearn.report.plot import CHARTS
 from howlearn.report.style import (
     BLUE,
     FEW,
@@ -230,7 +231,7 @@ def _row_heads(x: Axis, y: Axis) -> pl.DataFrame:
 
 def plan(frame: pl.DataFrame, target: float | None, models: Sequence[str]) -> Chart:
     """The share of learners whose model is recovered, against their number of trials."""
-    question = "How many trials are needed to recover the true model?"
+    question = CHARTS["plan"].question
     frame = frame.with_columns(number("recovered")).drop_nulls(["trials", "true_model"])
     if frame["recovered"].count() == 0:
         return nothing(question)
@@ -265,7 +266,7 @@ def share_intervals(frame: pl.DataFrame, more: str = "") -> Chart:
 
     ``more`` is added to the note under the title.
     """
-    question = "How wide would the 95% intervals of the shares be?"
+    question = CHARTS["share_intervals"].question
     frame = frame.filter(number("half_width").is_not_null()).drop_nulls(["learners", "trials"])
     if frame.is_empty():
         return nothing(question)
@@ -309,7 +310,7 @@ def _target(target: float, x: Axis, y: Axis, panels: Sequence[str]) -> pl.DataFr
 # The chart of a verification: risks against the number of trials, with what bounds them.
 
 
-QUESTION = "Do the theorems' bounds hold, and how loose are they?"
+QUESTION = CHARTS["risks"].question
 GROWING = {"theta": "theta fixed", "eta": "rate fixed"}
 RED = "#B3412E"
 # Of each theorem: the column, its words, a colour, and whether it is a bound.

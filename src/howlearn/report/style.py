@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import textwrap
 import unicodedata
@@ -13,8 +12,8 @@ from typing import Any, TypeAlias
 import altair as alt
 import polars as pl
 
-from howlearn.core.errors import HowlearnError
 from howlearn.core.text import everywhere, visible
+from howlearn.report.charts import check
 from howlearn.runs.files import write_whole
 
 Chart: TypeAlias = (
@@ -227,21 +226,12 @@ def nothing(question: str) -> Chart:
 
 
 # --------------------
-# Charts as SVG and PNG; without the extra `report` a sentence says what is missing.
-
-
-NEEDED = ("altair", "vl_convert")
-MISSING = "charts need: pip install 'howlearn[report]'"
-
-
-def available() -> bool:
-    """Whether charts can be drawn here; asks without importing, which takes half a second."""
-    return all(importlib.util.find_spec(name) is not None for name in NEEDED)
+# Charts as SVG and PNG.
 
 
 def to_svg(chart: Chart) -> str:
     """The chart as SVG, the same bytes for the same data; fit to stand in an HTML page."""
-    _check()
+    check()
     import vl_convert
 
     # Figures are made of names and numbers only, so checking them against the schema each time
@@ -252,7 +242,7 @@ def to_svg(chart: Chart) -> str:
 
 def save(chart: Chart, path_stem: Path | str) -> list[Path]:
     """Write path_stem.svg and path_stem.png, each whole or not at all."""
-    _check()
+    check()
     import vl_convert
 
     stem = Path(path_stem)
@@ -287,11 +277,6 @@ def _shown(spec: Any, key: str = "") -> Any:
     if isinstance(spec, list):
         return [_shown(each) for each in spec]
     return visible(spec) if isinstance(spec, str) else spec
-
-
-def _check() -> None:
-    if not available():
-        raise HowlearnError(MISSING)
 
 
 def vega_lite_version() -> str | None:

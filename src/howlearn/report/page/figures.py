@@ -6,17 +6,16 @@ import json
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
+from inspect import signature
 from typing import Any, TypeGuard
 
 import polars as pl
 
 from howlearn.core.errors import HowlearnError
-from howlearn.report import behaviour, curve_charts, path_charts, predicted, share_charts
-from howlearn.report import matrix_charts as disagreements
-from howlearn.report import rate_charts as of_rates
-from howlearn.report import share_charts as of_margins
+from howlearn.report import matrix_charts, plot, rate_charts, share_charts
+from howlearn.report.charts import Drawing, Drawn
 from howlearn.report.folder import Calibrated
-from howlearn.report.matrix_charts import confusion
 from howlearn.results.results import Results
 from howlearn.selection.tables import ALL, INCLUDED
 
@@ -175,7 +174,6 @@ def _line(text: Any) -> str:
     return " ".join(map(str, text)) if isinstance(text, list) else str(text or "")
 
 
-ANSWER, SURE, BEHAVIOUR, ESTIMATES = "answer", "sure", "behaviour", "estimates"
 ASIDE = {INCLUDED: "the excluded left out", ALL: "with everyone"}
 POINTS = 3_000  # estimates that are drawn one by one
 
@@ -195,9 +193,6 @@ class Drawings:
         return self.notes.get(section, [])
 
 
-UNLIKE = 0.5  # of the bins: with fewer inside the range, the answer says so
-
-
 class Caution(str):
     """A sentence that belongs beside the answer."""
 
@@ -208,21 +203,20 @@ Step = tuple[str, str, Callable[[], Iterator[Made]]]
 
 def steps(results: Results, known: Calibrated, seed: int) -> list[Step]:
     """What is to be drawn: the section, what it is called while one waits, and how."""
-    always: list[Step] = [
-        (ANSWER, "shares", lambda: _shares(results)),
-        (ANSWER, "disagreement", lambda: _disagreement(results)),
-        (SURE, "margins", lambda: _margins(results)),
-        (SURE, "price", lambda: _price(results)),
-        (SURE, "confusion", lambda: _confusions(known, results.names)),
-        (ESTIMATES, "estimates", lambda: _estimates(results, seed)),
-    ]
-    if results.why_not:
-        return always
+    otherwise = {  # more than once, or only so much of it
+        "shares": lambda: _shares(results),
+        "disagreement": lambda: _disagreement(results),
+        "confusion": lambda: _confusions(known, results.names),
+        "estimates": lambda: _estimates(results, seed),
+    }
     return [
-        *always[:-1],
-        (BEHAVIOUR, "learning curves", lambda: _behaviour(results, seed)),
-        (BEHAVIOUR, "predictions", lambda: _predicted(results)),
-        always[-1],
+        (
+            each.section,
+            each.called or each.name,
+            otherwise.get(each.name) or partial(_drawn, each, results, seed),
+        )
+        for each in plot.CHARTS.values()
+        if each.section and not (each.replays and results.why_not)
     ]
 
 
@@ -277,29 +271,31 @@ def _shares(results: Results) -> Iterator[Made]:
 
 def _disagreement(results: Results) -> Iterator[Made]:
     for other in results.criteria[1:]:
-        frame = disagreements.disagreement_table(results, results.criteria[0], other)
+        frame = matrix_charts.disagreement_table(results, results.criteria[0], other)
         if (frame["first_model"] == frame["second_model"]).all():
             yield f"{results.criteria[0]} and {other} select the same model for every learner."
             continue
         number = results.criteria.index(other)
         name = "disagreement" if number == 1 else f"disagreement-{number}"
-        yield _figure(name, disagreements.disagreement(frame, results.names), frame)
+        yield _figure(name, matrix_charts.disagreement(frame, results.names), frame)
 
 
-def _margins(results: Results) -> Iterator[Made]:
-    frame = of_margins.margin_table(results)
-    yield _figure("margins", of_margins.margins(frame, results.within), frame)
-
-
-def _price(results: Results) -> Iterator[Made]:
-    frame, marks = path_charts.price_path(results)
-    if not frame.is_empty():
-        yield _figure("price", path_charts.path(frame, marks, results.names), frame)
+def _drawn(drawing: Drawing, results: Results, seed: int) -> Iterator[Made]:
+    """As it is declared; without a table of its own, with the one that it is drawn from."""
+    seeded = {"seed": seed} if "seed" in signature(drawing.make).parameters else {}
+    made = drawing.make(results, **seeded)
+    if not isinstance(made, Drawn):
+        made = Drawn(made, results.table(drawing.tables[0]))
+    if made.shown:
+        yield _figure(drawing.figure or drawing.name, made.chart, made.table, made.finding)
+    if made.caution:
+        yield Caution(made.caution)
+    yield from made.notes
 
 
 def _confusions(known: Calibrated, names: list[str]) -> Iterator[Made]:
     for number, (criterion, frame) in enumerate(known.confusions.items()):
-        chart = confusion(frame, names, criterion)
+        chart = matrix_charts.confusion(frame, names, criterion)
         own = frame.filter(pl.col("true_model") == pl.col("selected_model"))
         finding = ""
         if len(own):
@@ -313,27 +309,8 @@ def _confusions(known: Calibrated, names: list[str]) -> Iterator[Made]:
     yield from known.doubts
 
 
-def _behaviour(results: Results, seed: int) -> Iterator[Made]:
-    curve = behaviour.behaviour(results, seed=seed)
-    yield _figure("curves", curve_charts.learning_curves(curve), curve.frame, curve.statement)
-    if curve.inside is not None and curve.inside < UNLIKE:
-        yield Caution(
-            "But the selected models do not behave like the people: learning curves simulated from "
-            f"them hold the data in {curve.inside:.0%} of the bins only (section 3). The best of "
-            "the candidates need not be a good model; others may be added with --add-model."
-        )
-    yield from curve.notes
-
-
-def _predicted(results: Results) -> Iterator[Made]:
-    replayed = predicted.predicted(results)
-    chart = curve_charts.reliability(replayed)
-    yield _figure("predicted", chart, replayed.reliability, replayed.statement)
-    yield from replayed.notes
-
-
 def _estimates(results: Results, seed: int) -> Iterator[Made]:
-    frame = of_rates.rate_table(results)
+    frame = rate_charts.rate_table(results)
     if frame.is_empty():
         yield "None of the selected models has a parameter."
         return
@@ -341,8 +318,8 @@ def _estimates(results: Results, seed: int) -> Iterator[Made]:
     if len(frame) > POINTS:
         drawn = frame.with_row_index("#").sample(POINTS, seed=seed).sort("#").drop("#")
         yield f"The chart shows {POINTS:,} of {len(frame):,} estimates, drawn at random."
-    chart = of_rates.rates(drawn)
-    yield _figure("estimates", chart, quartile_table(frame), of_rates.finding(frame))
+    chart = rate_charts.rates(drawn)
+    yield _figure("estimates", chart, quartile_table(frame), rate_charts.finding(frame))
 
 
 def quartile_table(frame: pl.DataFrame) -> pl.DataFrame:

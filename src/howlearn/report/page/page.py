@@ -19,11 +19,12 @@ from howlearn.core.text import everywhere, isolated, many, percent, visible
 from howlearn.report.apa.docx import docx
 from howlearn.report.apa.tables import apa_tables
 from howlearn.report.apa.tex import tex as tex_of
+from howlearn.report.charts import SECTIONS, check
 from howlearn.report.folder import NOT_CALIBRATED, SHOWN, Calibrated
 from howlearn.report.methods import methods
 from howlearn.report.methods.references import Reference
 from howlearn.report.page.answer import answer, stability, statuses
-from howlearn.report.page.figures import ANSWER, BEHAVIOUR, ESTIMATES, SURE, Figure, draw, steps
+from howlearn.report.page.figures import Figure, draw, steps
 from howlearn.report.page.learners import Panels, panels, panels_of, sampled, table_of
 from howlearn.report.words import sentence
 from howlearn.results.results import Results
@@ -91,15 +92,6 @@ HERE = "howlearn.report.page"
 SCRIPTS = ("charts", "figures", "learners", "panel", "page")  # in the order in which they are run
 GENERATOR = "howlearn report"
 GLOBAL = "window.vegaEmbed=vegaEmbed;"  # the name by which the page calls the runtime
-MISSING = "a report needs: pip install 'howlearn[report]'"
-
-
-def check_available() -> None:
-    """Say in one sentence what is not installed."""
-    from importlib.util import find_spec
-
-    if any(find_spec(name) is None for name in ("altair", "vl_convert", "jinja2")):
-        raise HowlearnError(MISSING)
 
 
 def environment() -> Environment:
@@ -198,7 +190,7 @@ def page(
     known: Calibrated = NOT_CALIBRATED,
 ) -> Page:
     """The whole page, which needs no network."""
-    check_available()
+    check("a report needs", "jinja2")
     from howlearn.report.style import CONFIG, colours
 
     first = results.numbered.filter(criterion=results.criteria[0])
@@ -228,9 +220,9 @@ def page(
         known=known,
         manifest=results.manifest,
         answer=answer(results),
-        figures={name: drawn.of(name) for name in (ANSWER, SURE, BEHAVIOUR, ESTIMATES)},
+        figures={name: drawn.of(name) for name in SECTIONS},
         cautions=drawn.warnings,
-        notes={name: drawn.said(name) for name in (ANSWER, SURE, BEHAVIOUR, ESTIMATES)},
+        notes={name: drawn.said(name) for name in SECTIONS},
         statuses=statuses(results),
         stability=rows,
         about_stability=about_stability,
@@ -315,7 +307,7 @@ class Report:
 
 def check_target(out: Path, fresh: bool) -> None:
     """Before any work: whether the report may be written there."""
-    check_available()
+    check("a report needs", "jinja2")
     if out.is_dir():
         raise HowlearnError(f"{out} is a folder; --out names a file, such as report.html")
     if out.suffix.lower() not in (".html", ".htm"):
