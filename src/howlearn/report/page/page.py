@@ -24,7 +24,7 @@ from howlearn.report.folder import NOT_CALIBRATED, SHOWN, Calibrated
 from howlearn.report.methods import methods
 from howlearn.report.methods.references import Reference
 from howlearn.report.page.answer import answer, stability, statuses
-from howlearn.report.page.figures import Figure, draw, steps
+from howlearn.report.page.figures import Drawings, Figure, draw, steps
 from howlearn.report.page.learners import Panels, panels, panels_of, sampled, table_of
 from howlearn.report.words import sentence
 from howlearn.results.results import Results
@@ -191,26 +191,12 @@ def page(
 ) -> Page:
     """The whole page, which needs no network."""
     check("a report needs", "jinja2")
-    from howlearn.report.style import CONFIG, colours
-
     first = results.numbered.filter(criterion=results.criteria[0])
     chosen = sampled(first["model"], sample, seed)
     drawn = draw(steps(results, known, seed), results.unit, progress)
     each = Panels(note=results.why_not)
     if not results.why_not:
         each = panels(results.among(ALL), chosen, progress)
-    figures = [figure for section in drawn.figures.values() for figure in section]
-    table = table_of(results)
-    content = {
-        "figures": [figure.content() for figure in figures],
-        "config": CONFIG,
-        "learners": table,
-        "colours": [*colours(table["models"]).values()],
-        "panels": panels_of(results, chosen, each.drawn),
-        "specs": each.specs,
-        "common": each.common,
-        "partitions": each.partitions,
-    }
     rows, about_stability = stability(results)
     script, runtime = page_script(), chart_runtime()
     text = environment().get_template("page.html.j2").render(
@@ -231,7 +217,7 @@ def page(
         panel_note=each.note,
         methods=methods or MethodsPart(),
         options=_options(results.options),
-        content=as_json(content),
+        content=as_json(_content(results, drawn, chosen, each)),
         style=style(),
         script=script,
         runtime=runtime,
@@ -244,6 +230,24 @@ def page(
     )  # fmt: skip
     notes = (f"learning curves and the learners' charts are left out: {each.note}",)
     return Page(_writable(text), notes if each.note else ())
+
+
+def _content(results: Results, drawn: Drawings, chosen: list[int], each: Panels) -> dict[str, Any]:
+    """What the page's script takes."""
+    from howlearn.report.style import CONFIG, colours
+
+    table = table_of(results)
+    figures = [figure for section in drawn.figures.values() for figure in section]
+    return {
+        "figures": [figure.content() for figure in figures],
+        "config": CONFIG,
+        "learners": table,
+        "colours": [*colours(table["models"]).values()],
+        "panels": panels_of(results, chosen, each.drawn),
+        "specs": each.specs,
+        "common": each.common,
+        "partitions": each.partitions,
+    }
 
 
 def _groups(figures: list[Figure]) -> list[list[Figure]]:
