@@ -120,15 +120,14 @@ def path(source: Source | Along) -> Drawn:
 
 def _matrices(result: Calibration | Recovery) -> dict[str, Chart]:
     """Of a calibration by every criterion that it recommends, of a recovery by the first."""
+    from howlearn.analyses.recover import Recovery
     from howlearn.report.matrix_charts import confusion
 
-    if result.command == "recover":
+    if isinstance(result, Recovery):
         matrices, models = {"confusion": result.criteria[0]}, result.models
     else:
-        matrices, models = (
-            {f"confusion-{c.name}": c for c in result.criteria},
-            result.contest.models,
-        )
+        matrices = {f"confusion-{each.name}": each for each in result.criteria}
+        models = result.contest.models
     columns = ("true_model", "selected_model", "share")
     return {
         stem: confusion(result.charts[stem].select(columns), models, repr(criterion))
