@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from io import BytesIO
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from howlearn.core.errors import HowlearnError
 from howlearn.report.apa.table import ApaTable
 from howlearn.report.methods import Methods
-from howlearn.runs.files import write_whole
 
 if TYPE_CHECKING:
     from docx.document import Document
@@ -26,17 +23,6 @@ MADE = datetime(2000, 1, 1)  # a file without times: equal content, equal bytes
 FONT, SIZE = "Times New Roman", 11
 WIDE = 8  # columns from which on the page lies on its side
 RULE = {"val": "single", "sz": "6", "space": "0", "color": "auto"}  # ¾ pt
-
-
-def write_docx(
-    file: str | os.PathLike[str] | IO[bytes], tables: Sequence[ApaTable], methods: Methods | None
-) -> None:
-    """Write a Word file to a path, whole or not at all, or to a file that is open for bytes."""
-    content = docx(tables, methods)
-    if isinstance(file, str | os.PathLike):
-        write_whole(Path(file), lambda path: path.write_bytes(content))
-    else:
-        file.write(content)
 
 
 def docx(tables: Sequence[ApaTable], methods: Methods | None = None) -> bytes:

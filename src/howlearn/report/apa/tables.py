@@ -26,25 +26,16 @@ def confusion_tables(confusion: pl.DataFrame, criteria: Sequence[str]) -> Iterat
     """One per criterion of the selection that was calibrated, or else of the first that was."""
     if not {*confusion.columns} >= CONFUSION_NEEDED or confusion.is_empty():
         return
-    named = confusion.with_columns(text=_texts(confusion))
-    known = named["text"].unique(maintain_order=True).to_list()
-    for text in [each for each in criteria if each in known] or known[:1]:
-        yield _table(text, named.filter(pl.col("text") == text))
+    if "setting" not in confusion.columns:
+        confusion = confusion.with_columns(setting=None)
+    groups = confusion.group_by("criterion", "setting", maintain_order=True)
+    known = {_text(str(name), setting): rows for (name, setting), rows in groups}
+    for text in [each for each in criteria if each in known] or [*known][:1]:
+        yield _table(text, known[text])
 
 
-def _texts(confusion: pl.DataFrame) -> pl.Series:
+def _text(name: str, setting: Any) -> str:
     """The criterion with its constant, as other tables write it."""
-    settings = confusion["setting"] if "setting" in confusion.columns else [None] * len(confusion)
-    texts: dict[tuple[str, float | None], str] = {}
-    for name, setting in zip(confusion["criterion"], settings, strict=True):
-        key = (str(name), setting)
-        if key not in texts:
-            texts[key] = _text(*key)
-    keys = zip(confusion["criterion"], settings, strict=True)
-    return pl.Series([texts[str(name), setting] for name, setting in keys], dtype=pl.String)
-
-
-def _text(name: str, setting: float | None) -> str:
     try:
         return repr(criterion_named(name if setting is None else f"{name}({setting!r})"))
     except HowlearnError:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from pathlib import Path
-from typing import IO
 
 from howlearn.report.apa.table import ApaTable, Head
 from howlearn.report.methods import Methods
-from howlearn.runs.files import write_whole
 
 SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -74,17 +70,6 @@ CLOSING = r"""\ifdefined\howlearntables\else
 \end{document}
 \fi
 """
-
-
-def write_tex(
-    file: str | os.PathLike[str] | IO[bytes], tables: Sequence[ApaTable], methods: Methods | None
-) -> None:
-    """Write LaTeX to a path, whole or not at all, or to a file that is open for bytes."""
-    content = tex(tables, methods).encode("utf-8", "replace")
-    if isinstance(file, str | os.PathLike):
-        write_whole(Path(file), lambda path: path.write_bytes(content))
-    else:
-        file.write(content)
 
 
 def tex(tables: Sequence[ApaTable], methods: Methods | None = None) -> str:
