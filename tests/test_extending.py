@@ -1,4 +1,4 @@
-"""A rule, a model and a criterion of one's own are like the built-in ones: a file and one line.
+"""A rule, model, criterion or kind of file of one's own is like a built-in one: a file and a line.
 
 Their names are taken wherever those of the others are, and every table, sentence and chart that a
 built-in one has is there.
@@ -22,6 +22,7 @@ from howlearn.models.adjustments import Adjustment
 from howlearn.models.mixture import Mixture
 from howlearn.models.names import learning_names
 from howlearn.reading.analysis_options import RULES
+from howlearn.reading.formats import Format
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "docs"))
 REGISTRIES: list[Registry] = [
@@ -30,8 +31,9 @@ REGISTRIES: list[Registry] = [
     hl.Criterion.registry,
     Adjustment.registry,
     Mixture.registry,
+    Format.registry,
 ]
-TOYS = ("rule", "model", "criterion")
+TOYS = ("rule", "model", "criterion", "file_format")
 RULE, MODEL, CRITERION = "toy-rule", "toy-model", "toy(weight=0.1)"
 BUILT_IN = "aic"  # has all that a criterion without probabilities can have
 
@@ -58,8 +60,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         f"simulate --task shepard-1 --rule {RULE} --model {MODEL} --set rho=0.9 --learners 4 "
         f"--trials 60 --seed 1 --out {out}/trials.csv"
     )
+    text = (out / "trials.csv").read_text(encoding="utf-8")
+    (out / "trials.toy").write_text(text.replace(",", "~"), encoding="utf-8")
     howlearn(
-        f"select {out}/trials.csv --task shepard-1 --rule {RULE} --model ByFeature1 "
+        f"select {out}/trials.toy --task shepard-1 --rule {RULE} --model ByFeature1 "
         f"--model OneForAll --model {MODEL} --criterion toy --criterion {BUILT_IN} "
         f"--predictions --latents --out {out}/results"
     )
@@ -120,7 +124,7 @@ def test_the_report_says_what_they_are(folder: Path) -> None:
 def test_the_reference_lists_them() -> None:
     import reference
 
-    text = reference.names()
+    text = reference.names() + reference.formats()
     for toy in (RULE, MODEL, "toy(weight=0.1)"):
         assert toy in text
     for registry in REGISTRIES:
