@@ -7,6 +7,7 @@ built-in one has is there.
 from __future__ import annotations
 
 import importlib
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -106,6 +107,14 @@ def test_the_model_has_estimates_and_latents(folder: Path) -> None:
     assert any(column.startswith("last(") for column in read(folder, "predictions").columns)
 
 
+def test_the_manifest_knows_their_code(folder: Path) -> None:
+    """With other code of a rule or a model, results are not taken up again."""
+    models = json.loads((folder / "results" / "manifest.json").read_text())["models"]
+    units = [unit for model in models for unit in model.get("units", [model])]
+    assert {unit["code"][:7] for unit in units} == {"sha256:"}
+    assert "code" not in hl.candidates(["a"])[0].describe()["units"][0]
+
+
 def test_the_report_says_what_they_are(folder: Path) -> None:
     page = (folder / "report.html").read_text(encoding="utf-8")
     for sentence in (
@@ -200,5 +209,5 @@ def test_wherever_a_rule_is_taken_its_text_is(study: hl.Study) -> None:
 def test_a_name_is_given_once() -> None:
     with pytest.raises(hl.HowlearnError, match="there is a rule called 'exp3' already"):
         hl.register(type("Mine", (hl.Rule,), {"name": "exp3"}))
-    with pytest.raises(hl.HowlearnError, match="neither a rule, a model nor a criterion"):
+    with pytest.raises(hl.HowlearnError, match="neither a rule, a model, a criterion nor"):
         hl.register(object())

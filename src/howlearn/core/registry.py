@@ -81,7 +81,7 @@ def register(thing: Any) -> Any:
     """
     registry = getattr(thing, "registry", None)
     if not isinstance(registry, Registry):
-        raise HowlearnError(f"{thing!r} is neither a rule, a model nor a criterion")
+        raise HowlearnError(f"{thing!r} is neither a rule, a model, a criterion nor a kind of file")
     return registry.register(thing)
 
 

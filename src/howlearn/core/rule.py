@@ -163,11 +163,6 @@ class Rule:
         """Its form, for a manifest."""
         return {"form": self.form}
 
-    @property
-    def code(self) -> dict[str, str]:
-        """A hash of its code is not kept."""
-        return {}
-
     def with_max_rate(self, bound: float) -> Rule:
         """The same rule with another largest rate."""
         return replace(self, max_rate=bound)

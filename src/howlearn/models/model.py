@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from howlearn.core.registry import Registry
 from howlearn.core.rule import Parameter
-from howlearn.engine.model_source import code_of
+from howlearn.engine.model_source import FUNCTIONS, code_of
 
 if TYPE_CHECKING:
     from howlearn.models.adjustments import Adjustment
@@ -121,17 +121,12 @@ class Model:
     def describe(self) -> dict[str, Any]:
         """All that decides its results, for a manifest."""
         bounds = {"bounds": bounds_of(self.parameters)} if self.parameters else {}
-        return {"name": self.name, **bounds, **self.code}
+        return {"name": self.name, **bounds, **code(self)}
 
     @property
     def described_form(self) -> dict[str, str]:
         """The form of what learns in a cell, for a manifest: models have none."""
         return {}
-
-    @property
-    def code(self) -> dict[str, str]:
-        """Of a user's own model a hash of all its code: with another, results change."""
-        return {"code": f"sha256:{code_of(self)}"} if own(self) else {}
 
     @property
     def meaning(self) -> object:
@@ -173,6 +168,12 @@ class Model:
 def own(part: object) -> bool:
     """Whether a model or rule is a user's: compiled loops trust those of the package."""
     return not type(part).__module__.startswith("howlearn.")
+
+
+def code(part: object) -> dict[str, str]:
+    """Of a user's own model or rule a hash of all its code: with another, results change."""
+    names = (*FUNCTIONS, "differential")
+    return {"code": f"sha256:{code_of(part, names)}"} if own(part) else {}
 
 
 def bounds_of(parameters: Sequence[Parameter]) -> dict[str, list[float]]:

@@ -15,7 +15,7 @@ from howlearn.core.partition import Cell, Partition, cell_name
 from howlearn.core.rule import Parameter, Rule
 from howlearn.core.rules import GradientBandit
 from howlearn.core.text import few
-from howlearn.models.model import Model, bounds_of
+from howlearn.models.model import Model, bounds_of, code
 
 Rates = Literal["per-cell", "shared"]
 
@@ -40,8 +40,8 @@ class Unit:
     def describe(self) -> dict[str, Any]:
         """All that decides its fit, for a manifest."""
         form, bounds = self.rule.described_form, bounds_of(self.rule.parameters)
-        code = self.rule.code
-        return {"cells": self.name, "rule": self.rule.name, **form, "bounds": bounds, **code}
+        name = {"cells": self.name, "rule": self.rule.name}
+        return {**name, **form, "bounds": bounds, **code(self.rule)}
 
 
 @dataclass(frozen=True)
