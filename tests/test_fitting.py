@@ -372,7 +372,8 @@ def test_nothing_is_nan(seed, lengths, n_actions, rewards, flags, rule, form, ma
     [
         ([], [1.0], "there is no candidate model"),
         ([Coin(), Coin()], [1.0], "two candidates have the same name: Coin"),
-        (["ByShape"], [1.0], "'ByShape' is not a model that can be fitted"),
+        (["ByShape"], [1.0], "the study has no model 'ByShape'"),
+        ([3], [1.0], "3 is not a model"),
         ([model_of([["x"]], GradientBandit())], [1.0], "m has no cell for context y and 1 more"),
         ([Coin()], [1.5], "a share of the trials lies above 0 and at most at 1, not at 1.5"),
         ([Coin()], [0.0], "a share of the trials lies above 0 and at most at 1, not at 0"),
@@ -392,3 +393,18 @@ def test_a_truncation_that_was_not_fitted():
         fits.log_likelihood(1.0)
     with pytest.raises(HowlearnError, match="nothing was fitted at truncation 20"):
         fits.rest(20.0)  # all of the trials twenty times over, not 20 of them
+
+
+def test_every_model_names_a_way_that_there_is():
+    from howlearn.fitting.replay import ADVISORS
+    from howlearn.fitting.ways import WAYS
+    from howlearn.models.coin import FixedPolicy
+    from howlearn.models.exp4 import Exp4
+    from howlearn.models.q_learning import QLearning
+
+    assert set(WAYS) == set(ADVISORS)
+    bandit = model_of([["x"], ["y"]], GradientBandit())
+    inside = model_of([["x"], ["y"]], QLearning())
+    policy = FixedPolicy("fixed", {"A": 0.5, "B": 0.5})
+    made = (bandit, inside, QLearning(), Coin(), policy, Exp4([bandit, Coin()]))
+    assert [model.way for model in made] == [*WAYS]

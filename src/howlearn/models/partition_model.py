@@ -7,9 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeGuard
 
-import numpy as np
-from numpy.typing import NDArray
-
 from howlearn.core.errors import HowlearnError
 from howlearn.core.partition import Cell, Partition, cell_name
 from howlearn.core.rule import Parameter, Rule
@@ -122,11 +119,6 @@ class PartitionModel(Model):
 
     def owners(self, actions: Sequence[str]) -> tuple[tuple[str, Parameter], ...]:
         return tuple((unit.name, parameter) for unit, parameter in self.owned)
-
-    def by_unit(self, theta: NDArray[np.float64]) -> list[tuple[Unit, NDArray[np.float64]]]:
-        """Every unit with its own part of a vector of all parameters."""
-        edges = np.cumsum([0, *(len(unit.rule.parameters) for unit in self.units)])
-        return [(u, theta[edges[i] : edges[i + 1]]) for i, u in enumerate(self.units)]
 
     def horizon(self, epsilon: float, actions: int, rewards: tuple[float, float]) -> int | None:
         found = [unit.rule.horizon(epsilon, actions, rewards) for unit in self.units]
