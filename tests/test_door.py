@@ -17,7 +17,8 @@ from howlearn.models.user_code import own_model
 TRAP = """
 import pathlib
 pathlib.Path("ran").write_text("x")
-from howlearn import Model, QLearning
+from howlearn import Model
+from howlearn.models.q_learning import QLearning
 class Mine(QLearning):
     pass
 """

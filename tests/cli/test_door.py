@@ -10,7 +10,7 @@ import pytest
 from running import Run
 
 TRAP = """import pathlib
-from howlearn import QLearning
+from howlearn.models.q_learning import QLearning
 pathlib.Path("ran").touch()
 class Mine(QLearning):
     pass
