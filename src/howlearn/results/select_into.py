@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -99,32 +99,34 @@ def select(
     ...     found.selection["model"].to_list()
     ['ByPattern', 'ByPattern']
     """
-    engine = engine_of(client, threads)
+    start = Start(fresh, threads, engine_of(client, threads))
     models, chosen = asked(study, models, criteria)
-    usual = criteria is None
     if folder is None:
         if client is not None or predictions or latents:
             raise HowlearnError(
                 "a Dask client, predictions and latents need a folder for the tables: give folder="
             )
         made = select_in_memory(study, models, chosen, within, threads, progress, intervals)
-        return replace(Results.of(made), usual=usual)
+        found = Results.of(made)
+    else:
+        wanted = Wanted(models, chosen, within, intervals, predictions or latents, latents)
+        manifest = _manifest(study, wanted, predictions, format)
+        found = write_selection(Path(folder), study, wanted, manifest, format, start, progress)
+    return replace(found, usual=criteria is None)
+
+
+def _manifest(study: Study, wanted: Wanted, predictions: bool, format: Format) -> dict[str, Any]:
+    """What decides the results of a study that is in memory."""
     options = {
-        "criteria": [repr(criterion) for criterion in chosen],
-        "within": within,
-        "intervals": intervals,
+        "criteria": [repr(criterion) for criterion in wanted.criteria],
+        "within": wanted.within,
+        "intervals": wanted.intervals,
         "predictions": predictions,
-        "latents": latents,
+        "latents": wanted.latents,
         "format": format,
     }
-    manifest = {
-        **manifest_of((), study, models, options, hashed=False),
-        "study": content_hash(study),
-    }
-    wanted = Wanted(models, chosen, within, intervals, predictions or latents, latents)
-    start = Start(fresh, threads, engine)
-    found = write_selection(Path(folder), study, wanted, manifest, format, start, progress)
-    return replace(found, usual=usual)
+    known = manifest_of((), study, wanted.models, options, hashed=False)
+    return {**known, "study": content_hash(study)}
 
 
 def content_hash(study: Study) -> str:
@@ -165,12 +167,7 @@ def write_selection(
         wanted.models,
         lambda experts: guarded_fit(Guard(), others, experts, [ALL], start.threads),
     )
-    # A part should not take long, so that little is lost when a run is stopped.
-    times = 1 + sum(extra.cost for extra in wanted.extras)
-    each = times * plan.n_units * len(study.context) // len(study)
-    # And there should be several, so that workers and shards have something to do.
-    several = max(FEWEST, -(-len(study) // SEVERAL))
-    size = int(min(CHUNK, several, max(50 if times == 1 else 1, WORK // max(1, each))))
+    size = _size(study, wanted, plan)
     with RunFolder(folder, manifest, Results.outputs(), start) as run:
 
         def learned(who: Study, criterion: Criterion, name: str) -> Criterion:
@@ -205,6 +202,16 @@ def write_selection(
         _assemble(run, wanted, study, format, known)
     inputs = Inputs(task, study, tuple(wanted.models), {})
     return Results.of(folder, inputs=inputs)
+
+
+def _size(study: Study, wanted: Wanted, plan: Plan) -> int:
+    """How many learners make a part."""
+    # A part should not take long, so that little is lost when a run is stopped.
+    times = 1 + sum(extra.cost for extra in wanted.extras)
+    each = times * plan.n_units * len(study.context) // len(study)
+    # And there should be several, so that workers and shards have something to do.
+    several = max(FEWEST, -(-len(study) // SEVERAL))
+    return int(min(CHUNK, several, max(50 if times == 1 else 1, WORK // max(1, each))))
 
 
 def _checked(study: Study, wanted: Wanted, threads: int | None) -> tuple[Plan, Study]:
