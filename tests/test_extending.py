@@ -1,7 +1,7 @@
-"""A rule, model, criterion or kind of file of one's own is like a built-in one: a file and a line.
+"""A rule, model, criterion, chart or file format of one's own is like a built-in one.
 
-Their names are taken wherever those of the others are, and every table, sentence and chart that a
-built-in one has is there.
+Each is a file with one line of registration. Its name is taken wherever those of the others are,
+and every table, sentence and chart that a built-in one has is there.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from howlearn.models.adjustments import Adjustment
 from howlearn.models.mixture import Mixture
 from howlearn.models.names import learning_names
 from howlearn.reading.analysis_options import RULES
-from howlearn.reading.formats import Format
+from howlearn.reading.formats import Format, formats
+from howlearn.report.charts import CHARTS
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "docs"))
 REGISTRIES: list[Registry] = [
@@ -33,8 +34,9 @@ REGISTRIES: list[Registry] = [
     Adjustment.registry,
     Mixture.registry,
     Format.registry,
+    CHARTS,
 ]
-TOYS = ("rule", "model", "criterion", "file_format")
+TOYS = ("rule", "model", "criterion", "file_format", "chart")
 RULE, MODEL, CRITERION = "toy-rule", "toy-model", "toy(weight=0.1)"
 BUILT_IN = "aic"  # has all that a criterion without probabilities can have
 
@@ -42,15 +44,16 @@ BUILT_IN = "aic"  # has all that a criterion without probabilities can have
 @pytest.fixture(scope="module", autouse=True)
 def toys() -> Iterator[None]:
     """The toys are known here, and nowhere else."""
+    _ = dir(hl.plot), formats()  # what is built in is registered when it is first asked for
     before = [dict(registry) for registry in REGISTRIES]
     for toy in TOYS:
-        module = importlib.import_module(f"toys.{toy}")
-        hl.register(module.Toy)
+        importlib.import_module(f"toys.{toy}")
     yield
     for registry, known in zip(REGISTRIES, before, strict=True):
-        for name in [*registry]:
-            if name not in known:
-                registry.forget(name)
+        for name in {*registry} - {*known}:
+            registry.forget(name)
+    for toy in TOYS:
+        del sys.modules[f"toys.{toy}"]
 
 
 @pytest.fixture(scope="module")
@@ -125,6 +128,7 @@ def test_the_report_says_what_they_are(folder: Path) -> None:
         "(Toymaker, 2026).",
         "Shares were also estimated by random-effects model selection",
         "(SHA-256 of its code",
+        "How many toys are there?",
     ):
         assert sentence.replace("&amp;", "&") in page.replace("&amp;", "&")
     assert "described in the documentation" not in page
@@ -133,7 +137,7 @@ def test_the_report_says_what_they_are(folder: Path) -> None:
 def test_the_reference_lists_them() -> None:
     import reference
 
-    text = reference.names() + reference.formats()
+    text = reference.names() + reference.formats() + reference.charts()
     for toy in (RULE, MODEL, "toy(weight=0.1)"):
         assert toy in text
     for registry in REGISTRIES:
