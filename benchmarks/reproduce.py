@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from benchmarks.report import Row, duration, note
 from howlearn.paper import reproduce
 from howlearn.paper.published import HOURS, MODELS
-from howlearn.report import style
+from howlearn.report import charts
 
 GIB = 2**30
 MEMORY_BAR = 2 * GIB
@@ -38,8 +38,8 @@ class Timed:
 
 def run(quick: bool) -> list[Row]:
     """The command after compilation: with the paper's 600 learners, then with 6,000."""
-    if not style.available():
-        note(f"reproduce: without charts: {style.MISSING}")
+    if not charts.available():
+        note(f"reproduce: without charts: {charts.MISSING}")
     _compile()
     if quick:
         return _rows(FEW, [_timed(["-c", QUICK.format(few=FEW)], FEW)], quick)

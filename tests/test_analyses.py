@@ -13,7 +13,7 @@ import howlearn as hl
 from howlearn.core import columns
 from howlearn.core.errors import HowlearnError
 from howlearn.paper.verify import verify
-from howlearn.report.charts import drawn
+from howlearn.report.plot import saved_charts
 from howlearn.results.analysis import Analysis, Sentence
 from howlearn.results.manifest import read_manifest
 from howlearn.runs.folder import read_table
@@ -59,7 +59,7 @@ def test_the_four_things(command: str, study: hl.Study, tmp_path: Path) -> None:
     assert set(found.charts) <= {*type(found).CHARTS}
     assert all(isinstance(frame, pl.DataFrame) for frame in found.charts.values())
     if found.charts:
-        assert set(drawn(found)) == set(found.charts)
+        assert set(saved_charts(found)) == set(found.charts)
     assert found.sentences
     for sentence in found.sentences:
         assert isinstance(sentence, Sentence)
