@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rule import Form
-from howlearn.core.rules import exp3_ix_horizon, gradient_horizon
+from howlearn.core.rules import Exp3IX, GradientBandit, exp3_ix_horizon, gradient_horizon
 from howlearn.fitting.fits import check_epsilon
 
 # --------------------
@@ -260,3 +260,7 @@ def _check(epsilon: float, n_experts: int, rho: float, n_trials: int, R: float) 
         )
     if not 0 < R < math.inf:
         raise HowlearnError(f"R is a positive number, not {R:g}")
+
+
+# By the names of the rules that the paper has propositions for.
+CELL_BOUNDS = {GradientBandit.name: gradient_bounds, Exp3IX.name: exp3_ix_bounds}

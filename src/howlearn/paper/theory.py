@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from howlearn.core.errors import HowlearnError
+from howlearn.core.rules import rule_named
 from howlearn.paper.bounds import (
+    CELL_BOUNDS,
     Exp4Bounds,
     Quantity,
     exp,
@@ -180,7 +182,8 @@ def penalty_bounds(
 # All that the theory says of one design.
 
 
-DIMENSIONS = {"gradient": 1, "exp3-ix": 2, "exp4": 1}  # parameters of a cell, or of a mixture
+# Parameters of a cell, or of a mixture.
+DIMENSIONS = {name: len(rule_named(name).parameters) for name in CELL_BOUNDS} | {"exp4": 1}
 
 
 @dataclass(frozen=True)
@@ -213,10 +216,8 @@ def quantities(design: TheoryDesign) -> list[Quantity]:
     if not 0 < design.split < 1:
         raise HowlearnError(f"the split lies between 0 and 1, not at {design.split:g}")
     common = (design.epsilon, design.actions, design.trials, design.R)
-    if design.rule == "gradient":
-        found = gradient_bounds(*common)
-    elif design.rule == "exp3-ix":
-        found = exp3_ix_bounds(*common)
+    if design.rule in CELL_BOUNDS:
+        found = CELL_BOUNDS[design.rule](*common)
     else:
         if design.actions < 2 or design.rho * design.actions > design.experts * (1 + 1e-12):
             raise HowlearnError(

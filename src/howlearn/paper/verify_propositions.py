@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats, Ints
 from howlearn.core.rule import Form
-from howlearn.paper.bounds import Quantity, exp3_ix_bounds, exp4_quantities, gradient_bounds
+from howlearn.paper.bounds import CELL_BOUNDS, Quantity, exp4_quantities
 
 # --------------------
 # Bandits along chosen sequences of actions, plainly: probabilities and their derivatives.
@@ -260,10 +260,8 @@ def setups(rule: str) -> Iterator[Setup]:
 def bounds_of(rule: str, setup: Setup) -> dict[str, Quantity]:
     """What the calculators say of a design."""
     common = (setup.epsilon, setup.actions, setup.trials, setup.R)
-    if rule == "gradient":
-        found = gradient_bounds(*common)
-    elif rule == "exp3-ix":
-        found = exp3_ix_bounds(*common)
+    if rule in CELL_BOUNDS:
+        found = CELL_BOUNDS[rule](*common)
     else:
         found = exp4_quantities(setup.epsilon, setup.experts, setup.rho, setup.trials, setup.R)
     return {quantity.key: quantity for quantity in found}
