@@ -184,7 +184,7 @@ def test_studies_that_a_task_cannot_explain(study, message):
 def test_what_is_missing_or_too_much():
     with pytest.raises(HowlearnError, match="needs a task, or a recorded study to imitate"):
         simulate(None, MODEL, {"eta": 0.1})
-    with pytest.raises(HowlearnError, match="a model is given itself, not by its name"):
+    with pytest.raises(HowlearnError, match="the study has no model 'ByShape'"):
         simulate(None, "ByShape", {"eta": 0.1}, like=RECORDED)
     with pytest.raises(HowlearnError, match="as many trials as were recorded"):
         like(trials=10)
