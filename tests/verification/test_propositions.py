@@ -9,10 +9,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 from howlearn.paper.bounds import lowest_probability
+from howlearn.paper.theory import TheoryDesign
 from howlearn.paper.verify_propositions import (
     CLAIMS,
     Proposition,
-    Setup,
     _check,
     _Tally,
     check_propositions,
@@ -121,7 +121,8 @@ def test_nothing_is_violated():
 def test_a_wrong_claim_is_found_out(wrong):
     tallies = {wrong: _Tally()}
     for rate in (0.05, 0.3):
-        _check([wrong], Setup(2, 500, rate * math.sqrt(500), 0.05), 0, tallies)
+        design = TheoryDesign(wrong.rule, 500, rate * math.sqrt(500), 0.05)
+        _check([wrong], design, 0, tallies)
     tally = tallies[wrong]
     assert tally.violations > 0
     assert tally.closest > 1

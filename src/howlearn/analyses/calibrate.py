@@ -1,4 +1,4 @@
-"""``calibrate``: the paper's procedure for any design."""
+"""``calibrate``: the paper's procedure for any design, what it recommends, and its folder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from howlearn.analyses.contests import (
     CALIBRATION,
@@ -35,6 +34,7 @@ from howlearn.analyses.error_rates import (
     spans,
 )
 from howlearn.analyses.slope_heuristic import slope_of
+from howlearn.core.arrays import Ints
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
 from howlearn.models.candidates import candidates
@@ -54,9 +54,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
 
-# --------------------
 # What a calibration found: tables, and the constants to use.
-
 
 GOAL_WORDS = {"maximum": "smallest largest error", "average": "smallest mean error"}
 SMALLEST, LARGEST, STEPS = 0.02, 12.0, 60  # nats per parameter: from hardly a penalty to twice BIC
@@ -294,7 +292,7 @@ def _errors(fresh: Mapping[str, Any]) -> tuple[str, str]:
     )
 
 
-def constants_for(n_scored: NDArray[np.int64]) -> tuple[float, ...]:
+def constants_for(n_scored: Ints) -> tuple[float, ...]:
     """Constants c from a weak to a strong penalty at the median number of trials.
 
     >>> constants_for(np.array([500]))[::20]

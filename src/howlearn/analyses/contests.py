@@ -1,4 +1,4 @@
-"""Simulate learners of every model and fit every candidate, part by part."""
+"""Candidates fitted to simulated learners, part by part: all that errors and recovery need."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ from time import perf_counter
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from howlearn.analyses.designs import Design
-from howlearn.core.arrays import Floats
+from howlearn.core.arrays import Floats, Ints
 from howlearn.core.errors import HowlearnError
-from howlearn.core.study import Study
 from howlearn.engine.layout import Statuses
 from howlearn.fitting.fit import check, check_stops, guarded_fit
 from howlearn.fitting.fits import ALL, Fits, Truncation
@@ -25,9 +23,7 @@ from howlearn.runs.parts import Part, Progress, Store, Work
 from howlearn.selection.criterion import Criterion
 from howlearn.selection.select import winners
 
-# --------------------
 # The candidates' likelihoods for learners whose true model is known: all that errors need.
-
 
 NO_BLOCKS = (
     "simulated learners are not fitted block by block, so that prequential cannot be judged before "
@@ -42,12 +38,12 @@ class Contest:
     truths: tuple[str, ...]
     models: tuple[str, ...]
     splits: tuple[float, ...]
-    true: NDArray[np.int64]  # of each learner: which of the truths made it
-    n_scored: NDArray[np.int64]
-    n_parameters: NDArray[np.int64]
+    true: Ints  # of each learner: which of the truths made it
+    n_scored: Ints
+    n_parameters: Ints
     all_trials: Floats  # log-likelihoods at the estimates from all trials
     later_trials: Floats  # of the trials after each split, at the estimates from those before
-    trained: NDArray[np.int64]  # trials before each split: [learner, split]
+    trained: Ints  # trials before each split: [learner, split]
     n_lost: int = 0  # learners who could not be fitted, and are not among these
 
     def __len__(self) -> int:
@@ -58,7 +54,7 @@ class Contest:
             raise HowlearnError(f"the likelihood of the first {truncation!r} was not kept")
         return self.all_trials
 
-    def n_parameters_at(self, truncation: Truncation) -> NDArray[np.int64]:
+    def n_parameters_at(self, truncation: Truncation) -> Ints:
         if truncation != ALL:
             raise HowlearnError(f"the likelihood of the first {truncation!r} was not kept")
         return self.n_parameters
@@ -71,7 +67,7 @@ class Contest:
             raise HowlearnError(NO_BLOCKS)
         return self.rest(truncation)
 
-    def n_fitted(self, truncation: Truncation) -> NDArray[np.int64]:
+    def n_fitted(self, truncation: Truncation) -> Ints:
         return self.n_scored if truncation == ALL else self.trained[:, self._at(truncation)]
 
     def _at(self, truncation: Truncation) -> int:
@@ -82,18 +78,18 @@ class Contest:
             )
         return self.splits.index(truncation)
 
-    def selected(self, criterion: Criterion) -> NDArray[np.int64]:
+    def selected(self, criterion: Criterion) -> Ints:
         """The model that a criterion selects for each learner."""
         return winners(criterion.scores(self).score, self.n_parameters)
 
     @property
-    def own(self) -> NDArray[np.int64]:
+    def own(self) -> Ints:
         """Of each learner: the true model among the candidates, −1 if it is none of them."""
         places = [self.models.index(t) if t in self.models else -1 for t in self.truths]
         return np.array(places)[self.true]
 
 
-def contest_frame(fits: Fits, true: NDArray[np.int64]) -> pl.DataFrame:
+def contest_frame(fits: Fits, true: Ints) -> pl.DataFrame:
     """What is kept of fits at ``ALL`` and at splits: one row per learner, of that true model."""
     columns = {
         "true": true,
@@ -123,7 +119,7 @@ def contest_from(
     return Contest(*names, true, n_scored, n_parameters, likelihood, later, trained)
 
 
-def contest_of(fits: Fits, truths: Sequence[str], true: NDArray[np.int64]) -> Contest:
+def contest_of(fits: Fits, truths: Sequence[str], true: Ints) -> Contest:
     """The contest of these fits."""
     return contest_from(contest_frame(fits, true), truths, [*fits.of], _splits(fits))
 
@@ -132,7 +128,6 @@ def _splits(fits: Fits) -> list[float]:
     return [t for t in fits.truncations if isinstance(t, float) and t != ALL]
 
 
-# --------------------
 # Where the time of a run goes.
 
 
@@ -151,16 +146,10 @@ class Clock:
             self.seconds[what] = self.seconds.get(what, 0.0) + perf_counter() - start
 
 
-# --------------------
 # Parameter recovery: how far estimates lie from the truth, per cell and number of trials.
 
 
-def estimates_of(
-    fits: Fits,
-    model: str,
-    theta: NDArray[np.float64],
-    first: int | NDArray[np.int64] = 0,
-) -> pl.DataFrame:
+def estimates_of(fits: Fits, model: str, theta: Floats, first: int | Ints = 0) -> pl.DataFrame:
     """The true model's estimates beside the truth, one row per learner, split and parameter.
 
     Learners are numbered from ``first`` on, or have these numbers.
@@ -329,38 +318,44 @@ def _contest(
     of: Contests, group: Group, threads: int | None, progress: Progress
 ) -> dict[str, pl.DataFrame]:
     """Simulate a group of learners and fit every candidate to each of them."""
-    names = [model.name for model in of.design.truths]
     label = f", {of.label}" if of.label else ""
-    with of.clock(f"simulation{label}"):
-        study, theta = of.design.simulate(group.truth, group.stream, group.start, group.stop)
-    with of.clock(f"estimation{label}"):
-        fits, kept = fit_those_who_can(group, study, of.models, of.truncations, threads, progress)
-    true = np.full(len(kept), group.truth, np.int64)
+    fits, numbers, estimates = fitted_group(
+        of.design, group, of.models, of.truncations, threads, progress, of.clock, label
+    )
+    true = np.full(len(numbers), group.truth, np.int64)
     stream = pl.lit(group.stream, pl.Int64).alias("stream")
-    estimates = estimates_of_truth(fits, names[group.truth], theta[kept], group.start + kept)
     frames = (contest_frame(fits, true), estimates)
     return {
         table: frame.with_columns(stream) for table, frame in zip(of.tables, frames, strict=True)
     }
 
 
-def fit_those_who_can(
+def fitted_group(
+    design: Design,
     group: Group,
-    study: Study,
     models: Sequence[Model],
     truncations: Sequence[Truncation],
     threads: int | None,
-    progress: Progress | None = None,
-) -> tuple[Fits, NDArray[np.int64]]:
-    """The fits of simulated learners without those who cannot be fitted; and who the others are.
+    progress: Progress,
+    clock: Clock | None = None,
+    label: str = "",
+) -> tuple[Fits, Ints, pl.DataFrame]:
+    """Simulate learners and fit every candidate: the fits, who they are, the truth's estimates.
 
-    One of them should not end a night of computing: they are left out, and counted at the end.
+    One who cannot be fitted should not end a night of computing: such learners are left out, and
+    counted at the end.
     """
-    guard = Guard(shortest=1)
-    fits = guarded_fit(guard, study, models, truncations, threads, progress)
+    clock, guard = clock or Clock(), Guard(shortest=1)
+    with clock(f"simulation{label}"):
+        study, theta = design.simulate(group.truth, group.stream, group.start, group.stop)
+    with clock(f"estimation{label}"):
+        fits = guarded_fit(guard, study, models, truncations, threads, progress)
     if not len(fits.study) and group.start == 0:  # nobody yet of this true model
         guard.end()
-    return fits, np.arange(len(study)) if guard.kept is None else guard.kept
+    kept = np.arange(len(study)) if guard.kept is None else guard.kept
+    numbers = group.start + kept
+    truth = design.truths[group.truth].name
+    return fits, numbers, estimates_of_truth(fits, truth, theta[kept], numbers)
 
 
 def left_out(n_lost: int, n_found: int) -> tuple[str, ...]:
@@ -376,7 +371,7 @@ def left_out(n_lost: int, n_found: int) -> tuple[str, ...]:
 
 
 def estimates_of_truth(
-    fits: Fits, model: str, theta: np.ndarray, first: int | NDArray[np.int64]
+    fits: Fits, model: str, theta: np.ndarray, first: int | Ints
 ) -> pl.DataFrame:
     """Of the true model; empty if it is not a candidate."""
     if model in fits.of:

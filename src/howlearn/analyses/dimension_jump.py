@@ -1,12 +1,13 @@
-"""The contrast of models against their complexity: input and rules of the slope heuristics."""
+"""The dimension jump: the price per parameter at which the selected complexity collapses."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from howlearn.core.arrays import Bools, Floats, Ints
 from howlearn.core.errors import HowlearnError
 
 SAFETY = 2.0  # optimal penalty = twice the minimal one: Birgé & Massart (2007)
@@ -19,10 +20,10 @@ RISES = 0.1  # of the falls: fits of nested models only fall, and more than nois
 class LossCurve:
     """Checked models, sorted by penalty shape and then by contrast."""
 
-    index: NDArray[np.int64]  # of each model in the user's order
-    shape: NDArray[np.float64]
-    complexity: NDArray[np.float64]
-    contrast: NDArray[np.float64]
+    index: Ints  # of each model in the user's order
+    shape: Floats
+    complexity: Floats
+    contrast: Floats
 
     @property
     def tolerance(self) -> float:
@@ -66,7 +67,7 @@ def curve_of(shape: ArrayLike, complexity: ArrayLike, contrast: ArrayLike) -> Lo
     return LossCurve(order, s[order], d[order], g[order])
 
 
-def too_few(complexity: NDArray[np.float64], n_models: int) -> str:
+def too_few(complexity: Floats, n_models: int) -> str:
     """A sentence where there are too few complexities to see a line or a jump, or nothing."""
     distinct = len(np.unique(complexity))
     if distinct >= COMPLEXITIES:
@@ -91,7 +92,7 @@ def not_falling(curve: LossCurve) -> str:
     )
 
 
-def numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
+def numbers(name: str, values: ArrayLike) -> Floats:
     """Finite numbers, or an error that names them.
 
     >>> numbers("shape", [1, float("nan")])
@@ -108,7 +109,7 @@ def numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
     return array
 
 
-def _column(name: str, values: ArrayLike) -> NDArray[np.float64]:
+def _column(name: str, values: ArrayLike) -> Floats:
     column = numbers(name, values)
     if column.ndim != 1 or not column.size:
         raise HowlearnError(f"{name} must hold one number per model; found shape {column.shape}")
@@ -119,9 +120,7 @@ def _are(count: int, noun: str) -> str:
     return f"is {count} {noun}" if count == 1 else f"are {count} {noun}s"
 
 
-# --------------------
 # The dimension jump: the price per parameter at which the selected complexity collapses.
-
 
 DOMINANCE = 2.0  # times the second jump: where two are alike, noise says which is the larger
 LARGE_PART = 0.5  # of all falls: a smaller jump need not cross half of the complexities
@@ -133,9 +132,9 @@ AGREEMENT = SAFETY  # between jump and threshold: further apart, doubling κ̂ m
 class Jump:
     """The path of selected models, and the constant where there is one."""
 
-    kappas: NDArray[np.float64]  # from kappas[i] on, path[i] is selected; kappas[0] = 0
-    path: NDArray[np.int64]
-    sizes: NDArray[np.float64]  # the fall of complexity at kappas[1], kappas[2] …
+    kappas: Floats  # from kappas[i] on, path[i] is selected; kappas[0] = 0
+    path: Ints
+    sizes: Floats  # the fall of complexity at kappas[1], kappas[2] …
     jump: float  # the largest of them, 0 where there is none
     threshold: float  # complexity that the threshold variant asks the path to fall below
     kappa_hat: float | None  # where the largest jump is: the minimal penalty
@@ -218,7 +217,7 @@ def _size_limit(n_trials: int) -> float:
     return n_trials / np.log(n_trials) if n_trials > 1 else np.inf
 
 
-def _path(curve: LossCurve) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _path(curve: LossCurve) -> tuple[Floats, Ints]:
     """Every κ at which the selected model changes, and the models: the lower convex hull."""
     s, g = curve.shape, curve.contrast
     kappas, steps = [0.0], [curve.selected(0.0)]
@@ -235,8 +234,8 @@ def _path(curve: LossCurve) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
 
 def _objections(
     curve: LossCurve,
-    kappas: NDArray[np.float64],
-    steps: NDArray[np.int64],
+    kappas: Floats,
+    steps: Ints,
     largest: int | None,
     by_threshold: float | None,
     n_trials: int,
@@ -285,12 +284,10 @@ def _bulge(curve: LossCurve, low: int, high: int) -> float:
     return float(np.max(best.contrast[inside] - line, initial=0.0) / (g0 - g1))
 
 
-def _merged(
-    kappas: NDArray[np.float64], sizes: NDArray[np.float64], largest: int, delta: float
-) -> tuple[float, float]:
+def _merged(kappas: Floats, sizes: Floats, largest: int, delta: float) -> tuple[float, float]:
     """The largest jump and the next, each with what falls in the window around it."""
 
-    def near(centre: float) -> NDArray[np.bool_]:
+    def near(centre: float) -> Bools:
         return (kappas >= centre * (1 - delta)) & (kappas <= centre * (1 + delta))
 
     mine = near(kappas[largest])
@@ -298,9 +295,7 @@ def _merged(
     return float(sizes[mine].sum()), max(others, default=0.0)
 
 
-# --------------------
 # The dimension jump of many learners at once.
-
 
 LOWEST, HIGHEST = 0.01, 100.0  # nats per parameter: far below Wilks' ½ and far above BIC
 TIE_NATS = 1e-9  # scores as close as this are equal, here as everywhere
@@ -310,15 +305,15 @@ TIE_NATS = 1e-9  # scores as close as this are equal, here as everywhere
 class PooledJump:
     """The mean complexity along the penalty, and the constant where it collapses."""
 
-    kappas: NDArray[np.float64]  # nats per parameter, from 0 on
-    mean_complexity: NDArray[np.float64]  # of the models selected at kappas
-    falls: NDArray[np.float64]  # of the mean within [κ(1 − δ), κ(1 + δ)]
+    kappas: Floats  # nats per parameter, from 0 on
+    mean_complexity: Floats  # of the models selected at kappas
+    falls: Floats  # of the mean within [κ(1 − δ), κ(1 + δ)]
     steepest: float  # κ of the largest fall, whether or not it is a jump
     jump: float  # the largest fall
     share: float  # the same as a part of the whole fall from κ = 0 to no end
     kappa_hat: float | None
     kappa: float | None  # 2·kappa_hat, in nats per parameter
-    selected: NDArray[np.int64] | None  # each learner's model at kappa
+    selected: Ints | None  # each learner's model at kappa
     applies: bool
     reason: str
 
@@ -380,33 +375,26 @@ def pooled_jump(
     )
 
 
-def _grid(delta: float) -> NDArray[np.float64]:
+def _grid(delta: float) -> Floats:
     """Zero, and steps of a quarter of the window, so that no jump falls between two of them."""
     steps = int(np.ceil(np.log(HIGHEST / LOWEST) / np.log1p(max(delta, 0.01) / 4)))
     return np.concatenate(([0.0], np.geomspace(LOWEST, HIGHEST, steps + 1)))
 
 
-def _selected(ell: NDArray[np.float64], d: NDArray[np.float64], kappa: float) -> NDArray[np.int64]:
+def _selected(ell: Floats, d: Floats, kappa: float) -> Ints:
     """Each learner's best model at κ nats per parameter; a tie goes to fewer parameters."""
     score = ell - kappa * d
     tied = score >= score.max(axis=1, keepdims=True) - TIE_NATS
     return np.where(tied, d, np.inf).argmin(axis=1)
 
 
-def _mean_complexity(
-    ell: NDArray[np.float64], d: NDArray[np.float64], kappas: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _mean_complexity(ell: Floats, d: Floats, kappas: Floats) -> Floats:
     rows = np.arange(len(d))
     return np.array([d[rows, _selected(ell, d, kappa)].mean() for kappa in kappas])
 
 
 def _pooled_objections(
-    d: NDArray[np.float64],
-    grid: NDArray[np.float64],
-    mean: NDArray[np.float64],
-    steepest: float,
-    share: float,
-    delta: float,
+    d: Floats, grid: Floats, mean: Floats, steepest: float, share: float, delta: float
 ) -> list[str]:
     found = [too_few(d.max(axis=0), d.shape[1])]
     if share < LARGE_PART:
@@ -428,7 +416,7 @@ def _pooled_objections(
 
 def _checked(
     log_likelihood: ArrayLike, n_parameters: ArrayLike, n_trials: ArrayLike
-) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+) -> tuple[Floats, Floats, float]:
     ell = numbers("log_likelihood", log_likelihood)
     d = numbers("n_parameters", n_parameters)
     n = numbers("n_trials", n_trials)
@@ -444,7 +432,7 @@ def _checked(
     return ell, d, float(np.median(n))
 
 
-def _checked_grid(kappas: ArrayLike) -> NDArray[np.float64]:
+def _checked_grid(kappas: ArrayLike) -> Floats:
     grid = numbers("kappas", kappas)
     if grid.ndim != 1 or not grid.size or (grid < 0).any():
         raise HowlearnError("kappas must be a list of numbers from 0 on")

@@ -16,14 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.analyses.discover_criteria import Cells, Needs, Terms, fit_cells, terms_of
-from howlearn.core.arrays import Floats
+from howlearn.core.arrays import Floats, log_sum
 from howlearn.core.rule import Rule
 from howlearn.core.study import Study
 from howlearn.engine import set_partitions
 from howlearn.engine.layout import product
 from howlearn.engine.set_partitions import TIE, Plain, Ranked, in_first_order, in_order
 from howlearn.selection.criterion import Criterion
-from howlearn.selection.hierarchy import log_sum
 
 NEGLIGIBLE = 16.0  # nats under the largest: all that is left out is less than 1e-4
 LIMIT = 20_000_000  # choices of a cell; beyond this the answer is not called exact

@@ -14,10 +14,9 @@ from typing import Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from howlearn.analyses.contests import Contest
-from howlearn.core.arrays import Floats
+from howlearn.core.arrays import Bools, Floats, Ints
 from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
 from howlearn.core.safe_files import read_json
@@ -34,7 +33,7 @@ RESAMPLES = 500
 CLEARLY = 1.96  # standard errors of a difference: 5% would be called different by chance
 
 
-def standard_error(wrong: Floats | NDArray[np.int64], n: NDArray[np.int64] | int) -> Floats:
+def standard_error(wrong: Floats | Ints, n: Ints | int) -> Floats:
     """Of a share wrong/n; where none or all are wrong, as if half a learner were or were not.
 
     >>> standard_error(np.array([0, 30]), 100).round(4).tolist()
@@ -53,9 +52,9 @@ class ErrorCurve:
     settings: Floats
     kappa: Floats  # price per parameter at the median number of trials; nan for hold-out
     truths: tuple[str, ...]
-    counts: NDArray[np.int64]  # learners of each true model
-    wrong: NDArray[np.bool_]  # [learner, setting]
-    true: NDArray[np.int64]
+    counts: Ints  # learners of each true model
+    wrong: Bools  # [learner, setting]
+    true: Ints
     never_selected: tuple[tuple[str, ...], ...]  # of each setting
 
     @property
@@ -100,7 +99,7 @@ class ErrorCurve:
         ties = np.flatnonzero(value <= value.min() + 1e-12)
         return int(ties[(len(ties) - 1) // 2])
 
-    def as_good(self, goal: Goal) -> NDArray[np.bool_]:
+    def as_good(self, goal: Goal) -> Bools:
         """Settings that cannot be told from the best."""
         best = self.best(goal)
         value = self.over_models(goal)
@@ -185,7 +184,7 @@ def kappa_of(criterion: Criterion, n: float) -> float:
     return float(criterion.price(np.array([n]))[0]) if criterion.priced else np.nan
 
 
-def selected_counts(contest: Contest, criterion: Criterion) -> NDArray[np.int64]:
+def selected_counts(contest: Contest, criterion: Criterion) -> Ints:
     """Learners of each true model who are given each candidate: [truth, model]."""
     counts = np.zeros((len(contest.truths), len(contest.models)), np.int64)
     np.add.at(counts, (contest.true, contest.selected(criterion)), 1)
@@ -231,9 +230,7 @@ def spans(chosen: list[float], grid: list[float]) -> str:
     )
 
 
-# --------------------
 # The constants that a calibration recommends, for ``howlearn select --calibration``.
-
 
 RECOMMENDATION = "recommendation.json"
 FAR = 2.0  # a calibration for half or twice as many trials is worth a note

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from howlearn.core.arrays import Floats, Ints
+from howlearn.core.arrays import Floats, Ints, log_sum
 from howlearn.core.columns import of, renamed
 from howlearn.core.study import Study
 from howlearn.fitting.fit import Progress
@@ -22,7 +22,7 @@ from howlearn.selection.evidence import (
     log_evidence_even,
     unintegrated,
 )
-from howlearn.selection.hierarchy import groups_of, log_sum
+from howlearn.selection.hierarchy import groups_of
 from howlearn.selection.rate_grid import SPREADS, in_blocks, on_grid, plan_of
 from howlearn.selection.select import winners
 

@@ -10,18 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from howlearn.analyses.contests import (
-    Group,
-    estimates_of_truth,
-    fit_those_who_can,
-    groups_of,
-    left_out,
-    recovery,
-)
+from howlearn.analyses.contests import Group, fitted_group, groups_of, left_out, recovery
 from howlearn.analyses.designs import ENOUGH, Design, TaskDesign, by_model_name
 from howlearn.analyses.error_rates import standard_error
+from howlearn.core.arrays import Ints
 from howlearn.core.study import together
 from howlearn.fitting.fits import ALL, Fits, Truncation, distinct
 from howlearn.models.model import Model
@@ -234,14 +227,11 @@ def _recover(
     of: _Recovering, group: Group, threads: int | None, progress: Progress
 ) -> dict[str, pl.DataFrame]:
     """Simulate a group of learners, and select among the candidates for each of them."""
+    fits, numbers, estimates = fitted_group(
+        of.design, group, of.models, of.truncations, threads, progress
+    )
     truth = of.design.truths[group.truth].name
-    study, theta = of.design.simulate(group.truth, group.stream, group.start, group.stop)
-    fits, kept = fit_those_who_can(group, study, of.models, of.truncations, threads, progress)
-    numbers = group.start + kept
-    return {
-        "recovered": _selected(fits, of.criteria, truth, numbers),
-        "estimates": estimates_of_truth(fits, truth, theta[kept], numbers),
-    }
+    return {"recovered": _selected(fits, of.criteria, truth, numbers), "estimates": estimates}
 
 
 def _knowing(
@@ -254,9 +244,7 @@ def _knowing(
     return tuple(criterion.learn(study, models, None, threads) for criterion in criteria)
 
 
-def _selected(
-    fits: Fits, criteria: Sequence[Criterion], truth: str, numbers: NDArray[np.int64]
-) -> pl.DataFrame:
+def _selected(fits: Fits, criteria: Sequence[Criterion], truth: str, numbers: Ints) -> pl.DataFrame:
     selection = choose(fits, criteria)
     names = pl.Series([*fits.of], dtype=pl.String)
     return pl.concat(

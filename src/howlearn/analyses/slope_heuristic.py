@@ -1,4 +1,4 @@
-"""A straight line that a few outlying points cannot bend."""
+"""The slope heuristic: the price per parameter from the fits of the complex models."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from howlearn.analyses.contests import Contest
 from howlearn.analyses.dimension_jump import (
@@ -21,7 +21,7 @@ from howlearn.analyses.dimension_jump import (
     pooled_jump,
     too_few,
 )
-from howlearn.core.arrays import Floats
+from howlearn.core.arrays import Floats, Ints
 from howlearn.core.columns import of
 from howlearn.fitting.fits import ALL, Fits
 
@@ -37,7 +37,7 @@ class Line(NamedTuple):
     r_squared: float  # weighted as the line is
 
 
-def bisquare_line(x: NDArray[np.float64], y: NDArray[np.float64]) -> Line:
+def bisquare_line(x: Floats, y: Floats) -> Line:
     """Tukey's bisquare by reweighting: w = (1 − (r / 4.685σ)²)², σ = median|r| / 0.6745.
 
     Starts from least squares, and stays with it where the weights leave no line.
@@ -71,17 +71,13 @@ def bisquare_line(x: NDArray[np.float64], y: NDArray[np.float64]) -> Line:
     return Line(slope, float(1 - left / total) if total > 0 else 0.0)
 
 
-def _weighted(
-    x: NDArray[np.float64], y: NDArray[np.float64], weights: NDArray[np.float64]
-) -> tuple[float, NDArray[np.float64]]:
+def _weighted(x: Floats, y: Floats, weights: Floats) -> tuple[float, Floats]:
     dx, dy = x - np.average(x, weights=weights), y - np.average(y, weights=weights)
     slope = float(np.sum(weights * dx * dy) / np.sum(weights * dx**2))
     return slope, dy - slope * dx
 
 
-# --------------------
 # Data-driven slope estimation: the price per parameter from the fits of the complex models.
-
 
 PLATEAU = 0.15  # of all regressions must select the same model: capushe's default
 POINTS = 5  # of the regression: through fewer almost anything looks straight
@@ -94,8 +90,8 @@ STRAIGHT = 0.1  # of the slope: a smaller change of it along the points is no be
 class Slope:
     """The slopes over fewer and fewer points, and the constant where they settle."""
 
-    slopes: NDArray[np.float64]  # over the P, P − 1, …, 2 largest shapes
-    models: NDArray[np.int64]  # that twice the slope selects
+    slopes: Floats  # over the P, P − 1, …, 2 largest shapes
+    models: Ints  # that twice the slope selects
     plateau: tuple[int, int] | None  # slopes[start:stop] select one model
     points: int | None  # of the regression in the plateau's middle
     r_squared: float | None  # of the same
@@ -158,7 +154,7 @@ def slope_heuristic(shape: ArrayLike, complexity: ArrayLike, contrast: ArrayLike
     )
 
 
-def _last_plateau(models: NDArray[np.int64]) -> tuple[int, int] | None:
+def _last_plateau(models: Ints) -> tuple[int, int] | None:
     """The last run of equal models that is at least PLATEAU of all: (start, stop).
 
     >>> _last_plateau(np.array([1, 1, 1, 2, 2, 2, 3]))
@@ -170,7 +166,7 @@ def _last_plateau(models: NDArray[np.int64]) -> tuple[int, int] | None:
     return long[-1] if long else None
 
 
-def _bends(x: NDArray[np.float64], y: NDArray[np.float64]) -> bool:
+def _bends(x: Floats, y: Floats) -> bool:
     """Whether the gains per unit of x drift along x, by more than chance and by enough to matter.
 
     >>> x = np.arange(10, 21.0)
@@ -226,9 +222,7 @@ def _objections(
     return [sentence for sentence in found if sentence]
 
 
-# --------------------
 # Dimension jump and slope heuristic over the candidates, for each learner and for all.
-
 
 MOST = 500  # learners who are looked at one by one; of more, so many are picked evenly
 
@@ -248,8 +242,8 @@ def slope_of(learners: Fits | Contest) -> pl.DataFrame:
 
 def slope_table(
     log_likelihood: Floats,
-    n_parameters: NDArray[np.int64],
-    n_trials: NDArray[np.int64],
+    n_parameters: Ints,
+    n_trials: Ints,
     models: Sequence[str],
     learners: Sequence[str],
 ) -> pl.DataFrame:

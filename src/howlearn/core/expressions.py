@@ -13,10 +13,9 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from howlearn.core.arrays import Bools
 from howlearn.core.errors import HowlearnError
 from howlearn.core.text import LONGEST as SHOWN
 from howlearn.core.text import one_line
@@ -57,7 +56,7 @@ class Expression:
     columns: tuple[str, ...]
     _condition: pl.Expr = field(repr=False)
 
-    def holds(self, labels: pl.DataFrame) -> NDArray[np.bool_]:
+    def holds(self, labels: pl.DataFrame) -> Bools:
         """Whether the condition holds, row by row; ``labels`` holds text, null where missing."""
         return labels.select(self._condition.alias("holds")).to_series().to_numpy()
 

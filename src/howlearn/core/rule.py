@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from howlearn.core.arrays import Floats
 from howlearn.core.errors import HowlearnError
 from howlearn.core.registry import Registry
 
@@ -63,16 +63,16 @@ class Parameter:
         """The u of the upper bound; that of the lower one is 0."""
         return float(np.arcsinh((self.upper - self.lower) / self.scale))
 
-    def at(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
+    def at(self, u: Floats) -> Floats:
         """From u to the parameter, exact at both bounds."""
         value = self.lower + self.scale * np.sinh(u)
         return np.where(u <= 0.0, self.lower, np.where(u >= self.end, self.upper, value))
 
-    def u(self, value: NDArray[np.float64]) -> NDArray[np.float64]:
+    def u(self, value: Floats) -> Floats:
         """From the parameter to u."""
         return np.clip(np.arcsinh((value - self.lower) / self.scale), 0.0, self.end)
 
-    def slope(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
+    def slope(self, u: Floats) -> Floats:
         """d parameter / d u."""
         return self.scale * np.cosh(u)
 

@@ -1,4 +1,4 @@
-"""TOML and JSON from strangers: what would take endless time or memory is refused."""
+"""Files from strangers: nothing takes endless time or memory, and no code runs unasked."""
 
 from __future__ import annotations
 
@@ -70,13 +70,11 @@ def _shallow(found: Any) -> Any:
     raise ValueError(DEEP)
 
 
-# --------------------
 # The only door for code: the files and modules that the user has named in this very command.
 #
 # Names of models also stand in what others may have written: the manifest of results, a task file,
 # howlearn.toml, a plan. There ``my_file.py:MyModel`` is text and nothing more, unless the user has
 # named the same file or module: with ``--model``, or as text that a function of Python is given.
-
 
 # Around the name of a model: the parentheses of mixtures and partitions, commas, +lapse.
 _AROUND = re.compile(r"[(),\[\]]|\+(?=\s*(?:lapse|bias|stickiness)\b)")

@@ -1,4 +1,4 @@
-"""A Study whose trials lie on disk: parts of it are read when they are asked for."""
+"""A study whose trials lie in temporary files: parts are read when they are asked for."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Bools, Ints
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import IF_KNOWN, PER_TRIAL, Source, Study
 
-# --------------------
 # Columns of trials in temporary files: what a study is when it does not fit into memory.
-
 
 AT_ONCE = 1_000_000  # trials that are rewritten together
 
@@ -184,10 +183,10 @@ class StoredStudy(Study):
     """
 
     spool: Spool = field(default_factory=Spool)
-    counted: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    counted: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @property
-    def n_scored(self) -> NDArray[np.int64]:
+    def n_scored(self) -> Ints:
         """Scored trials of every sequence, as they were counted on the way to the disk."""
         return self.counted
 
@@ -207,7 +206,7 @@ class StoredStudy(Study):
         """These sequences, in this order, read into memory."""
         return self._read(self._runs(sequences), sequences)
 
-    def only(self, wanted: NDArray[np.bool_]) -> Study:
+    def only(self, wanted: Bools) -> Study:
         """The sequences that are marked, whose trials are copied on disk, once."""
         if wanted.all():
             return self

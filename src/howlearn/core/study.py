@@ -10,11 +10,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Bools, Floats, Ints
 from howlearn.core.columns import renamed, reserved
 from howlearn.core.errors import HowlearnError
 
 
-def count_true(flags: NDArray[np.bool_], starts: NDArray[np.int64]) -> NDArray[np.int64]:
+def count_true(flags: Bools, starts: Ints) -> Ints:
     """How many flags are set in each interval ``starts[i]:starts[i + 1]``.
 
     >>> count_true(np.array([True, False, True]), np.array([0, 2, 2, 3]))
@@ -33,9 +34,7 @@ SHORTEST = 2  # scored trials without which nothing can be said about a learner
 AT_ONCE = 5_000  # sequences that are looked at together
 
 
-def right_and_wrong(
-    reward: NDArray[np.float64], learned: NDArray[np.bool_]
-) -> tuple[float, float] | None:
+def right_and_wrong(reward: Floats, learned: Bools) -> tuple[float, float] | None:
     """The rewards for wrong and for right where the trials that teach have exactly two rewards.
 
     >>> right_and_wrong(np.array([0.0, 5.0, 0.0]), np.array([True, True, True]))
@@ -66,10 +65,10 @@ class Trials:
     actions: tuple[str, ...]
     context: NDArray[np.int32]
     action: NDArray[np.int16]
-    reward: NDArray[np.float64]
-    scored: NDArray[np.bool_]  # enters the likelihood
-    learned: NDArray[np.bool_]  # updates the state
-    reset: NDArray[np.bool_]  # the state starts anew before this trial
+    reward: Floats
+    scored: Bools  # enters the likelihood
+    learned: Bools  # updates the state
+    reset: Bools  # the state starts anew before this trial
 
     def __repr__(self) -> str:
         return f"Trials of learner {self.learner}: {len(self):,}"
@@ -117,15 +116,15 @@ class Study:
     """
 
     learners: tuple[str, ...]
-    starts: NDArray[np.int64]
+    starts: Ints
     contexts: tuple[str, ...]
     actions: tuple[str, ...]
     context: NDArray[np.int32]
     action: NDArray[np.int16]
-    reward: NDArray[np.float64]
-    scored: NDArray[np.bool_]
-    learned: NDArray[np.bool_]
-    reset: NDArray[np.bool_]
+    reward: Floats
+    scored: Bools
+    learned: Bools
+    reset: Bools
     reward_range: tuple[float, float] = (0.0, 1.0)
     features: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     about: pl.DataFrame = field(default_factory=pl.DataFrame)  # conditions, then kept columns
@@ -133,9 +132,9 @@ class Study:
     notes: tuple[str, ...] = ()  # sentences the user should read
     roles: Mapping[str, str] = field(default_factory=dict)  # role → the column found for it
     source: Source | None = None
-    forgone: NDArray[np.float64] | None = None  # [trial, action]; NaN: chosen, or unknown
-    episode_end: NDArray[np.bool_] | None = None  # None: every trial is an episode of its own
-    duration: NDArray[np.float64] | None = None  # time spent on the trial; NaN: unknown
+    forgone: Floats | None = None  # [trial, action]; NaN: chosen, or unknown
+    episode_end: Bools | None = None  # None: every trial is an episode of its own
+    duration: Floats | None = None  # time spent on the trial; NaN: unknown
     right_wrong: tuple[float, float] | None = None  # rewards for wrong and right, if only two
     answers: NDArray[np.int16] | None = None  # [context]: the action always right there, or −1
     excluded: tuple[str | None, ...] | None = None  # [sequence]: why; None: nobody was asked about
@@ -183,19 +182,9 @@ class Study:
                     f"{self.learners.count(index)} sequences belong to a learner {index!r}"
                 )
             index = self.learners.index(index)
-        start, stop = self.starts[index], self.starts[index + 1]
-        part = slice(int(start), int(stop))
-        return Trials(
-            self.learners[index],
-            self.contexts,
-            self.actions,
-            self.context[part],
-            self.action[part],
-            self.reward[part],
-            self.scored[part],
-            self.learned[part],
-            self.reset[part],
-        )
+        part = slice(int(self.starts[index]), int(self.starts[index + 1]))
+        arrays = (getattr(self, name)[part] for name in PER_TRIAL)
+        return Trials(self.learners[index], self.contexts, self.actions, *arrays)
 
     def __iter__(self) -> Iterator[Trials]:
         return (self[i] for i in range(len(self)))
@@ -215,7 +204,7 @@ class Study:
         return self._picked(trials_of(self, sequences), sequences)
 
     @property
-    def included(self) -> NDArray[np.bool_]:
+    def included(self) -> Bools:
         """The sequences that no condition of --exclude holds of."""
         if self.excluded is None:
             return np.ones(len(self), np.bool_)
@@ -227,7 +216,7 @@ class Study:
             return self
         return replace(self.only(self.included), excluded=None)
 
-    def only(self, wanted: NDArray[np.bool_]) -> Study:
+    def only(self, wanted: Bools) -> Study:
         """The sequences that are marked, whose trials know their rows in the input."""
         if wanted.all():
             return self
@@ -237,9 +226,7 @@ class Study:
             source = replace(source, rows=rows)
         return replace(found, source=source)
 
-    def _picked(
-        self, trials: slice | NDArray[np.int64], sequences: slice | NDArray[np.integer]
-    ) -> Study:
+    def _picked(self, trials: slice | Ints, sequences: slice | NDArray[np.integer]) -> Study:
         known = {name: getattr(self, name) for name in (*PER_TRIAL, *IF_KNOWN)}
         arrays = {n: values if values is None else values[trials] for n, values in known.items()}
         return replace(self, **arrays, **self.about_sequences(sequences), source=None)
@@ -265,7 +252,7 @@ class Study:
         }
 
     @property
-    def n_scored(self) -> NDArray[np.int64]:
+    def n_scored(self) -> Ints:
         """Scored trials of every sequence: the n of every criterion."""
         return count_true(self.scored, self.starts)
 
@@ -325,7 +312,7 @@ class Study:
         return "reset_block" if "block" in self.labels.columns else "block"
 
 
-def trials_of(study: Study, sequences: NDArray[np.integer]) -> NDArray[np.int64]:
+def trials_of(study: Study, sequences: NDArray[np.integer]) -> Ints:
     """The places of these sequences' trials in the study, one sequence after another."""
     lengths = np.diff(study.starts)[sequences]
     starts = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)

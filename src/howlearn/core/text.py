@@ -6,9 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-# --------------------
 # One spelling for every name that data may write as a number.
-
 
 DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]*")
 
@@ -25,9 +23,7 @@ def canonical(value: object) -> str:
     return "0" if text == "-0" else text
 
 
-# --------------------
 # Text from strangers that is shown: nothing in it steers a terminal or turns a line around.
-
 
 LONGEST = 300  # characters of a name in a message
 # Control characters but tabs and line ends, marks of writing direction, separators of lines, and

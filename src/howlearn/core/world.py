@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numba.extending import register_jitable
-from numpy.typing import NDArray
+
+from howlearn.core.arrays import Bools, Floats, Ints
 
 
 class World(NamedTuple):
@@ -15,10 +16,10 @@ class World(NamedTuple):
     n_actions: int
     n_cells: int  # of the model's partition; without one every context is a cell
     n_contexts: int
-    features: NDArray[np.float64]  # [context, feature]: numbers from 0 to 1, words numbered
-    levels: NDArray[np.int64]  # [context, feature]: the values of each feature, numbered from 0
-    n_levels: NDArray[np.int64]  # [feature]
-    numeric: NDArray[np.bool_]  # [feature]: whether its values are numbers
+    features: Floats  # [context, feature]: numbers from 0 to 1, words numbered
+    levels: Ints  # [context, feature]: the values of each feature, numbered from 0
+    n_levels: Ints  # [feature]
+    numeric: Bools  # [feature]: whether its values are numbers
     lowest: float  # of the rewards
     highest: float
 
@@ -28,7 +29,7 @@ class Shown(NamedTuple):
 
     context: int
     cell: int
-    features: NDArray[np.float64]  # of the context
+    features: Floats  # of the context
 
 
 class Trial(NamedTuple):
@@ -36,11 +37,11 @@ class Trial(NamedTuple):
 
     context: int
     cell: int
-    features: NDArray[np.float64]
+    features: Floats
     action: int
     reward: float
     correct: int  # the action that was right, where that is known; else −1
-    forgone: NDArray[np.float64]  # [action]: what the others would have earned; NaN if unknown
+    forgone: Floats  # [action]: what the others would have earned; NaN if unknown
     ends_episode: bool
     duration: float  # NaN if unknown
 

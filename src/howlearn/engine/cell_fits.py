@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from howlearn.core.arrays import Floats
+from howlearn.core.arrays import Bools, Floats, Ints
 from howlearn.core.rule import Parameter, Rule
 from howlearn.engine import compile as compiled
 from howlearn.engine import profiles, spikes, two_parameters
@@ -22,6 +21,8 @@ PAIR_LIMIT = 500.0  # 2·η·g beyond this would underflow in the two-action ker
 ROUNDS = 60  # of refinement; three or four are the rule
 RISE = 1e-7  # nats; a parabola tells so small a rise to the top a hundred times better
 SPARSE, WIDEST, DEGREE = 24, 0.31, 7  # nodes of a smooth likelihood, steps of u, spline
+
+Points = dict[str, NDArray[Any]]  # u, value, total and status
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,15 @@ class Passes:
         module = compiled.passes(rule, pair, rates)
         return cls(block, units, rule, module, every, close, blocks, spiky, rates)
 
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Learners, marks, units: curves are numbered in this order."""
+        return *self.block.marks.shape, len(self.units[3])
+
+    def up_to(self, mark: int) -> Ints:
+        """The numbers of the curves up to one mark, learner by learner."""
+        return np.arange(np.prod(self.shape)).reshape(self.shape)[:, mark].reshape(-1)
+
     def curves(self, nodes: Floats, *others: float) -> Floats:
         """Log-likelihoods [curve, node] at nodes of the first parameter, the others fixed."""
         parts = []
@@ -66,68 +76,39 @@ class Passes:
     def grid(self, rates: Floats) -> Floats:
         """Log-likelihoods [learner, mark, unit, rate] at rates[parameter, rate]."""
         block = self.block
-        out = np.empty((*block.marks.shape, len(self.units[3]), self.rates))
-        self.module.grid(
-            block.offsets,
-            block.context,
-            block.action,
-            block.feedback,
-            block.flags,
-            block.marks,
-            self.units,
-            rates,
-            block.n_actions,
-            self.every,
-            out,
-        )
+        out = np.empty((*self.shape, self.rates))
+        tasks = block.marks, self.units, rates
+        self.module.grid(*block.trials, *tasks, block.n_actions, self.every, out)
         return out
 
-    def scan(
-        self,
-        learner: NDArray[np.int64],
-        unit: NDArray[np.int64],
-        points: Floats,
-        stop: NDArray[np.int64],
-    ) -> Floats:
-        """Log-likelihoods [task, rate] of tasks at points[task, parameter, rate]."""
-        out = np.empty((len(learner), 1, 1, RATES))
+    def scan(self, curves: Ints, points: Floats) -> Floats:
+        """Log-likelihoods [curve, rate] of some curves at points[curve, parameter, rate]."""
         block = self.block
-        self.module.scan(
-            block.offsets,
-            block.context,
-            block.action,
-            block.feedback,
-            block.flags,
-            self.units,
-            learner,
-            unit,
-            np.ascontiguousarray(points),
-            np.ascontiguousarray(stop, np.int64),
-            block.n_actions,
-            self.every,
-            out,
-        )
+        learner, mark, unit = np.unravel_index(curves, self.shape)
+        stop = np.ascontiguousarray(block.marks[learner, mark], np.int64)
+        out = np.empty((len(curves), 1, 1, RATES))
+        places = np.ascontiguousarray(learner), np.ascontiguousarray(unit)
+        tasks = self.units, *places, np.ascontiguousarray(points), stop
+        self.module.scan(*block.trials, *tasks, block.n_actions, self.every, out)
         return out[:, 0, 0]
 
+    def probe_curves(self, curves: Ints, points: Floats) -> tuple[Floats, Floats, Floats]:
+        """Values, gradients and totals of some curves at points[curve, parameter, lane]."""
+        learner, mark, unit = np.unravel_index(curves, self.shape)
+        stops = np.repeat(self.block.marks[learner, mark][:, None], LANES, axis=1)
+        return self.probe(learner, unit, points, stops)
+
     def probe(
-        self,
-        learner: NDArray[np.int64],
-        unit: NDArray[np.int64],
-        points: Floats,
-        stops: NDArray[np.int64],
+        self, learner: Ints, unit: Ints, points: Floats, stops: Ints
     ) -> tuple[Floats, Floats, Floats]:
-        """Values, gradients and totals of tasks at points[task, parameter, lane]."""
+        """The same of tasks that each have a stop for every lane."""
         order = np.argsort(learner, kind="stable")  # tasks of one learner share one pass
         values = np.empty((len(learner), LANES))
         gradients = np.empty((len(learner), len(self.rule.parameters), LANES))
         totals = np.empty((len(learner), LANES))
         block = self.block
         self.module.probe(
-            block.offsets,
-            block.context,
-            block.action,
-            block.feedback,
-            block.flags,
+            *block.trials,
             self.units,
             learner[order],
             unit[order],
@@ -175,6 +156,7 @@ def profile_units(block: Block, units: Units, rule: Rule, curves: Floats) -> Uni
 def smooth_nodes(parameter: Parameter) -> Floats:
     """Even u: at so many a smooth likelihood must be known to be known everywhere.
 
+    >>> from howlearn.core.rules import GradientBandit
     >>> len(smooth_nodes(GradientBandit().parameters[0]))
     24
     """
@@ -196,7 +178,7 @@ def _denser(end: float, n: int) -> Floats:
     return through(np.linspace(0.0, end, n), np.linspace(0.0, end, RATES), DEGREE)
 
 
-def trials_seen(block: Block, units: Units, marks: NDArray[np.int64]) -> NDArray[np.int64]:
+def trials_seen(block: Block, units: Units, marks: Ints) -> Ints:
     """How many trials of each unit come before each mark: [learner, mark, unit]."""
     starts, contexts, _, rows, n_contexts = units
     learner = np.repeat(np.arange(len(block)), np.diff(block.offsets))
@@ -216,10 +198,10 @@ def evaluate(
     block: Block,
     units: Units,
     rule: Rule,
-    learner: NDArray[np.int64],
-    unit: NDArray[np.int64],
+    learner: Ints,
+    unit: Ints,
     theta: Floats,
-    stop: NDArray[np.int64],
+    stop: Ints,
 ) -> tuple[Floats, Floats]:
     """Log-likelihood before ``stop`` and of all trials, at given theta[task, parameter]."""
     passes = Passes.prepare(block, units, rule)
@@ -253,47 +235,40 @@ def replay_unit(
 
 def _fit_line(
     passes: Passes,
-    seen: NDArray[np.int64],
-    shown: NDArray[np.bool_],
+    seen: Ints,
+    shown: Bools,
     parameter: Parameter,
     reach: Reach | None = None,
     known: Floats | None = None,
 ) -> UnitFits:
     """Units with one parameter; where their curves are known, their maxima only."""
-    shape = seen.shape
-    search = compiled.search()
-    end = parameter.end
-    nodes = np.linspace(0.0, end, RATES * passes.blocks)
-    hasty = known is not None
+    shape = passes.shape
+    nodes = np.linspace(0.0, parameter.end, RATES * passes.blocks)
     values = passes.curves(parameter.at(nodes)) if known is None else known
-    count = len(values)
-    u, curvature = np.zeros(count), np.zeros(count)
-    node, status = np.zeros(count, np.int64), np.zeros(count, np.int8)
-    rivals, rival_nodes = np.zeros((2, (8 + count) * 2 * passes.blocks), np.int64)
-    width = nodes[1]
-    tops = (u, node, curvature, status, rivals, rival_nodes)
-    n_rivals = search.locate(values, seen.reshape(-1), width, passes.close, *tops)
-    value, total, gradient = _certificate(passes, shape, u, parameter)
-    if not hasty:
-        search.newton(u, gradient, curvature, status, node, width, end, parameter.scale)
-        value, total, gradient = _certificate(passes, shape, u, parameter)
-    search.certify(u, value, gradient, curvature, status, end, parameter.scale)
-    if hasty:
-        _rise(u, value, gradient, curvature, status, parameter)
-    best = _Highest(u, value, total, status)
-    _look_closer(
-        passes, shape, parameter, best, node, rivals[:n_rivals], rival_nodes[:n_rivals], width
+    found, curves, centre = _settled(
+        passes, seen.reshape(-1), values, nodes[1], parameter, hasty=known is not None
     )
+    if len(curves):
+        again = _refine(passes, curves, centre, nodes[1], parameter)
+        best_first = np.lexsort((-again["value"], curves))
+        _, first = np.unique(curves[best_first], return_index=True)
+        pick = best_first[first]
+        for name, target in found.items():
+            target[curves[pick]] = again[name][pick]
+    u, value, total, status = found.values()
     if passes.spiky:
-        _look_for_spikes(passes, shape, parameter, best)
+        informed = np.flatnonzero(status < Statuses.FLAT)
+        curves, *spike = spikes.find_spikes(passes, informed, parameter)
+        for i in np.flatnonzero(spike[1] > value[curves] + spikes.EXACT):
+            if spike[1][i] > value[curves[i]]:  # a curve may have several
+                u[curves[i]], value[curves[i]], total[curves[i]] = (part[i] for part in spike)
+                status[curves[i]] = Statuses.OK
     if passes.blocks > 1:
-        spikes.mark_unstable(passes, shape, u[:, None], value, status[:, None], [parameter])
+        spikes.mark_unstable(passes, u[:, None], value, status[:, None], [parameter])
     ends = None
     if reach is not None:
-        mine = np.arange(count).reshape(shape)[:, reach.mark].reshape(-1)
-        ends = profiles.line_ends(
-            passes, nodes, values[mine], u[mine], value[mine], parameter, reach
-        ).reshape(shape[0], shape[2], 1, 2)
+        ends = profiles.line_ends(passes, nodes, values, u, value, parameter, reach)
+        ends = ends.reshape(shape[0], shape[2], 1, 2)
     return UnitFits(
         parameter.at(u).reshape(*shape, 1),
         status.reshape(*shape, 1),
@@ -304,52 +279,36 @@ def _fit_line(
     )
 
 
-class _Highest(NamedTuple):
-    """The highest point of every curve that is known so far; it is raised in place."""
+def _settled(
+    passes: Passes, seen: Ints, values: Floats, width: np.float64, parameter: Parameter, hasty: bool
+) -> tuple[Points, Ints, Floats]:
+    """The best point of every curve, from its values at nodes so wide apart; and (curve, u) pairs.
 
-    u: Floats
-    value: Floats
-    total: Floats
-    status: NDArray[np.int8]
-
-
-def _look_closer(
-    passes: Passes,
-    shape: tuple[int, ...],
-    parameter: Parameter,
-    best: _Highest,
-    node: NDArray[np.int64],
-    rivals: NDArray[np.int64],
-    rival_nodes: NDArray[np.int64],
-    width: float,
-) -> None:
-    """Refine curves whose maximum is not certain, and those with other maxima that come close."""
-    open_ = np.flatnonzero(best.status == Statuses.SEARCHING)
+    The pairs are those that must be refined: tops that are not certified, and those of curves with
+    several that are almost as high.
+    """
+    search = compiled.search()
+    end, count = parameter.end, len(values)
+    u, curvature = np.zeros(count), np.zeros(count)
+    node, status = np.zeros(count, np.int64), np.zeros(count, np.int8)
+    rivals, rival_nodes = np.zeros((2, (8 + count) * 2 * passes.blocks), np.int64)
+    n_rivals = search.locate(
+        values, seen, width, passes.close, u, node, curvature, status, rivals, rival_nodes
+    )
+    value, total, gradient = _certificate(passes, u, parameter)
+    if not hasty:
+        search.newton(u, gradient, curvature, status, node, width, end, parameter.scale)
+        value, total, gradient = _certificate(passes, u, parameter)
+    search.certify(u, value, gradient, curvature, status, end, parameter.scale)
+    if hasty:
+        _rise(u, value, gradient, curvature, status, parameter)
+    open_ = np.flatnonzero(status == Statuses.SEARCHING)
+    contested = np.unique(rivals[:n_rivals])
     # A contested curve is refined from its best node as well, so that like is compared with like.
-    again = np.union1d(open_, np.unique(rivals))
-    curves = np.concatenate([again, rivals])
-    if not len(curves):
-        return
-    centre = np.concatenate([node[again], rival_nodes]).astype(np.float64)
-    found = _refine(passes, shape, curves, centre * width, width, parameter)
-    best_first = np.lexsort((-found["value"], curves))
-    _, first = np.unique(curves[best_first], return_index=True)
-    pick = best_first[first]
-    for name, target in best._asdict().items():
-        target[curves[pick]] = found[name][pick]
-
-
-def _look_for_spikes(
-    passes: Passes, shape: tuple[int, ...], parameter: Parameter, best: _Highest
-) -> None:
-    """Take a spike where it is higher than what was found."""
-    u, value, total, status = best
-    informed = np.flatnonzero(status < Statuses.FLAT)
-    curves, *spike = spikes.find_spikes(passes, shape, informed, parameter)
-    for i in np.flatnonzero(spike[1] > value[curves] + spikes.EXACT):
-        if spike[1][i] > value[curves[i]]:  # a curve may have several
-            u[curves[i]], value[curves[i]], total[curves[i]] = (part[i] for part in spike)
-            status[curves[i]] = Statuses.OK
+    again = np.union1d(open_, contested)
+    curves = np.concatenate([again, rivals[:n_rivals]])
+    centre = width * np.concatenate([node[again], rival_nodes[:n_rivals]])
+    return {"u": u, "value": value, "total": total, "status": status}, curves, centre
 
 
 def _rise(
@@ -370,17 +329,15 @@ def _rise(
     status[near] = Statuses.OK
 
 
-def _certificate(
-    passes: Passes, shape: Sequence[int], u: Floats, parameter: Parameter
-) -> tuple[Floats, Floats, Floats]:
+def _certificate(passes: Passes, u: Floats, parameter: Parameter) -> tuple[Floats, Floats, Floats]:
     """Value, total and gradient of every curve at u: the lanes of one pass are the marks."""
-    n_learners, n_marks, n_units = shape
+    n_learners, n_marks, n_units = passes.shape
     learner = np.repeat(np.arange(n_learners), n_units)
     unit = np.tile(np.arange(n_units), n_learners)
     out = np.empty((3, n_learners, n_marks, n_units))
     for first in range(0, n_marks, LANES):
         lanes = np.minimum(first + np.arange(LANES), n_marks - 1)  # spare lanes repeat the last
-        points = parameter.at(u.reshape(shape)[:, lanes])  # [learner, lane, unit]
+        points = parameter.at(u.reshape(passes.shape)[:, lanes])  # [learner, lane, unit]
         stops = passes.block.marks[:, lanes]
         result = passes.probe(
             learner,
@@ -396,18 +353,11 @@ def _certificate(
 
 
 def _refine(
-    passes: Passes,
-    shape: Sequence[int],
-    curves: NDArray[np.int64],
-    centre: Floats,
-    width: float,
-    parameter: Parameter,
-) -> dict[str, NDArray[Any]]:
+    passes: Passes, curves: Ints, centre: Floats, width: float, parameter: Parameter
+) -> Points:
     """Narrow brackets around the centres until every point is certified."""
     search = compiled.search()
     end = parameter.end
-    learner, mark, unit = np.unravel_index(curves, shape)
-    stops = np.repeat(passes.block.marks[learner, mark][:, None], LANES, axis=1)
     low, high = np.maximum(centre - width, 0.0), np.minimum(centre + width, end)
     guess = centre.copy()
     status = np.full(len(curves), Statuses.SEARCHING, np.int8)
@@ -418,8 +368,8 @@ def _refine(
             break
         points = np.empty((len(left), LANES))
         search.spread(low[left], high[left], guess[left], points)
-        values, gradients, totals = passes.probe(
-            learner[left], unit[left], parameter.at(points)[:, None, :], stops[left]
+        values, gradients, totals = passes.probe_curves(
+            curves[left], parameter.at(points)[:, None, :]
         )
         parts = [low[left], high[left], guess[left]]
         best, state = np.zeros(len(left), np.int64), status[left]

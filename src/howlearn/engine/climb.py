@@ -6,12 +6,11 @@ variables are those in which searches are even (u), from 0 to an upper bound.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from howlearn.core.arrays import Floats
+from howlearn.core.arrays import Bools, Floats, Ints
 
 Cuts = tuple[tuple[int, int], ...]
 
@@ -29,11 +28,11 @@ class Hill(Protocol):
 
     joint: bool  # whether a slope costs little beside the value, so that both are asked for at once
 
-    def value(self, problem: NDArray[np.int64], u: Floats) -> Floats: ...
+    def value(self, problem: Ints, u: Floats) -> Floats: ...
 
-    def slope(self, problem: NDArray[np.int64], u: Floats, value: Floats) -> Floats: ...
+    def slope(self, problem: Ints, u: Floats, value: Floats) -> Floats: ...
 
-    def both(self, problem: NDArray[np.int64], u: Floats) -> tuple[Floats, Floats]: ...
+    def both(self, problem: Ints, u: Floats) -> tuple[Floats, Floats]: ...
 
 
 def climb(
@@ -53,19 +52,15 @@ def climb(
     [[0.3, 0.2]]
     """
     n, d = u.shape
+    u = u.copy()
     value = hill.value(np.arange(n), u)
     active = np.flatnonzero(np.isfinite(value))
     if not len(active) or not d:
-        return u.copy(), value
-    now = _Climbs(
-        u.copy(),
-        value,
-        np.zeros_like(u),
-        np.tile(np.diag(ends**2), (n, 1, 1)),
-        np.ones(n, bool),
-        np.zeros(n, np.int64),
-    )
-    now.slope[active] = hill.slope(active, u[active], value[active])
+        return u, value
+    slope = np.zeros_like(u)
+    slope[active] = hill.slope(active, u[active], value[active])
+    curvature = _Curvature(n, ends)
+    still = np.zeros(n, np.int64)  # rounds without a rise worth the name
     lately = np.full((PATIENCE, n), -np.inf)  # values of the last rounds
     for r in range(ROUNDS):
         for cut, n_left in cuts:
@@ -73,98 +68,50 @@ def climb(
                 active = active[_among_highest(value, together, n_left)[active]]
         slow = value < lately[r % PATIENCE] + 10.0 * enough
         lately[r % PATIENCE] = value
-        active, step, g = _steps(now, active, slow, ends, enough)
+        at = u[active]
+        g, step = curvature.step(active, at, slope[active])
+        promised = (step * g).sum(axis=1)
+        unknown = curvature.fresh[active] & (np.abs(g * ends) ** 2 > enough).any(axis=1)
+        going = (promised > enough) | unknown | (promised < 0.0)
+        going &= (still[active] < 2) & ~slow[active]
+        active, at, g, step = active[going], at[going], g[going], step[going]
         if not len(active):
             break
-        _move(hill, now, active, step, g, ends)
-    return now.u, now.value
+        backward = promised[going] <= 0.0
+        step[backward] = (g * ends**2)[backward]
+        curvature.forget(active[backward])
+        longest = np.max(np.abs(step) / (LONGEST * ends), axis=1)
+        step /= np.maximum(longest, 1.0)[:, None]
+        before = slope[active]
+        new, reached, known = _search(hill, active, at, g, step, value[active], ends, slope)
+        small = reached - value[active] <= STILL * (1.0 + np.abs(reached))
+        u[active], value[active] = new, reached
+        if not known.all():
+            slope[active[~known]] = hill.slope(active[~known], new[~known], reached[~known])
+        # Without a rise the curvature may be wrong: forget it once before giving up.
+        still[active] = np.where(small, still[active] + 1, 0)
+        lost = small & ~curvature.fresh[active]
+        curvature.forget(active[lost])
+        curvature.learn(active[~lost], (new - at)[~lost], (before - slope[active])[~lost])
+    return u, value
 
 
-class _Climbs(NamedTuple):
-    """Where all climbs are; changed in place from round to round."""
-
-    u: Floats
-    value: Floats
-    slope: Floats
-    inverse: Floats  # of minus the second derivative
-    fresh: NDArray[np.bool_]  # nothing is known of the curvature yet
-    still: NDArray[np.int64]  # rounds without a rise worth the name
-
-
-def _steps(
-    now: _Climbs,
-    active: NDArray[np.int64],
-    slow: NDArray[np.bool_],
-    ends: Floats,
-    enough: float,
-) -> tuple[NDArray[np.int64], Floats, Floats]:
-    """The climbs that go on, their next steps, and the slopes in which they are free."""
-    at, g = now.u[active], now.slope[active]
-    free = ~(((at <= 0.0) & (g < 0.0)) | ((at >= ends) & (g > 0.0)))
-    g = np.where(free, g, 0.0)
-    step = _step(now.inverse[active], g, free)
-    promised = (step * g).sum(axis=1)
-    far = (np.abs(g * ends) ** 2 > enough).any(axis=1)
-    going = (promised > enough) | (now.fresh[active] & far)
-    going |= promised < 0.0
-    going &= (now.still[active] < 2) & ~slow[active]
-    active, g, step = active[going], g[going], step[going]
-    if not len(active):
-        return active, step, g
-    backward = promised[going] <= 0.0
-    step[backward] = (g * ends**2)[backward]
-    now.fresh[active[backward]] = True
-    now.inverse[active[backward]] = np.diag(ends**2)
-    longest = np.max(np.abs(step) / (LONGEST * ends), axis=1)
-    step /= np.maximum(longest, 1.0)[:, None]
-    return active, step, g
-
-
-def _move(
-    hill: Hill, now: _Climbs, active: NDArray[np.int64], step: Floats, g: Floats, ends: Floats
-) -> None:
-    """Take the steps as far as they lead upwards, and learn the curvature from them."""
-    u, value, slope, inverse, fresh, still = now
-    at, before = u[active], slope[active]
-    new, reached, known = _search(hill, active, at, g, step, value[active], ends, slope)
-    rise = reached - value[active]
-    small = rise <= STILL * (1.0 + np.abs(reached))
-    # Without a rise the curvature may be wrong: forget it once before giving up.
-    still[active] = np.where(small, still[active] + 1, 0)
-    lost = small & ~fresh[active]
-    inverse[active[lost]] = np.diag(ends**2)
-    u[active], value[active] = new, reached
-    unknown = active[~known]
-    if len(unknown):
-        slope[unknown] = hill.slope(unknown, new[~known], reached[~known])
-    learned = ~lost
-    moved, fallen = (new - at)[learned], (before - slope[active])[learned]
-    _learn(inverse, fresh, active[learned], moved, fallen)
-    fresh[active[lost]] = True
-
-
-def _among_highest(value: Floats, together: int, n: int) -> NDArray[np.bool_]:
+def _among_highest(value: Floats, together: int, n: int) -> Bools:
     """Which climbs of each hill are among its n highest."""
     place = np.argsort(np.argsort(-value.reshape(-1, together), axis=1, kind="stable"), axis=1)
     return (place < n).reshape(-1)
 
 
-def _step(inverse: Floats, g: Floats, free: NDArray[np.bool_]) -> Floats:
-    """The quasi-Newton step among the variables that are not held by a bound."""
-    both = free[:, :, None] & free[:, None, :]
-    return np.einsum("pij,pj->pi", np.where(both, inverse, 0.0), g)
-
-
 def _search(
     hill: Hill,
-    problem: NDArray[np.int64],
+    problem: Ints,
     at: Floats,
     g: Floats,
     step: Floats,
     value: Floats,
     ends: Floats,
     slope: Floats,
-) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+) -> tuple[Floats, Floats, Bools]:
     """Go along the step, projected on the bounds, and back until the value rises enough.
 
     Where the first point was high enough and slopes come with values, ``slope`` is renewed; the
@@ -205,33 +152,46 @@ def _search(
     return new, reached, known
 
 
-def _learn(
-    inverse: Floats,
-    fresh: NDArray[np.bool_],
-    problem: NDArray[np.int64],
-    s: Floats,
-    y: Floats,
-) -> None:
-    """The BFGS update with the step s and the fall y of the slope along it."""
-    y = np.where(s == 0.0, 0.0, y)  # of variables held by a bound nothing was learned
-    sy = (s * y).sum(axis=1)
-    useful = sy > 1e-10 * np.sqrt((s**2).sum(axis=1) * (y**2).sum(axis=1))
-    problem, s, y, sy = problem[useful], s[useful], y[useful], sy[useful]
-    if not len(problem):
-        return
-    first = fresh[problem]
-    if first.any():  # the size of the first step is all that is known of the curvature
-        h = inverse[problem[first]]
-        yhy = np.einsum("pi,pij,pj->p", y[first], h, y[first])
-        inverse[problem[first]] = h * (sy[first] / yhy)[:, None, None]
-        fresh[problem[first]] = False
-    h = inverse[problem]
-    hy = np.einsum("pij,pj->pi", h, y)
-    yhy = (y * hy).sum(axis=1)
-    outer = s[:, :, None] * hy[:, None, :]
-    scale = ((sy + yhy) / sy**2)[:, None, None]
-    inverse[problem] = (
-        h
-        + scale * s[:, :, None] * s[:, None, :]
-        - (outer + outer.transpose(0, 2, 1)) / sy[:, None, None]
-    )
+class _Curvature:
+    """What is known about the curvature at every problem's point."""
+
+    def __init__(self, n: int, ends: Floats) -> None:
+        self.ends, self.nothing = ends, np.diag(ends**2)
+        self.inverse = np.tile(self.nothing, (n, 1, 1))  # of minus the second derivative
+        self.fresh = np.ones(n, bool)  # nothing is known yet
+
+    def forget(self, problem: Ints) -> None:
+        self.inverse[problem] = self.nothing
+        self.fresh[problem] = True
+
+    def step(self, problem: Ints, at: Floats, slope: Floats) -> tuple[Floats, Floats]:
+        """The slope and quasi-Newton's step among the variables that no bound holds."""
+        free = ~(((at <= 0.0) & (slope < 0.0)) | ((at >= self.ends) & (slope > 0.0)))
+        g = np.where(free, slope, 0.0)
+        both = free[:, :, None] & free[:, None, :]
+        return g, np.einsum("pij,pj->pi", np.where(both, self.inverse[problem], 0.0), g)
+
+    def learn(self, problem: Ints, s: Floats, y: Floats) -> None:
+        """The BFGS update with the step s and the fall y of the slope along it."""
+        y = np.where(s == 0.0, 0.0, y)  # of variables held by a bound nothing was learned
+        sy = (s * y).sum(axis=1)
+        useful = sy > 1e-10 * np.sqrt((s**2).sum(axis=1) * (y**2).sum(axis=1))
+        problem, s, y, sy = problem[useful], s[useful], y[useful], sy[useful]
+        if not len(problem):
+            return
+        first = self.fresh[problem]
+        if first.any():  # the size of the first step is all that is known of the curvature
+            h = self.inverse[problem[first]]
+            yhy = np.einsum("pi,pij,pj->p", y[first], h, y[first])
+            self.inverse[problem[first]] = h * (sy[first] / yhy)[:, None, None]
+            self.fresh[problem[first]] = False
+        h = self.inverse[problem]
+        hy = np.einsum("pij,pj->pi", h, y)
+        yhy = (y * hy).sum(axis=1)
+        outer = s[:, :, None] * hy[:, None, :]
+        scale = ((sy + yhy) / sy**2)[:, None, None]
+        self.inverse[problem] = (
+            h
+            + scale * s[:, :, None] * s[:, None, :]
+            - (outer + outer.transpose(0, 2, 1)) / sy[:, None, None]
+        )

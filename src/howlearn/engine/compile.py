@@ -71,17 +71,17 @@ def passes(rule: Rule, pair: bool, rates: int = RATES) -> ModuleType:
 
 def single(rule: Rule) -> ModuleType:
     """``replay``, ``slopes`` and ``play`` for a rule."""
-    return _single(type(rule), len(rule.parameters))
+    return _with_rule(type(rule), len(rule.parameters), ("single",), "*play")  # replay or play
 
 
 def expectation(rule: Rule) -> ModuleType:
     """``expected`` for a rule."""
-    return _expectation(type(rule), len(rule.parameters))
+    return _with_rule(type(rule), len(rule.parameters), ("general", "expectation"), "expected")
 
 
 def continuation(rule: Rule) -> ModuleType:
     """``advance``, ``continued`` and ``versus`` for a rule."""
-    return _continuation(type(rule), len(rule.parameters))
+    return _with_rule(type(rule), len(rule.parameters), ("single", "continuation"), "*")
 
 
 @cache
@@ -127,21 +127,12 @@ def _passes(rule: type[Rule], n_parameters: int, pair: bool, rates: int) -> Modu
 
 
 @cache
-def _single(rule: type[Rule], n_parameters: int) -> ModuleType:
-    text = _source("numeric") + _header(rule, n_parameters) + _source("single")
-    return _load(f"{rule.__name__}_single", text, "*play")  # replay or play
-
-
-@cache
-def _expectation(rule: type[Rule], n_parameters: int) -> ModuleType:
-    text = _source("numeric") + _header(rule, n_parameters) + _source("general")
-    return _load(f"{rule.__name__}_expectation", text + _source("expectation"), "expected")
-
-
-@cache
-def _continuation(rule: type[Rule], n_parameters: int) -> ModuleType:
-    text = _source("numeric") + _header(rule, n_parameters) + _source("single")
-    return _load(f"{rule.__name__}_continuation", text + _source("continuation"), "*")
+def _with_rule(
+    rule: type[Rule], n_parameters: int, kernels: tuple[str, ...], first_use: str
+) -> ModuleType:
+    """Kernels that go through trials with a rule; the last of them names the module."""
+    text = _source("numeric") + _header(rule, n_parameters) + "".join(map(_source, kernels))
+    return _load(f"{rule.__name__}_{kernels[-1]}", text, first_use)
 
 
 def _header(rule: type[Rule], n: int) -> str:

@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from howlearn.core.arrays import Floats, Ints
+from howlearn.core.arrays import Bools, Floats, Ints
 
 Look = Callable[[Ints, Floats], Floats]  # sides, points u[side, lane] → depths [side, lane]
 
@@ -97,7 +96,7 @@ def on_nodes(nodes: Floats, depth: Floats, at: Floats, limit: float) -> Brackets
 
 def between_nodes(
     nodes: Floats, depth: Floats, at: Floats, brackets: Brackets, limit: float
-) -> tuple[Floats, NDArray[np.bool_]]:
+) -> tuple[Floats, Bools]:
     """Crossings [curve, 2] by inverse interpolation of the signed root, and which to trust.
 
     Trusted are those where a cubic and a parabola agree within the tolerance, and where the nodes

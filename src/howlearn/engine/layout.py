@@ -1,14 +1,15 @@
-"""How units and learners are handed to the compiled loops."""
+"""How units and learners are handed to the compiled loops; products and splines of arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from howlearn.core.arrays import Floats
+from howlearn.core.arrays import Bools, Floats, Ints
 
 # As in the kernels, which cannot import them: bits of a trial's flags, lanes of the passes.
 SCORED, LEARNED, RESET = 1, 2, 4
@@ -16,9 +17,8 @@ RATES, LANES, POINTS = 64, 8, 32
 
 # A unit as codes: for each of its cells the codes of its contexts.
 CodedUnit = Sequence[Sequence[int]]
-Units = tuple[
-    NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int
-]  # starts, contexts and their slots, cells per unit, number of contexts
+# Starts, contexts and their slots, cells per unit, number of contexts.
+Units = tuple[Ints, Ints, Ints, Ints, int]
 
 
 def lay_out(units: Sequence[CodedUnit], n_contexts: int) -> Units:
@@ -42,16 +42,21 @@ def lay_out(units: Sequence[CodedUnit], n_contexts: int) -> Units:
 class Block:
     """Some learners' trials with the marks (trial positions) up to which likelihoods are wanted."""
 
-    offsets: NDArray[np.int64]  # learner i has the trials offsets[i]:offsets[i + 1]
+    offsets: Ints  # learner i has the trials offsets[i]:offsets[i + 1]
     context: NDArray[np.int32]
     action: NDArray[np.int16]
-    feedback: NDArray[np.float64]  # what the rule sees: the reward, or minus the loss
+    feedback: Floats  # what the rule sees: the reward, or minus the loss
     flags: NDArray[np.uint8]
-    marks: NDArray[np.int64]  # [learner, mark]
+    marks: Ints  # [learner, mark]
     n_actions: int
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    @property
+    def trials(self) -> tuple[NDArray[Any], ...]:
+        """As all passes take them."""
+        return self.offsets, self.context, self.action, self.feedback, self.flags
 
 
 class Statuses:
@@ -70,13 +75,11 @@ class UnitFits:
     status: NDArray[np.int8]
     value: Floats  # log-likelihood of the trials before the mark
     total: Floats  # of all trials, at the same parameters
-    shown: NDArray[np.bool_]  # [learner, unit]: whether the learner met its contexts at all
+    shown: Bools  # [learner, unit]: whether the learner met its contexts at all
     ends: Floats | None = None  # [learner, unit, parameter, 2]: of intervals, at one of the marks
 
 
-# --------------------
 # Products of matrices on one core, for threads that each have one.
-
 
 ALONE = 2**18  # multiplications that OpenBLAS does on one core
 WIDTH = 48  # columns at once: the fewer, the more rows go with them
@@ -97,10 +100,6 @@ def product(a: Floats, b: Floats) -> Floats:
         for first in range(0, len(a), rows):
             out[first : first + rows, left : left + WIDTH] = a[first : first + rows] @ part
     return out
-
-
-# --------------------
-# Smooth curves through a few nodes.
 
 
 def through(nodes: Floats, at: Floats, degree: int = 3) -> Floats:

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from howlearn.core.arrays import Floats, Ints
+from howlearn.core.arrays import Bools, Floats, Ints
 from howlearn.core.rule import Parameter
 from howlearn.engine.climb import climb
 from howlearn.engine.crossings import (
@@ -38,26 +37,6 @@ LOOKS = 2
 COLLAPSED = 1e6  # nats below the best: probabilities have left the floats
 
 
-class _UnitCurves:
-    """The likelihoods of all units of some learners up to one mark, unit after unit."""
-
-    def __init__(self, passes: Passes, mark: int) -> None:
-        self.passes = passes
-        n_units = len(passes.units[3])
-        self.learner = np.repeat(np.arange(len(passes.block)), n_units)
-        self.unit = np.tile(np.arange(n_units), len(passes.block))
-        self.stop = passes.block.marks[self.learner, mark]
-
-    def at(self, curves: Ints, points: Floats) -> Floats:
-        """Values [curve, lane] at points[curve, parameter, lane]."""
-        stops = np.repeat(self.stop[curves][:, None], LANES, axis=1)
-        return self.passes.probe(self.learner[curves], self.unit[curves], points, stops)[0]
-
-    def along(self, curves: Ints, points: Floats) -> Floats:
-        """Values [curve, rate] at points[curve, parameter, rate]."""
-        return self.passes.scan(self.learner[curves], self.unit[curves], points, self.stop[curves])
-
-
 def line_ends(
     passes: Passes, nodes: Floats, values: Floats, u: Floats, top: Floats,
     parameter: Parameter, reach: Reach,
@@ -67,8 +46,9 @@ def line_ends(
     ``values`` are those at the nodes, ``u`` and ``top`` the best point and its value. A curve with
     spikes tells nothing but the bounds.
     """
-    curves = _UnitCurves(passes, reach.mark)
-    top = np.maximum(top, values.max(axis=1))
+    curves = passes.up_to(reach.mark)
+    values, u = values[curves], u[curves]
+    top = np.maximum(top[curves], values.max(axis=1))
     depth = depth_of(top[:, None], values)
     brackets = on_nodes(nodes, depth, u, reach.limit)
     ends, sure = between_nodes(nodes, depth, u, brackets, reach.limit)
@@ -81,7 +61,7 @@ def line_ends(
         points = np.repeat(parameter.at(u[mine])[:, None], LANES, axis=1)
         half = HALF * (sides % 2)[:, None] + np.arange(HALF)
         points[place[:, None], half] = parameter.at(x)
-        found = curves.at(mine, points[:, None, :])
+        found = passes.probe_curves(curves[mine], points[:, None, :])[0]
         return depth_of(top[mine][place][:, None], found[place[:, None], half])
 
     if len(open_):
@@ -103,8 +83,9 @@ def surface_ends(
     ``grid[curve, second, first]`` are values at the nodes of both, ``u[curve, parameter]`` and
     ``top`` the best point and its value.
     """
-    curves, limit = _UnitCurves(passes, reach.mark), reach.limit
-    top = np.maximum(top, grid.max(axis=(1, 2)))
+    curves, limit = passes.up_to(reach.mark), reach.limit
+    grid, u = grid[curves], u[curves]
+    top = np.maximum(top[curves], grid.max(axis=(1, 2)))
     out = np.empty((len(u), 2, 2))
     for d, mine in enumerate(nodes):
         focus, other = parameters[d], parameters[1 - d]
@@ -126,7 +107,7 @@ def surface_ends(
             best = np.full(len(which), -np.inf)
             for _ in range(LOOKS):
                 points[:, 1 - d] = other.at(row)
-                found = curves.along(which, points)
+                found = passes.scan(curves[which], points)
                 best = np.maximum(best, _highest(found))
                 row = _between(row, found)
             return depth_of(top[which], best)[:, None]
@@ -139,7 +120,7 @@ def surface_ends(
     return out
 
 
-def several(grid: Floats, within: float) -> NDArray[np.bool_]:
+def several(grid: Floats, within: float) -> Bools:
     """Whether some row of grid[curve, row, node] has a top besides its main one, at most so far
     below the best."""
     padded = np.pad(grid, ((0, 0), (0, 0), (1, 1)), constant_values=-np.inf)
@@ -189,12 +170,10 @@ def _outwards(look: Look, nodes: Floats, brackets: Brackets, limit: float) -> No
         left = going[inside[going] != outside[going]]
 
 
-# --------------------
 # Profile-likelihood ends of models that are fitted whole: the others are searched anew.
 #
 # One parameter is held at a value and the others climb from where they were best beside it. That is
 # a search: it may miss a better place for the others, and an end may then lie too far in.
-
 
 STEP = 0.03  # of the range: how far the first look goes
 ENOUGH = 1e-2  # nats: a step of the others that promises less is not taken

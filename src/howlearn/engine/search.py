@@ -1,4 +1,4 @@
-"""The best parameters of models that are fitted whole, from many starts."""
+"""The best parameters of models that are fitted whole, searched from many starts."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from howlearn.core.arrays import Floats, Ints
+from howlearn.core.arrays import Bools, Floats, Ints
 from howlearn.engine.climb import ROUGH, SHARP, Cuts, climb
 from howlearn.engine.layout import Statuses
 from howlearn.engine.whole import Space
 
-# --------------------
 # Where searches start: points that fill the space, the most likely ones that lie apart.
 
 
@@ -34,7 +33,7 @@ def filling(n: int, d: int, skip: int = 0) -> Floats:
     return (np.arange(1 + skip, n + 1 + skip)[:, None] * steps) % 1.0
 
 
-def best_apart(values: Floats, points: Floats, n: int) -> NDArray[np.int64]:
+def best_apart(values: Floats, points: Floats, n: int) -> Ints:
     """Of every problem: the n best points, each outside the neighbourhood of those before it.
 
     ``values`` is [problem, point] and ``points`` [point, d] in the unit cube. Where the others all
@@ -137,28 +136,28 @@ class _Searches:
     """Learners × marks × starts as rows of a hill to climb."""
 
     def __init__(
-        self, likelihood: SearchedLikelihood, marks: NDArray[np.int64], starts: int, rough: bool
+        self, likelihood: SearchedLikelihood, marks: Ints, starts: int, rough: bool
     ) -> None:
         self.likelihood, self.rough, self.joint = likelihood, rough, likelihood.analytic
         n, m = marks.shape
         self.learner = np.repeat(np.arange(n), m * starts)
         self.mark = np.repeat(marks.reshape(-1), starts)
 
-    def value(self, problem: NDArray[np.int64], u: Floats) -> Floats:
+    def value(self, problem: Ints, u: Floats) -> Floats:
         return self.likelihood.value(self.learner[problem], u, self.mark[problem])
 
-    def slope(self, problem: NDArray[np.int64], u: Floats, value: Floats) -> Floats:
+    def slope(self, problem: Ints, u: Floats, value: Floats) -> Floats:
         known = value if self.rough else None
         return self.likelihood.slope(self.learner[problem], u, self.mark[problem], known)
 
-    def both(self, problem: NDArray[np.int64], u: Floats) -> tuple[Floats, Floats]:
+    def both(self, problem: Ints, u: Floats) -> tuple[Floats, Floats]:
         return self.likelihood.both(self.learner[problem], u, self.mark[problem])
 
 
 def highest(
     likelihood: SearchedLikelihood,
-    marks: NDArray[np.int64],
-    n_seen: NDArray[np.int64],
+    marks: Ints,
+    n_seen: Ints,
     guesses: Floats,
     effort: Effort = USUAL,
 ) -> Tops:
@@ -202,16 +201,16 @@ def highest(
     return _finished(likelihood, marks, seen, top, height, agreement, agreeing, theta, status)
 
 
-def _agreeing(value: Floats) -> NDArray[np.bool_]:
+def _agreeing(value: Floats) -> Bools:
     return np.isfinite(value) & (value >= value.max(axis=2, keepdims=True) - AGREE)
 
 
 def _searched(
     likelihood: SearchedLikelihood,
-    marks: NDArray[np.int64],
+    marks: Ints,
     guesses: Floats,
     effort: Effort,
-    learners: NDArray[np.int64] | None = None,
+    learners: Ints | None = None,
 ) -> tuple[Floats, Floats]:
     """Screen, pick, climb: tops u[learner, mark, start, parameter] and their values."""
     whole = likelihood.whole
@@ -238,9 +237,7 @@ def _searched(
     return top.reshape(n, m, starts, d), value.reshape(n, m, starts)
 
 
-def _screen(
-    likelihood: SearchedLikelihood, learners: NDArray[np.int64], marks: NDArray[np.int64], u: Floats
-) -> Floats:
+def _screen(likelihood: SearchedLikelihood, learners: Ints, marks: Ints, u: Floats) -> Floats:
     """Values [learner, mark, point]; one pass gives those of all marks."""
     n, p = len(learners), len(u)
     order = np.argsort(marks, axis=1, kind="stable")  # the compiled loop wants them ascending
@@ -257,12 +254,12 @@ def _screen(
 
 def _finished(
     likelihood: SearchedLikelihood,
-    marks: NDArray[np.int64],
-    seen: NDArray[np.bool_],
+    marks: Ints,
+    seen: Bools,
     top: Floats,
     height: Floats,
     agreement: Floats,
-    agreeing: NDArray[np.int64],
+    agreeing: Ints,
     theta: Floats,
     status: NDArray[np.int8],
 ) -> Tops:
@@ -288,8 +285,8 @@ def _finished(
 
 
 def _flat(
-    likelihood: SearchedLikelihood, marks: NDArray[np.int64], top: Floats, height: Floats, k: int
-) -> NDArray[np.bool_]:
+    likelihood: SearchedLikelihood, marks: Ints, top: Floats, height: Floats, k: int
+) -> Bools:
     """Where parameter k could be anything, the others being as they are."""
     (n, m), d = marks.shape, top.shape[2]
     u = np.repeat(top.reshape(-1, d), PROBES, axis=0)

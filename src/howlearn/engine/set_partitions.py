@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from howlearn.core.arrays import Floats
+from howlearn.core.arrays import Bools, Floats
 from howlearn.engine import compile as compiled
 from howlearn.engine.layout import product
 
@@ -172,7 +172,7 @@ def all_sets(codes: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
     )
 
 
-def members(n_contexts: int) -> NDArray[np.bool_]:
+def members(n_contexts: int) -> Bools:
     """Which contexts each set holds: [set, context]."""
     return (np.arange(2**n_contexts)[:, None] >> np.arange(n_contexts) & 1).astype(bool)
 

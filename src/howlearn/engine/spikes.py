@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from howlearn.core.arrays import Floats
+from howlearn.core.arrays import Floats, Ints
 from howlearn.core.rule import Parameter
 from howlearn.engine.layout import LANES, Statuses
 
@@ -29,8 +29,8 @@ SHIFT, LOSS = 1e-3, 1.0  # unstable: a rate 0.1% off loses a nat on both sides
 
 
 def find_spikes(
-    passes: Passes, shape: Sequence[int], curves: NDArray[np.int64], parameter: Parameter
-) -> tuple[NDArray[np.int64], Floats, Floats, Floats]:
+    passes: Passes, curves: Ints, parameter: Parameter
+) -> tuple[Ints, Floats, Floats, Floats]:
     """Curve, u, value and total of a top in every interval of nodes that must contain one."""
     # The same nodes whatever the bound, so that a wider one finds again what a narrower one found.
     nodes = np.arange(0.0, parameter.end, STEP)
@@ -39,7 +39,7 @@ def find_spikes(
     for first in range(0, len(nodes), LANES):
         lanes = slice(first, first + LANES)
         points = np.tile(nodes[lanes], (len(curves), 1))
-        slope[:, lanes] = _probe(passes, shape, curves, points, parameter)[1]
+        slope[:, lanes] = _probe(passes, curves, points, parameter)[1]
     which, left = np.nonzero((slope[:, :-1] > 0) & (slope[:, 1:] < 0))
     curves = curves[which]
     low, high = nodes[left], nodes[left + 1]
@@ -51,7 +51,7 @@ def find_spikes(
         share = np.linspace(0.0, 1.0, LANES)
         points = low[going, None] + share * (high - low)[going, None]
         points[:, -1] = high[going]
-        values, slopes, totals = _probe(passes, shape, curves[going], points, parameter)
+        values, slopes, totals = _probe(passes, curves[going], points, parameter)
         every, top = np.arange(len(going)), values.argmax(axis=1)
         better = values[every, top] > value[going]
         for target, source in ((u, points), (value, values), (total, totals)):
@@ -67,23 +67,16 @@ def find_spikes(
 
 
 def _probe(
-    passes: Passes,
-    shape: Sequence[int],
-    curves: NDArray[np.int64],
-    points: Floats,
-    parameter: Parameter,
+    passes: Passes, curves: Ints, points: Floats, parameter: Parameter
 ) -> tuple[Floats, Floats, Floats]:
     """Values, slopes in u and totals of curves at points[curve, lane]."""
-    learner, mark, unit = np.unravel_index(curves, tuple(shape))
-    stops = np.repeat(passes.block.marks[learner, mark][:, None], LANES, axis=1)
-    values, gradients, totals = passes.probe(learner, unit, parameter.at(points)[:, None, :], stops)
+    values, gradients, totals = passes.probe_curves(curves, parameter.at(points)[:, None, :])
     with np.errstate(invalid="ignore", over="ignore"):  # far from any top, slopes leave the floats
         return values, gradients[:, 0] * parameter.slope(points), totals
 
 
 def mark_unstable(
     passes: Passes,
-    shape: Sequence[int],
     u: Floats,
     value: Floats,
     status: NDArray[np.int8],
@@ -93,14 +86,12 @@ def mark_unstable(
     inner = np.flatnonzero((status[:, 0] == Statuses.OK) | (status[:, 0] == Statuses.AT_UPPER))
     if not len(inner):
         return
-    learner, mark, unit = np.unravel_index(inner, tuple(shape))
     points = np.repeat(u[inner][:, :, None], LANES, axis=2)
     for d, parameter in enumerate(parameters):
         for lane, shift in ((2 * d, -SHIFT), (2 * d + 1, SHIFT)):
             points[:, d, lane] = np.clip(u[inner, d] + shift, 0.0, parameter.end)
     theta = np.stack([p.at(points[:, d]) for d, p in enumerate(parameters)], axis=1)
-    stops = np.repeat(passes.block.marks[learner, mark][:, None], LANES, axis=1)
-    values, _, _ = passes.probe(learner, unit, theta, stops)
+    values, _, _ = passes.probe_curves(inner, theta)
     for d in range(len(parameters)):
         lost = value[inner] - np.fmax(values[:, 2 * d], values[:, 2 * d + 1])
         status[inner[lost > LOSS]] = Statuses.UNSTABLE

@@ -13,19 +13,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from howlearn.core.arrays import Floats, Ints
+from howlearn.core.arrays import Bools, Floats, Ints
 from howlearn.core.rule import Parameter
 from howlearn.engine import profiles, spikes
 from howlearn.engine.crossings import Reach
-from howlearn.engine.layout import LANES, RATES, Statuses, UnitFits
+from howlearn.engine.layout import RATES, Statuses, UnitFits
 
 if TYPE_CHECKING:
     from howlearn.engine.cell_fits import Passes
 
-
-# --------------------
-# Newton steps inside the box, for many (curve, start) tasks of two parameters at once.
-
+# Newton steps inside the box, for many (curve, start) tasks at once.
 
 Tops = tuple[Ints, Floats, Floats, Floats]  # curve, x, value, total
 
@@ -51,11 +48,9 @@ def nodes_to(end: float, step: float) -> Floats:
 class Climb:
     """Searches in u, where a point x has one coordinate per parameter."""
 
-    def __init__(
-        self, passes: Passes, shape: Sequence[int], parameters: Sequence[Parameter], ends: Floats
-    ) -> None:
-        self.passes, self.parameters, self.ends = passes, parameters, ends
-        self.shape = tuple(shape)
+    def __init__(self, passes: Passes, parameters: Sequence[Parameter]) -> None:
+        self.passes, self.parameters = passes, parameters
+        self.ends = np.array([parameter.end for parameter in parameters])
 
     def parameters_at(self, x: Floats) -> Floats:
         """From u to parameters, along the last axis."""
@@ -63,8 +58,6 @@ class Climb:
 
     def scanned(self, curves: Ints, rates: Floats, rows: Floats) -> Floats:
         """Values [curve, row, rate] of some curves on a grid in u, RATES rates at a time."""
-        learner, mark, unit = np.unravel_index(curves, self.shape)
-        stop = self.passes.block.marks[learner, mark]
         out = np.empty((len(curves), len(rows), len(rates)))
         for r, row in enumerate(self.parameters[1].at(rows)):
             for k in range(0, len(rates), RATES):
@@ -72,15 +65,13 @@ class Climb:
                     self.parameters[0].at(rates[k : k + RATES]), np.full(RATES, row)
                 ])  # fmt: skip
                 points = np.broadcast_to(each, (len(curves), 2, RATES))
-                out[:, r, k : k + RATES] = self.passes.scan(learner, unit, points, stop)
+                out[:, r, k : k + RATES] = self.passes.scan(curves, points)
         return out
 
     def probe(self, curves: Ints, x: Floats) -> tuple[Floats, Floats, Floats]:
         """Values [task, lane], gradients in u [task, lane, parameter] and totals."""
-        learner, mark, unit = np.unravel_index(curves, self.shape)
         points = self.parameters_at(x).transpose(0, 2, 1)
-        stops = np.repeat(self.passes.block.marks[learner, mark][:, None], LANES, axis=1)
-        values, gradients, totals = self.passes.probe(learner, unit, points, stops)
+        values, gradients, totals = self.passes.probe_curves(curves, points)
         slopes = np.stack([p.slope(x[..., d]) for d, p in enumerate(self.parameters)], axis=-1)
         return values, gradients.transpose(0, 2, 1) * slopes, totals
 
@@ -142,7 +133,6 @@ class Climb:
         return step / np.maximum(1.0, size), 0.5 * np.sum(along * scaled, axis=1)
 
 
-# --------------------
 # Ridges of two-parameter surfaces that are rough: with losses, or where rare choices are paid.
 #
 # With losses an update drives preferences apart: beside the points where a model keeps in step with
@@ -151,7 +141,6 @@ class Climb:
 # whose place and height change little with the second. So tops are found along rows, then followed
 # across them. There is no smallest scale, and no search can promise the highest top of such a
 # surface.
-
 
 # Values of the second parameter, and a power that draws them towards 0: with losses, with gains.
 RIDGE_ROWS, FEW_ROWS = (10, 2.0), (6, 2.5)
@@ -198,15 +187,14 @@ def _narrowed(
 ) -> tuple[Floats, Floats]:
     """The tops along rows v within a width of u, and their heights."""
     first, second = climb.parameters
-    learner, mark, unit = (np.full(len(u), k) for k in np.unravel_index(curve, climb.shape))
-    stop = climb.passes.block.marks[learner, mark]
+    curves = np.full(len(u), curve)
     every, share = np.arange(len(u)), np.linspace(-1.0, 1.0, RATES)
     best, at, reach = np.full(len(u), -np.inf), u.copy(), np.broadcast_to(width, len(u))
     other = np.repeat(second.at(v)[:, None], RATES, axis=1)
     for _ in range(rounds):
         points = np.clip(at[:, None] + share * reach[:, None], 0.0, first.end)
         theta = np.stack([first.at(points), other], axis=1)
-        values = climb.passes.scan(learner, unit, theta, stop)
+        values = climb.passes.scan(curves, theta)
         values = np.where(np.isfinite(values), values, -np.inf)
         top = values.argmax(axis=1)
         better = values[every, top] > best
@@ -255,20 +243,19 @@ MISSED = 0.5  # nats that interpolation may miss before a surface is rough
 
 def fit_surface(
     passes: Passes,
-    seen: NDArray[np.int64],
-    shown: NDArray[np.bool_],
+    seen: Ints,
+    shown: Bools,
     parameters: Sequence[Parameter],
     reach: Reach | None = None,
 ) -> UnitFits:
     """The global maximum over two parameters of each unit's likelihood up to each mark."""
     first, second = parameters
-    ends = np.array([first.end, second.end])
+    shape, n = passes.shape, seen.size
     rates, rows = nodes_to(first.end, COARSE_STEP), np.linspace(0.0, second.end, COARSE_ROWS)
     grid = np.stack([passes.curves(first.at(rates), value) for value in second.at(rows)], axis=1)
+    climb = Climb(passes, parameters)
     once = grid[:, :, : len(np.unique(rates))]  # the end, too
-    climb = Climb(passes, seen.shape, parameters, ends)
-    chosen, x, value, total = _highest_points(climb, seen, grid, once, rates, rows)
-    n = len(grid)
+    chosen, x, value, total = _highest_tops(climb, seen.reshape(-1), grid, once, rates, rows)
     theta = np.tile([p.default for p in parameters], (n, 1))
     theta[chosen] = climb.parameters_at(x)
     values = grid[:, 0, 0].copy()  # flat and unseen: the same everywhere
@@ -276,40 +263,33 @@ def fit_surface(
     values[chosen], totals[chosen] = value, total
     status = np.where(seen.reshape(-1) == 0, Statuses.UNSEEN, Statuses.FLAT)
     status = np.repeat(status.astype(np.int8)[:, None], 2, axis=1)
-    status[chosen] = _statuses(x, ends)
+    status[chosen] = _statuses(x, climb.ends)
     at = np.zeros((n, 2))
     at[chosen] = x
-    spikes.mark_unstable(passes, seen.shape, at, values, status, parameters)
+    spikes.mark_unstable(passes, at, values, status, parameters)
     interval = None
     if reach is not None:
-        mine = np.arange(n).reshape(seen.shape)[:, reach.mark].reshape(-1)
-        interval = profiles.surface_ends(
-            passes, (np.unique(rates), rows), once[mine], at[mine], values[mine], parameters, reach
-        )
-        interval = interval.reshape(seen.shape[0], seen.shape[2], 2, 2)
+        nodes = np.unique(rates), rows
+        interval = profiles.surface_ends(passes, nodes, once, at, values, parameters, reach)
+        interval = interval.reshape(shape[0], shape[2], 2, 2)
     return UnitFits(
-        theta.reshape(*seen.shape, 2),
-        status.reshape(*seen.shape, 2),
-        values.reshape(seen.shape),
-        totals.reshape(seen.shape),
+        theta.reshape(*shape, 2),
+        status.reshape(*shape, 2),
+        values.reshape(shape),
+        totals.reshape(shape),
         shown,
         interval,
     )
 
 
-def _highest_points(
-    climb: Climb,
-    seen: NDArray[np.int64],
-    grid: Floats,
-    once: Floats,
-    rates: Floats,
-    rows: Floats,
-) -> tuple[NDArray[np.int64], Floats, Floats, Floats]:
-    """Of every surface that is not flat: its number, the highest point found, value and total."""
+def _highest_tops(
+    climb: Climb, seen: Ints, grid: Floats, once: Floats, rates: Floats, rows: Floats
+) -> Tops:
+    """Of every curve that is neither unseen nor flat, each as closely as its surface is rough."""
     flat = grid.max(axis=(1, 2)) - grid.min(axis=(1, 2)) < FLAT
-    known = ~flat & (seen.reshape(-1) > 0)
-    folded = climb.passes.spiky & profiles.several(once, profiles.COLLAPSED)
-    ridged = (_steep(once) | _edged(once) | folded) & known
+    known = ~flat & (seen > 0)
+    collapsed = climb.passes.spiky & profiles.several(once, profiles.COLLAPSED)
+    ridged = known & (_steep(once) | _edged(once) | collapsed)
     rough = known & (ridged | _rough(once))
     smooth = np.flatnonzero(known & ~rough)
     curves, starts = _tops(grid[smooth], rates, rows, FEW)
@@ -330,7 +310,7 @@ def _highest_points(
     return chosen, x[pick], value[pick], total[pick]
 
 
-def _rough(grid: Floats) -> NDArray[np.bool_]:
+def _rough(grid: Floats) -> Bools:
     """Where the coarse grid may have missed the highest top: [curve].
 
     Some row has two tops that are not far below the best, or the best one is not smooth: fourth
@@ -345,7 +325,7 @@ def _rough(grid: Floats) -> NDArray[np.bool_]:
     return sharp | profiles.several(grid, FAR)
 
 
-def _steep(grid: Floats) -> NDArray[np.bool_]:
+def _steep(grid: Floats) -> Bools:
     """Whether the row beside the best one is far below it, so that a ridge may lie between."""
     by_row = grid.max(axis=2)
     best, beside = by_row.max(axis=1), by_row.argmax(axis=1)[:, None] + np.array([-1, 1])
@@ -354,7 +334,7 @@ def _steep(grid: Floats) -> NDArray[np.bool_]:
     return np.any(inside & (heights < best[:, None] - STEEP), axis=1)
 
 
-def _edged(grid: Floats) -> NDArray[np.bool_]:
+def _edged(grid: Floats) -> Bools:
     """Whether some row falls off a cliff not far below the best: the top may be at its edge."""
     best = grid.max(axis=(1, 2))[:, None, None]
     with np.errstate(invalid="ignore"):
@@ -363,7 +343,7 @@ def _edged(grid: Floats) -> NDArray[np.bool_]:
     return np.any(falls & edge, axis=(1, 2))
 
 
-def _closer(climb: Climb, curves: NDArray[np.int64]) -> tuple[NDArray[np.int64], Floats]:
+def _closer(climb: Climb, curves: Ints) -> tuple[Ints, Floats]:
     """The tops of some curves on the fine grid: (curve, point) pairs."""
     rates = nodes_to(climb.parameters[0].end, STEP)
     rows = np.linspace(0.0, climb.parameters[1].end, ROWS)
@@ -373,7 +353,7 @@ def _closer(climb: Climb, curves: NDArray[np.int64]) -> tuple[NDArray[np.int64],
 
 def _tops(
     grid: Floats, rates: Floats, rows: Floats, most: int = STARTS, close: float = CLOSE
-) -> tuple[NDArray[np.int64], Floats]:
+) -> tuple[Ints, Floats]:
     """The highest local maxima of every curve's grid [curve, row, rate]: (curve, point) pairs."""
     padded = np.pad(grid, ((0, 0), (1, 1), (1, 1)), constant_values=-np.inf)
     top = np.ones(grid.shape, bool)

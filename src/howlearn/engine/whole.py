@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from howlearn.core.arrays import Floats
+from howlearn.core.arrays import Bools, Floats, Ints
 from howlearn.core.rule import Parameter
 from howlearn.engine import compile as compiled
 
@@ -25,25 +25,25 @@ class Setting:
 
     n_actions: int
     features: Floats  # [context, feature]
-    levels: NDArray[np.int64]
-    n_levels: NDArray[np.int64]
-    numeric: NDArray[np.bool_]
+    levels: Ints
+    n_levels: Ints
+    numeric: Bools
     rewards: tuple[float, float]  # lowest, highest
     right_wrong: tuple[float, float]  # rewards for wrong and right; NaN where they do not tell
-    answers: NDArray[np.int64]  # [context]: the right action, −1 if unknown
+    answers: Ints  # [context]: the right action, −1 if unknown
 
 
 @dataclass(frozen=True, eq=False)
 class Records:
     """Some learners' trials; what is not known is an empty array."""
 
-    offsets: NDArray[np.int64]
+    offsets: Ints
     context: NDArray[np.int32]
     action: NDArray[np.int16]
     reward: Floats
     flags: NDArray[np.uint8]
     forgone: Floats  # [trial, action] or [0, action]
-    ends: NDArray[np.bool_]
+    ends: Bools
     duration: Floats
 
     @property
@@ -91,9 +91,9 @@ class Whole(Space):
     first: Any  # a model, or a rule that learns in every cell
     adjustments: tuple[Any, ...]
     parameters: tuple[Parameter, ...]
-    cell_of: NDArray[np.int64]  # [context]; −1: not this model's
-    index: NDArray[np.int64]
-    edges: NDArray[np.int64]  # where the parameters of each adjustment start and end
+    cell_of: Ints  # [context]; −1: not this model's
+    index: Ints
+    edges: Ints  # where the parameters of each adjustment start and end
     n_latents: int = 0
 
     @property
@@ -134,7 +134,7 @@ class RecordLikelihood:
         given = getattr(whole.first, "gradient", None) is not None
         self.analytic = given and not whole.adjustments
 
-    def at(self, learner: NDArray[np.int64], x: Floats, marks: NDArray[np.int64]) -> Floats:
+    def at(self, learner: Ints, x: Floats, marks: Ints) -> Floats:
         """Log-likelihoods [problem, mark] of the trials before each mark, at parameters x."""
         out = np.empty(marks.shape)
         marks = np.ascontiguousarray(marks, np.int64)
@@ -142,18 +142,12 @@ class RecordLikelihood:
         self.module.likelihoods(self.stage, self.columns, self.offsets, learner, x, marks, out)
         return out
 
-    def value(self, learner: NDArray[np.int64], u: Floats, mark: NDArray[np.int64]) -> Floats:
+    def value(self, learner: Ints, u: Floats, mark: Ints) -> Floats:
         """Of the trials before one mark per problem; what is no number counts as impossible."""
         value = self.at(learner, self.whole.at(u), mark[:, None])[:, 0]
         return np.where(np.isnan(value), -np.inf, value)
 
-    def slope(
-        self,
-        learner: NDArray[np.int64],
-        u: Floats,
-        mark: NDArray[np.int64],
-        value: Floats | None = None,
-    ) -> Floats:
+    def slope(self, learner: Ints, u: Floats, mark: Ints, value: Floats | None = None) -> Floats:
         """Its gradient in u: the model's own, or differences around u (within the bounds).
 
         With the ``value`` at u differences are taken to one side only: half the work, and rough.
@@ -172,9 +166,7 @@ class RecordLikelihood:
             rise, width = self._shifted(learner, x, to, marks) - value[:, None], to - u
         return np.nan_to_num(rise / width, nan=0.0, posinf=0.0, neginf=0.0)
 
-    def both(
-        self, learner: NDArray[np.int64], u: Floats, mark: NDArray[np.int64]
-    ) -> tuple[Floats, Floats]:
+    def both(self, learner: Ints, u: Floats, mark: Ints) -> tuple[Floats, Floats]:
         """The value and its gradient in u, in one pass, where the model gives its own."""
         whole, x = self.whole, self.whole.at(u)
         marks = np.ascontiguousarray(mark[:, None], np.int64)
@@ -184,9 +176,7 @@ class RecordLikelihood:
         value = np.where(np.isnan(value), -np.inf, value)
         return value, np.nan_to_num(out, posinf=0.0, neginf=0.0) * np.stack(slopes, axis=1)
 
-    def _shifted(
-        self, learner: NDArray[np.int64], x: Floats, to: Floats, marks: NDArray[np.int64]
-    ) -> Floats:
+    def _shifted(self, learner: Ints, x: Floats, to: Floats, marks: Ints) -> Floats:
         out = np.empty_like(x)
         to = np.ascontiguousarray(self.whole.at(to))
         self.module.shifted(self.stage, self.columns, self.offsets, learner, x, to, marks, out)
@@ -202,7 +192,7 @@ def replay(whole: Whole, setting: Setting, records: Records, x: Floats) -> tuple
     return out, latents
 
 
-def places(sizes: Sequence[int]) -> NDArray[np.int64]:
+def places(sizes: Sequence[int]) -> Ints:
     """Where parts of these sizes start and end, one after the other.
 
     >>> places([2, 3])

@@ -1,4 +1,4 @@
-"""The authors' supplement in its own layout: synthetic learners and stored fits."""
+"""The authors' supplement in its own layout: synthetic learners, and fits of real participants."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from os import PathLike
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from howlearn.core.arrays import Floats
+from howlearn.core.arrays import Bools, Floats, Ints
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
 from howlearn.models.task import Task
@@ -47,9 +46,7 @@ from howlearn.paper.stored import PUBLISHED, StoredFits, read_published
 from howlearn.reading.read import read
 from howlearn.selection.select import winners
 
-# --------------------
 # The stored fits of the paper's 176 real participants, whose trials were not published.
-
 
 PUBLISHED_NUMBER = 176
 WHOLE, TRAINING, TESTING = (
@@ -71,7 +68,7 @@ class Participants:
 
     names: tuple[str, ...]
     models: tuple[str, ...]
-    n_trials: NDArray[np.int64]
+    n_trials: Ints
     whole: Floats
     estimates: Mapping[str, Floats]  # from all trials: [participant, cell] of a model
     train: Floats | None = None
@@ -205,7 +202,7 @@ def _two_axes(fits: FitArrays) -> None:
         raise Unfit(f"participants × 6 models are expected, found {shape}")
 
 
-def _require(holds: NDArray[np.bool_], what: str) -> None:
+def _require(holds: Bools, what: str) -> None:
     if np.mean(holds) < MOST:
         raise Unfit(f"likelihoods {what}, are expected; {np.mean(~holds):.0%} are not")
 
@@ -279,7 +276,6 @@ def _learners(folder: Path, files: tuple[Path, ...], task: Task) -> Study:
     return study
 
 
-# --------------------
 # Figures 3c and 3d: the models selected for the paper's 176 participants, from stored fits.
 
 
@@ -309,7 +305,7 @@ def _scores(people: Participants) -> list[tuple[str, str, Floats]]:
     return found
 
 
-def _sizes(models: tuple[str, ...]) -> NDArray[np.int64]:
+def _sizes(models: tuple[str, ...]) -> Ints:
     task = Task.load("five-four")
     found = [task.model(name) for name in models]
     return np.array([model.n_parameters(len(task.actions)) for model in found])

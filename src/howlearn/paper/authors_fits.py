@@ -1,4 +1,4 @@
-"""The authors' fits of their synthetic learners, from their RData files.
+"""The authors' fits of their synthetic learners, from R's nested lists in their RData files.
 
 Which list is which is settled by the learners' files: at the right learner and model, and only
 there, the stored estimates give the stored likelihood. The likelihoods of the trials after a
@@ -23,11 +23,9 @@ from howlearn.core.arrays import Floats
 from howlearn.core.study import Study
 from howlearn.models.task import Task
 from howlearn.paper.published import AUTHORS, TRIALS, TRUNCATIONS, model_order
-from howlearn.paper.stored import LearnerFits, StoredFits, disagreement, replayed
+from howlearn.paper.stored import LearnerFits, StoredFits, disagreement, no_fits, replayed
 
-# --------------------
 # R's nested lists as trees of numbers, and trees as arrays.
-
 
 EXTRA = "reading RData files needs the package rdata: pip install 'howlearn[r]'"
 
@@ -182,13 +180,11 @@ def _row(values: Any, names: tuple[str, ...] | None) -> Branch:
     return Branch(tuple(np.array([value], dtype=np.float64) for value in values), names)
 
 
-# --------------------
 # The authors' fits in R's nested lists, found by their structure.
 #
 # Nobody wrote down how the lists are nested. A fit is (estimates, negative log-likelihood,
 # horizon); the level of these three may lie below or above the levels of learners and models, and
 # the level of models is known by the numbers of estimates. Whatever does not fit raises ``Unfit``.
-
 
 CELLS = (9, 1, 2, 2, 4, 4)  # estimates of each model, in the authors' order
 
@@ -281,7 +277,8 @@ def read_recorded(
         return None, ["no fits of the synthetic learners by the authors were found"]
     if find_spec("rdata") is None:
         return None, [f"{', '.join(map(str, paths.values()))}: not read; {EXTRA}"]
-    parts, used, notes = _nothing(task, files), [], []
+    parts = {model: no_fits(task, of) for model, of in files.items()}
+    used, notes = [], []
     for n, path in paths.items():
         try:
             parts = _with(parts, _fits(path, n, task, learners, files))
@@ -366,25 +363,12 @@ def _part(
     # R lists files alphabetically: 1, 10, 100, 11 … (SPEC 8.B6)
     alphabetical = sorted(files)
     rows = [alphabetical.index(name) for name in files]
-    part = _empty(task, files)
+    part = no_fits(task, files)
     part.fitted[:, :, j] = value[rows]
     for model, rates in estimates.items():
         part.estimates[model][:, j] = rates[rows]
     part.rest[:] = replayed(study, part.estimates, task)[1]
     return part
-
-
-def _empty(task: Task, files: tuple[str, ...]) -> LearnerFits:
-    def nothing(*shape: int) -> Floats:
-        return np.full((len(files), *shape), np.nan)
-
-    shape = (len(task.models), len(TRUNCATIONS))
-    cells = {m.name: nothing(len(TRUNCATIONS), len(m.partition.cells)) for m in task.models}
-    return LearnerFits(files, nothing(*shape), nothing(*shape), cells)
-
-
-def _nothing(task: Task, files: Mapping[str, tuple[str, ...]]) -> Parts:
-    return {model: _empty(task, of) for model, of in files.items()}
 
 
 def _with(parts: Parts, more: Parts) -> Parts:

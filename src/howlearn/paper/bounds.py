@@ -1,4 +1,4 @@
-"""Gradient Bandit: how long probabilities stay above ε, and how fast they change with θ."""
+"""How long probabilities stay above ε, and how fast they change with θ, rule by rule."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from howlearn.core.rule import Form
 from howlearn.core.rules import Exp3IX, GradientBandit, exp3_ix_horizon, gradient_horizon
 from howlearn.fitting.fits import check_epsilon
 
-# --------------------
 # A number of the theory, with where it comes from and when it holds.
 
 
@@ -141,7 +140,6 @@ def _sigmoid(x: float) -> float:
     return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))
 
 
-# --------------------
 # Exp3-IX: how long probabilities stay above ε, and how fast they change with θ.
 
 
@@ -183,7 +181,6 @@ def _log_lipschitz(epsilon: float, rate: float, horizon: int, trials: int) -> fl
     return scale + rate * horizon / epsilon**2
 
 
-# --------------------
 # How long the probabilities of Exp4 stay away from 0, and how fast they change with θ.
 
 

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from howlearn.core.arrays import Floats
+from howlearn.core.arrays import Floats, Ints
 from howlearn.paper.archive import Archive
 from howlearn.paper.published import AVERAGE_C, CHOSEN_C, HORIZONS, MODELS, TRIALS
 from howlearn.paper.stored import LearnerFits, StoredFits
@@ -87,7 +86,7 @@ def _of_criterion(
     truth: str,
     criterion: Criterion,
     version: Version,
-    mine: NDArray[np.int64],
+    mine: Ints,
 ) -> list[tuple[object, ...]]:
     contest = version.contest
     theirs = by_the_published_rule(stored_scores(stored, of, criterion), stored.models)

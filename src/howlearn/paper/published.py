@@ -1,4 +1,4 @@
-"""The paper's numbers, as figures show them or as they follow from the authors' stored fits.
+"""The paper's numbers, and where things lie in the authors' supplement.
 
 Aubert et al. (2025), Figures 2 and 3 and the appendix. Where a figure shows a curve only, the
 values are those that the authors' stored fits give by the authors' rule.
@@ -117,9 +117,7 @@ def published() -> dict[Key, float]:
     return found
 
 
-# --------------------
 # Where things lie in the authors' supplement, and what they are called there.
-
 
 # Their names, in the order of their lists (which is also the order of their ties), and ours.
 AUTHORS = {

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from howlearn.core.arrays import Floats
+from howlearn.core.arrays import Floats, Ints
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rule import Parameter
 from howlearn.core.study import Study
@@ -43,7 +42,7 @@ def risk(
     true_theta: Floats,
     model: Model,
     theta: Floats,
-    first: NDArray[np.int64] | int = 0,
+    first: Ints | int = 0,
 ) -> Risk:
     """K and H² of ``model`` at theta[learner, …] against the generating ``truth``.
 
@@ -86,7 +85,7 @@ def oracle(
     truth: Model,
     true_theta: Floats,
     model: Model,
-    first: NDArray[np.int64] | int = 0,
+    first: Ints | int = 0,
     near: Floats | None = None,
 ) -> Oracle:
     """inf over the parameters of K(p*, p_θ), learner by learner.
@@ -119,7 +118,7 @@ def oracle(
 
 
 def _searched(
-    advisor: Advisor, records: Records, p_true: Floats, mine: NDArray[np.int64], near: Floats | None
+    advisor: Advisor, records: Records, p_true: Floats, mine: Ints, near: Floats | None
 ) -> tuple[Floats, float]:
     """The expected log-likelihood climbed from several starts; cells that share nothing apart."""
     parameters = advisor.parameters
@@ -144,12 +143,7 @@ def _searched(
 
 
 def _climbed(
-    advisor: Advisor,
-    records: Records,
-    p_true: Floats,
-    trials: NDArray[np.int64],
-    theta: Floats,
-    own: NDArray[np.int64],
+    advisor: Advisor, records: Records, p_true: Floats, trials: Ints, theta: Floats, own: Ints
 ) -> tuple[Floats, float]:
     """Some of the parameters at their best for some trials, the others as they are."""
     parameters = [advisor.parameters[p] for p in own]
@@ -235,7 +229,7 @@ def highest_expected(
 
 def _better(
     points: Floats, values: Floats, u: Floats, best: Floats
-) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
+) -> tuple[Floats, Floats, Ints, Floats]:
     """The best points so far with their values; and where the new ones are highest."""
     top = np.argmax(values, axis=1)
     every = np.arange(len(values))
@@ -257,14 +251,14 @@ def _given(study: Study, model: Model, theta: Floats) -> Floats:
     return checked(model, given, study.actions)
 
 
-def _firsts(study: Study, first: NDArray[np.int64] | int) -> NDArray[np.int64]:
+def _firsts(study: Study, first: Ints | int) -> Ints:
     firsts = np.broadcast_to(first, len(study))
     if np.any(firsts < 0):
         raise HowlearnError(f"the first trial that counts is at 0 or later, not at {firsts.min()}")
     return firsts
 
 
-def _counted(one: Study, first: int) -> NDArray[np.int64]:
+def _counted(one: Study, first: int) -> Ints:
     mine = np.flatnonzero(one.scored)
     mine = mine[mine >= first]
     if not len(mine):

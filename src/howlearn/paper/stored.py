@@ -56,6 +56,17 @@ class StoredFits:
     of: Mapping[str, LearnerFits]
 
 
+def no_fits(task: Task, files: tuple[str, ...]) -> LearnerFits:
+    """Of these files' learners, still to be filled."""
+
+    def nothing(*shape: int) -> Floats:
+        return np.full((len(files), *shape), np.nan)
+
+    shape = (len(task.models), len(TRUNCATIONS))
+    cells = {m.name: nothing(len(TRUNCATIONS), len(m.partition.cells)) for m in task.models}
+    return LearnerFits(files, nothing(*shape), nothing(*shape), cells)
+
+
 def read_published(
     path: Path, task: Task, learners: Mapping[str, Study], files: Mapping[str, tuple[str, ...]]
 ) -> tuple[StoredFits | None, list[str]]:
@@ -151,31 +162,29 @@ def _part(path: Path, rows: pl.DataFrame, task: Task, files: tuple[str, ...]) ->
     """The rows of one generating model as arrays, in the order of the learners' files."""
     names = tuple(name for name in files if name in set(rows["file"]))
     models = [model.name for model in task.models]
-    cells = {model.name: len(model.partition.cells) for model in task.models}
-    shape = (len(names), len(models), len(TRUNCATIONS))
-    fitted, rest = np.full(shape, np.nan), np.full(shape, np.nan)
-    estimates = {m: np.full((shape[0], shape[2], cells[m]), np.nan) for m in models}
-    seen = np.zeros(shape, bool)
+    found = no_fits(task, names)
+    seen = np.zeros(found.fitted.shape, bool)
     place = {name: i for i, name in enumerate(names)}
     for _, file, theirs, trials, value, test, text in rows.select(*COLUMNS).iter_rows():
         if file not in place:
             continue
         model = AUTHORS[theirs]
         rates = [float(rate) for rate in (text or "").split()]
-        if trials not in TRUNCATIONS or value is None or len(rates) != cells[model]:
+        n_cells = found.estimates[model].shape[2]
+        if trials not in TRUNCATIONS or value is None or len(rates) != n_cells:
             raise HowlearnError(
-                f"{path}: {file}, {theirs}, {trials} trials: a likelihood and {cells[model]} "
+                f"{path}: {file}, {theirs}, {trials} trials: a likelihood and {n_cells} "
                 f"estimates after one of {TRUNCATIONS} trials are expected; found {value} and "
                 f"{len(rates)} estimates"
             )
         i, m, j = place[file], models.index(model), TRUNCATIONS.index(trials)
         seen[i, m, j] = True
-        fitted[i, m, j], rest[i, m, j] = value, np.nan if test is None else test
-        estimates[model][i, j] = rates
+        found.fitted[i, m, j], found.rest[i, m, j] = value, np.nan if test is None else test
+        found.estimates[model][i, j] = rates
     if not seen.all():
         i, m, j = (int(axis[0]) for axis in np.nonzero(~seen))
         raise HowlearnError(
             f"{path}: {(~seen).sum()} rows are missing; the first: {names[i]}, fitted model "
             f"{models[m]}, {TRUNCATIONS[j]} trials"
         )
-    return LearnerFits(names, fitted, rest, estimates)
+    return found

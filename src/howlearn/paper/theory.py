@@ -1,6 +1,7 @@
 """The paper's theory as calculators.
 
-Here: the hold-out theorem with explicit constants, as the paper's proof has them, and repaired.
+The hold-out theorem with explicit constants, as the paper's proof has them, and repaired; what
+Theorem 3 asks of a penalty; and all that the theory says of one design.
 """
 
 from __future__ import annotations
@@ -125,7 +126,6 @@ def _check(tested: int, models: int) -> None:
         raise HowlearnError(f"at least one model competes, not {models}")
 
 
-# --------------------
 # What Theorem 3 asks of a penalty, up to the constants that the paper leaves open.
 
 
@@ -178,9 +178,7 @@ def penalty_bounds(
     return found
 
 
-# --------------------
 # All that the theory says of one design.
-
 
 # Parameters of a cell, or of a mixture.
 DIMENSIONS = {name: len(rule_named(name).parameters) for name in CELL_BOUNDS} | {"exp4": 1}
@@ -201,6 +199,19 @@ class TheoryDesign:
     split: float = 0.5
     leading: float = 2.0
 
+    @property
+    def rate(self) -> float:
+        """The largest rate of a trial."""
+        return self.R / math.sqrt(self.trials)
+
+
+def rule_bounds(design: TheoryDesign) -> list[Quantity]:
+    """T_ε and L_ε of the rule."""
+    if design.rule in CELL_BOUNDS:
+        bounds = CELL_BOUNDS[design.rule]
+        return bounds(design.epsilon, design.actions, design.trials, design.R)
+    return exp4_quantities(design.epsilon, design.experts, design.rho, design.trials, design.R)
+
 
 def quantities(design: TheoryDesign) -> list[Quantity]:
     """T_ε and L_ε, A_ε, Σ_ε and the penalty, and the hold-out bound: one row per formula.
@@ -215,17 +226,14 @@ def quantities(design: TheoryDesign) -> list[Quantity]:
         )
     if not 0 < design.split < 1:
         raise HowlearnError(f"the split lies between 0 and 1, not at {design.split:g}")
-    common = (design.epsilon, design.actions, design.trials, design.R)
-    if design.rule in CELL_BOUNDS:
-        found = CELL_BOUNDS[design.rule](*common)
-    else:
-        if design.actions < 2 or design.rho * design.actions > design.experts * (1 + 1e-12):
-            raise HowlearnError(
-                f"with {design.experts} experts and K = {design.actions} actions (at least 2), rho "
-                f"is at most |F|/K = {design.experts / max(design.actions, 1):g}: the experts' "
-                f"probabilities add up to |F| over all actions; not {design.rho:g}"
-            )
-        found = exp4_quantities(design.epsilon, design.experts, design.rho, design.trials, design.R)
+    too_sure = design.rho * design.actions > design.experts * (1 + 1e-12)
+    if design.rule == "exp4" and (design.actions < 2 or too_sure):
+        raise HowlearnError(
+            f"with {design.experts} experts and K = {design.actions} actions (at least 2), rho "
+            f"is at most |F|/K = {design.experts / max(design.actions, 1):g}: the experts' "
+            f"probabilities add up to |F| over all actions; not {design.rho:g}"
+        )
+    found = rule_bounds(design)
     known = {quantity.key: quantity.value for quantity in found}
     found += penalty_bounds(
         design.epsilon, int(known["T_epsilon"]), known["log_L_epsilon"], design.R,

@@ -24,7 +24,6 @@ from howlearn.paper.verify_propositions import check_propositions
 from howlearn.results.analysis import Analysis, Listing, Sentence
 from howlearn.runs.parts import Memory, Part, Progress, Store, Threads, Work
 
-# --------------------
 # How fast a risk falls with the number of trials.
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ import polars as pl
 from howlearn.core.arrays import Floats
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rule import Rule
-from howlearn.core.study import Study, Trials
+from howlearn.core.study import PER_TRIAL, Study, Trials
 from howlearn.core.threads import in_threads
 from howlearn.engine import compile as compiled
 from howlearn.engine.layout import LEARNED, SCORED
@@ -28,7 +28,6 @@ from howlearn.selection.select import winners
 from howlearn.simulation.shown import ShownTrials, TaskRewards
 from howlearn.simulation.simulate import simulate
 
-# --------------------
 # What a learner might do after the training trials, many times over, and what models say to it.
 
 
@@ -120,10 +119,7 @@ class Futures:
 
 def head(trials: Trials, n: int) -> Trials:
     """The first n trials."""
-    return Trials(
-        trials.learner, trials.contexts, trials.actions, trials.context[:n], trials.action[:n],
-        trials.reward[:n], trials.scored[:n], trials.learned[:n], trials.reset[:n],
-    )  # fmt: skip
+    return replace(trials, **{name: getattr(trials, name)[:n] for name in PER_TRIAL})
 
 
 MANY = 2_000  # trials from which an oracle's rate is near the estimate

@@ -9,18 +9,16 @@ from itertools import product
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats, Ints
 from howlearn.core.rule import Form
-from howlearn.paper.bounds import CELL_BOUNDS, Quantity, exp4_quantities
+from howlearn.paper.bounds import Quantity
+from howlearn.paper.theory import TheoryDesign, rule_bounds
 
-# --------------------
 # Bandits along chosen sequences of actions, plainly: probabilities and their derivatives.
 #
 # Written for the check of the propositions, with nothing of the engine in it: many paths side by
 # side, one rate each.
-
 
 # From the probabilities [path, action] and the trial: the actions and the feedback in [0, 1].
 Player = Callable[[Floats, int], tuple[Ints, Floats]]
@@ -51,7 +49,7 @@ def gradient_paths(
         found.slope[t] = np.abs(u - mean).max()
         found.invariant[t] = np.max(eta * np.abs(u[:, 0] - u[:, -1]), initial=0.0, where=above)
         chosen, g = player(p, t)
-        step = _one_hot(chosen, actions) - p
+        step = np.eye(actions)[chosen] - p
         rate = (sign * g)[:, None]
         u += rate * step - rate * eta[:, None] * p * (u - mean)
         h += rate * eta[:, None] * step
@@ -113,13 +111,7 @@ def _softmax(h: Floats) -> Floats:
     return e / e.sum(axis=1, keepdims=True)
 
 
-def _one_hot(chosen: Ints, actions: int) -> Floats:
-    return np.eye(actions)[chosen]
-
-
-# --------------------
 # What learners may have done: at random, to make trouble, and everything there is.
-
 
 ALL_PATHS = 20_000  # sequences of a short record that are all tried
 
@@ -134,7 +126,7 @@ def adversaries(n: int, actions: int, seed: int) -> tuple[Player, int]:
     random = np.random.default_rng(seed)
     total = 8 * n
 
-    def play(p: Floats, t: int) -> tuple[NDArray[np.int64], Floats]:
+    def play(p: Floats, t: int) -> tuple[Ints, Floats]:
         chosen, g = np.empty(total, np.int64), np.ones(total)
         habit = np.array_split(np.arange(total), 8)
         for k in (0, 1):
@@ -172,8 +164,8 @@ def every_sequence(trials: int, actions: int) -> tuple[Player, int] | None:
             g = (codes // actions == 0).astype(float)
 
             def play(
-                p: Floats, t: int, chosen: NDArray[np.int64] = chosen, g: Floats = g
-            ) -> tuple[NDArray[np.int64], Floats]:
+                p: Floats, t: int, chosen: Ints = chosen, g: Floats = g
+            ) -> tuple[Ints, Floats]:
                 at = min(t, length - 1)
                 if length == 0:
                     return np.zeros(1, np.int64), np.ones(1)
@@ -187,27 +179,6 @@ LONGEST = 300  # trials of a path: beyond, nothing new happens
 EACH = 24  # paths of every habit
 ROUNDING = 1e-9  # of a comparison
 SHARES = (1.0, 0.9, 0.5, 0.1, 0.01)  # of the largest rate, besides those drawn
-
-
-@dataclass(frozen=True)
-class Setup:
-    """One design on which a proposition is tried."""
-
-    actions: int
-    trials: int
-    R: float
-    epsilon: float
-    experts: int = 0
-    rho: float = 1.0
-
-    @property
-    def rate(self) -> float:
-        """The largest rate of a trial."""
-        return self.R / math.sqrt(self.trials)
-
-    def __str__(self) -> str:
-        more = f", {self.experts} experts, rho={self.rho:g}" if self.experts else ""
-        return f"K={self.actions}, n={self.trials}, R={self.R:g}, epsilon={self.epsilon:.3g}{more}"
 
 
 @dataclass(frozen=True)
@@ -242,29 +213,19 @@ CLAIMS = (
 )
 
 
-def setups(rule: str) -> Iterator[Setup]:
+def setups(rule: str) -> Iterator[TheoryDesign]:
     """Designs within the propositions' domain: long and short horizons, few and many actions."""
     for actions, trials, rate, share in product(
         (2, 3, 5), (125, 5000), (0.01, 0.05, 0.3), (0.04, 0.3, 0.8)
     ):
         R = rate * math.sqrt(trials)
         if rule != "exp4":
-            yield Setup(actions, trials, R, share / actions)
+            yield TheoryDesign(rule, trials, R, share / actions, actions)
             continue
         if actions == 5:
             continue
         for experts, rho in ((2, 0.2), (4, 1.0)):
-            yield Setup(actions, trials, R, share * rho / experts, experts, rho)
-
-
-def bounds_of(rule: str, setup: Setup) -> dict[str, Quantity]:
-    """What the calculators say of a design."""
-    common = (setup.epsilon, setup.actions, setup.trials, setup.R)
-    if rule in CELL_BOUNDS:
-        found = CELL_BOUNDS[rule](*common)
-    else:
-        found = exp4_quantities(setup.epsilon, setup.experts, setup.rho, setup.trials, setup.R)
-    return {quantity.key: quantity for quantity in found}
+            yield TheoryDesign(rule, trials, R, share * rho / experts, actions, experts, rho)
 
 
 @dataclass
@@ -300,10 +261,10 @@ def check_propositions(
 
 
 def _check(
-    claims: list[Proposition], setup: Setup, seed: int, tallies: dict[Proposition, _Tally]
+    claims: list[Proposition], setup: TheoryDesign, seed: int, tallies: dict[Proposition, _Tally]
 ) -> None:
     """All claims about one rule and form, on one design."""
-    known = bounds_of(claims[0].rule, setup)
+    known = {quantity.key: quantity for quantity in rule_bounds(setup)}
     found: dict[int, list[tuple[int, Extremes]]] = {}  # by the number of trials
     for claim in claims:
         if claim.horizon not in (None, *known) or claim.lipschitz not in (None, *known):
@@ -326,7 +287,13 @@ def _check(
             tally.closest = max(tally.closest, share)
             if share > 1.0 + ROUNDING:
                 tally.violations += 1
-                tally.example = tally.example or str(setup)
+                tally.example = tally.example or _described(setup)
+
+
+def _described(setup: TheoryDesign) -> str:
+    mixed = setup.rule == "exp4"
+    more = f", {setup.experts} experts, rho={setup.rho:g}" if mixed else ""
+    return f"K={setup.actions}, n={setup.trials}, R={setup.R:g}, epsilon={setup.epsilon:.3g}{more}"
 
 
 def _words(claim: Proposition) -> str:
@@ -339,7 +306,7 @@ def _words(claim: Proposition) -> str:
     return f"|d log p / d theta| <= {bound}{upto}"
 
 
-def _players(setup: Setup, trials: int, seed: int) -> Iterator[tuple[Player, int]]:
+def _players(setup: TheoryDesign, trials: int, seed: int) -> Iterator[tuple[Player, int]]:
     yield adversaries(EACH, setup.actions, seed)
     short = every_sequence(trials, setup.actions)
     if short is not None:
@@ -347,30 +314,24 @@ def _players(setup: Setup, trials: int, seed: int) -> Iterator[tuple[Player, int
 
 
 def _extremes(
-    claim: Proposition, setup: Setup, player: Player, paths: int, trials: int, seed: int
+    claim: Proposition, setup: TheoryDesign, player: Player, paths: int, trials: int, seed: int
 ) -> Extremes:
     """The largest rate for most paths, smaller ones for the others."""
-    # Where a bound does not hold, a probability may reach 0; what follows is not a number then, and
-    # counts as a violation.
-    with np.errstate(all="ignore"):
-        return _followed(claim, setup, player, paths, trials, seed)
-
-
-def _followed(
-    claim: Proposition, setup: Setup, player: Player, paths: int, trials: int, seed: int
-) -> Extremes:
     random = np.random.default_rng(seed + 1)
     shares = np.where(random.random(paths) < 0.5, 1.0, random.choice(SHARES, paths))
     eta = setup.rate * shares
-    if claim.rule == "gradient":
-        return gradient_paths(eta, setup.actions, trials, player, claim.form, setup.epsilon)
-    if claim.rule == "exp3-ix":
-        gamma = setup.rate * random.choice([0.0, 0.01, 0.5, 1.0], paths)
-        return exp3_ix_paths(eta, gamma, setup.actions, trials, player, claim.form)
-    return exp4_paths(eta, trials, player, _advice(setup, paths, seed), claim.form)
+    # Where a bound does not hold, a probability may reach 0; what follows is not a number then, and
+    # counts as a violation.
+    with np.errstate(all="ignore"):
+        if claim.rule == "gradient":
+            return gradient_paths(eta, setup.actions, trials, player, claim.form, setup.epsilon)
+        if claim.rule == "exp3-ix":
+            gamma = setup.rate * random.choice([0.0, 0.01, 0.5, 1.0], paths)
+            return exp3_ix_paths(eta, gamma, setup.actions, trials, player, claim.form)
+        return exp4_paths(eta, trials, player, _advice(setup, paths, seed), claim.form)
 
 
-def _advice(setup: Setup, paths: int, seed: int) -> Callable[[int], Floats]:
+def _advice(setup: TheoryDesign, paths: int, seed: int) -> Callable[[int], Floats]:
     """Experts at odds with each other, constant on some paths and changing on others.
 
     Every action has at least ρ from all of them together: from the last expert where there is room,
@@ -379,7 +340,7 @@ def _advice(setup: Setup, paths: int, seed: int) -> Callable[[int], Floats]:
     K, E = setup.actions, setup.experts
     room = 1.0 - K * setup.rho
 
-    def certain(favoured: NDArray[np.int64]) -> Floats:
+    def certain(favoured: Ints) -> Floats:
         advice = np.eye(K)[favoured]
         if room >= 0:
             advice[:, -1] = setup.rho + room * advice[:, -1]
@@ -399,7 +360,7 @@ def _advice(setup: Setup, paths: int, seed: int) -> Callable[[int], Floats]:
     return advise
 
 
-def _share(claim: Proposition, setup: Setup, quantity: Quantity, found: Extremes) -> float:
+def _share(claim: Proposition, setup: TheoryDesign, quantity: Quantity, found: Extremes) -> float:
     """How much of what the bound allows was used: beyond 1 it is violated."""
     if claim.in_log_rate:
         return float(found.invariant.max() * setup.epsilon)

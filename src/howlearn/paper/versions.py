@@ -7,12 +7,11 @@ from functools import cached_property
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from howlearn.analyses.contests import Clock, Contest, Contests, contest_of, estimates_of
 from howlearn.analyses.designs import TaskDesign
 from howlearn.analyses.error_rates import ErrorCurve, confusion_table, curve
-from howlearn.core.arrays import Floats
+from howlearn.core.arrays import Bools, Floats
 from howlearn.core.study import joined
 from howlearn.engine.layout import Statuses
 from howlearn.fitting.fit import fit
@@ -62,7 +61,7 @@ class Version:
         assert self.fits is not None
         return self.fits.log_likelihood(n / TRIALS)
 
-    def undetermined(self, n: int) -> NDArray[np.bool_]:
+    def undetermined(self, n: int) -> Bools:
         """Whether the first n trials leave some rate of a model open: [learner, model]."""
         assert self.fits is not None
         j = self.fits.at(n / TRIALS)

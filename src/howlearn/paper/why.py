@@ -1,4 +1,4 @@
-"""A plain list of what differs between the paper, its archive and correct data, and why."""
+"""What differs between the paper, its archive and correct data, and why; a reproduction's files."""
 
 from __future__ import annotations
 
@@ -125,9 +125,7 @@ def _optima(result: Reproduction) -> str:
     return text + "All are listed in differences.csv."
 
 
-# --------------------
 # A reproduction as a folder.
-
 
 OUTPUTS = {
     "reproduction.csv",

@@ -1,4 +1,4 @@
-"""Parts on other machines, or in other processes of this one: Dask distributed."""
+"""Parts on other machines, or in other processes of this one: Dask distributed, and who asks."""
 
 from __future__ import annotations
 
@@ -173,9 +173,7 @@ class Cluster:
         return found
 
 
-# --------------------
 # Which cluster ``--dask`` means.
-
 
 MISSING = "--dask needs Dask: pip install 'howlearn[cluster]'"
 CONNECTING = 30.0  # seconds until a scheduler that never answered is given up
@@ -297,7 +295,6 @@ def _shielded() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-# --------------------
 # Who does the work of a call from Python: a Dask client, or this process.
 
 

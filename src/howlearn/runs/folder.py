@@ -244,7 +244,6 @@ def _clear_events(folder: Path) -> None:
             inner.rmdir()
 
 
-# --------------------
 # What results depend on besides the code of this package.
 
 

@@ -1,4 +1,4 @@
-"""Parts: tables of some learners in files whose names say what they hold.
+"""A run's work in numbered parts, and parts as files whose names say what they hold.
 
 The name of a file ends in a hash of the run, the rest of the name and the content, so that one
 that was cut off, altered, renamed or brought from elsewhere is not taken for what it was.
@@ -143,9 +143,7 @@ class Parts:
         return hashlib.sha256(f"{self.of_run} {name}\n".encode())
 
 
-# --------------------
 # The work of a run in numbered parts, those who do it, and where the results are kept.
-
 
 Progress = Callable[[int, int], None]  # learners done, learners in all
 Keep = Callable[["Part", Tables | Encoded], None]

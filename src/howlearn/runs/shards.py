@@ -1,4 +1,4 @@
-"""A share of a run's parts, for clusters that only know array jobs."""
+"""Shares of a run's parts, for clusters that only know array jobs, done apart and merged."""
 
 from __future__ import annotations
 
@@ -65,9 +65,7 @@ class ShardEnded(EndedEarly):
         )
 
 
-# --------------------
 # How two manifests differ, in words.
-
 
 LONGEST = 100  # characters of a value that a message shows
 
@@ -103,9 +101,7 @@ def _short(value: Any) -> str:
     return shortened(text, LONGEST, kept=LONGEST)
 
 
-# --------------------
 # Shards that were done apart, brought together.
-
 
 MANIFEST, PARTS = "manifest.json", "parts"
 SHARDS = "shards.json"  # in a folder that shards work in: their command, and how many they are

@@ -1,4 +1,4 @@
-"""Work as bytes for another machine: small, and with the code that only this machine has."""
+"""Work as bytes for another machine, with the code that only this one has; what is done there."""
 
 from __future__ import annotations
 
@@ -128,9 +128,7 @@ def _array(
     return few[which].view(dtype).reshape(shape)
 
 
-# --------------------
 # What a worker of a cluster does. Nothing is imported here that a scheduler need not have.
-
 
 Installed = tuple[str, dict[str, str]]
 _known: dict[str, Any] = {}  # what the parts of a run have in common, unpacked

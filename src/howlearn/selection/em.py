@@ -14,8 +14,8 @@ from typing import cast
 
 import numpy as np
 
-from howlearn.core.arrays import Floats
-from howlearn.selection.hierarchy import LARGEST, SMALLEST, Hyper, RateGroup, log_sum, normal
+from howlearn.core.arrays import Floats, log_sum
+from howlearn.selection.hierarchy import LARGEST, SMALLEST, Hyper, RateGroup, normal
 
 ROUNDS = 200  # of EM
 CYCLES = 6  # over the groups

@@ -1,4 +1,4 @@
-"""Bayesian evidence of one learner alone."""
+"""Bayesian evidence of one learner alone: on a grid of rates, or approximated."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from math import lgamma
 
 import numpy as np
 
-from howlearn.core.arrays import Floats
+from howlearn.core.arrays import Floats, log_sum
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
 from howlearn.core.text import listed
@@ -18,10 +18,9 @@ from howlearn.fitting.settings import records_of
 from howlearn.fitting.ways import way_of
 from howlearn.models.model import Model
 from howlearn.selection.criterion import LOG_EVIDENCE, Criterion, Likelihoods, Scores, Told
-from howlearn.selection.hierarchy import RateGroup, groups_of, log_sum
+from howlearn.selection.hierarchy import RateGroup, groups_of
 from howlearn.selection.rate_grid import LOWEST, SPREADS, curves_of, on_grid, plan_of
 
-# --------------------
 # The evidence of one learner alone, without a group to tell where rates lie.
 
 
@@ -46,13 +45,11 @@ def log_evidence_even(group: RateGroup) -> Floats:
     return np.concatenate([group.sums(model, cells) for model in group.models], axis=1)
 
 
-# --------------------
 # The evidence of models whose parameters are not integrated on a grid: approximations.
 #
 # Laplace's, in the scale u in which parameters are searched and a priori even: the likelihood is
 # taken for a normal around its top. A parameter that is best at a bound counts with its slope
 # there, and nothing is wider than the range of the parameters.
-
 
 STEP = 1e-3  # of a parameter's range in u
 EDGE = 1e-6  # of the range: closer to a bound is at it

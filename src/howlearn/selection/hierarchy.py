@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from howlearn.core.arrays import Floats
+from howlearn.core.arrays import Floats, log_sum
 from howlearn.core.rule import Rule
 from howlearn.models.partition_model import PartitionModel
 from howlearn.selection.rate_grid import Curves
@@ -29,18 +29,6 @@ class Hyper:
     mu: float
     tau: float
     s: float
-
-
-def log_sum(values: Floats) -> Floats:
-    """log Σ exp over the last axis; far quicker than logaddexp, which goes pair by pair.
-
-    >>> log_sum(np.log([[1.0, 2.0], [3.0, 1.0]])).round(3).tolist()
-    [1.099, 1.386]
-    """
-    top = values.max(axis=-1, keepdims=True)
-    top = np.where(np.isfinite(top), top, 0.0)
-    with np.errstate(divide="ignore"):
-        return np.log(np.exp(values - top).sum(axis=-1)) + top[..., 0]
 
 
 def normal(x: Floats, mean: float, spread: float) -> Floats:

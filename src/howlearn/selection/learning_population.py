@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from howlearn.core.arrays import Floats
-from howlearn.core.rule import Rule
+from howlearn.core.arrays import Floats, Ints
 from howlearn.core.study import Study
 from howlearn.models.model import Model
 from howlearn.selection.em import Estimated, estimate
@@ -73,9 +72,9 @@ class Learned:
     price: float = 0.0  # nats that their additional numbers cost
     rival: Learned | None = None  # where that matters: the other answer
     folds: tuple[Learned, ...] = ()  # each learned from the other learners
-    fold_of: NDArray[np.int64] | None = None  # [learner]
+    fold_of: Ints | None = None  # [learner]
 
-    def rows_of(self, study: Study) -> NDArray[np.int64]:
+    def rows_of(self, study: Study) -> Ints:
         """Where these learners stand among those learned from; −1 for others."""
         mine = prints_of(study)
         order = np.argsort(self.prints, kind="stable")
@@ -108,7 +107,6 @@ def learn(
     fixed: Fixed,
     per_model: bool = False,
     independent: bool = False,
-    other: bool = True,
     everyone: bool = True,
     compare: bool = True,
     resamples: int = RESAMPLES,
@@ -117,16 +115,15 @@ def learn(
 ) -> Learned:
     """Shares and rates from all learners; the rates' distribution from at most ``SAMPLE``.
 
-    ``other`` says whether partitions that are not listed are looked at, ``everyone`` whether for
-    all learners, ``compare`` whether shared rates are compared with rates of its own for every
-    model.
+    ``everyone`` says whether partitions that are not listed are looked at for all learners,
+    ``compare`` whether shared rates are compared with rates of its own for every model.
     """
     sample = _sample(study)
     curves = curves_of(sample, plan_of(models, study), threads)
     shared, separate = (_groups(models, curves, each) for each in (False, True))
     known = np.nan_to_num(fixed(sample), nan=0.0)
     found = estimate(shared, known, independent=independent)
-    beyond = max(shared, key=lambda group: len(group.models)) if shared and other else None
+    beyond = max(shared, key=lambda group: len(group.models)) if shared else None
     if beyond is not None and not can_have_other(beyond.models, study):
         beyond = None
     if beyond is not None:
@@ -143,7 +140,7 @@ def learn(
     log_other = beside = None
     if beyond is not None and everyone:
         hyper = found.hypers[shared.index(beyond)]
-        nodes = curves.nodes[_rule(beyond)]
+        nodes = curves.nodes[beyond.rules[0]]
         log_other = log_evidence_other(study, beyond.models, nodes, hyper, threads, progress)
         beside = Rates(tuple(m.name for m in beyond.models), hyper)
     about = _Answers(study, tuple(models), len(sample), curves, fixed, resamples, threads)
@@ -287,7 +284,7 @@ def _cleaned(
     Other takes part in the estimation with the evidence it has at the rates found so far; that
     evidence stands in a last column.
     """
-    nodes, n = beyond.curves.nodes[_rule(beyond)], known.shape[1]
+    nodes, n = beyond.curves.nodes[beyond.rules[0]], known.shape[1]
     for _ in range(CLEANING):
         hyper = found.hypers[[*groups].index(beyond)]
         column = log_evidence_other(sample, beyond.models, nodes, hyper, threads)
@@ -304,7 +301,3 @@ def _spread_over(
     """For every model the distribution of the group that it is in."""
     of = {m.name: h for g, h in zip(shared, found.hypers, strict=True) for m in g.models}
     return tuple(of[group.models[0].name] for group in separate)
-
-
-def _rule(group: RateGroup) -> Rule:
-    return group.rules[0]

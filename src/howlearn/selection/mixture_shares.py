@@ -13,9 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from howlearn.core.arrays import Floats
+from howlearn.core.arrays import Floats, Ints
 from howlearn.core.errors import HowlearnError
 
 GAP = 1e-7  # nats by which shares may miss the best ones
@@ -52,7 +52,7 @@ def scaled(log_evidence: Floats) -> tuple[Floats, Floats]:
     return np.exp(log_evidence - top[..., None]), top
 
 
-def certain(selected: NDArray[np.int64], n_models: int) -> Floats:
+def certain(selected: Ints, n_models: int) -> Floats:
     """Log-evidence that knows nothing but the selected models.
 
     >>> certain(np.array([1]), 2).tolist()
@@ -84,7 +84,7 @@ def mixture_shares(
     log_evidence: ArrayLike,
     resamples: int = 200,
     seed: int | tuple[int, ...] = 0,
-    owner: NDArray[np.int64] | None = None,
+    owner: Ints | None = None,
 ) -> Shares:
     """Shares by EM, and bootstrap intervals over learners.
 
@@ -112,10 +112,7 @@ def tidy(shares: Floats) -> Floats:
 
 
 def resampled_shares(
-    likelihood: Floats,
-    resamples: int,
-    random: np.random.Generator,
-    owner: NDArray[np.int64] | None = None,
+    likelihood: Floats, resamples: int, random: np.random.Generator, owner: Ints | None = None
 ) -> Floats:
     """Shares of learners who are drawn anew, with replacement: [resample, model]."""
     if owner is None:
@@ -128,7 +125,7 @@ def resampled_shares(
     return np.concatenate(parts)
 
 
-def drawn_times(owner: NDArray[np.int64], resamples: int, random: np.random.Generator) -> Floats:
+def drawn_times(owner: Ints, resamples: int, random: np.random.Generator) -> Floats:
     """How often each row is drawn, when learners are: [resample, row]."""
     n = int(owner.max()) + 1
     drawn = random.integers(n, size=(resamples, n)) + np.arange(resamples)[:, None] * n
@@ -189,7 +186,7 @@ def _step(
     return longer, reached, mixed
 
 
-def _of(likelihood: Floats, rows: NDArray[np.int64]) -> Floats:
+def _of(likelihood: Floats, rows: Ints) -> Floats:
     if likelihood.ndim == 2 or len(rows) == len(likelihood):
         return likelihood
     return likelihood[rows]

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from howlearn.core.arrays import Floats
+from howlearn.core.arrays import Floats, Ints, log_sum
 from howlearn.core.rule import Rule
 from howlearn.core.study import Study
 from howlearn.core.threads import in_threads
@@ -22,7 +21,7 @@ from howlearn.engine.layout import RATES, lay_out, product, through
 from howlearn.engine.set_partitions import all_sets, log_total, members
 from howlearn.fitting.cells import block_of
 from howlearn.models.partition_model import PartitionModel
-from howlearn.selection.hierarchy import Hyper, log_sum, normal
+from howlearn.selection.hierarchy import Hyper, normal
 from howlearn.selection.rate_grid import log_cells, log_rising
 
 LARGEST = 12  # contexts
@@ -70,7 +69,7 @@ def log_evidence_other(
         work += [(met, np.array(mine[k : k + BLOCK])) for k in range(0, len(mine), BLOCK)]
     done = 0
 
-    def one(task: tuple[NDArray[np.int64], NDArray[np.int64]]) -> None:
+    def one(task: tuple[Ints, Ints]) -> None:
         nonlocal done
         met, who = task
         out[who] = _of_block(study.take(who), rule, models, met, grid, hyper)
@@ -130,12 +129,7 @@ class _Grid:
 
 
 def _of_block(
-    study: Study,
-    rule: Rule,
-    models: Sequence[PartitionModel],
-    met: NDArray[np.int64],
-    grid: _Grid,
-    hyper: Hyper,
+    study: Study, rule: Rule, models: Sequence[PartitionModel], met: Ints, grid: _Grid, hyper: Hyper
 ) -> Floats:
     j = len(met)
     sets = all_sets(tuple(met.tolist()))

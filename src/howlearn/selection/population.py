@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from howlearn.core.arrays import Floats
+from howlearn.core.arrays import Floats, log_sum
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rule import Rule
 from howlearn.core.study import Study
@@ -27,7 +27,7 @@ from howlearn.selection.criterion import (
     Told,
 )
 from howlearn.selection.evidence import chance_evidence, unintegrated, with_trials
-from howlearn.selection.hierarchy import SMALLEST, Hyper, log_sum
+from howlearn.selection.hierarchy import SMALLEST, Hyper
 from howlearn.selection.learning_population import (
     RESAMPLES,
     SAMPLE,

@@ -14,10 +14,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from howlearn.core.arrays import Floats
+from howlearn.core.arrays import Floats, log_sum
 from howlearn.selection.mixture_shares import HELD, checked, checked_prior, climb, scaled
 
-# --------------------
 # The probability of the data when the shares of the models are not known.
 #
 # Z = ∫ Dir(w; α0) Π_i Σ_m w_m e^{L_im} dw by importance sampling. Given who uses which model (z),
@@ -25,7 +24,6 @@ from howlearn.selection.mixture_shares import HELD, checked, checked_prior, clim
 # Dirichlet distributions over z. A Gibbs sampler draws some z, and that mixture, with a small part
 # of the prior so that weights are bounded, is where the shares are drawn from. The estimate of Z is
 # unbiased however well the sampler has mixed.
-
 
 CHAINS = 25
 KEPT = 8  # states of every chain
@@ -200,7 +198,7 @@ def random_effects(log_evidence: ArrayLike, prior: float | ArrayLike = 1.0) -> R
     evidence = checked(log_evidence)
     before = checked_prior(prior, evidence.shape[1])
     alpha, posterior, path = _climb(evidence, before)
-    equal = float((_log_sum(evidence) - np.log(evidence.shape[1])).sum())
+    equal = float((log_sum(evidence) - np.log(evidence.shape[1])).sum())
     risk = float(np.exp(-np.logaddexp(0.0, path[-1] - equal)))
     leads = exceedance(alpha)
     protected = (1.0 - risk) * leads + risk / len(leads)
@@ -242,11 +240,6 @@ def _log_beta(alpha: Floats) -> float:
     from scipy.special import gammaln
 
     return float(gammaln(alpha).sum() - gammaln(alpha.sum()))
-
-
-def _log_sum(values: Floats) -> Floats:
-    top = values.max(axis=1)
-    return top + np.log(np.exp(values - top[:, None]).sum(axis=1))
 
 
 def exceedance(alpha: ArrayLike) -> Floats:

@@ -1,4 +1,4 @@
-"""The log-spaced rates on which the likelihood of every cell is known."""
+"""Likelihoods of cells on a grid of log rates, and Ewens' probabilities of partitions."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from math import lgamma
 from typing import TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
 
-from howlearn.core.arrays import Floats
+from howlearn.core.arrays import Floats, Ints
 from howlearn.core.rule import Rule
 from howlearn.core.study import Study
 from howlearn.core.threads import in_threads
@@ -65,9 +64,7 @@ def has_grid(rule: object) -> bool:
     return rule.parameters[0].lower == 0.0
 
 
-# --------------------
 # The log-likelihood of every cell of every learner as a curve over log rates.
-
 
 BLOCK = 50  # learners handled together
 
@@ -152,13 +149,12 @@ def averaged_curves(passes: Passes, rule: Rule, x: Floats) -> Floats:
     return each[0] if len(each) == 1 else np.logaddexp.reduce(each) - np.log(len(each))
 
 
-# --------------------
 # Ewens' (1972) probabilities of partitions: α^cells · Π (|C| − 1)! over α(α + 1)…(α + J − 1).
 #
 # Two contexts share a cell with probability 1/(1 + α).
 
 
-def log_cells(sizes: NDArray[np.int64], alpha: float = 1.0) -> Floats:
+def log_cells(sizes: Ints, alpha: float = 1.0) -> Floats:
     """What cells of these sizes contribute: log α·(size − 1)!; an empty one counts as one of one.
 
     >>> np.exp(log_cells(np.array([1, 2, 3, 4]), alpha=2.0)).round(9).tolist()

@@ -1,4 +1,4 @@
-"""Tables of how common each model is: as selected, corrected, and by random effects."""
+"""Tables of how common each model is, by every criterion and in the population."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import cast
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from howlearn.core.arrays import Floats
+from howlearn.core.arrays import Floats, Ints
 from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
 from howlearn.selection.criteria import kind_named
@@ -51,8 +50,8 @@ class Scored:
     models: tuple[str, ...]
     score: Floats
     log_likelihood: Floats
-    selected: NDArray[np.int64]
-    owner: NDArray[np.int64]  # the learner of every sequence
+    selected: Ints
+    owner: Ints  # the learner of every sequence
 
     @property
     def stands_for_evidence(self) -> str | None:
@@ -98,19 +97,6 @@ def scored(scores: pl.LazyFrame, criterion: str, candidates: Sequence[str]) -> S
     return Scored(
         criterion, tuple(models), placed("score"), placed("log_likelihood"), selected, owner
     )
-
-
-def random_effects_table(
-    scores: pl.DataFrame | pl.LazyFrame, criterion: str, models: Sequence[str] | None = None
-) -> pl.DataFrame:
-    """Random-effects model selection by one criterion of a table of scores, one row per model.
-
-    ``evidence`` says what stood for the log-evidence. Nothing is known for a criterion that gives
-    nothing of the kind, such as the likelihood without a penalty.
-    """
-    given = scored(scores.lazy(), criterion, models or ())
-    frame = of("shares").frame({"model": [*given.models], **_random_effects(given)})
-    return frame.select("model", *RANDOM_EFFECTS)
 
 
 def _random_effects(given: Scored) -> dict[str, object]:
@@ -216,7 +202,6 @@ def doubts(known: Mapping[str, Known], criteria: Sequence[str]) -> list[str]:
     return sentences
 
 
-# --------------------
 # What all learners together tell, as tidy tables.
 
 
