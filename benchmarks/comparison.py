@@ -21,7 +21,7 @@ from howlearn.analyses.compare_tests import difference, group_shares, shares_tes
 from howlearn.core.study import Study
 from howlearn.engine.cell_fits import Passes
 from howlearn.engine.layout import RATES
-from howlearn.fitting.cells import Plan, block_of
+from howlearn.fitting.cells import UnitPlan, block_of
 from howlearn.models.partition_model import PartitionModel
 from howlearn.selection.criteria import AIC
 from howlearn.selection.mixture_shares import certain
@@ -42,7 +42,7 @@ DESIGNS = {  # and in the second
 
 def log_evidence(study: Study, models: tuple[PartitionModel, ...]) -> Floats:
     """[learner, model]"""
-    plan = Plan.of(models, study.contexts)
+    plan = UnitPlan.of(models, study.contexts)
     ((rule, units),) = plan.layouts.items()
     rates = np.geomspace(LOWEST, rule.parameters[0].upper, RATES)
     passes = Passes.prepare(block_of(study, rule, np.diff(study.starts)[:, None]), units, rule)

@@ -17,7 +17,7 @@ from benchmarks.report import Row, note
 from benchmarks.timing import least
 from howlearn.engine.cell_fits import Passes
 from howlearn.engine.layout import RATES, Units
-from howlearn.fitting.cells import Plan, block_of
+from howlearn.fitting.cells import UnitPlan, block_of
 from howlearn.fitting.fits import marks_of, sizes_of
 
 SOURCE = Path(__file__).parent / "c" / "pair.c"
@@ -28,7 +28,7 @@ Grid = Callable[[], np.ndarray]
 def run(quick: bool) -> list[Row]:
     """Nanoseconds per trial of a cell and rate."""
     study = data.learners("ByShape", 10 if quick else 50)
-    plan = Plan.of(hl.Task.load("five-four").models, study.contexts)
+    plan = UnitPlan.of(hl.Task.load("five-four").models, study.contexts)
     (rule,) = plan.units
     units = plan.layouts[rule]
     marks = marks_of(study, sizes_of(study.n_scored, data.TRUNCATIONS))

@@ -13,7 +13,7 @@ from howlearn import Task, fit, simulate
 from howlearn.fitting.replay import advisor_for
 from howlearn.fitting.settings import records_of
 from howlearn.models import Exp4, Expert
-from howlearn.models.mixture import Trials
+from howlearn.models.mixture import WeighedTrials
 
 EXPERTS = ("OneForAll", "ByPattern", "ByPatternExc")
 TRIALS, BAR = 500, 1e-3
@@ -71,7 +71,7 @@ def run(quick: bool) -> list[Row]:
     return rows
 
 
-def _likelihood(advice: np.ndarray, trials: Trials, rate: float) -> float:
+def _likelihood(advice: np.ndarray, trials: WeighedTrials, rate: float) -> float:
     """What one would write: trial by trial, in numpy."""
     h, total, xi = np.zeros(advice.shape[1]), 0.0, np.exp(advice)
     for t in range(len(xi)):

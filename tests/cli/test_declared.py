@@ -12,7 +12,7 @@ from typer.main import get_command
 from howlearn.analyses.deviations import deviations
 from howlearn.analyses.freeze import freeze_plan
 from howlearn.cli.app import app
-from howlearn.core.options import Choice, Number, Option, Pair, Repeated, Switch, Whole
+from howlearn.core.options import Number, OneOf, OnOff, Option, Pair, Repeated, WholeNumber
 from howlearn.reading.analysis_options import MODELS
 from howlearn.reading.options import DATA, ReadOptions
 from howlearn.reading.project_file import SECTIONS, read_study_file, write_study_file
@@ -56,7 +56,7 @@ def test_every_option_of_reading_is_a_keyword_that_says_what_it_is() -> None:
 def value_of(option: Option) -> Any:
     """Something that the option may be."""
     kinds: dict[type, Any] = {
-        Choice: "loss", Pair: [0, 5], Repeated: ["a < 1"], Whole: 7, Number: 0.5, Switch: True,
+        OneOf: "loss", Pair: [0, 5], Repeated: ["a < 1"], WholeNumber: 7, Number: 0.5, OnOff: True,
     }  # fmt: skip
     return next((kinds[kind] for kind in kinds if isinstance(option.kind, kind)), "x")
 

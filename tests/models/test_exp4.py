@@ -14,7 +14,7 @@ from howlearn.fitting.replay import advisor_for, latents_of, log_probabilities
 from howlearn.fitting.settings import records_of
 from howlearn.models.coin import Coin, FixedPolicy
 from howlearn.models.exp4 import Exp4
-from howlearn.models.mixture import Expert, Trials
+from howlearn.models.mixture import Expert, WeighedTrials
 from howlearn.models.q_learning import QLearning
 from howlearn.models.task import Task
 from howlearn.simulation.simulate import simulate
@@ -100,7 +100,9 @@ def test_weights_add_up_over_a_hundred_thousand_trials(form: str, rate: float) -
     advice = np.concatenate([advice, np.log1p(-np.exp(advice))], axis=2)
     reward = random.random(n)
     feedback = reward if form == "gain" else reward - 1.0
-    trials = Trials(np.array([0, n]), random.integers(0, 2, n), feedback, np.full(n, 3, np.uint8))
+    trials = WeighedTrials(
+        np.array([0, n]), random.integers(0, 2, n), feedback, np.full(n, 3, np.uint8)
+    )
     model = Exp4([*COINS, Expert(Coin(), {"p(A)": 0.5})], form=form, max_rate=20.0)
     log_q, log_pi = model.blend(np.array([rate]), advice, trials)
     assert np.abs(np.logaddexp.reduce(log_q, axis=1)).max() < 1e-12
@@ -120,7 +122,7 @@ def _problem(seed: int, n: int, form: str):
     flags[random.random(n) < 0.1] = 1  # without feedback
     flags[n // 2] |= 4  # learning starts anew
     feedback = np.where(flags & 2, feedback, 0.0)
-    return np.log(p), Trials(np.array([0, n]), np.zeros(n, np.int64), feedback, flags)
+    return np.log(p), WeighedTrials(np.array([0, n]), np.zeros(n, np.int64), feedback, flags)
 
 
 @pytest.mark.parametrize("form", ["gain", "loss"])

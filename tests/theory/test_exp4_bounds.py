@@ -11,7 +11,7 @@ import pytest
 from howlearn.core.errors import HowlearnError
 from howlearn.models.coin import Coin
 from howlearn.models.exp4 import Exp4
-from howlearn.models.mixture import Expert, Trials
+from howlearn.models.mixture import Expert, WeighedTrials
 from howlearn.paper.bounds import exp4_bounds
 
 MODEL = {
@@ -77,7 +77,7 @@ def _check_path(form, kind, xi, random, rate, epsilon, bounds, root):
     advice = np.log(np.stack([xi, 1 - xi], axis=2))
     sign = 1.0 if form == "gain" else -1.0
     action = random.integers(0, 2, horizon)
-    trials = Trials(
+    trials = WeighedTrials(
         np.array([0, horizon]), action, np.full(horizon, sign), np.full(horizon, 3, np.uint8)
     )
     policies = []
@@ -101,7 +101,7 @@ def test_the_loss_form_holds_for_all_sequences_of_actions() -> None:
     xi = np.linspace(0.25, 0.75, horizon)[:, None] * np.array([1.0, 0.0]) + np.array([0.0, 0.25])
     advice = np.log(np.stack([xi, 1 - xi], axis=2))
     for actions in itertools.product((0, 1), repeat=horizon):
-        trials = Trials(
+        trials = WeighedTrials(
             np.array([0, horizon]),
             np.array(actions),
             np.full(horizon, -1.0),

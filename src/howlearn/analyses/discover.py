@@ -107,7 +107,7 @@ def attempt(
     progress: Progress | None = None,
 ) -> Discovery:
     """``discover`` for a part of a study, after its checks: perhaps nobody can be judged."""
-    work = _Work(study, rule, criteria, models, count)
+    work = _Judging(study, rule, criteria, models, count)
     blocks = work.blocks()
     done = 0
 
@@ -158,7 +158,7 @@ def check(
     return check_criteria(criteria)
 
 
-class _Work:
+class _Judging:
     """Learners in blocks that met the same contexts."""
 
     def __init__(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from howlearn.cli.build import Given, command
 from howlearn.cli.next_command import following
 from howlearn.cli.options import DESIGN_SEED, FORMAT, FRESH, OUT, RESULTS
-from howlearn.core.options import File, Kind, Panel, Whole
+from howlearn.core.options import FilePath, Kind, Panel, WholeNumber
 
 GROUP = Panel.compared.option(
     "group",
@@ -20,7 +20,7 @@ WITHIN = Panel.compared.option(
 )
 GROUPS = Panel.compared.option(
     "groups",
-    File("FILE"),
+    FilePath("FILE"),
     "CSV, TSV or Parquet with a row per learner, for a column that is not in the results.",
 )
 CRITERION = Panel.compared.option(
@@ -29,8 +29,8 @@ CRITERION = Panel.compared.option(
     "One of those of the results. By default population, or evidence, or the first. Of criteria "
     "that give no probabilities the selected models are counted.",
 )
-PERMUTATIONS = Panel.chance.option("permutations", Whole(), "For the p-values.", 2000)
-RESAMPLES = Panel.chance.option("resamples", Whole(), "For the intervals.", 1000)
+PERMUTATIONS = Panel.chance.option("permutations", WholeNumber(), "For the p-values.", 2000)
+RESAMPLES = Panel.chance.option("resamples", WholeNumber(), "For the intervals.", 1000)
 SEED = DESIGN_SEED.but(help="The same seed gives the same numbers.", panel=Panel.chance)
 
 

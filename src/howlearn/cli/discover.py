@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from howlearn.cli.build import Given, command
 from howlearn.cli.next_command import selecting, show_following
 from howlearn.cli.options import DATA, FILES, FORMAT, LEARNING, OUT, RUNNING, STUDY
-from howlearn.core.options import Panel, Whole
+from howlearn.core.options import Panel, WholeNumber
 from howlearn.reading.analysis_options import CRITERION, TASK
 from howlearn.reading.options import DATA as READING
 
@@ -24,7 +24,7 @@ JUDGES = CRITERION.but(
 )
 LIST = Panel.output.option(
     "list",
-    Whole(least=1),
+    WholeNumber(least=1),
     "How many of the best partitions are listed for each learner and criterion.",
     5,
 )

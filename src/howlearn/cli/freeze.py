@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from howlearn.cli.build import Given, command
 from howlearn.cli.options import DATA, FRESH, OUT, STUDY
 from howlearn.cli.project_options import merge
-from howlearn.core.options import NONE, File, Option, Panel
+from howlearn.core.options import NONE, FilePath, Option, Panel
 from howlearn.reading.analysis_options import INTERVALS, MODELS, SEED, STABILITY
 from howlearn.reading.options import DATA as READING
 
@@ -60,7 +60,7 @@ def freeze(given: Given) -> None:
 
 FROZEN = Panel.models.option(
     "frozen",
-    File("FILE|none"),
+    FilePath("FILE|none"),
     "Follow a plan that howlearn freeze wrote, and list whatever is done otherwise. frozen.toml in "
     "this folder is followed unless this is 'none'.",
 )

@@ -7,7 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from howlearn.core.errors import HowlearnError
-from howlearn.core.options import Choice, File, Files, Kind, Option, Panel, Repeated, Switch, Whole
+from howlearn.core.options import (
+    FilePath,
+    Files,
+    Kind,
+    OneOf,
+    OnOff,
+    Option,
+    Panel,
+    Repeated,
+    WholeNumber,
+)
 from howlearn.reading.analysis_options import (
     ADD_MODEL,
     EXPERTS_FROM,
@@ -35,35 +45,37 @@ FILES = Option(
     is_argument=True,
 )
 STUDY = Panel.data.option(
-    "study", File("FILE"), "A file with options, as howlearn inspect writes it; what is typed wins."
+    "study",
+    FilePath("FILE"),
+    "A file with options, as howlearn inspect writes it; what is typed wins.",
 )
 DATA = tuple(sorted(READING.values(), key=lambda option: option.rank))
 LEARNING = (RULE, FORM, MAX_RATE)
 CANDIDATES = (MODEL, ADD_MODEL, ONE_RATE, EXPERTS_FROM)
 RESULTS = Option(
     "results",
-    File("RESULTS"),
+    FilePath("RESULTS"),
     "A folder that howlearn select wrote.",
     is_argument=True,
     is_required=True,
 )
 ORDER = Panel.design.option(
     "order",
-    Choice(words=("periodic", "blocks", "independent")),
+    OneOf(words=("periodic", "blocks", "independent")),
     "How contexts are shown, in place of the task's order: one after the other over and over, in a "
     "new random permutation each round, or drawn independently.",
 )
 TRIALS = Panel.design.option(
-    "trials", Whole(least=2), "Trials of each learner; by default as the task says."
+    "trials", WholeNumber(least=2), "Trials of each learner; by default as the task says."
 )
 LIKE = Panel.design.option(
     "like",
-    File("RESULTS"),
+    FilePath("RESULTS"),
     "A folder of howlearn select: simulate doubles of its learners, each at its own number of "
     "trials, order of contexts and estimates, from every fitted model.",
 )
 DESIGN_SEED = SEED.but(
-    kind=Whole(least=0), help="The same seed gives the same learners.", panel=Panel.design
+    kind=WholeNumber(least=0), help="The same seed gives the same learners.", panel=Panel.design
 )
 SETTINGS = Panel.design.option(
     "settings",
@@ -75,12 +87,14 @@ SETTINGS = Panel.design.option(
     words=("--set",),
 )
 FORMAT = Panel.output.option(
-    "format", Choice(words=("csv", "parquet")), "How tables are written.", "csv"
+    "format", OneOf(words=("csv", "parquet")), "How tables are written.", "csv"
 )
-OUT = Panel.output.option("out", File(), "The folder for the results.", words=("--out", "-o"))
-FRESH = Panel.running.option("fresh", Switch(), "Replace what an earlier run left there.", False)
+OUT = Panel.output.option("out", FilePath(), "The folder for the results.", words=("--out", "-o"))
+FRESH = Panel.running.option("fresh", OnOff(), "Replace what an earlier run left there.", False)
 WORKERS = Panel.running.option(
-    "workers", Whole(least=1), "Threads to use; all cores by default. It never changes a result."
+    "workers",
+    WholeNumber(least=1),
+    "Threads to use; all cores by default. It never changes a result.",
 )
 DASK = Panel.running.option(
     "dask",

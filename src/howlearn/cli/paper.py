@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from howlearn.cli.build import Given, command
 from howlearn.cli.next_command import following
 from howlearn.cli.options import DESIGN_SEED, ORDER, OUT, RUNNING
-from howlearn.core.options import Choice, File, Kind, Number, Option, Panel, Switch, Whole
+from howlearn.core.options import FilePath, Kind, Number, OneOf, OnOff, Option, Panel, WholeNumber
 from howlearn.reading.analysis_options import TASK
 
 if TYPE_CHECKING:
@@ -21,19 +21,19 @@ EPSILON = Panel.design.option(
 )
 RULE = Panel.design.option(
     "rule",
-    Choice(words=("gradient", "exp3-ix", "exp4")),  # what the paper has propositions for
+    OneOf(words=("gradient", "exp3-ix", "exp4")),  # what the paper has propositions for
     "How a cell, or a mixture, learns.",
     "gradient",
 )
-ACTIONS = Panel.design.option("actions", Whole(), "K, their number.", 2)
-TRIALS = Panel.design.option("trials", Whole(), "n.", 500)
+ACTIONS = Panel.design.option("actions", WholeNumber(), "K, their number.", 2)
+TRIALS = Panel.design.option("trials", WholeNumber(), "n.", 500)
 R = Panel.design.option(
     "R",
     Number(),
     "The largest theta, in the paper's units: the largest rate times the root of n.",
 )
 MAX_RATE = Panel.design.option("max_rate", Number(), "The largest rate, in place of --R.")
-EXPERTS = Panel.design.option("experts", Whole(), "exp4: the largest number of experts.", 2)
+EXPERTS = Panel.design.option("experts", WholeNumber(), "exp4: the largest number of experts.", 2)
 RHO = Panel.design.option(
     "rho",
     Number(),
@@ -49,7 +49,7 @@ SPLIT = Panel.design.option("split", Number(), "Of the hold-out.", 0.5)
 LEADING = Panel.design.option(
     "leading", Number(), "The leading constant of the hold-out theorem.", 2.0
 )
-JSON = Option("json", Switch(), "Print one JSON object, a key per formula.", False)
+JSON = Option("json", OnOff(), "Print one JSON object, a key per formula.", False)
 
 
 @command(EPSILON, RULE, ACTIONS, TRIALS, R, MAX_RATE, EXPERTS, RHO, SIZES, SPLIT, LEADING, JSON)
@@ -117,7 +117,7 @@ VERIFY_TRIALS = Panel.design.option(
 )
 VERIFY_LEARNERS = Panel.design.option(
     "learners",
-    Whole(least=2),
+    WholeNumber(least=2),
     "Simulated learners per true model and number of trials; half of them beyond 4,000 trials.",
     20,
 )
@@ -133,7 +133,7 @@ VERIFY_SPLIT = Panel.design.option(
 )
 FUTURES = Panel.design.option(
     "futures",
-    Whole(),
+    WholeNumber(),
     "How often every learner's training is continued anew, at least 20: for the expectation given "
     "the training.",
     20,
@@ -197,13 +197,13 @@ def verify(given: Given) -> None:
 
 ARCHIVE = Option(
     "archive",
-    File("PATH"),
+    FilePath("PATH"),
     "The authors' supplement, unpacked: everything is computed from it as well. Their RData files "
     "need pip install 'howlearn\\[r]'.",
 )
 FIGURE_LEARNERS = Option(
     "learners",
-    Whole(least=2),
+    WholeNumber(least=2),
     "Simulated learners per model for the figures; the paper has 100",
     100,
 )

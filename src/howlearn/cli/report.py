@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from howlearn.cli.build import Given, command
 from howlearn.cli.options import DESIGN_SEED, FRESH, OUT, RESULTS
-from howlearn.core.options import File, Kind, Panel, Repeated, Whole
+from howlearn.core.options import FilePath, Kind, Panel, Repeated, WholeNumber
 
 TITLE = Panel.shown.option("title", Kind(), "The heading of the page.")
 CALIBRATION = Panel.shown.option(
     "calibration",
-    File("FOLDER"),
+    FilePath("FOLDER"),
     "A folder that howlearn calibrate wrote: how often this design confuses models.",
 )
 SAMPLE = Panel.shown.option(
     "sample",
-    Whole(least=1),
+    WholeNumber(least=1),
     "How many learners can be opened one by one; the table lists all.",
     500,
 )
@@ -31,7 +31,7 @@ CODE = Panel.shown.option(
 @command(
     RESULTS,
     OUT.but(
-        kind=File("FILE"),
+        kind=FilePath("FILE"),
         help="The page; by default report.html in RESULTS. Tables for a paper (.docx, .tex) are "
         "written beside it.",
     ),

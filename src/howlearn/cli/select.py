@@ -20,7 +20,7 @@ from howlearn.cli.options import (
     STUDY,
     chosen_criteria,
 )
-from howlearn.core.options import Kind, Number, Panel, Switch
+from howlearn.core.options import Kind, Number, OnOff, Panel
 from howlearn.reading.analysis_options import (
     CALIBRATION,
     CRITERION,
@@ -42,13 +42,13 @@ if TYPE_CHECKING:
 
 PREDICTIONS = Panel.output.option(
     "predictions",
-    Switch(),
+    OnOff(),
     "Also write the probability of every action, one row per input row.",
     False,
 )
 LATENTS = Panel.output.option(
     "latents",
-    Switch(),
+    OnOff(),
     "With --predictions: also the latent variables of the models (values, prediction errors, "
     "attention …) and the input's own columns; BIDS events files of them too.",
     False,
@@ -61,7 +61,7 @@ PREDICT_WITH = Panel.output.option(
 )
 WEIGHTS = Panel.output.option(
     "weights",
-    Switch(),
+    OnOff(),
     "Also write the weight of every strategy of exp4(…) and switch(…) at every trial, per learner "
     "and averaged, when the leading one changes, and charts of them.",
     False,

@@ -27,7 +27,7 @@ from howlearn.cli.options import (
     STUDY,
     TRIALS,
 )
-from howlearn.core.options import Kind, Option, Panel, Repeated, Switch, Whole
+from howlearn.core.options import Kind, OnOff, Option, Panel, Repeated, WholeNumber
 from howlearn.reading.analysis_options import ADD_MODEL, FORM, MODEL, RULE, TASK
 
 if TYPE_CHECKING:
@@ -48,7 +48,9 @@ SET = SETTINGS.but(
     "in other models.",
     panel=Panel.models,
 )
-LEARNERS = Panel.design.option("learners", Whole(least=1), "How many learners; 10 by default.")
+LEARNERS = Panel.design.option(
+    "learners", WholeNumber(least=1), "How many learners; 10 by default."
+)
 SHOWN = LIKE.but(
     help="A folder of howlearn select: show each learner what one of its learners was shown; "
     "without --set at that learner's estimates."
@@ -61,20 +63,20 @@ CODE = ADD_MODEL.but(
 )
 AS_PUBLISHED = Panel.design.option(
     "as_published",
-    Switch(),
+    OnOff(),
     "Repeat the mistake of the paper's generator: the first reward of every cell is wrong (an "
     "item's number, or another action's reward).",
     False,
 )
 FORGONE = Panel.design.option(
-    "forgone", Switch(), "Learners are also told what the other actions would have earned.", False
+    "forgone", OnOff(), "Learners are also told what the other actions would have earned.", False
 )
 
 
 @command(
     OUT.but(help="The file: .csv, .tsv or .parquet.", panel=None, is_required=True),
     TASK, FOLLOWED, SET, LEARNERS,
-    TRIALS.but(kind=Whole(least=1), help="Trials of each; by default as the task says."),
+    TRIALS.but(kind=WholeNumber(least=1), help="Trials of each; by default as the task says."),
     ORDER, SHOWN, CODE, AS_PUBLISHED, FORGONE, DESIGN_SEED, *LEARNING, FRESH, STUDY,
 )  # fmt: skip
 def simulate(given: Given) -> None:
@@ -153,7 +155,7 @@ def _next(out: Path, options: Mapping[str, Any], study: Study, task: Task | None
 # ``howlearn demo``: the whole job on simulated learners.
 
 
-DEMO_LEARNERS = Option("learners", Whole(least=1), "Simulated learners per model.", 10)
+DEMO_LEARNERS = Option("learners", WholeNumber(least=1), "Simulated learners per model.", 10)
 
 
 @command(

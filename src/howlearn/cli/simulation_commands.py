@@ -29,7 +29,7 @@ from howlearn.cli.options import (
     TRIALS,
     chosen_criteria,
 )
-from howlearn.core.options import Choice, Kind, Number, Panel, Repeated, Whole
+from howlearn.core.options import Kind, Number, OneOf, Panel, Repeated, WholeNumber
 from howlearn.reading.analysis_options import CALIBRATION, CRITERION, TASK
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 ASKED = (TASK, *CANDIDATES, *LEARNING)
 LEARNERS = Panel.design.option(
-    "learners", Whole(least=1), "Simulated learners per true model.", 200
+    "learners", WholeNumber(least=1), "Simulated learners per true model.", 200
 )
 JUDGES = CRITERION.but(section="")  # howlearn.toml names those of howlearn select
 
@@ -65,13 +65,13 @@ SPLITS = Panel.models.option(
 )
 GOAL = Panel.models.option(
     "goal",
-    Choice(words=("maximum", "average")),
+    OneOf(words=("maximum", "average")),
     "Which error the constant for howlearn select makes small: the largest over the models (the "
     "paper's choice) or the average one. Both are reported.",
     "maximum",
 )
 CALIBRATED = LEARNERS.but(
-    kind=Whole(least=2),
+    kind=WholeNumber(least=2),
     help="Simulated learners per model; 200 by default. As many fresh ones test the constants.",
     default=None,
 )
@@ -228,7 +228,7 @@ PEOPLE = Panel.design.option(
     "learners", RANGE, "Numbers of learners in the experiment to compare.", "20:200"
 )
 SIMULATED = Panel.design.option(
-    "simulated", Whole(least=2), "Simulated learners per model and number of trials.", 200
+    "simulated", WholeNumber(least=2), "Simulated learners per model and number of trials.", 200
 )
 TARGET = Panel.design.option(
     "target", Number(), "The share of its learners for whom every model should be recovered.", 0.8

@@ -67,7 +67,7 @@ class Kind:
 Text = Kind
 
 
-class Switch(Kind):
+class OnOff(Kind):
     """Yes or no."""
 
     type = bool
@@ -92,7 +92,7 @@ class Number(Kind):
 
 
 @dataclass(frozen=True)
-class Whole(Number):
+class WholeNumber(Number):
     """A whole number."""
 
     type: ClassVar[Any] = int
@@ -103,7 +103,7 @@ class Whole(Number):
         return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-class File(Kind):
+class FilePath(Kind):
     """A file or a folder."""
 
     type = Path
@@ -113,14 +113,14 @@ class File(Kind):
         return Path(value)
 
 
-class Files(File):
+class Files(FilePath):
     """Files or folders."""
 
     type = list[Path]
 
 
 @dataclass(frozen=True)
-class Choice(Kind):
+class OneOf(Kind):
     """One of a few words."""
 
     words: Sequence[str] = ()
@@ -147,7 +147,7 @@ class Choice(Kind):
 
 
 @dataclass(frozen=True)
-class Registered(Choice):
+class Registered(OneOf):
     """A word of a registry, which is asked when a word is given.
 
     The help shows the ``words`` that are always there: to load what they name takes long.

@@ -24,7 +24,7 @@ AT_ONCE = 1_000_000  # trials that are rewritten together
 Arrays = Mapping[str, NDArray[Any]]
 
 
-class _Column:
+class _StoredColumn:
     """One growing array in a file that has no name: however the process ends, it is gone."""
 
     def __init__(self, dtype: np.dtype[Any], width: tuple[int, ...]) -> None:
@@ -67,7 +67,7 @@ class Spool:
     """
 
     def __init__(self) -> None:
-        self._columns: dict[str, _Column] = {}
+        self._columns: dict[str, _StoredColumn] = {}
         self._lock = threading.Lock()  # a file has one place where it is read
         self._derived: tuple[object, Spool] | None = None
 
@@ -90,7 +90,7 @@ class Spool:
         """Add trials to the columns; new columns begin."""
         for name, values in arrays.items():
             if name not in self._columns:
-                self._columns[name] = _Column(values.dtype, values.shape[1:])
+                self._columns[name] = _StoredColumn(values.dtype, values.shape[1:])
             self._columns[name].append(values)
 
     def read(self, name: str, start: int, stop: int) -> NDArray[Any]:

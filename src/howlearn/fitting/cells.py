@@ -31,7 +31,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Plan:
+class UnitPlan:
     """The distinct units of some models, rule after rule, laid out for the engine."""
 
     units: dict[Rule, dict[Unit, int]]
@@ -39,7 +39,7 @@ class Plan:
     places: tuple[Place, ...]
 
     @classmethod
-    def of(cls, models: Sequence[PartitionModel], contexts: Sequence[str]) -> Plan:
+    def of(cls, models: Sequence[PartitionModel], contexts: Sequence[str]) -> UnitPlan:
         code = {context: i for i, context in enumerate(contexts)}
         units: dict[Rule, dict[Unit, int]] = {}
         for model in models:
@@ -85,7 +85,7 @@ class Cells:
     def __init__(
         self, models: Sequence[PartitionModel], study: Study, refused: Refused = None
     ) -> None:
-        self.plan = Plan.of(models, study.contexts)
+        self.plan = UnitPlan.of(models, study.contexts)
         self.n_units = self.n_curves = self.plan.n_units
         self.kernels: tuple[object, ...] = tuple(self.plan.units)
 
@@ -99,7 +99,7 @@ class Cells:
 
 
 def fit_partitions(
-    study: Study, plan: Plan, marks: NDArray[np.int64], reach: Reach | None = None
+    study: Study, plan: UnitPlan, marks: NDArray[np.int64], reach: Reach | None = None
 ) -> list[ModelFits]:
     """Fit all of the models to some learners; with a ``reach`` also intervals."""
     blocks = {rule: block_of(study, rule, marks) for rule in plan.units}
@@ -151,7 +151,7 @@ def block_of(study: Study, rule: Rule, marks: NDArray[np.int64]) -> Block:
 
 
 @dataclass(frozen=True)
-class _Draft:
+class _CellFit:
     """A model's units put together; the axes are learner, mark, parameter or unit."""
 
     place: Place
@@ -165,17 +165,17 @@ class _Draft:
         return np.array([unit.rule == rule for unit in self.place.model.units])
 
 
-def _draft(place: Place, found: UnitFits) -> _Draft:
+def _draft(place: Place, found: UnitFits) -> _CellFit:
     """Put a model's units together, and give cells without information the others' mean."""
     status = found.status[:, :, place.parameters]
     theta = filled(place.model, found.theta[:, :, place.parameters], status >= Statuses.FLAT)
-    return _Draft(
+    return _CellFit(
         place, theta, status, found.value[:, :, place.units], found.total[:, :, place.units]
     )
 
 
 def _evaluate_guesses(
-    drafts: Sequence[_Draft], block: Block, units: Units, rule: Rule, number: dict[Unit, int]
+    drafts: Sequence[_CellFit], block: Block, units: Units, rule: Rule, number: dict[Unit, int]
 ) -> None:
     """Likelihoods at estimates that are the others' mean, of all models in one pass."""
     cut = (block.marks < np.diff(block.offsets)[:, None])[:, :, None]
@@ -206,7 +206,7 @@ def _evaluate_guesses(
 
 
 def _parameters(
-    draft: _Draft,
+    draft: _CellFit,
     learner: NDArray[np.int64],
     mark: NDArray[np.int64],
     unit: NDArray[np.int64],
@@ -218,7 +218,7 @@ def _parameters(
 
 
 def _mark_capped(
-    drafts: Sequence[_Draft], block: Block, units: Units, rule: Rule, number: dict[Unit, int]
+    drafts: Sequence[_CellFit], block: Block, units: Units, rule: Rule, number: dict[Unit, int]
 ) -> None:
     """Mark fits under which a choice was less probable than the rule can handle."""
     limit = np.log(rule.smallest)
@@ -235,7 +235,7 @@ def _mark_capped(
                 draft.status[learner, mark, known] = Statuses.CAPPED
 
 
-def _finished(draft: _Draft, found: UnitFits, reach: Reach | None) -> ModelFits:
+def _finished(draft: _CellFit, found: UnitFits, reach: Reach | None) -> ModelFits:
     """Sums over a model's units."""
     owners = draft.place.model.owned
     ends = None
@@ -293,7 +293,7 @@ def _upto(
     stop: NDArray[np.int64],
 ) -> dict[str, NDArray[np.float64]]:
     """Of the trials before ``stop``, by model: the units' likelihoods, in one pass per rule."""
-    plan = Plan.of(models, study.contexts)
+    plan = UnitPlan.of(models, study.contexts)
     sums = {model.name: np.zeros(len(learners)) for model in models}
     for rule, units in plan.units.items():
         tasks = [task for unit in units for task in _tasks(unit, models, theta)]
@@ -317,7 +317,7 @@ def _upto(
 
 
 @dataclass(frozen=True)
-class _Task:
+class _UnitAt:
     """A unit at parameters that are computed for one model, and for some of the learners."""
 
     unit: Unit
@@ -326,7 +326,7 @@ class _Task:
     theta: NDArray[np.float64]
 
 
-def _tasks(unit: Unit, models: Sequence[PartitionModel], theta: Thetas) -> Iterator[_Task]:
+def _tasks(unit: Unit, models: Sequence[PartitionModel], theta: Thetas) -> Iterator[_UnitAt]:
     """Once for all models and learners, and anew where a model differs from the first.
 
     It differs where the trials fitted told nothing about the unit, and the mean over the model's
@@ -339,7 +339,7 @@ def _tasks(unit: Unit, models: Sequence[PartitionModel], theta: Thetas) -> Itera
         mine = of_unit(unit, model, theta[model.name])
         differs = np.ones(len(mine), bool) if first is None else np.any(mine != first, axis=1)
         first = mine if first is None else first
-        yield _Task(unit, model.name, np.flatnonzero(differs), mine[differs])
+        yield _UnitAt(unit, model.name, np.flatnonzero(differs), mine[differs])
 
 
 # --------------------

@@ -121,7 +121,7 @@ def check_model(model: Model | type[Model] | str, study: Study | None = None) ->
             raise _error(model, problems)
     studies = [example(2), example(3)] if study is None else [study.part(0, 1)]
     try:
-        cases = [_Case.of(model, each) for each in studies]
+        cases = [_CheckCase.of(model, each) for each in studies]
         for case in cases:
             case.run_plainly()
         problems = list(_rebinding(model))
@@ -129,7 +129,7 @@ def check_model(model: Model | type[Model] | str, study: Study | None = None) ->
             raise _error(model, problems)
     except ModelError as error:
         raise _error(model, [str(error)]) from None
-    checks: dict[str, Callable[[_Case], Iterator[str]]] = {
+    checks: dict[str, Callable[[_CheckCase], Iterator[str]]] = {
         "compiled code": _compiled,
         "no look at the future": _future,
         "new starts": _starts,
@@ -204,7 +204,7 @@ def _rebinding(model: Model) -> Iterator[str]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Case:
+class _CheckCase:
     """A model and records to try it on."""
 
     model: Model
@@ -214,7 +214,7 @@ class _Case:
     whole: Whole
 
     @classmethod
-    def of(cls, model: Model, study: Study) -> _Case:
+    def of(cls, model: Model, study: Study) -> _CheckCase:
         setting = setting_of(study)
         whole = whole_of(model, study.contexts, study.actions, setting)
         return cls(model, study, setting, records_of(study), whole)
@@ -247,7 +247,7 @@ class _Case:
         )
 
 
-def _compiled(case: _Case) -> Iterator[str]:
+def _compiled(case: _CheckCase) -> Iterator[str]:
     for x in case.points:
         plain = interpreted(case.model, case.setting, case.records, x)
         fast = case.replayed(x)
@@ -262,7 +262,7 @@ def _compiled(case: _Case) -> Iterator[str]:
             return
 
 
-def _future(case: _Case) -> Iterator[str]:
+def _future(case: _CheckCase) -> Iterator[str]:
     """Change everything after a trial: the probabilities until then must not change."""
     n, records = len(case.study.context), case.records
     random = np.random.default_rng(1)
@@ -286,7 +286,7 @@ def _future(case: _Case) -> Iterator[str]:
                 return
 
 
-def _starts(case: _Case) -> Iterator[str]:
+def _starts(case: _CheckCase) -> Iterator[str]:
     """After a new start the same trials get the same probabilities as at the very start."""
     records, n = case.records, len(case.study.context)
     half = n // 2
@@ -311,7 +311,7 @@ def _starts(case: _Case) -> Iterator[str]:
             return
 
 
-def _play(case: _Case) -> Iterator[str]:
+def _play(case: _CheckCase) -> Iterator[str]:
     """Choices drawn from the model must be those that the replayed probabilities give."""
     n, k = len(case.study.context), case.setting.n_actions
     draws = np.random.default_rng(2).random(n)
@@ -334,7 +334,7 @@ def _play(case: _Case) -> Iterator[str]:
             return
 
 
-def _gradient(case: _Case) -> Iterator[str]:
+def _gradient(case: _CheckCase) -> Iterator[str]:
     likelihood = RecordLikelihood(case.whole, case.setting, case.records)
     problem = compiled_or_error(
         case.model, lambda: wrong_gradient(likelihood, case.inside, len(case.study.context))
@@ -343,7 +343,7 @@ def _gradient(case: _Case) -> Iterator[str]:
         yield problem
 
 
-def _latents(case: _Case) -> Iterator[str]:
+def _latents(case: _CheckCase) -> Iterator[str]:
     _, found = compiled_or_error(
         case.model, lambda: replay(case.whole, case.setting, case.records, case.points[0])
     )

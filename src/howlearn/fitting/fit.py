@@ -220,7 +220,7 @@ def _with_model(
 def _fit_block(
     study: Study,
     models: Sequence[Model],
-    plan: Plan,
+    plan: FitPlan,
     truncations: tuple[Truncation, ...],
     sizes: NDArray[np.int64],
     reach: Reach | None,
@@ -236,7 +236,7 @@ def _fit_block(
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class FitPlan:
     """Models and those they are made of, way by way, ready to be fitted."""
 
     ways: tuple[Way, ...]
@@ -272,7 +272,7 @@ def check_models(models: Sequence[Model]) -> None:
         raise HowlearnError(f"two candidates have the same name: {', '.join(twice)}")
 
 
-def check(study: Study, models: Sequence[Model], refused: Refused = None) -> Plan:
+def check(study: Study, models: Sequence[Model], refused: Refused = None) -> FitPlan:
     """Whether these models can be fitted to this study, before any work is done.
 
     A learner to whom one of them cannot be fitted ends it; or is ``refused``, if there is such a
@@ -283,7 +283,7 @@ def check(study: Study, models: Sequence[Model], refused: Refused = None) -> Pla
         nobody = study.learners[int(np.argmin(study.n_scored))]
         raise HowlearnError(f"learner {nobody} has no scored trial, so that no model can be judged")
     every = by_way(_with_bases(models))
-    return Plan(tuple(way(mine, study, refused) for way, mine in every))
+    return FitPlan(tuple(way(mine, study, refused) for way, mine in every))
 
 
 def _with_bases(models: Sequence[Model]) -> list[Model]:

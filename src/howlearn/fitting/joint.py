@@ -14,7 +14,7 @@ from howlearn.engine.layout import Statuses
 from howlearn.engine.whole import Records, Space
 from howlearn.fitting.fits import ALL, Fits
 from howlearn.fitting.replay import MixtureAdvisor
-from howlearn.models.mixture import Best, Mixture, Trials
+from howlearn.models.mixture import Best, Mixture, WeighedTrials
 from howlearn.models.model import Model
 
 
@@ -44,7 +44,7 @@ class JointLikelihood:
         self.owner = np.repeat(np.arange(len(sizes)), sizes)
 
     @cached_property
-    def trials(self) -> list[Trials]:
+    def trials(self) -> list[WeighedTrials]:
         """What the weights of every learner learn from."""
         return [self.advisor.trials(records) for records in self.records]
 

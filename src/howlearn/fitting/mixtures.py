@@ -46,7 +46,9 @@ class Mixtures:
         self.kernels: tuple[object, ...] = tuple(type(model) for model in models)
 
     def fit(self, work: FitWork) -> list[ModelFits]:
-        mine = _Work(work.study, records_each(work.study), work.marks, work.known, work.reach)
+        mine = _MixtureFits(
+            work.study, records_each(work.study), work.marks, work.known, work.reach
+        )
         return [mine.fitted(advisor) for advisor in self.advisors.values()]
 
     @staticmethod
@@ -161,7 +163,7 @@ def _varied(theta: Floats, space: Space, n_own: int) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class _Work:
+class _MixtureFits:
     """Some learners' records, and up to where they are fitted."""
 
     study: Study

@@ -29,7 +29,7 @@ from howlearn.fitting.settings import (
     whole_of_unit,
 )
 from howlearn.models.coin import Coin, FixedPolicy
-from howlearn.models.mixture import Mixture, Trials
+from howlearn.models.mixture import Mixture, WeighedTrials
 from howlearn.models.model import Model
 
 M = TypeVar("M", bound=Model)
@@ -293,10 +293,10 @@ class MixtureAdvisor(Advisor[Mixture]):
         pairs = zip(self.experts, self.model.split(theta, self.actions)[1], strict=True)
         return np.stack([expert.chosen(records, mine) for expert, mine in pairs], axis=1)
 
-    def trials(self, records: Records) -> Trials:
+    def trials(self, records: Records) -> WeighedTrials:
         """What the weights learn from."""
         learned = (records.flags & LEARNED) > 0
-        return Trials(
+        return WeighedTrials(
             records.offsets,
             np.ascontiguousarray(records.action, np.int64),
             self.model.feedback(records.reward, learned, self.setting.rewards),

@@ -62,7 +62,7 @@ class Wholes:
         self.n_units, self.kernels = _work_of(self.wholes.values())
 
     def fit(self, work: FitWork) -> list[ModelFits]:
-        found, mine = dict(work.known), _Work.of(work, self.setting)
+        found, mine = dict(work.known), _WholeFits.of(work, self.setting)
         for model in self.models:
             found[model.name] = _of_whole(model, self.wholes[model.name], mine, found)
         return [found[model.name] for model in self.models]
@@ -98,7 +98,7 @@ class UnitWise:
         self.n_units, self.kernels = _work_of(self.units.values())
 
     def fit(self, work: FitWork) -> list[ModelFits]:
-        mine = _Work.of(work, self.setting)
+        mine = _WholeFits.of(work, self.setting)
         tops = {unit: mine.tops(whole) for unit, whole in self.units.items()}
         return [_of_units(model, tops, self.units, mine) for model in self.models]
 
@@ -177,7 +177,7 @@ def _try_on(learner: int, model: Model, study: Study, setting: Setting, whole: W
 
 
 @dataclass(frozen=True, eq=False)
-class _Work:
+class _WholeFits:
     """Some learners' records, and up to where they are fitted."""
 
     study: Study
@@ -187,7 +187,7 @@ class _Work:
     reach: Reach | None = None
 
     @classmethod
-    def of(cls, work: FitWork, setting: Setting) -> _Work:
+    def of(cls, work: FitWork, setting: Setting) -> _WholeFits:
         return cls(work.study, setting, records_of(work.study), work.marks, work.reach)
 
     def seen(self, whole: Whole) -> NDArray[np.int64]:
@@ -219,9 +219,9 @@ class _Work:
             np.concatenate([each.agreement for each in found])[back],
         )
 
-    def _only(self, who: NDArray[np.int64]) -> _Work:
+    def _only(self, who: NDArray[np.int64]) -> _WholeFits:
         study = self.study.take(who)
-        return _Work(study, self.setting, records_of(study), self.marks[who])
+        return _WholeFits(study, self.setting, records_of(study), self.marks[who])
 
     def _tops(self, whole: Whole, guesses: Floats, effort: Effort) -> Tops:
         likelihood = RecordLikelihood(whole, self.setting, self.records)
@@ -287,7 +287,9 @@ class _Work:
         return found[:, :, 0], np.where(np.isnan(rest), -np.inf, rest)
 
 
-def _of_whole(model: Model, whole: Whole, work: _Work, known: dict[str, ModelFits]) -> ModelFits:
+def _of_whole(
+    model: Model, whole: Whole, work: _WholeFits, known: dict[str, ModelFits]
+) -> ModelFits:
     guesses = None
     if model.adjustments and model.unadjusted.name in known:
         # A model that contains another is never worse than it.
@@ -312,7 +314,7 @@ def _of_whole(model: Model, whole: Whole, work: _Work, known: dict[str, ModelFit
 
 
 def _of_units(
-    model: PartitionModel, units: dict[Unit, Tops], wholes: dict[Unit, Whole], work: _Work
+    model: PartitionModel, units: dict[Unit, Tops], wholes: dict[Unit, Whole], work: _WholeFits
 ) -> ModelFits:
     tops = [units[unit] for unit in model.units]
     theta = np.concatenate([each.theta for each in tops], axis=2)

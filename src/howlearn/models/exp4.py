@@ -14,7 +14,7 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.rule import MAX_RATE, Form, Parameter
 from howlearn.engine import compile as compiled
 from howlearn.engine.layout import Statuses
-from howlearn.models.mixture import Best, Mixture, Trials
+from howlearn.models.mixture import Best, Mixture, WeighedTrials
 
 NODES = 64  # of the grid on which tops are looked for
 FINE = 4  # times as many in loss form with rates above 1, where tops may be narrow
@@ -88,7 +88,7 @@ class Exp4(Mixture):
         seen = reward if self.form == "gain" else (reward - high) / (high - low)
         return np.where(learned, seen, 0.0)
 
-    def blend(self, own: Floats, advice: Floats, trials: Trials) -> tuple[Floats, Floats]:
+    def blend(self, own: Floats, advice: Floats, trials: WeighedTrials) -> tuple[Floats, Floats]:
         n, n_experts, n_actions = advice.shape
         log_q, log_pi = np.empty((n, n_experts)), np.empty((n, n_actions))
         rate = float(own[0]) if len(own) else 0.0
@@ -99,7 +99,7 @@ class Exp4(Mixture):
         return log_q, log_pi
 
     def slopes(
-        self, own: Floats, advice: Floats, slopes: Floats, owner: Ints, trials: Trials
+        self, own: Floats, advice: Floats, slopes: Floats, owner: Ints, trials: WeighedTrials
     ) -> tuple[Floats, Floats]:
         log_pi, out = np.empty(len(advice)), np.empty((len(advice), 1 + len(owner)))
         rate = float(own[0]) if len(own) else 0.0
@@ -108,7 +108,7 @@ class Exp4(Mixture):
         )
         return log_pi, out if len(own) else out[:, 1:]
 
-    def best(self, advice: Floats, trials: Trials, marks: Ints, seen: Ints) -> Best:
+    def best(self, advice: Floats, trials: WeighedTrials, marks: Ints, seen: Ints) -> Best:
         shape = marks.shape
         u, value, rest = np.zeros(shape), np.empty(shape), np.empty(shape)
         status = np.empty(shape, np.int8)

@@ -350,12 +350,12 @@ class Mixture(Model, ABC):
     # what was chosen, [trial, expert], or of all actions, [trial, expert, action].
 
     @abstractmethod
-    def blend(self, own: Floats, advice: Floats, trials: Trials) -> tuple[Floats, Floats]:
+    def blend(self, own: Floats, advice: Floats, trials: WeighedTrials) -> tuple[Floats, Floats]:
         """Log-weights [trial, expert] and log-probabilities [trial, action]."""
 
     @abstractmethod
     def slopes(
-        self, own: Floats, advice: Floats, slopes: Floats, owner: Ints, trials: Trials
+        self, own: Floats, advice: Floats, slopes: Floats, owner: Ints, trials: WeighedTrials
     ) -> tuple[Floats, Floats]:
         """Log-probabilities [trial] of what was chosen, and their derivatives.
 
@@ -364,11 +364,11 @@ class Mixture(Model, ABC):
         """
 
     @abstractmethod
-    def best(self, advice: Floats, trials: Trials, marks: Ints, seen: Ints) -> Best:
+    def best(self, advice: Floats, trials: WeighedTrials, marks: Ints, seen: Ints) -> Best:
         """The mixture's own parameter, for many learners whose trials follow each other."""
 
 
-class Trials(NamedTuple):
+class WeighedTrials(NamedTuple):
     """What the weights learn from: trials of one learner, or of several one after the other."""
 
     offsets: Ints

@@ -13,7 +13,7 @@ from howlearn.core.arrays import Floats, Ints
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rule import Parameter
 from howlearn.engine.layout import SCORED, Statuses
-from howlearn.models.mixture import Best, Expert, Mixture, Source, Trials
+from howlearn.models.mixture import Best, Expert, Mixture, Source, WeighedTrials
 from howlearn.models.model import Model
 
 LONGEST = 1e9  # trials
@@ -72,7 +72,7 @@ class Switch(Mixture):
         ordered = [e.meaning for e in self.experts] == [e.meaning for e in other.experts]
         return ordered and super().is_like(other)
 
-    def blend(self, own: Floats, advice: Floats, trials: Trials) -> tuple[Floats, Floats]:
+    def blend(self, own: Floats, advice: Floats, trials: WeighedTrials) -> tuple[Floats, Floats]:
         second = self._second(own, len(advice))
         weight = np.column_stack([~second, second])
         with np.errstate(divide="ignore"):
@@ -80,7 +80,7 @@ class Switch(Mixture):
         return log_q, np.where(second[:, None], advice[:, 1], advice[:, 0])
 
     def slopes(
-        self, own: Floats, advice: Floats, slopes: Floats, owner: Ints, trials: Trials
+        self, own: Floats, advice: Floats, slopes: Floats, owner: Ints, trials: WeighedTrials
     ) -> tuple[Floats, Floats]:
         second = self._second(own, len(advice))
         chooses = np.where(second[:, None], owner == 1, owner == 0)
@@ -89,7 +89,7 @@ class Switch(Mixture):
     def _second(self, own: Floats, n: int) -> NDArray[np.bool_]:
         return np.arange(1, n + 1) >= np.floor(own[0])
 
-    def best(self, advice: Floats, trials: Trials, marks: Ints, seen: Ints) -> Best:
+    def best(self, advice: Floats, trials: WeighedTrials, marks: Ints, seen: Ints) -> Best:
         theta = np.empty((*marks.shape, 1))
         status = np.full((*marks.shape, 1), Statuses.OK, np.int8)
         value, rest = np.empty(marks.shape), np.empty(marks.shape)

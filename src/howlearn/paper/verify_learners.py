@@ -167,13 +167,13 @@ def measured(
     """
     study, theta = case.simulate()
     fits = fit(study, models, [measure.split, ALL], threads)
-    work = _Work(case, models, measure, study, theta, fits)
+    work = _LearnerRisks(case, models, measure, study, theta, fits)
     # Short records are little work, of which threads would wait for each other.
     threads = threads if case.trials >= MANY else 1
     return pl.DataFrame(in_threads(work.row, range(len(study)), threads))
 
 
-class _Work:
+class _LearnerRisks:
     def __init__(
         self,
         case: Case,

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from howlearn.core.options import (
-    Choice,
-    File,
+    FilePath,
     Kind,
     Number,
+    OneOf,
+    OnOff,
     Option,
     Panel,
     Registered,
     Repeated,
-    Switch,
-    Whole,
+    WholeNumber,
 )
 
 # What the help shows without loading the models; ``_rules`` knows those that are registered.
@@ -54,7 +54,7 @@ CRITERION = _option(
 )
 CALIBRATION = _option(
     "calibration",
-    File("FOLDER"),
+    FilePath("FOLDER"),
     "Take the constants of penalized and holdout from a calibration (howlearn calibrate); aic, or "
     "what --criterion names, is used besides.",
 )
@@ -76,7 +76,7 @@ ADD_MODEL = _option(
     names_code=True,
 )
 ONE_RATE = _option(
-    "one_rate", Switch(), "Add the 'NAME (one rate)' version of every candidate.", False
+    "one_rate", OnOff(), "Add the 'NAME (one rate)' version of every candidate.", False
 )
 EXPERTS_FROM = _option(
     "experts_from",
@@ -93,7 +93,7 @@ RULE = _option(
 )
 FORM = _option(
     "form",
-    Choice(words=("gain", "loss")),
+    OneOf(words=("gain", "loss")),
     "gain: rewards make a choice more likely. loss: missed rewards make it less likely.",
     "gain",
 )
@@ -118,11 +118,11 @@ INTERVALS = _option(
 ).but(panel=Panel.output)
 STABILITY = _option(
     "stability",
-    Whole("DOUBLES"),
+    WholeNumber("DOUBLES"),
     "Also write stability.csv: how often so many simulated doubles of each learner (such as 100) "
     "are given the same model.",
 ).but(panel=Panel.output)
-SEED = _option("seed", Whole(), "For --stability: other doubles.", 0).but(panel=Panel.output)
+SEED = _option("seed", WholeNumber(), "For --stability: other doubles.", 0).but(panel=Panel.output)
 
 MODELS: Mapping[str, Option] = {
     option.name: option

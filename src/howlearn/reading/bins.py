@@ -19,7 +19,7 @@ from howlearn.reading.rows import Rows, holds, numbers_of
 
 if TYPE_CHECKING:
     from howlearn.reading.formats.table import Table
-    from howlearn.reading.plan import Plan
+    from howlearn.reading.plan import ReadingPlan
 
 HOW = "write COL:N for N bins of equal width (at least 2), or COL:CUT,CUT… with cut points"
 MOST = 1_000  # bins of one column; more would not be few contexts
@@ -50,7 +50,7 @@ class Bins:
         return CodedColumn(name, codes.astype(np.int32)[column.codes], labels, labels, first)
 
 
-def binned(rows: Rows, plan: Plan, problems: Problems) -> Rows:
+def binned(rows: Rows, plan: ReadingPlan, problems: Problems) -> Rows:
     """The rows as contexts and features see them: with the labels of bins for numbers."""
     if not plan.bins:
         return rows
@@ -113,7 +113,7 @@ def _number(value: float) -> str:
     return f"{value + 0.0:.15g}"  # without the sign of −0
 
 
-def with_bins(plan: Plan, tables: Sequence[Table]) -> Plan:
+def with_bins(plan: ReadingPlan, tables: Sequence[Table]) -> ReadingPlan:
     """The plan with the bins that --bin asks for; equal widths need a look at all the files."""
     asked: dict[str, tuple[str, int | tuple[float, ...]]] = {}
     for text in plan.options.bin:
@@ -137,7 +137,7 @@ def with_bins(plan: Plan, tables: Sequence[Table]) -> Plan:
     return replace(plan, bins=bins, notes=(*plan.notes, *notes))
 
 
-def _check_column(text: str, name: str, plan: Plan, columns: Sequence[str]) -> None:
+def _check_column(text: str, name: str, plan: ReadingPlan, columns: Sequence[str]) -> None:
     if name not in columns:
         known = listed([column for column in columns if column])
         raise HowlearnError(f"--bin {text!r}: there is no column {name}; the columns: {known}")
@@ -149,7 +149,7 @@ def _check_column(text: str, name: str, plan: Plan, columns: Sequence[str]) -> N
 
 
 def _reach(
-    tables: Sequence[Table], plan: Plan, names: Sequence[str]
+    tables: Sequence[Table], plan: ReadingPlan, names: Sequence[str]
 ) -> Mapping[str, tuple[float, float]]:
     """The smallest and the largest number of each column in the rows that --where keeps."""
     reach = dict.fromkeys(names, (np.inf, -np.inf))
@@ -165,7 +165,7 @@ def _reach(
     return {name: (float(low), float(high)) for name, (low, high) in reach.items()}
 
 
-def _widen(reach: dict[str, tuple[float, float]], frame: pl.DataFrame, plan: Plan) -> None:
+def _widen(reach: dict[str, tuple[float, float]], frame: pl.DataFrame, plan: ReadingPlan) -> None:
     if any(kind.is_nested() or kind in (pl.Object, pl.Binary) for kind in frame.dtypes):
         return  # will be told when the rows are read
     columns = {

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from howlearn.core.errors import Problem
 from howlearn.reading.labels import CodedColumn, Combination, combine
-from howlearn.reading.plan import Plan
+from howlearn.reading.plan import ReadingPlan
 from howlearn.reading.problems import Problems, listed
 from howlearn.reading.rows import Rows
 
@@ -42,7 +42,7 @@ class Book:
 class Books:
     """Grows with every batch of rows; what does not fit goes to the problems."""
 
-    def __init__(self, plan: Plan, problems: Problems) -> None:
+    def __init__(self, plan: ReadingPlan, problems: Problems) -> None:
         task = plan.task
         self.plan = plan
         self.problems = problems

@@ -226,7 +226,7 @@ class Roles:
         return columns if isinstance(columns, tuple) else () if columns is None else (columns,)
 
 
-class _Finder:
+class _RoleFinder:
     """Finds one role after the other, and writes down how."""
 
     def __init__(self, columns: Sequence[str], taken: Sequence[str | None]) -> None:
@@ -261,7 +261,7 @@ def find_roles(
     taken = (options.learner, *options.context, options.action, options.reward, *options.trial)
     used = (*options.features, *options.by, *options.keep, options.scored, options.learned)
     told = (*options.forgone, options.episode, options.duration, options.rt)
-    finder = _Finder(columns, (*taken, *used, *told))
+    finder = _RoleFinder(columns, (*taken, *used, *told))
     learner = finder.find("learner", options.learner, FILE_STEM, "the file's name")
     context = _context(options, finder, one_context)
     action = finder.find("action", options.action)
@@ -295,7 +295,7 @@ def find_roles(
     return roles, []
 
 
-def _trial(given: Sequence[str], finder: _Finder) -> tuple[str, ...]:
+def _trial(given: Sequence[str], finder: _RoleFinder) -> tuple[str, ...]:
     """The columns that order the trials; ``block,trial`` stands for two unless it is a column."""
     names = tuple(
         part.strip()
@@ -310,7 +310,9 @@ def _trial(given: Sequence[str], finder: _Finder) -> tuple[str, ...]:
     return () if column is None else (column,)
 
 
-def _context(options: ReadOptions, finder: _Finder, one_context: bool) -> tuple[str, ...] | None:
+def _context(
+    options: ReadOptions, finder: _RoleFinder, one_context: bool
+) -> tuple[str, ...] | None:
     """The context's columns; empty when every trial is the same situation."""
     given = options.context
     if len(given) == 1 and finder.says(given[0], NONE):

@@ -13,7 +13,7 @@ from howlearn.core.errors import Problem
 from howlearn.core.study import count_true
 from howlearn.models.schedule import answers_of
 from howlearn.reading.order import Ordered
-from howlearn.reading.plan import Plan
+from howlearn.reading.plan import ReadingPlan
 from howlearn.reading.problems import Problems
 from howlearn.reading.trials import TrialReader
 
@@ -145,7 +145,7 @@ def by_code(
 class Facts:
     """Counts every sequence's choices, leaves short ones out, looks at the trials of the others."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: ReadingPlan) -> None:
         self.least = plan.options.min_trials or 0
         self.teaches = False  # whether anything is ever learned
         self.silent = set(MAYBE_SILENT)  # columns that hold nothing

@@ -9,7 +9,17 @@ from textwrap import wrap
 from typing import Any
 
 from howlearn.core.errors import HowlearnError
-from howlearn.core.options import NONE, Kind, Names, Option, Pair, Panel, Repeated, Whole, several
+from howlearn.core.options import (
+    NONE,
+    Kind,
+    Names,
+    Option,
+    Pair,
+    Panel,
+    Repeated,
+    WholeNumber,
+    several,
+)
 from howlearn.core.text import canonical
 
 __all__ = ["DATA", "NONE", "ReadOptions"]
@@ -52,7 +62,7 @@ class _Recoding(Repeated):
         return several(value)
 
 
-class _Bins(Repeated):
+class _BinsOption(Repeated):
     """Bins, by their number or between cut points."""
 
     def given(self, value: Any, option: str) -> Any:
@@ -65,7 +75,7 @@ class _Bins(Repeated):
         return several(value)
 
 
-class _FromZero(Whole):
+class _FromZero(WholeNumber):
     """A whole number from 0 on."""
 
     def given(self, value: Any, option: str) -> Any:
@@ -253,7 +263,7 @@ class ReadOptions:
         may_be_open=True,
     )
     bin: tuple[str, ...] = _option(
-        _Bins("COL:N|CUT,CUT…"),
+        _BinsOption("COL:N|CUT,CUT…"),
         "Make N bins, or bins between cut points, of a context's or feature's numbers; may be "
         "repeated.",
         'bins for the numbers of a context or feature, such as "size:4" or "size:0.2,0.5"',

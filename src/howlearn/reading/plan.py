@@ -57,7 +57,7 @@ class Sought:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ReadingPlan:
     """Everything that turns a row into a trial, settled before the first row is read."""
 
     options: ReadOptions
@@ -133,7 +133,7 @@ class Plan:
 
 def make_plan(
     options: ReadOptions, tables: Sequence[Table], task: Task | None, notes: Sequence[str]
-) -> tuple[Plan | None, list[Problem]]:
+) -> tuple[ReadingPlan | None, list[Problem]]:
     """Settle roles from the columns of the first table, recodings and conditions from all."""
     one_context = task is not None and len(task.contexts) == 1
     roles, problems = find_roles(options, tables[0].columns, one_context, tables[0].name)
@@ -148,7 +148,7 @@ def make_plan(
     sought: list[Sought] = []
     recode, names, recode_context = _recodings(options, roles, columns, sought)
     everywhere, missing_in = _missing(options, roles, columns, sought)
-    plan = Plan(
+    plan = ReadingPlan(
         options,
         roles,
         task,
@@ -231,7 +231,7 @@ def _check_rt(options: ReadOptions, columns: Sequence[str]) -> None:
         raise HowlearnError(f"--rt {options.rt}: there is no such column; the columns: {known}")
 
 
-def _derived(plan: Plan, columns: Sequence[str]) -> dict[str, Derived]:
+def _derived(plan: ReadingPlan, columns: Sequence[str]) -> dict[str, Derived]:
     """What is computed in the place of a column; a name that is a column's always wins."""
     return {
         name: derive(name, option.split()[0], columns)
@@ -253,7 +253,7 @@ def _one_learner(options: ReadOptions, roles: Roles, tables: Sequence[Table]) ->
     ]
 
 
-def missing_columns(plan: Plan, table: Table) -> list[Problem]:
+def missing_columns(plan: ReadingPlan, table: Table) -> list[Problem]:
     """The columns that a table ought to have and has not.
 
     One that a condition or --keep names may be absent where another table has it: some software
@@ -275,7 +275,7 @@ def missing_columns(plan: Plan, table: Table) -> list[Problem]:
     ]
 
 
-def _unclear(plan: Plan, table: Table) -> list[Problem]:
+def _unclear(plan: ReadingPlan, table: Table) -> list[Problem]:
     """Columns that were guessed though another has the same name: the user says which is meant."""
     return [
         named_twice(

@@ -26,7 +26,7 @@ from howlearn.reading.formats.table import Table
 from howlearn.reading.labels import natural_key, typed
 from howlearn.reading.options import described, options_named
 from howlearn.reading.order import Key, assemble, sequence_name, sequences_of
-from howlearn.reading.plan import Plan, make_plan, missing_columns
+from howlearn.reading.plan import ReadingPlan, make_plan, missing_columns
 from howlearn.reading.problems import Ledger, Problems, listed, no_rows
 from howlearn.reading.project_file import read_study_file
 from howlearn.reading.rewards import by_action, check_chosen, misfit
@@ -94,7 +94,7 @@ def build_study(facts: Facts, store: TrialStore, reader: TrialReader, problems: 
 
 
 def _settle_forgone(
-    store: TrialStore, plan: Plan, actions: tuple[str, ...], problems: Problems
+    store: TrialStore, plan: ReadingPlan, actions: tuple[str, ...], problems: Problems
 ) -> dict[str, str]:
     """Lay out by action what was not earned; and in words which column belongs to which."""
     columns = plan.roles.forgone
@@ -119,7 +119,7 @@ def _settle_forgone(
     return {"forgone": ", ".join(f"{column} (of {action})" for column, action in pairs)}
 
 
-def _silent(facts: Facts, store: TrialStore, plan: Plan) -> list[str]:
+def _silent(facts: Facts, store: TrialStore, plan: ReadingPlan) -> list[str]:
     """Columns that were named and hold nothing."""
     return [
         f"--{role} {','.join(plan.roles.columns_of(role))}: no value in any row"
@@ -245,7 +245,7 @@ def _notes(reader: TrialReader) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _errors_teach_nothing(plan: Plan) -> bool:
+def _errors_teach_nothing(plan: ReadingPlan) -> bool:
     values = plan.recode.get(plan.roles.reward, {})
     return any(old.startswith("-") and new == "0" for old, new in values.items())
 
@@ -259,7 +259,7 @@ ENOUGH_PROBLEMS = 10_000  # after which reading on would only add to a long list
 
 def read_tables(
     tables: Sequence[Table],
-    plan: Plan,
+    plan: ReadingPlan,
     problems: Problems,
     then: Callable[[TrialReader], bool] = lambda reader: True,
 ) -> TrialReader:
@@ -279,7 +279,7 @@ def read_tables(
     return reader
 
 
-def _batches(tables: Sequence[Table], plan: Plan, problems: Problems) -> Iterator[Batch]:
+def _batches(tables: Sequence[Table], plan: ReadingPlan, problems: Problems) -> Iterator[Batch]:
     waiting: list[tuple[int, pl.DataFrame]] = []
     for number, frame in _frames(tables, plan, problems):
         if waiting and waiting[-1][1].schema != frame.schema:
@@ -301,7 +301,7 @@ def _together(waiting: list[tuple[int, pl.DataFrame]], problems: Problems) -> Ba
 
 
 def _frames(
-    tables: Sequence[Table], plan: Plan, problems: Problems
+    tables: Sequence[Table], plan: ReadingPlan, problems: Problems
 ) -> Iterator[tuple[int, pl.DataFrame]]:
     """The frames of all tables with the table's number; what cannot be read is a problem."""
     columns = list(plan.columns)
@@ -408,7 +408,7 @@ read.__doc__ = (read.__doc__ or "").replace("{options}", described())
 
 
 def _streamed(
-    tables: Sequence[Table], plan: Plan, wrong: Sequence[Problem], level: int = 0
+    tables: Sequence[Table], plan: ReadingPlan, wrong: Sequence[Problem], level: int = 0
 ) -> Study | None:
     """The study with its trials on disk; None where the rows of a learner are not together."""
     problems = Problems(Ledger(), wrong)

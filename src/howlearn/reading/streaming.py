@@ -16,7 +16,7 @@ from howlearn.reading.facts import Facts, by_code
 from howlearn.reading.formats.parquet import Parquet
 from howlearn.reading.formats.table import Table, Wrapped
 from howlearn.reading.order import Key, Ordered, conditions_key, in_order, recode_in_place
-from howlearn.reading.plan import Plan
+from howlearn.reading.plan import ReadingPlan
 from howlearn.reading.problems import Ledger, Problems
 from howlearn.reading.trials import TrialReader
 
@@ -159,7 +159,7 @@ def _inside(table: Table) -> Table:
 class Stream:
     """Takes complete learners from a reader's pile after every batch, and keeps them on disk."""
 
-    def __init__(self, plan: Plan, problems: Problems, level: int) -> None:
+    def __init__(self, plan: ReadingPlan, problems: Problems, level: int) -> None:
         self.plan, self.problems, self.level = plan, problems, level
         self.facts, self.store = Facts(plan), OnDisk()
         self._doubled = Problems(problems.ledger)  # told after what is wrong with rows

@@ -16,7 +16,7 @@ from howlearn.reading.bins import binned
 from howlearn.reading.code_books import Books
 from howlearn.reading.exclude import Seen
 from howlearn.reading.labels import CodedColumn, canonical_series, code_column, combine, natural_key
-from howlearn.reading.plan import Plan, Sought
+from howlearn.reading.plan import ReadingPlan, Sought
 from howlearn.reading.problems import Problems
 from howlearn.reading.rewards import OUTSIDE, RewardAdvice, no_number, scaled, worth_of
 from howlearn.reading.rows import Batch, Pile, Rows, holds, numbers_of
@@ -31,7 +31,7 @@ VALUES_SHOWN = 8  # of a column that an expression names
 class Unmatched:
     """Strikes out, batch by batch, what was found; what is left over becomes notes."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: ReadingPlan) -> None:
         self.plan = plan
         self.idle = dict(plan.expressions)  # conditions that have made no difference yet
         self.sought = list(plan.sought)
@@ -89,7 +89,7 @@ NEITHER = "neither scored nor learned"
 class TrialReader:
     """Turns batches into trials; keeps the trials, the code books, the counts, the problems."""
 
-    def __init__(self, plan: Plan, problems: Problems, file_learners: Sequence[str]) -> None:
+    def __init__(self, plan: ReadingPlan, problems: Problems, file_learners: Sequence[str]) -> None:
         self.plan = plan
         self.problems = problems
         self.books = Books(plan, problems)

@@ -60,11 +60,11 @@ def with_source(models: Sequence[Model], source: str | None) -> tuple[Model, ...
         return tuple(models)
     folder = None
     if source not in SOURCES:
-        folder = _Source(Path(source))
+        folder = _Given(Path(source))
     return tuple(_one(model, source, folder) for model in models)
 
 
-def _one(model: Model, source: str, folder: _Source | None) -> Model:
+def _one(model: Model, source: str, folder: _Given | None) -> Model:
     if not isinstance(model, Mixture) or model.source != "training":
         return model
     if not any(expert.fitted for expert in model.experts):
@@ -79,7 +79,7 @@ def _one(model: Model, source: str, folder: _Source | None) -> Model:
     return model.from_source("population").known_from(table, folder.told)
 
 
-class _Source:
+class _Given:
     """The results of an earlier command."""
 
     def __init__(self, path: Path) -> None:

@@ -13,7 +13,7 @@ import polars as pl
 
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
-from howlearn.fitting.fit import Plan, check_stops, guarded_fit
+from howlearn.fitting.fit import FitPlan, check_stops, guarded_fit
 from howlearn.fitting.fits import ALL, check_epsilon
 from howlearn.fitting.intervals import nats_within
 from howlearn.fitting.joint import with_others
@@ -204,7 +204,7 @@ def write_selection(
     return Results.of(folder, inputs=inputs)
 
 
-def _size(study: Study, wanted: Wanted, plan: Plan) -> int:
+def _size(study: Study, wanted: Wanted, plan: FitPlan) -> int:
     """How many learners make a part."""
     # A part should not take long, so that little is lost when a run is stopped.
     times = 1 + sum(extra.cost for extra in wanted.extras)
@@ -214,7 +214,7 @@ def _size(study: Study, wanted: Wanted, plan: Plan) -> int:
     return int(min(CHUNK, several, max(50 if times == 1 else 1, WORK // max(1, each))))
 
 
-def _checked(study: Study, wanted: Wanted, threads: int | None) -> tuple[Plan, Study]:
+def _checked(study: Study, wanted: Wanted, threads: int | None) -> tuple[FitPlan, Study]:
     """Refuse what cannot be done, before any work; the fits there will be, and the included."""
     plan = check_somebody(study, wanted.models, threads)
     criteria = check_criteria(wanted.criteria)

@@ -15,7 +15,7 @@ from howlearn.core.study import Study
 from howlearn.core.threads import in_threads
 from howlearn.engine.cell_fits import Passes
 from howlearn.engine.layout import RATES
-from howlearn.fitting.cells import Plan, block_of
+from howlearn.fitting.cells import UnitPlan, block_of
 from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
 
@@ -78,7 +78,7 @@ def on_grid(model: Model) -> TypeGuard[PartitionModel]:
 class Curves:
     """Log-likelihoods [learner, unit, node] by rule; the nodes are log rates."""
 
-    plan: Plan
+    plan: UnitPlan
     nodes: dict[Rule, Floats]
     values: dict[Rule, Floats]
 
@@ -91,18 +91,18 @@ class Curves:
         return found
 
 
-def plan_of(models: Sequence[Model], study: Study) -> Plan:
+def plan_of(models: Sequence[Model], study: Study) -> UnitPlan:
     """The distinct units of the models that can be integrated on a grid."""
-    return Plan.of([m for m in models if on_grid(m)], study.contexts)
+    return UnitPlan.of([m for m in models if on_grid(m)], study.contexts)
 
 
-def nodes_of(plan: Plan, study: Study) -> dict[Rule, Floats]:
+def nodes_of(plan: UnitPlan, study: Study) -> dict[Rule, Floats]:
     """The log rates of every rule."""
     largest = max(abs(value) for value in study.reward_range)
     return {rule: log_rates(rule, largest) for rule in plan.units}
 
 
-def curves_of(study: Study, plan: Plan, threads: int | None = None) -> Curves:
+def curves_of(study: Study, plan: UnitPlan, threads: int | None = None) -> Curves:
     """The curves of all learners of a study; see ``in_blocks`` for studies of any size."""
     nodes = nodes_of(plan, study)
     edges = [*range(0, len(study), BLOCK), len(study)]
@@ -126,7 +126,7 @@ def curves_of(study: Study, plan: Plan, threads: int | None = None) -> Curves:
 
 
 def in_blocks(
-    study: Study, plan: Plan, size: int, threads: int | None = None
+    study: Study, plan: UnitPlan, size: int, threads: int | None = None
 ) -> Iterator[tuple[slice, Curves]]:
     """The curves of some learners after the other, so that memory does not grow with the study."""
     for start in range(0, len(study), size):
@@ -134,7 +134,7 @@ def in_blocks(
         yield slice(start, stop), curves_of(study.part(start, stop), plan, threads)
 
 
-def rule_curves(study: Study, plan: Plan, rule: Rule, x: Floats) -> Floats:
+def rule_curves(study: Study, plan: UnitPlan, rule: Rule, x: Floats) -> Floats:
     """[learner, unit, node]; a second parameter is averaged over its range."""
     marks = np.diff(study.starts)[:, None]
     passes = Passes.prepare(block_of(study, rule, marks), plan.layouts[rule], rule)

@@ -12,7 +12,7 @@ from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import SHORTEST, Study
 from howlearn.core.text import few, many, shortened
-from howlearn.fitting.fit import Plan, check, check_models, guarded_fit
+from howlearn.fitting.fit import FitPlan, check, check_models, guarded_fit
 from howlearn.fitting.unfittable import Guard
 from howlearn.models.model import Model, own
 from howlearn.selection.tables import NOT_FITTED, included
@@ -21,7 +21,7 @@ PROBED = 20  # learners on whom a model of one's own must fail to be taken for b
 NAMED = 5  # learners that a sentence names
 
 
-def check_somebody(study: Study, models: Sequence[Model], threads: int | None = None) -> Plan:
+def check_somebody(study: Study, models: Sequence[Model], threads: int | None = None) -> FitPlan:
     """Whether these models can be fitted to anybody, before any work is done.
 
     A model of the user's own is tried on some learners, until it can be fitted to one: one that
