@@ -15,16 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.report import note
-from howlearn import Range, Task, fit, simulate
 from howlearn.analyses.compare_groups import Groups
 from howlearn.analyses.compare_tests import difference, group_shares, shares_test
 from howlearn.core.study import Study
 from howlearn.engine.cell_fits import Passes
 from howlearn.engine.layout import RATES
 from howlearn.fitting.cells import UnitPlan, block_of
+from howlearn.fitting.fit import fit
 from howlearn.models.partition_model import PartitionModel
+from howlearn.models.task import Task
+from howlearn.models.values import Range
 from howlearn.selection.criteria import AIC
-from howlearn.selection.mixture_shares import certain
+from howlearn.selection.shares import certain
+from howlearn.simulation.simulate import simulate
 
 Floats = NDArray[np.float64]
 

@@ -10,8 +10,11 @@ import argparse
 import polars as pl
 
 from benchmarks.report import table
-from howlearn import Task, select, simulate, stability
+from howlearn.analyses.stability import stability
 from howlearn.core.study import joined
+from howlearn.models.task import Task
+from howlearn.results.select_into import select
+from howlearn.simulation.simulate import simulate
 
 TASK = Task.load("five-four")
 CRITERIA = ("penalized(c=0.012)", "holdout(split=0.5)", "aic", "bic")

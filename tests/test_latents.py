@@ -19,8 +19,8 @@ from howlearn.models.coin import Coin
 from howlearn.models.model import Model
 from howlearn.models.networks import Alcove
 from howlearn.models.q_learning import QLearning, QLearningTwoRates
-from howlearn.reading.originals import beside, originals
 from howlearn.results.bids import plain, write_events
+from howlearn.results.select_into import beside, originals
 from howlearn.selection.predictions import latent_columns, only_used, predictions
 
 TASK = hl.Task.load("five-four")

@@ -272,7 +272,7 @@ def test_words() -> None:
 
 
 def test_doubles_of_a_study_with_short_learners(study: hl.Study) -> None:
-    from howlearn.analyses.doubles import LikeDesign
+    from howlearn.analyses.designs import LikeDesign
 
     short = shortened(study, {0: 1, 4: 0})
     design = LikeDesign(short, TASK.models, TASK, 10)

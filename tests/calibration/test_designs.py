@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import howlearn as hl
-from howlearn.analyses import contests, doubles
-from howlearn.analyses.designs import TaskDesign, by_model_name
-from howlearn.analyses.doubles import LikeDesign
+from howlearn.analyses import contests, designs
+from howlearn.analyses.designs import LikeDesign, TaskDesign, by_model_name
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study, joined
 
@@ -99,7 +98,7 @@ def test_few_learners_are_imitated_over_and_over(study: Study) -> None:
 
 def test_of_many_learners_some_are_picked_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
     many = study_with(*range(20, 26))
-    monkeypatch.setattr(doubles, "MANY", 4)
+    monkeypatch.setattr(designs, "MANY", 4)
     like = LikeDesign(many, MODELS, TASK)
     assert like.learners == 4
     played, _ = like.simulate(0, 0, 0, 4)

@@ -7,14 +7,19 @@ import math
 import numpy as np
 import pytest
 
-from howlearn import Evidence, Exp3, Exp3IX, GradientBandit, HowlearnError, Task, select, simulate
 from howlearn.core.arrays import log_sum
+from howlearn.core.errors import HowlearnError
+from howlearn.core.rules import Exp3, Exp3IX, GradientBandit
 from howlearn.fitting.fit import fit
-from howlearn.models import Coin, QLearning
+from howlearn.models.coin import Coin
+from howlearn.models.q_learning import QLearning
+from howlearn.models.task import Task
+from howlearn.results.select_into import select
 from howlearn.selection.criteria import criterion_named, usual
-from howlearn.selection.evidence import log_evidence_alone, log_volume
+from howlearn.selection.evidence import Evidence, log_evidence_alone, log_volume
 from howlearn.selection.hierarchy import Hyper, RateGroup, groups_of
 from howlearn.selection.rate_grid import SECOND, SPREADS, curves_of, log_rates, plan_of
+from howlearn.simulation.simulate import simulate
 from oracle import log_likelihood
 from studies import model_of, random_trials, study_of, trials_of
 

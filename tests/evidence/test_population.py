@@ -9,29 +9,25 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from howlearn import (
-    Evidence,
-    Exp3,
-    GradientBandit,
-    HowlearnError,
-    Partition,
-    PartitionModel,
-    Penalized,
-    Population,
-    Task,
-    fit,
-    select,
-    simulate,
-)
+from howlearn.core.errors import HowlearnError
+from howlearn.core.partition import Partition
+from howlearn.core.rules import Exp3, GradientBandit
 from howlearn.core.study import together
-from howlearn.models import Coin
+from howlearn.fitting.fit import fit
+from howlearn.models.coin import Coin
+from howlearn.models.partition_model import PartitionModel
+from howlearn.models.task import Task
+from howlearn.results.select_into import select
 from howlearn.selection import learning_population as home
-from howlearn.selection.criteria import criterion_named
+from howlearn.selection.criteria import Penalized, criterion_named
 from howlearn.selection.em import estimate, fitted_normal
+from howlearn.selection.evidence import Evidence
 from howlearn.selection.hierarchy import Hyper, groups_of, normal
 from howlearn.selection.other_partitions import log_evidence_other
+from howlearn.selection.population import Population
 from howlearn.selection.rate_grid import curves_of, log_rates, plan_of
 from howlearn.selection.select import choose
+from howlearn.simulation.simulate import simulate
 from populations import population
 from studies import random_trials, study_of
 

@@ -111,7 +111,7 @@ CASES: dict[str, Callable[[list[Row]], bool]] = {
 def test_conditions_mean_what_they_say(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """All at once, in one batch and in many; nobody is left out by a value that is not known."""
     monkeypatch.setattr(reading_rows, "BATCH_ROWS", size)
-    monkeypatch.setattr("howlearn.reading.read.BATCH_ROWS", size)
+    monkeypatch.setattr("howlearn.reading.rows.BATCH_ROWS", size)
     rows = made()
     by: dict[str, list[Row]] = {}
     for row in rows:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from howlearn.core.errors import HowlearnError
-from howlearn.paper.loess import loess
+from howlearn.paper.versions import loess
 
 INDEX = np.arange(1, 101)
 LONG = np.arange(1, 138)

@@ -12,8 +12,7 @@ from scipy.stats import hypergeom
 import howlearn as hl
 from howlearn.analyses.contests import Clock
 from howlearn.paper.archive import read_archive
-from howlearn.paper.differences import HIGHER, TIED, UNDETERMINED, differences
-from howlearn.paper.loess import loess
+from howlearn.paper.claims import HIGHER, TIED, UNDETERMINED, differences
 from howlearn.paper.published import (
     AUTHORS,
     CONSTANTS,
@@ -29,7 +28,7 @@ from howlearn.paper.published import (
     Key,
     published,
 )
-from howlearn.paper.versions import from_archive, values
+from howlearn.paper.versions import from_archive, loess, values
 from howlearn.selection.criteria import AIC, HoldOut, Penalized
 
 LEARNERS = 50  # of each model in the half of the archive that is at hand

@@ -12,10 +12,9 @@ import polars as pl
 import pytest
 
 from howlearn.core.errors import HowlearnError
-from howlearn.report.apa.docx import docx
+from howlearn.report.apa.files import docx, escaped, tex
 from howlearn.report.apa.table import ApaTable, Head
 from howlearn.report.apa.tables import apa_tables
-from howlearn.report.apa.tex import escaped, tex
 from howlearn.report.methods import methods
 from made_results import CRITERIA, confusion, manifest, tables, unit
 

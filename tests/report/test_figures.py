@@ -12,15 +12,26 @@ import pytest
 
 from howlearn.core.errors import HowlearnError
 from howlearn.report import charts, style
-from howlearn.report.accuracy_charts import boxes
-from howlearn.report.accuracy_charts import recovery as figures_recovery
-from howlearn.report.label_places import Scale, data_ticks, dodged, even_ticks, flag_rows, log_ticks
 from howlearn.report.matrix_charts import confusion as figures_confusion
 from howlearn.report.path_charts import path as figures_path
+from howlearn.report.rate_charts import boxes
+from howlearn.report.rate_charts import recovery as figures_recovery
 from howlearn.report.share_charts import confusion_bars, group_shares, shares
 from howlearn.report.simulation_charts import error_curves as figures_error_curves
 from howlearn.report.simulation_charts import plan, share_intervals
-from howlearn.report.style import FEW, LONGEST, PALETTE, colours, labels
+from howlearn.report.style import (
+    FEW,
+    LONGEST,
+    PALETTE,
+    Scale,
+    colours,
+    data_ticks,
+    dodged,
+    even_ticks,
+    flag_rows,
+    labels,
+    log_ticks,
+)
 
 SIX = ["OnePerItem", "OneForAll", "ByShape", "ByPattern", "ByShapeExc", "ByPatternExc"]
 ODD = ['say "x"', "a.b[0]", "<b>&amp;", "it's", "模型", "η̂ → ∞", "tab\tand\nline", "\\d"]

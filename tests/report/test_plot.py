@@ -11,9 +11,8 @@ import polars as pl
 import pytest
 
 import howlearn as hl
-from howlearn import plot
 from howlearn.reading.options import ReadOptions
-from howlearn.report import style
+from howlearn.report import plot, style
 from howlearn.report.charts import CHARTS, NEEDED
 from howlearn.report.partition_drawing import SHAPES, glyphs, partition
 from howlearn.results.chunk import Wanted

@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 
 from howlearn.core.errors import HowlearnError
 from howlearn.selection import shares
-from howlearn.selection.mixture_shares import (
+from howlearn.selection.shares import (
     certain,
     climb,
     drawn_times,

@@ -21,8 +21,7 @@ from howlearn.analyses.contests import (
     left_out,
     recovery,
 )
-from howlearn.analyses.designs import ENOUGH, Design, TaskDesign, by_model_name
-from howlearn.analyses.doubles import LikeDesign
+from howlearn.analyses.designs import ENOUGH, Design, LikeDesign, TaskDesign, by_model_name
 from howlearn.analyses.error_rates import (
     GOALS,
     RECOMMENDATION,

@@ -21,17 +21,16 @@ from howlearn.analyses.discover_criteria import (
 from howlearn.analyses.discover_search import Judged, Search, judge
 from howlearn.analyses.discover_tables import (
     LEARNERS,
-    NOT_JUDGED,
     Discovery,
     conditions_of,
     contexts_met,
     marks_of,
 )
+from howlearn.analyses.discover_words import NOT_JUDGED
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rule import Rule
 from howlearn.core.rules import RULES, GradientBandit
 from howlearn.core.study import SHORTEST, Study
-from howlearn.core.threads import in_threads
 from howlearn.engine.set_partitions import LARGEST, all_sets
 from howlearn.fitting.fit import Progress
 from howlearn.fitting.unfittable import PASSED_ON, NoNumbers, reason, too_short
@@ -40,7 +39,7 @@ from howlearn.models.model import Model
 from howlearn.models.names import among, learning_of, models_of
 from howlearn.models.partition_model import PartitionModel
 from howlearn.runs.cluster import engine_of
-from howlearn.runs.parts import Memory, Part, Store, Work
+from howlearn.runs.parts import Memory, Part, Store, Work, in_threads
 from howlearn.selection.criterion import Criterion
 
 if TYPE_CHECKING:

@@ -11,14 +11,11 @@ import typer
 from typer.core import TyperGroup
 
 from howlearn._version import __version__
-from howlearn.cli.compare import compare
-from howlearn.cli.discover import discover
+from howlearn.cli.analysis_commands import compare, discover, path
 from howlearn.cli.freeze import freeze
 from howlearn.cli.inspect import inspect
-from howlearn.cli.merge import merge
 from howlearn.cli.paper import reproduce, theory, verify
-from howlearn.cli.path import path
-from howlearn.cli.report import report
+from howlearn.cli.results_commands import merge, report
 from howlearn.cli.select import select
 from howlearn.cli.simulate import demo, models, simulate
 from howlearn.cli.simulation_commands import calibrate, plan, recover

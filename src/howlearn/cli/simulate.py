@@ -81,7 +81,7 @@ FORGONE = Panel.design.option(
 )  # fmt: skip
 def simulate(given: Given) -> None:
     """Simulate learners who follow a model in a task."""
-    from howlearn.analyses.doubles import doubles
+    from howlearn.analyses.designs import doubles
     from howlearn.cli.options import parse_settings
     from howlearn.cli.show import console, note, progress_bar
     from howlearn.core.errors import HowlearnError

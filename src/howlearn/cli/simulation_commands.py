@@ -143,7 +143,7 @@ def _of_task(given: Given) -> Asked:
 
 
 def _doubles(given: Given) -> Asked:
-    from howlearn.analyses.doubles import LikeDesign
+    from howlearn.analyses.designs import LikeDesign
     from howlearn.core.safe_files import own_names
     from howlearn.models.task import Task
     from howlearn.results.inputs import recorded

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
-from howlearn.core.threads import in_threads, threads_of
 from howlearn.engine.crossings import Reach
 from howlearn.fitting.fits import (
     ALL,
@@ -34,6 +33,7 @@ from howlearn.fitting.unfittable import PASSED_ON, CannotFit, Guard, reason
 from howlearn.fitting.ways import Way, by_way
 from howlearn.models.model import Model, same
 from howlearn.models.names import among, models_of
+from howlearn.runs.parts import in_threads, threads_of
 
 BLOCK = 50  # learners handled together: enough work per call, little enough memory
 MANY_TRIALS = 40_000  # of few learners

@@ -34,7 +34,7 @@ from howlearn.paper.published import (
 from howlearn.paper.reproduce import Reproduction
 from howlearn.paper.versions import Version
 from howlearn.paper.why import reasons
-from howlearn.report.accuracy_charts import boxes
+from howlearn.report.rate_charts import boxes
 from howlearn.report.share_charts import confusion_bars
 from howlearn.report.share_charts import shares as figures_shares
 from howlearn.report.simulation_charts import error_curves

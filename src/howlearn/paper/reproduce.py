@@ -11,8 +11,7 @@ import polars as pl
 
 from howlearn.analyses.contests import Clock
 from howlearn.paper.archive import Archive, bars, read_archive
-from howlearn.paper.claims import Claim, claims, frame
-from howlearn.paper.differences import differences, wrong_first_rewards
+from howlearn.paper.claims import Claim, claims, differences, frame, wrong_first_rewards
 from howlearn.paper.published import HORIZONS, MODELS, TRIALS, Key, published
 from howlearn.paper.versions import Version, contests, design, from_archive, simulated, values
 from howlearn.runs.parts import Memory, Progress, Store, Threads

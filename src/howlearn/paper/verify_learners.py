@@ -13,7 +13,6 @@ from howlearn.core.arrays import Floats
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rule import Rule
 from howlearn.core.study import PER_TRIAL, Study, Trials
-from howlearn.core.threads import in_threads
 from howlearn.engine import compile as compiled
 from howlearn.engine.layout import LEARNED, SCORED
 from howlearn.fitting.fit import fit
@@ -23,6 +22,7 @@ from howlearn.fitting.settings import cells_by_rule, records_of
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.task import Task
 from howlearn.paper.risks import highest_expected
+from howlearn.runs.parts import in_threads
 from howlearn.selection.criteria import Penalized
 from howlearn.selection.select import winners
 from howlearn.simulation.shown import ShownTrials, TaskRewards

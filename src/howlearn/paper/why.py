@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from howlearn.paper.differences import BETTER, TIED, UNDETERMINED
+from howlearn.paper.claims import BETTER, TIED, UNDETERMINED
 from howlearn.paper.published import CHOSEN_C, CONSTANTS
 from howlearn.paper.reproduce import Reproduction
 from howlearn.results.analysis import write_tables

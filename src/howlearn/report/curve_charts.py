@@ -11,7 +11,6 @@ import polars as pl
 from howlearn.core.columns import of
 from howlearn.report import lines
 from howlearn.report.behaviour import EVERY, Behaviour
-from howlearn.report.label_places import spanning
 from howlearn.report.plot import CHARTS
 from howlearn.report.predicted import Predicted
 from howlearn.report.style import (
@@ -24,6 +23,7 @@ from howlearn.report.style import (
     in_panels,
     labels,
     nothing,
+    spanning,
 )
 from howlearn.selection.predictions import last_changes
 

@@ -11,8 +11,19 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from howlearn.report.label_places import Scale, data_ticks, dodged, log_ticks, spanning
-from howlearn.report.style import colours, data, in_panels, labels, number, readable
+from howlearn.report.style import (
+    Scale,
+    colours,
+    data,
+    data_ticks,
+    dodged,
+    in_panels,
+    labels,
+    log_ticks,
+    number,
+    readable,
+    spanning,
+)
 
 LINE_HEIGHT = 13  # pixels between two labels at the ends of lines
 SPARSE = 25  # settings that are marked by points besides the line

@@ -15,13 +15,14 @@ from howlearn.analyses.path_tables import intervals
 from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
 from howlearn.fitting.fits import ALL
-from howlearn.report.label_places import Scale, flag_rows
 from howlearn.report.plot import CHARTS
 from howlearn.report.style import (
     Chart,
+    Scale,
     colours,
     data,
     finished,
+    flag_rows,
     in_order,
     labels,
     nothing,

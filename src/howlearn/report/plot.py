@@ -284,7 +284,7 @@ def errors(result: Calibration) -> dict[str, Chart]:
 @chart("How well are the parameters recovered?", "recovery", saved_by=("calibrate", "recover"))
 def recovery(result: Calibration | Recovery) -> Any:
     """Errors of the estimates against the number of trials fitted."""
-    from howlearn.report import accuracy_charts
+    from howlearn.report import rate_charts as accuracy_charts
 
     return accuracy_charts.recovery(result.recovery)
 

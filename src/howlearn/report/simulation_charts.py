@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from howlearn.report import lines
-from howlearn.report.label_places import Scale, even_ticks, flag_rows, log_ticks, spanning
 from howlearn.report.lines import Axis
 from howlearn.report.plot import CHARTS
 from howlearn.report.style import (
@@ -18,12 +17,17 @@ from howlearn.report.style import (
     GREY,
     INK,
     Chart,
+    Scale,
+    even_ticks,
     finished,
+    flag_rows,
     in_order,
     labels,
+    log_ticks,
     mixed,
     nothing,
     number,
+    spanning,
     text_width,
 )
 

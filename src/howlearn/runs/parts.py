@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import polars as pl
 
@@ -261,3 +263,36 @@ def as_content(tables: Tables | Encoded) -> Encoded:
     frames = {name: found for name, found in tables.items() if isinstance(found, pl.DataFrame)}
     ready = {name: found for name, found in tables.items() if isinstance(found, bytes)}
     return {**ready, **encoded(frames)}
+
+
+# --------------------
+# Work in threads.
+
+
+Item = TypeVar("Item")
+Done = TypeVar("Done")
+
+
+def threads_of(given: int | None) -> int:
+    """As many as were asked for; otherwise one per core."""
+    return given or os.cpu_count() or 1
+
+
+def in_threads(
+    work: Callable[[Item], Done], items: Iterable[Item], threads: int | None = None
+) -> list[Done]:
+    """What the work makes of every item, in the order of the items.
+
+    >>> in_threads(abs, [-1, 2, -3], threads=2)
+    [1, 2, 3]
+    """
+    items = list(items)
+    workers = min(threads_of(threads), len(items))
+    if workers < 2:
+        return [work(item) for item in items]
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            return list(pool.map(work, items))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)  # do not finish what nobody awaits
+            raise

@@ -15,12 +15,12 @@ import numpy as np
 from howlearn.core.arrays import Floats, Ints, log_sum
 from howlearn.core.rule import Rule
 from howlearn.core.study import Study
-from howlearn.core.threads import in_threads
 from howlearn.engine.cell_fits import Passes
 from howlearn.engine.layout import RATES, lay_out, product, through
 from howlearn.engine.set_partitions import all_sets, log_total, members
 from howlearn.fitting.cells import block_of
 from howlearn.models.partition_model import PartitionModel
+from howlearn.runs.parts import in_threads
 from howlearn.selection.hierarchy import Hyper, normal
 from howlearn.selection.rate_grid import log_cells, log_rising
 

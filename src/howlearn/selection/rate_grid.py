@@ -12,12 +12,12 @@ import numpy as np
 from howlearn.core.arrays import Floats, Ints
 from howlearn.core.rule import Rule
 from howlearn.core.study import Study
-from howlearn.core.threads import in_threads
 from howlearn.engine.cell_fits import Passes
 from howlearn.engine.layout import RATES
 from howlearn.fitting.cells import UnitPlan, block_of
 from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
+from howlearn.runs.parts import in_threads
 
 LOWEST = 1e-4  # a rate that teaches nothing in a thousand trials, where rewards go up to 1
 SPACING = 0.05  # of log rates: half of the smallest spread of cells

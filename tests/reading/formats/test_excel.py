@@ -10,8 +10,8 @@ import pytest
 
 from howlearn.core.errors import DataError
 from howlearn.reading.formats.open import open_tables
-from howlearn.reading.originals import originals
 from howlearn.reading.read import read
+from howlearn.results.select_into import originals
 from sameness import FRAME, NAMES, assert_same
 from workbooks import write_ods, write_xlsx
 

@@ -11,8 +11,8 @@ import pytest
 from howlearn.core.errors import DataError
 from howlearn.reading.formats.open import open_tables
 from howlearn.reading.guess import inspect
-from howlearn.reading.originals import originals
 from howlearn.reading.read import read
+from howlearn.results.select_into import originals
 
 NAMES = ["subject", "trial", "item", "choice", "reward"]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from howlearn.reading.originals import originals
 from howlearn.reading.read import read
+from howlearn.results.select_into import originals
 from sameness import FRAME, assert_same
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from howlearn.core.errors import DataError
 from howlearn.reading.guess import inspect
-from howlearn.reading.originals import originals
 from howlearn.reading.read import read
+from howlearn.results.select_into import originals
 
 TRIALS = 60  # the questions fill more lines than are looked at first
 

@@ -9,8 +9,8 @@ import pytest
 
 from howlearn.core.errors import HowlearnError
 from howlearn.reading.formats.wide import families_in
-from howlearn.reading.originals import originals
 from howlearn.reading.read import read
+from howlearn.results.select_into import originals
 from sameness import FRAME, TRIALS, assert_same
 
 FAMILIES = ("stimulus", "choice", "reward")

@@ -11,11 +11,18 @@ from typing import Any
 
 from howlearn.core.errors import DataError, HowlearnError, Problem
 from howlearn.reading.formats import allowed
-from howlearn.reading.formats.bids import as_bids, chosen_kind, files_inside
 from howlearn.reading.formats.detect import format_named, format_of, refused
+from howlearn.reading.formats.folders import (
+    as_bids,
+    chosen_kind,
+    continues,
+    files_inside,
+    shares_columns,
+    spelled_alike,
+    strays,
+)
 from howlearn.reading.formats.parquet import partitioned
 from howlearn.reading.formats.table import Frame, Table, split_name
-from howlearn.reading.formats.together import continues, shares_columns, spelled_alike, strays
 from howlearn.reading.formats.wide import long, texts
 from howlearn.reading.labels import natural_key
 from howlearn.reading.options import ReadOptions

@@ -10,7 +10,7 @@ import polars as pl
 
 from howlearn.core.errors import HowlearnError
 from howlearn.report.apa.table import DASH, ApaTable, Head, decimal, percent, proportion, span
-from howlearn.report.methods.criteria import criteria_of
+from howlearn.report.methods.sentences import criteria_of
 from howlearn.report.words import clean, count
 from howlearn.selection.criteria import criterion_named
 

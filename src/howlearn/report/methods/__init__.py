@@ -8,8 +8,6 @@ from typing import Any
 
 import polars as pl
 
-from howlearn.report.methods.candidates import model_sentences
-from howlearn.report.methods.criteria import criterion_sentences
 from howlearn.report.methods.data import (
     data_sentences,
     estimation_sentences,
@@ -19,6 +17,7 @@ from howlearn.report.methods.data import (
     software_sentences,
 )
 from howlearn.report.methods.references import Citing, Reference
+from howlearn.report.methods.sentences import criterion_sentences, model_sentences
 from howlearn.report.words import clean
 
 

@@ -13,8 +13,8 @@ from typing import Any, TypeGuard
 import polars as pl
 
 from howlearn.core.errors import HowlearnError
-from howlearn.report import matrix_charts, plot, rate_charts, share_charts
-from howlearn.report.charts import Drawing, Drawn
+from howlearn.report import matrix_charts, rate_charts, share_charts
+from howlearn.report.charts import CHARTS, Drawing, Drawn
 from howlearn.report.folder import Calibrated
 from howlearn.results.results import Results
 from howlearn.selection.tables import ALL, INCLUDED
@@ -215,7 +215,7 @@ def steps(results: Results, known: Calibrated, seed: int) -> list[Step]:
             each.called or each.name,
             otherwise.get(each.name) or partial(_drawn, each, results, seed),
         )
-        for each in plot.CHARTS.values()
+        for each in CHARTS.values()
         if each.section and not (each.replays and results.why_not)
     ]
 

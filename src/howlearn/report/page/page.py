@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from howlearn._version import __version__
 from howlearn.core.errors import HowlearnError
 from howlearn.core.text import everywhere, isolated, many, percent, visible
-from howlearn.report.apa.docx import docx
+from howlearn.report.apa.files import docx
+from howlearn.report.apa.files import tex as tex_of
 from howlearn.report.apa.tables import apa_tables
-from howlearn.report.apa.tex import tex as tex_of
 from howlearn.report.charts import SECTIONS, check
 from howlearn.report.folder import NOT_CALIBRATED, SHOWN, Calibrated
 from howlearn.report.methods import methods

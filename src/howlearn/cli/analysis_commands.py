@@ -1,0 +1,224 @@
+"""``howlearn discover``: which contexts does each learner treat alike?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from howlearn.cli.build import Given, command
+from howlearn.cli.next_command import following, selecting, show_following
+from howlearn.cli.options import (
+    CANDIDATES,
+    DATA,
+    DESIGN_SEED,
+    FILES,
+    FORMAT,
+    FRESH,
+    LEARNING,
+    OUT,
+    RESULTS,
+    RUNNING,
+    STUDY,
+    WORKERS,
+)
+from howlearn.core.options import FilePath, Kind, Number, Panel, WholeNumber
+from howlearn.reading.analysis_options import CRITERION, TASK
+from howlearn.reading.options import DATA as READING
+
+if TYPE_CHECKING:
+    from howlearn.runs.folder import RunFolder
+    from howlearn.runs.parts import Progress
+
+
+DISCOVER_CRITERIA = CRITERION.but(
+    help="May be repeated: ewens ('ewens(alpha=1, cells=independent)'), 'kappa(nats=1)', "
+    "'codelength(nats=1)', 'penalized(c=0.012)', aic, bic, 'holdout(split=0.5)'. By default ewens "
+    "and codelength.",
+    section="",  # howlearn.toml names criteria for models
+)
+LIST = Panel.output.option(
+    "list",
+    WholeNumber(least=1),
+    "How many of the best partitions are listed for each learner and criterion.",
+    5,
+)
+
+
+@command(
+    FILES, STUDY, TASK, DISCOVER_CRITERIA, *LEARNING, *DATA, LIST,
+    OUT.but(default=Path("discovery")), FORMAT,
+    *RUNNING,
+)  # fmt: skip
+def discover(given: Given) -> None:
+    """Find, among all partitions of the contexts, those that explain each learner best.
+
+    Up to 14 contexts every partition is judged (21,147 for nine); beyond that they are searched,
+    and the tables say so. More useful than any single partition is how probable it is that a
+    learner treats two contexts alike: coclassification.csv, its mean over learners in
+    population.csv, and a chart. The partitions of a task, or of --features, are marked.
+    """
+    from dataclasses import replace
+
+    from howlearn.analyses.discover import check, discover_in
+    from howlearn.analyses.discover_criteria import DEFAULT, check_criteria
+    from howlearn.analyses.discover_tables import Discovery
+    from howlearn.cli import show
+    from howlearn.cli.progress import run_in_folder
+    from howlearn.models.names import learning_named
+    from howlearn.models.partition_model import is_partition
+    from howlearn.results.inputs import load
+    from howlearn.results.manifest import manifest_of
+
+    criteria = check_criteria(given.criterion or DEFAULT)
+    options = {
+        **given.of(TASK, *READING.values()),
+        "criteria": [repr(c) for c in criteria],
+        **given.of(*LEARNING, LIST, FORMAT),
+        "model": [],
+        "add_model": [],
+        "one_rate": False,
+    }
+    with show.progress_bar("reading"):
+        inputs = load([str(file) for file in given.files], options)
+    study = inputs.study
+    show.reading(study)
+    models = [model for model in inputs.candidates if is_partition(model)]
+    # What is no rule is refused by the check, in words.
+    learning = cast(Any, learning_named(given.rule, given.form, given.max_rate))
+    manifest = manifest_of(given.files, study, models, options, "discover")
+    asked = (study, learning, criteria, models, given.list, given.by)
+    check(*asked)
+
+    def work(folder: RunFolder, _: int | None, progress: Progress) -> Discovery:
+        return replace(discover_in(folder, *asked, progress), usual=not given.criterion)
+
+    run_in_folder(given, manifest, Discovery, work, "judging partitions", given.format)
+    show_following(selecting(given.files, options), "do the listed models explain as well?")
+
+
+# --------------------
+# ``howlearn path``: how far does the answer depend on price, bound and prior?
+
+
+MAX_RATES = Panel.models.option(
+    "max_rates",
+    Kind("RATE,RATE…"),
+    "The largest learning rates that are tried, up to 20.",
+    "0.5,1,2,5,20",
+)
+MAX_KAPPA = Panel.models.option(
+    "max_kappa", Number("NATS"), "The largest price of a parameter; it starts at 0.", 10.0
+)
+PATH_CRITERIA = CRITERION.but(
+    help="What judges the candidates at every largest rate, named as for howlearn select; may be "
+    "repeated. By default penalized(c=0.012), aic, bic, evidence and, for ten learners or more, "
+    "population."
+)
+
+
+@command(
+    FILES, STUDY, TASK, MAX_RATES, MAX_KAPPA, PATH_CRITERIA, *CANDIDATES, *LEARNING, *DATA,
+    OUT.but(default=Path("path")), FORMAT, FRESH, WORKERS,
+)  # fmt: skip
+def path(given: Given) -> None:
+    """See whether the selected models depend on what one has to choose beforehand.
+
+    Along three axes: the price of a parameter from 0 to 10 nats, exactly, with the paper's c, AIC
+    and BIC marked; the largest learning rate, which is a convention; and the prior of the evidence.
+    --max-rate is the largest rate for the price and the prior.
+    """
+    from howlearn.analyses.path import PathWork, check_bounds, check_price, path_into
+    from howlearn.cli import show
+    from howlearn.cli.options import parse_numbers
+    from howlearn.results.inputs import load
+    from howlearn.results.manifest import manifest_of
+    from howlearn.runs.folder import Start
+    from howlearn.selection.select import check_criteria
+
+    bounds = check_bounds(parse_numbers(given.max_rates, MAX_RATES.word))
+    check_price(given.max_kappa)
+    criteria = check_criteria(given.criterion) if given.criterion else None
+    options = {
+        **given.of(TASK, *READING.values()),
+        "max_rates": list(bounds),
+        **given.of(MAX_KAPPA, *LEARNING, FORMAT, *CANDIDATES),
+    }
+    with show.progress_bar("reading"):
+        inputs = load([str(file) for file in given.files], options)
+    study, candidates, out = inputs.study, inputs.candidates, given.out
+    work = PathWork(study, candidates, bounds, criteria, given.max_kappa, given.workers)
+    options["criteria"] = [repr(each) for each in work.criteria]
+    show.reading(study)
+    show.same_models(candidates)
+    manifest = manifest_of(given.files, study, candidates, options, "path")
+    with show.progress_bar("following the path") as progress:
+        found = path_into(out, work, manifest, given.format, Start(given.fresh), progress)
+    show.found(found, out)
+    show_following(selecting(given.files, options), "a model for every learner, in tables")
+
+
+# --------------------
+# ``howlearn compare``: do groups of learners use different strategies?
+
+
+GROUP = Panel.compared.option(
+    "group",
+    Kind("COL"),
+    "A column of the results that puts every learner into a group (howlearn select --keep COL), or "
+    "a column of the --groups file.",
+)
+WITHIN = Panel.compared.option(
+    "within",
+    Kind("COL"),
+    "A condition under which the same learners were observed (howlearn select --by COL).",
+)
+GROUPS = Panel.compared.option(
+    "groups",
+    FilePath("FILE"),
+    "CSV, TSV or Parquet with a row per learner, for a column that is not in the results.",
+)
+COMPARED_BY = Panel.compared.option(
+    "criterion",
+    Kind("CRITERION"),
+    "One of those of the results. By default population, or evidence, or the first. Of criteria "
+    "that give no probabilities the selected models are counted.",
+)
+PERMUTATIONS = Panel.chance.option("permutations", WholeNumber(), "For the p-values.", 2000)
+RESAMPLES = Panel.chance.option("resamples", WholeNumber(), "For the intervals.", 1000)
+SEED = DESIGN_SEED.but(help="The same seed gives the same numbers.", panel=Panel.chance)
+
+
+@command(
+    RESULTS, GROUP, WITHIN, GROUPS, COMPARED_BY, PERMUTATIONS, RESAMPLES, SEED,
+    OUT.but(help="The folder for the tables; by default compare in RESULTS."), FORMAT, FRESH,
+)  # fmt: skip
+def compare(given: Given) -> None:
+    """Do groups of learners use different strategies, and learn at different rates?
+
+    Shares of the models in every group and their differences with 95% intervals, a Bayes factor
+    for the same against different shares, a permutation test, and learning rates. Where the
+    criterion gives probabilities of models, the uncertainty of each learner's model is taken along.
+    """
+    from howlearn.analyses.compare import compare as compared
+    from howlearn.cli import show
+    from howlearn.results.manifest import hash_of, made_by
+    from howlearn.runs.folder import Start
+
+    results, groups = given.results, given.groups
+    chosen = (GROUPS, COMPARED_BY, RESAMPLES, PERMUTATIONS, SEED)
+    with show.progress_bar("comparing"):
+        keywords = {option.name: given[option.name] for option in chosen}
+        result = compared(results, given.group, given.within, **keywords)
+    files = [file for table in ("scores", "estimates") for file in results.glob(f"{table}.*")]
+    manifest = {
+        **made_by("compare"),
+        "input": {str(file): hash_of(file) for file in [*files, *([groups] if groups else [])]},
+        "options": {
+            **given.of(GROUP, WITHIN, COMPARED_BY, PERMUTATIONS, RESAMPLES, SEED, FORMAT),
+            "criterion": result.criterion,
+        },
+    }
+    folder = given.out or results / "compare"
+    result.write(folder, given.format, manifest, Start(given.fresh))
+    show.found(result, folder)
+    following("report", results, "-o", "report.html", why="everything to look at, in one file")

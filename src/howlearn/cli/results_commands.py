@@ -1,0 +1,162 @@
+"""``howlearn report``: the results as one page to read and to show."""
+
+from __future__ import annotations
+
+from howlearn.cli.build import Given, command
+from howlearn.cli.options import DESIGN_SEED, FRESH, OUT, RESULTS
+from howlearn.core.options import FilePath, Files, Kind, Option, Panel, Repeated, WholeNumber
+
+TITLE = Panel.shown.option("title", Kind(), "The heading of the page.")
+CALIBRATION = Panel.shown.option(
+    "calibration",
+    FilePath("FOLDER"),
+    "A folder that howlearn calibrate wrote: how often this design confuses models.",
+)
+SAMPLE = Panel.shown.option(
+    "sample",
+    WholeNumber(least=1),
+    "How many learners can be opened one by one; the table lists all.",
+    500,
+)
+REPORT_CODE = Panel.shown.option(
+    "model",
+    Repeated("FILE.py:MODEL"),
+    "Run the code of a model of your own that is among the candidates of RESULTS; may be repeated. "
+    "Without this no code is run, and the charts that need the model are left out. Name only files "
+    "that you trust.",
+    names_code=True,
+)
+
+
+@command(
+    RESULTS,
+    OUT.but(
+        kind=FilePath("FILE"),
+        help="The page; by default report.html in RESULTS. Tables for a paper (.docx, .tex) are "
+        "written beside it.",
+    ),
+    TITLE,
+    CALIBRATION,
+    SAMPLE,
+    DESIGN_SEED.but(
+        help="For the simulated doubles, and which learners are sampled.", panel=Panel.shown
+    ),
+    REPORT_CODE,
+    FRESH.but(help="Replace the file even if it is not an earlier report.", panel=Panel.output),
+)
+def report(given: Given) -> None:
+    """Show the results of howlearn select as one HTML page that needs no network.
+
+    The answer first, then how sure it is, whether the models behave like the people, estimates,
+    every learner, and a methods paragraph. Charts can be saved as SVG, PNG and CSV.
+
+    For example: howlearn report results -o report.html
+    """
+    from rich.markup import escape
+
+    from howlearn.cli import show
+    from howlearn.report.charts import check
+
+    check("a report needs", "jinja2")  # before anything is imported that draws
+    from howlearn.report.folder import calibrated, checked_results
+    from howlearn.report.page.page import check_target, write_report
+
+    fresh = given.fresh
+    page = given.out or given.results / "report.html"
+    if given.out is not None:  # before any work
+        check_target(page, fresh)
+    with show.progress_bar("reading"):
+        found = checked_results(given.results)
+        known = calibrated(found, given.calibration)
+    check_target(page, fresh)
+    with show.progress_bar("drawing") as progress:
+        made = write_report(
+            page, found, given.title, given.sample, given.seed, fresh, progress, known
+        )
+    for sentence in made.notes:
+        show.note(sentence)
+    for path in made.files:
+        size = path.stat().st_size / 1e6
+        show.console.print(escape(f"{path}  ({size:.2g} MB)"), soft_wrap=True)
+    show.console.print(escape(f"Next: open {page} in a browser"), soft_wrap=True)
+
+
+# --------------------
+# ``howlearn merge``: the tables of a run that was done in shards.
+
+
+FOLDERS = Option(
+    "folders",
+    Files("RESULTS…"),
+    "The folder that the shards worked in, or one folder of each of them.",
+    is_argument=True,
+    is_required=True,
+)
+MERGE_CODE = Panel.models.option(
+    "model",
+    Repeated("FILE.py:MODEL"),
+    "Run the code of a model of your own that the shards were started with; may be repeated. "
+    "Without this no code is run. Name only files that you trust.",
+    names_code=True,
+)
+VALUED = ("--shard", "--out", "-o", "--workers", "--dask")  # what merging decides itself
+
+
+@command(
+    FOLDERS,
+    OUT.but(help="The folder for the results; needed where shards had folders of their own."),
+    MERGE_CODE,
+)
+def merge(given: Given) -> None:
+    """Make the tables of a run that was done in shards.
+
+    Every shard was started with the same command and --shard I/N, best in one folder. Nothing is
+    computed again; a shard that has not ended is named. The command of the shards is repeated, so
+    that it must be started in the same place, beside the same data.
+
+    For example: howlearn merge results
+    """
+    import sys
+
+    from howlearn.cli.app import app
+    from howlearn.core import safe_files
+    from howlearn.core.errors import DataError, HowlearnError
+    from howlearn.runs.shards import collect, command_of
+
+    folders, out = given.folders, given.out
+    if out is None and len(folders) > 1:
+        raise HowlearnError(
+            f"{len(folders)} folders are merged into another one: name it with --out"
+        )
+    words = [*without(command_of(folders[0])), "--shard", "merge", "--out", str(out or folders[0])]
+    if out is not None:
+        collect(folders, out)
+    safe_files.seal()  # the words below were written by whoever made the folder
+    before = sys.argv
+    sys.argv = [before[0], *words]
+    try:
+        app(args=words, standalone_mode=False)
+    except DataError as error:
+        raise HowlearnError(
+            f"{error}\n(merge repeats the command of the shards: start it where they were started)"
+        ) from None
+    finally:
+        sys.argv = before
+
+
+def without(words: list[str]) -> list[str]:
+    """The words of a command without the options that merging decides.
+
+    >>> without(["select", "a.csv", "--shard", "1/3", "-oresults", "--out=b", "--fresh"])
+    ['select', 'a.csv']
+    """
+    kept: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if word in VALUED:
+            next(rest, None)
+        elif word == "--fresh" or word.startswith(tuple(f"{o}=" for o in VALUED)):
+            continue
+        elif not (word.startswith("-o") and len(word) > 2 and word[1] != "-"):
+            kept.append(word)
+    return kept
