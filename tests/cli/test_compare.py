@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from comparison.made import folder_of, tables, two_groups
+from analyses.compare_made import folder_of, tables, two_groups
 from running import Run
 
 QUICK = ("--resamples", 50, "--permutations", 100)

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import howlearn as hl
-from comparison.made import MODELS, folder_of, tables, two_groups
+from analyses.compare_made import MODELS, folder_of, tables, two_groups
 from howlearn.analyses.compare import verdict
 from howlearn.analyses.compare_groups import Groups, p_value
 from howlearn.analyses.compare_tests import ComparedParameter, SharesTest, rate
