@@ -31,7 +31,6 @@ from howlearn.core.text import listed, many
 from howlearn.results.analysis import Analysis, Listing, Sentence
 from howlearn.results.results import Results
 
-# --------------------
 # A comparison in sentences.
 
 

@@ -1,4 +1,4 @@
-"""Who belongs to which group: a column of the results, or of a file about the learners."""
+"""Who belongs to which group, and what is found of each."""
 
 from __future__ import annotations
 
@@ -200,7 +200,6 @@ def _check_groups(
         )
 
 
-# --------------------
 # Learners drawn anew, and labels dealt anew: the two kinds of chance that intervals and p take.
 
 
@@ -258,7 +257,6 @@ def p_value(observed: float, others: Floats, slack: float) -> tuple[float, float
     return p, float(np.sqrt(p * (1 - p) / (1 + n)))
 
 
-# --------------------
 # What a selection says of every sequence of choices: the evidence of each model, its estimates.
 
 

@@ -167,7 +167,6 @@ def posterior(evidence: Floats) -> Floats:
     return joint / joint.sum(axis=1, keepdims=True)
 
 
-# --------------------
 # Learning rates, and other parameters, of the groups.
 #
 # A rate may be 0, so that rates are compared on the scale asinh(η / 0.002): logarithmic from a few

@@ -1,4 +1,5 @@
-"""Who is simulated; here learners of a task with given parameters (``doubles`` has the others)."""
+"""Who is simulated: learners of a task with given parameters, or doubles of the learners of a
+study."""
 
 from __future__ import annotations
 
@@ -200,7 +201,6 @@ def _paid(reward: Reward) -> str:
     return f"{text} with probability {reward.probability!r}, else {float(reward.otherwise)!r}"
 
 
-# --------------------
 # Doubles of recorded learners: the same contexts and number of trials, at their estimates.
 
 

@@ -235,7 +235,6 @@ def _masks(cells: Sequence[Sequence[int]], codes: Sequence[int]) -> tuple[int, .
     return tuple(mask for mask in masks if mask)
 
 
-# --------------------
 # ``discover`` for studies of any size: chunk by chunk of learners, here or on a cluster.
 
 

@@ -31,7 +31,6 @@ from howlearn.selection.criteria import CRITERIA, criterion_among
 from howlearn.selection.criterion import Criterion, Likelihoods, Scores
 from howlearn.selection.rate_grid import SPREADS, averaged_curves, log_cells, log_rates, log_rising
 
-# --------------------
 # How the rates of a learner's cells are distributed: on the grid of ``evidence.rates``.
 
 
@@ -64,7 +63,6 @@ def spread_kernels(rule: Rule) -> tuple[Floats, Floats]:
     return np.concatenate(kernels, axis=1), np.concatenate(priors)
 
 
-# --------------------
 # The likelihoods of cells: of all sets of contexts, or of those that a search asks for.
 
 

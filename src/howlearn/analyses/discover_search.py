@@ -116,7 +116,6 @@ def _scores(weight: Floats, prior: Floats, cells: NDArray[np.int32]) -> Floats:
     return log_sum(prior + weight[cells].sum(axis=1))
 
 
-# --------------------
 # Many contexts: partitions are searched, not enumerated, and only cells that are met are fitted.
 #
 # From each of several starts the best of all neighbours is taken until none is better. Neighbours

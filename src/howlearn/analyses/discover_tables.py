@@ -23,7 +23,6 @@ from howlearn.models.partition_model import PartitionModel
 from howlearn.results.analysis import Analysis, Listing, Sentence
 from howlearn.selection.criterion import Criterion
 
-# --------------------
 # All learners together: mean co-classification, its clusters, and the marked partitions.
 
 
@@ -135,7 +134,6 @@ def _groups(frame: pl.DataFrame, keys: Sequence[str]) -> pl.Series:
     return pl.Series("_group", [number[row] for row in rows], pl.Int64)
 
 
-# --------------------
 # What ``discover`` found: tables of the learners, and of the population they make.
 
 

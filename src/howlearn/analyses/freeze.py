@@ -228,7 +228,6 @@ def _plain(value: Any) -> Any:
     raise HowlearnError(f"{value!r} cannot be part of a plan")
 
 
-# --------------------
 # A plan as a TOML file that people read and a hash keeps from being changed unnoticed.
 
 
@@ -349,7 +348,6 @@ def _lines(part: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-# --------------------
 # A plan as a paragraph for the form of a preregistration.
 
 

@@ -33,7 +33,6 @@ from howlearn.selection.rate_grid import on_grid
 from howlearn.selection.select import check_criteria, winners
 from howlearn.selection.tables import OTHER
 
-# --------------------
 # The same candidates with another largest learning rate.
 
 
@@ -264,7 +263,6 @@ def selected(criterion: Criterion, fits: Fits, threads: int | None = None) -> li
     return np.concatenate(found).tolist()
 
 
-# --------------------
 # ``path`` into a folder: stage by stage, so that a run that was stopped goes on.
 
 

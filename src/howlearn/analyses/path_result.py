@@ -16,7 +16,6 @@ from howlearn.core.text import listed
 from howlearn.results.analysis import Analysis, Listing, Sentence
 from howlearn.selection.criteria import Penalized
 
-# --------------------
 # Whether the leading model changes along each axis, where, and what that means, in plain words.
 
 

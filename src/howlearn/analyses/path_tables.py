@@ -26,7 +26,6 @@ from howlearn.selection.hierarchy import groups_of
 from howlearn.selection.rate_grid import SPREADS, in_blocks, on_grid, plan_of
 from howlearn.selection.select import winners
 
-# --------------------
 # The selected model of every learner as a function of κ, the price of a parameter: exactly.
 #
 # Every score ℓ − κ·D is a line in κ, so the best model changes at the corners of their upper
@@ -244,7 +243,6 @@ def leaders(
     return of("path-leaders", "path").of_rows(rows)
 
 
-# --------------------
 # The evidence of one learner alone, by what is assumed about learning rates beforehand.
 
 

@@ -1,4 +1,4 @@
-"""``howlearn discover``: which contexts does each learner treat alike?"""
+"""``howlearn discover``, ``path`` and ``compare``: further questions about the same data."""
 
 from __future__ import annotations
 
@@ -96,7 +96,6 @@ def discover(given: Given) -> None:
     show_following(selecting(given.files, options), "do the listed models explain as well?")
 
 
-# --------------------
 # ``howlearn path``: how far does the answer depend on price, bound and prior?
 
 
@@ -157,7 +156,6 @@ def path(given: Given) -> None:
     show_following(selecting(given.files, options), "a model for every learner, in tables")
 
 
-# --------------------
 # ``howlearn compare``: do groups of learners use different strategies?
 
 

@@ -54,7 +54,6 @@ def freeze(given: Given) -> None:
     following("select", "FILES", "--frozen", given.out)
 
 
-# --------------------
 # ``select --frozen``: follow a plan, and list whatever is done otherwise.
 
 

@@ -102,7 +102,6 @@ def _what_to_type(found: Inspection, files: list[str]) -> str:
     )
 
 
-# --------------------
 # What ``howlearn inspect`` prints.
 
 

@@ -1,4 +1,4 @@
-"""Each command ends with the next one worth typing."""
+"""The next command worth typing, written so that it can be pasted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from howlearn.reading.analysis_options import MODELS as ANALYSIS
 from howlearn.reading.analysis_options import TASK
 from howlearn.reading.options import DATA
 
-# --------------------
 # Commands as a user would type them again, from their options.
 
 

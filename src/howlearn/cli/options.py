@@ -126,7 +126,6 @@ def chosen_criteria(
     return tuple(dict.fromkeys((*advice.criteria, *(criteria or (AIC(),))))), advice
 
 
-# --------------------
 # What users write in options: parameters, ranges of numbers.
 
 

@@ -1,4 +1,4 @@
-"""``howlearn theory``: the paper's guarantees, computed for a design."""
+"""``howlearn theory``, ``verify`` and ``reproduce``: the paper, computed and checked."""
 
 from __future__ import annotations
 
@@ -105,7 +105,6 @@ def theory(given: Given) -> None:
     following("verify", why="do these bounds hold on simulated learners?")
 
 
-# --------------------
 # ``howlearn verify``: do the paper's inequalities hold, and how loose are they?
 
 
@@ -191,7 +190,6 @@ def verify(given: Given) -> None:
     following("reproduce", why="the paper's numerical study")
 
 
-# --------------------
 # ``howlearn reproduce``: the paper's numerical study, reproduced and corrected.
 
 

@@ -85,7 +85,6 @@ def _words(seconds: float) -> str:
     return f"{minutes} min" if minutes < 120 else f"{seconds / 3600:.1f} h"
 
 
-# --------------------
 # How a run is started: here or on a cluster, the whole of it or a share.
 
 

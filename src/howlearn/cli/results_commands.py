@@ -1,4 +1,4 @@
-"""``howlearn report``: the results as one page to read and to show."""
+"""``howlearn report`` and ``merge``: commands that work on a folder of results."""
 
 from __future__ import annotations
 
@@ -81,7 +81,6 @@ def report(given: Given) -> None:
     show.console.print(escape(f"Next: open {page} in a browser"), soft_wrap=True)
 
 
-# --------------------
 # ``howlearn merge``: the tables of a run that was done in shards.
 
 

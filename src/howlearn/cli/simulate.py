@@ -1,4 +1,4 @@
-"""``howlearn simulate``: learners who follow a model."""
+"""``howlearn simulate``, ``demo`` and ``models``: learners who follow a model, and the models."""
 
 from __future__ import annotations
 
@@ -151,7 +151,6 @@ def _next(out: Path, options: Mapping[str, Any], study: Study, task: Task | None
     return select_command([str(out)], not_usual(options, MODEL_OPTIONS), *words, "--out", "results")
 
 
-# --------------------
 # ``howlearn demo``: the whole job on simulated learners.
 
 
@@ -208,7 +207,6 @@ def _run(step: int, words: list[str], quiet: list[str]) -> None:
     app([*words, *quiet], standalone_mode=False)
 
 
-# --------------------
 # ``howlearn models``: the candidates of a task, with their cells.
 
 

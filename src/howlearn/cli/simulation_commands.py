@@ -52,7 +52,6 @@ def _task(given: Given) -> tuple[Task, tuple[Model, ...]]:
     return task, task_models(task, given)
 
 
-# --------------------
 # ``howlearn calibrate``: the constants and the error rates of a design, by simulation.
 
 CONSTANTS = Panel.models.option(
@@ -161,7 +160,6 @@ def _doubles(given: Given) -> Asked:
     return design, inputs.candidates, files, options
 
 
-# --------------------
 # ``howlearn recover``: are models and parameters found again?
 
 TRUTH = Panel.design.option(
@@ -217,7 +215,6 @@ def recover(given: Given) -> None:
     following("plan", *words, why="how many trials and learners would do")
 
 
-# --------------------
 # ``howlearn plan``: how many trials and learners, before the experiment.
 
 RANGE = Kind("N,N… | LO:HI | LO:HI:STEP")

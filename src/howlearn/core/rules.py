@@ -1,4 +1,4 @@
-"""The learning rules, one per file."""
+"""The learning rules, each with its facts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from functools import cached_property
 
 from howlearn.core.rule import Form, Parameter, Rule, whole_part
 
-# --------------------
 # Gradient Bandit: preferences climb the gradient of the expected reward.
 
 
@@ -50,7 +49,6 @@ def gradient_horizon(epsilon: float, actions: int, rate: float) -> int:
     return whole_part(math.log(1 / (actions * epsilon)) / 2 / rate)
 
 
-# --------------------
 # Exp3: importance-weighted exponential weights.
 
 
@@ -115,7 +113,6 @@ def exp3_ix_horizon(epsilon: float, actions: int, rate: float, form: Form = "los
     return whole_part(math.log(1 / (actions * epsilon)) / (rate * (1 + rate / (8 * epsilon**2))))
 
 
-# --------------------
 # Exp3-IX: Exp3 with implicit exploration.
 
 

@@ -342,5 +342,4 @@ def _tasks(unit: Unit, models: Sequence[PartitionModel], theta: Thetas) -> Itera
         yield _UnitAt(unit, model.name, np.flatnonzero(differs), mine[differs])
 
 
-# --------------------
 # The exact fit of a coin: frequencies, none of them under the floor.

@@ -1,4 +1,4 @@
-"""Records on which a model is tried: few trials with all that a task may have."""
+"""``check_model``: a user's own model is tried on records that hold all that a task may have."""
 
 from __future__ import annotations
 
@@ -62,7 +62,6 @@ def example(n_actions: int = 2, seed: int = 0) -> Study:
     )
 
 
-# --------------------
 # ``check_model``: one call before a model competes; what is wrong comes back as sentences.
 
 

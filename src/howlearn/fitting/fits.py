@@ -1,4 +1,4 @@
-"""Fits: estimates, likelihoods and statuses of every model for every learner."""
+"""Fits: estimates, likelihoods and statuses of every model, learner and number of trials."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from howlearn.engine.crossings import Reach
 from howlearn.engine.layout import Statuses
 from howlearn.models.model import Model
 
-# --------------------
 # How many trials a fit sees: a share of each learner's scored trials, a count, or up to T_ε.
 
 

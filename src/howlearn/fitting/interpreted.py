@@ -223,7 +223,6 @@ def same(before: Any, state: Any) -> bool:
     return bool(np.array_equal(before, np.asarray(state), equal_nan=True))
 
 
-# --------------------
 # What the compiler says about a user's model, in a sentence.
 
 
@@ -264,7 +263,6 @@ def _sentence(model: Model, text: str) -> str:
     )
 
 
-# --------------------
 # Whether the gradient that a model gives is that of its likelihood.
 
 

@@ -1,4 +1,4 @@
-"""The likelihood of a mixture in all of its parameters at once, for searches."""
+"""Mixtures whose experts are fitted too: together with the weights, or to all learners."""
 
 from __future__ import annotations
 
@@ -133,7 +133,6 @@ class JointLikelihood:
         return self.model.best(advice, self.trials[i], marks[None], seen)
 
 
-# --------------------
 # Parameters of a mixture's strategies as the other learners tell them.
 
 

@@ -134,7 +134,6 @@ class Marked:
     fitted: Mapping[str, NDArray[np.float64]]  # the likelihood up to where it begins, by model
 
 
-# --------------------
 # How models are handed to the engine that fits them whole: their cells and parameters.
 
 

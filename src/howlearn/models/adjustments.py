@@ -111,7 +111,6 @@ class Adjusted(Model):
         return self if base is self.base else replace(self, base=base)
 
 
-# --------------------
 # Lapses: now and then a choice has nothing to do with what was learned.
 
 
@@ -140,7 +139,6 @@ class Lapse(Adjustment):
                 out[a] = np.log((1.0 - lapse) * np.exp(out[a]) + lapse / n)
 
 
-# --------------------
 # Bias: some actions are preferred whatever they earn.
 
 
@@ -165,7 +163,6 @@ class Bias(Adjustment):
         log_softmax(out)
 
 
-# --------------------
 # Stickiness: the last choice is repeated, or avoided, whatever it earned.
 
 

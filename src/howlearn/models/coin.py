@@ -1,4 +1,4 @@
-"""Coin: a learner who does not learn."""
+"""Models without learning: the coin, and a fixed policy."""
 
 from __future__ import annotations
 
@@ -49,7 +49,6 @@ class Coin(Model):
         return min(1e-3, 0.1 / n_actions)
 
 
-# --------------------
 # FixedPolicy: choices whose probabilities are given, and never change.
 
 

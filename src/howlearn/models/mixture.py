@@ -20,7 +20,6 @@ from howlearn.core.study import Study
 from howlearn.models.model import ONLY_EXPERTS, Model, bounds_of
 from howlearn.models.values import parameter_values
 
-# --------------------
 # Expert: a strategy in a mixture.
 
 

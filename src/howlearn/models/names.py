@@ -25,7 +25,6 @@ from howlearn.models.partition_model import PartitionModel, Rates
 from howlearn.models.switch import Switch
 from howlearn.models.user_code import own_model
 
-# --------------------
 # Mixtures by what a user types: ``exp4(ByPattern, ByPatternExc[eta=0.03], source=joint)``.
 
 

@@ -1,4 +1,4 @@
-"""ALCOVE: exemplars vote by their similarity, and attention to features is learned."""
+"""Networks that learn categories: ALCOVE and the component-cue model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from howlearn.core.rule import Parameter
 from howlearn.core.world import log_softmax
 from howlearn.models.model import Model
 
-# --------------------
 # What networks with one output per action share: their choices, and what feedback teaches.
 
 
@@ -190,7 +189,6 @@ class Alcove(Model):
         outputs(state.exemplars, attention, state.weights, trial.context, theta.c, out[n:])
 
 
-# --------------------
 # Component-cue: every value of every feature votes for the actions.
 
 

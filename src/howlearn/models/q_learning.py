@@ -1,4 +1,4 @@
-"""Q-learning: the value of an action moves towards what it earns."""
+"""The Q-learning family: the value of an action moves towards what it earns."""
 
 from __future__ import annotations
 
@@ -106,7 +106,6 @@ class QLearning(Model):
         out[1] = q[action] - mean / total
 
 
-# --------------------
 # Q-learning with two rates: better and worse than expected teach at different speeds.
 
 
@@ -147,7 +146,6 @@ class QLearningTwoRates(_Values):
                 state[trial.cell, a] += theta.alpha_worse * error
 
 
-# --------------------
 # Q-learning with forgetting: the values of actions not chosen fade.
 
 
@@ -187,7 +185,6 @@ class QLearningForgetting(_Values):
                 state[trial.cell, a] += theta.alpha * (outcome - state[trial.cell, a])
 
 
-# --------------------
 # Q-learning with a choice kernel: what was often chosen is chosen again, whatever it earned.
 
 

@@ -114,7 +114,6 @@ def _numbers(reward: Reward) -> tuple[float, ...]:
     return reward.probability, reward.reward, reward.otherwise, reward.expected
 
 
-# --------------------
 # What a task says is right in each context, where that is certain.
 
 

@@ -36,7 +36,6 @@ from howlearn.models.task_file import (
     task_error,
 )
 
-# --------------------
 # The mixtures of a task file: Exp4 and Switch over its models.
 
 

@@ -255,7 +255,6 @@ def _place(loc: Loc, written: dict[str, Any]) -> str:
     return place
 
 
-# --------------------
 # What the form of a task file cannot say: that its parts fit together.
 
 

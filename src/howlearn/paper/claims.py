@@ -26,7 +26,6 @@ from howlearn.selection.criteria import AIC, HoldOut, Penalized
 from howlearn.selection.criterion import Criterion
 from howlearn.selection.select import TIE
 
-# --------------------
 # Where exact fits lead to another selection than the authors' stored fits, and why.
 
 

@@ -44,7 +44,6 @@ from howlearn.runs.parts import Store
 from howlearn.selection.criteria import AIC, HoldOut, Penalized
 from howlearn.selection.criterion import Criterion
 
-# --------------------
 # R's ``loess`` in one dimension, with R's interpolation: the smoother behind Figure 2c.
 
 

@@ -1,4 +1,4 @@
-"""The language of --exclude: that of --where, about a learner in place of a row.
+"""``--exclude``: conditions on learners, in the language of ``--where``.
 
 ``accuracy``, ``missed``, ``trials`` and ``same`` are known of every learner; functions such as
 ``median(rt)`` and ``share(rt < 0.2)`` make one value of a column.
@@ -210,7 +210,6 @@ class _AboutLearner(Translator):
         return text
 
 
-# --------------------
 # What the rows of every learner say, gathered batch by batch.
 
 
@@ -353,7 +352,6 @@ def _whole(counts: Ints, size: int) -> Ints:
     return np.pad(counts, (0, size - len(counts)))
 
 
-# --------------------
 # What excluding learners changes, in words.
 
 

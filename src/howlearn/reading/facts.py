@@ -17,7 +17,6 @@ from howlearn.reading.plan import ReadingPlan
 from howlearn.reading.problems import Problems
 from howlearn.reading.trials import TrialReader
 
-# --------------------
 # --exclude, once all trials are in order: what holds of every sequence.
 
 

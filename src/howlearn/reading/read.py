@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from howlearn.models.task import Task
 
 
-# --------------------
 # The last checks, and the Study.
 
 
@@ -250,7 +249,6 @@ def _errors_teach_nothing(plan: ReadingPlan) -> bool:
     return any(old.startswith("-") and new == "0" for old, new in values.items())
 
 
-# --------------------
 # Reads tables in batches: large files in parts, many small files together.
 
 

@@ -1,4 +1,4 @@
-"""Rewards: words that can be taken as 1 and 0, and what helps when others are refused."""
+"""Rewards: words for 1 and 0, ranges, and what other options would have earned."""
 
 from __future__ import annotations
 
@@ -114,7 +114,6 @@ class RewardAdvice:
         return remedy
 
 
-# --------------------
 # --forgone: what each action would have earned, laid out when all actions are known.
 
 

@@ -83,7 +83,6 @@ def holds(expression: Expression, columns: Mapping[str, CodedColumn]) -> NDArray
     return expression.holds(pl.DataFrame([columns[name].per_row() for name in expression.columns]))
 
 
-# --------------------
 # Columns of numbers: what is no number is refused, with the row.
 
 
@@ -104,7 +103,6 @@ def numbers_of(
     return np.where(unreadable, np.nan, values), words
 
 
-# --------------------
 # Where the coded trials of all batches come together, each column in one growing array.
 
 

@@ -20,7 +20,6 @@ from howlearn.reading.plan import ReadingPlan
 from howlearn.reading.problems import Ledger, Problems
 from howlearn.reading.trials import TrialReader
 
-# --------------------
 # Where the ordered trials of a study are kept: in memory, or on disk.
 
 

@@ -21,7 +21,6 @@ from howlearn.reading.problems import Problems
 from howlearn.reading.rewards import OUTSIDE, RewardAdvice, no_number, scaled, worth_of
 from howlearn.reading.rows import Batch, Pile, Rows, holds, numbers_of
 
-# --------------------
 # Options that match nothing: most often a slip of the pen, so that the user is told.
 
 

@@ -1,4 +1,4 @@
-"""The chart of learning curves."""
+"""Charts along trials: learning curves, reliability of predictions, weights of strategies."""
 
 from __future__ import annotations
 
@@ -142,7 +142,6 @@ class _Drawing:
         return layers
 
 
-# --------------------
 # The chart of predicted probabilities against choices.
 
 
@@ -236,7 +235,6 @@ def _key(words: tuple[str, str]) -> list[alt.Chart]:
     return layers
 
 
-# --------------------
 # Charts of a mixture's weights: over all learners, and learner by learner.
 
 

@@ -1,4 +1,4 @@
-"""The heat map of which model is selected for learners whose model is known."""
+"""Heat maps: confusion of models, disagreement of criteria, contexts treated alike."""
 
 from __future__ import annotations
 
@@ -133,7 +133,6 @@ def percent(share: float | None) -> str:
     return ">99" if 0.995 <= share < 1 else f"{math.floor(100 * share + 0.5 + 1e-9)}"
 
 
-# --------------------
 # The confusion matrix of a calibration or recovery, given itself or as its folder.
 
 
@@ -177,7 +176,6 @@ def confusion_table(source: Any) -> pl.DataFrame:
     return frame.select(*COLUMNS)
 
 
-# --------------------
 # Which models two criteria select for the same learners.
 
 
@@ -276,7 +274,6 @@ def _finding(frame: pl.DataFrame) -> str:
     )
 
 
-# --------------------
 # The heat map of which contexts are treated alike, with the marked partitions beside it.
 
 

@@ -27,7 +27,6 @@ from howlearn.report.style import (
 )
 from howlearn.report.style import text_width as width_of
 
-# --------------------
 # How a context looks: shape, colour, size and pattern, from its features or its name.
 
 

@@ -201,7 +201,6 @@ def _by_prior(mine: pl.DataFrame, fill: alt.Fill) -> Any:
     return chart.properties(width=WIDTH - 160, height=BAR * len(priors), title=heading)
 
 
-# --------------------
 # Shares along the price of a parameter from the likelihoods in the scores: no new fit.
 
 

@@ -60,7 +60,6 @@ def results_of(source: Source, task: Task | str | None = None) -> Results:
     return Results.of(source, task)
 
 
-# --------------------
 # Of a selection.
 
 
@@ -259,7 +258,6 @@ def partition(source: Source | Task, model: str) -> Any:
     return partition_drawing.partition(chosen, found.study.contexts, found.study.features)
 
 
-# --------------------
 # Of the other analyses, as their commands save them.
 
 

@@ -17,7 +17,6 @@ from howlearn.report.behaviour import SCHEMA, ranges, sampled, student
 from howlearn.report.yardstick import UNKNOWN, Yardstick, yardstick
 from howlearn.results.results import Results
 
-# --------------------
 # The selected models replayed on the learners' own choices.
 
 

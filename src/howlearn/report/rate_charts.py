@@ -1,4 +1,4 @@
-"""The estimates of every model's parameters among the learners whose model it is."""
+"""Charts of estimates: of the learners whose model it is, and against the true values."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ from howlearn.report.style import (
 )
 from howlearn.results.results import Results
 
-# --------------------
 # Charts of how far estimates lie from the truth, against the number of trials fitted.
 
 

@@ -1,4 +1,4 @@
-"""Bars of selected models: stacked by true model, and of the shares alone."""
+"""Bars of shares and margins: by true model, by criterion, by group."""
 
 from __future__ import annotations
 
@@ -246,7 +246,6 @@ def _leaders(frame: pl.DataFrame) -> str:
     return f"Most often selected: {'; '.join(parts)}."
 
 
-# --------------------
 # Shares of the models in several groups, side by side.
 
 
@@ -296,7 +295,6 @@ def _across_groups(field: str) -> alt.X:
     return alt.X(field, title="learners", axis=axis, scale=alt.Scale(domain=[0, 1]))
 
 
-# --------------------
 # How far the selected model of each learner is ahead of the next.
 
 

@@ -1,4 +1,4 @@
-"""The chart of a criterion's errors against its setting."""
+"""Charts of simulations: errors against settings, plans, bounds of the theorems."""
 
 from __future__ import annotations
 
@@ -229,7 +229,6 @@ def _row_heads(x: Axis, y: Axis) -> pl.DataFrame:
     return lines.rows("right", marks)
 
 
-# --------------------
 # Charts for planning a study: models recovered by trials, intervals by learners.
 
 
@@ -310,7 +309,6 @@ def _target(target: float, x: Axis, y: Axis, panels: Sequence[str]) -> pl.DataFr
     return lines.rows("rule", [{"panel": panel, **ends} for panel in panels])
 
 
-# --------------------
 # The chart of a verification: risks against the number of trials, with what bounds them.
 
 

@@ -228,7 +228,6 @@ def nothing(question: str) -> Chart:
     return finished(chart, question)
 
 
-# --------------------
 # Charts as SVG and PNG.
 
 
@@ -291,7 +290,6 @@ def vega_lite_version() -> str | None:
     return wanted if wanted in vl_convert.get_vegalite_versions() else None
 
 
-# --------------------
 # Where things come to lie on a page: what is needed to place labels that do not overlap.
 
 

@@ -62,7 +62,6 @@ def opening(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
 
 
-# --------------------
 # Sentences and numbers as a page shows them.
 
 

@@ -199,7 +199,6 @@ def _source(path: Path) -> dict[str, Any]:
     return {}
 
 
-# --------------------
 # Write a study's trials as a file that ``read`` takes.
 
 

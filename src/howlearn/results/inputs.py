@@ -42,7 +42,6 @@ from howlearn.runs.folder import read_table
 from howlearn.selection.tables import included
 from howlearn.selection.unfitted import without_unfitted
 
-# --------------------
 # Where the parameters of a mixture's strategies come from, when an option says so.
 
 

@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from distributed import Client
 
 
-# --------------------
 # The rows of the files a study was read from, as they are, to lay results beside them.
 
 

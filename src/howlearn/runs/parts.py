@@ -1,4 +1,4 @@
-"""A run's work in numbered parts, and parts as files whose names say what they hold.
+"""A run's work in numbered parts, in threads, and parts as files whose names say what they hold.
 
 The name of a file ends in a hash of the run, the rest of the name and the content, so that one
 that was cut off, altered, renamed or brought from elsewhere is not taken for what it was.
@@ -265,7 +265,6 @@ def as_content(tables: Tables | Encoded) -> Encoded:
     return {**ready, **encoded(frames)}
 
 
-# --------------------
 # Work in threads.
 
 

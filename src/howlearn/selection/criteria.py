@@ -1,4 +1,4 @@
-"""The criteria, one per file; their text is the same in options, tables and Python."""
+"""The criteria; their text is the same in options, tables and Python."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from howlearn.selection.criterion import LATER, Criterion, Likelihoods, Scores, 
 from howlearn.selection.evidence import Evidence
 from howlearn.selection.population import FEWEST, Population
 
-# --------------------
 # Akaike's criterion, halved: in nats.
 
 
@@ -44,7 +43,6 @@ class AIC(Criterion):
         )
 
 
-# --------------------
 # The Bayesian information criterion, halved: in nats.
 
 
@@ -71,7 +69,6 @@ class BIC(Criterion):
         )
 
 
-# --------------------
 # The paper's hold-out criterion.
 
 
@@ -116,7 +113,6 @@ class HoldOut(Criterion):
         )
 
 
-# --------------------
 # The likelihood alone: for candidates with equally many parameters, such as sets of experts.
 
 
@@ -160,7 +156,6 @@ class Likelihood(Criterion):
         yield f"The criterion {self!r} was the log-likelihood{upto} without a penalty."
 
 
-# --------------------
 # From a text to the criterion that it names.
 
 
@@ -194,7 +189,6 @@ def _value(node: ast.expr) -> float | str:
     return value if isinstance(value, str) else float(value)
 
 
-# --------------------
 # The paper's AIC-type criterion.
 
 
@@ -278,7 +272,6 @@ def _stop(given: object) -> int | float | str | None:
     raise HowlearnError(f"stop_at is {STOPS}, not {given!r}")
 
 
-# --------------------
 # The hold-out criterion, refitted from block to block.
 
 

@@ -1,4 +1,4 @@
-"""Trial-by-trial predictions, laid beside the rows of the input."""
+"""Trial-by-trial predictions, scores of later trials, and weights of strategies."""
 
 from __future__ import annotations
 
@@ -131,7 +131,6 @@ def source_of(study: Study) -> Source:
     return study.source or Source(("simulation",), (len(study.context),))
 
 
-# --------------------
 # Leave-future-out: what each later choice was worth to each model, from the trials before it.
 
 
@@ -213,7 +212,6 @@ def places(source: Source, trial: NDArray[np.int64]) -> dict[str, pl.Series]:
     }
 
 
-# --------------------
 # The weights of a mixture's strategies, trial by trial, and when the leading one changes.
 
 

@@ -23,7 +23,6 @@ from numpy.typing import ArrayLike
 from howlearn.core.arrays import Floats, Ints
 from howlearn.core.errors import HowlearnError
 
-# --------------------
 # Shares of models by maximum likelihood, from the log-evidence of every learner.
 #
 # The likelihood of shares w is Π_i Σ_m w_m e^{L_im}. Its log is concave in w. EM climbs it, w_m ←

@@ -87,7 +87,6 @@ def codes_in(task: Task, study: Study) -> NDArray[np.int64]:
     return np.array([known[context] for context in study.contexts], dtype=np.int64)
 
 
-# --------------------
 # What every action would earn at every trial: by the task, or as a study's records suggest.
 
 

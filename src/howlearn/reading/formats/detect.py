@@ -17,7 +17,6 @@ from typing import IO, BinaryIO
 from howlearn.core.errors import DataError, Problem
 from howlearn.reading.formats import Format, allowed, formats
 
-# --------------------
 # Compressed files, unpacked unless they turn out to be far larger than they look.
 #
 # A file of a few megabytes can unpack to terabytes. Data compress to a tenth or a thirtieth;
@@ -200,7 +199,6 @@ def no_damage(
         raise refused(path, f"{what} that cannot be read ({reason_of(error)})") from None
 
 
-# --------------------
 # Panics of compiled libraries: told as any other failure, and without their own words.
 
 

@@ -1,4 +1,4 @@
-"""E-Prime's logs: blocks of lines, one for each trial, then one for each list of trials."""
+"""Logs of experiment software: E-Prime, jsPsych and other JSON."""
 
 from __future__ import annotations
 
@@ -83,7 +83,6 @@ def _trials(head: dict[str, str], frames: Sequence[Frame]) -> list[dict[str, str
     return rows
 
 
-# --------------------
 # What experiment software writes into cells, as plain values.
 
 
@@ -162,7 +161,6 @@ def without_quotes(values: pl.Series) -> pl.Series:
     return values.zip_with(~gone, pl.Series([None], dtype=pl.String))
 
 
-# --------------------
 # JSON: jsPsych's and JATOS' exports, JSON Lines, pandas' to_json, and other nested values.
 
 

@@ -1,4 +1,4 @@
-"""BIDS: learners from the names of files, what stands beside them, and where they lie.
+"""Folders: names of BIDS files, and which files belong together.
 
 Brain Imaging Data Structure: https://bids-specification.readthedocs.io.
 """
@@ -181,7 +181,6 @@ def _read(sidecar: Path) -> dict[str, Mapping[str, Any]]:
     return {name: what for name, what in found.items() if isinstance(what, dict)}
 
 
-# --------------------
 # Which tables of a folder belong together, and what their columns are called in all of them.
 
 

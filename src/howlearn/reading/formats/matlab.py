@@ -124,7 +124,6 @@ def _plain(item: Any) -> Any:
     return None if isinstance(item, np.ndarray) and not item.size else item
 
 
-# --------------------
 # MATLAB 7.3: HDF5 in which structures are groups and cells are references.
 
 

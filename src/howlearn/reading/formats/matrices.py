@@ -14,7 +14,6 @@ import polars as pl
 
 from howlearn.reading.columns import guess, plain
 
-# --------------------
 # Values of other formats as columns of text.
 
 

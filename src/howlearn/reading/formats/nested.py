@@ -256,7 +256,6 @@ def _learners(value: Mapping[str, Any], depth: int, notes: list[str] | None) -> 
     return parts(tables) if alike else None
 
 
-# --------------------
 # Which of the variables in a file are the study: MATLAB and R save whatever there was.
 
 

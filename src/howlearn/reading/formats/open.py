@@ -28,7 +28,6 @@ from howlearn.reading.labels import natural_key
 from howlearn.reading.options import ReadOptions
 from howlearn.reading.problems import listed
 
-# --------------------
 # Which files of a folder are the study.
 
 

@@ -27,7 +27,6 @@ from howlearn.reading.formats.detect import (
 )
 from howlearn.reading.formats.table import INSIDE, Held, distinct_names, one_of, told_twice
 
-# --------------------
 # How large the sheets of a spreadsheet are, before a library makes room for them.
 #
 # A cell may stand anywhere, and say that it comes a billion times; the libraries make room for all

@@ -183,7 +183,6 @@ def distinct_names(names: Sequence[str | None]) -> list[str]:
     return found
 
 
-# --------------------
 # Data frames of pandas, polars and others, through narwhals.
 
 

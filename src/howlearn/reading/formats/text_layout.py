@@ -186,7 +186,6 @@ def _is_number(text: str) -> bool:
     return _NUMBER.fullmatch(text.strip()) is not None
 
 
-# --------------------
 # Which letters the bytes of a text file stand for.
 
 

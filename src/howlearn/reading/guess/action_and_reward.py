@@ -1,4 +1,4 @@
-"""Which column is the action."""
+"""Which columns are the action and the reward."""
 
 from __future__ import annotations
 
@@ -145,7 +145,6 @@ def _good(marks: Sequence[str]) -> str | None:
     return next((mark for mark in marks if mark.lower() in GOOD_WORDS), None)
 
 
-# --------------------
 # Columns that count what went wrong: a success is where they have nothing to say.
 
 
@@ -203,7 +202,6 @@ def remark_mistakes(draft: Draft) -> None:
         )
 
 
-# --------------------
 # Which column is the reward.
 
 

@@ -21,7 +21,6 @@ from howlearn.reading.guess.column_checks import (
 from howlearn.reading.guess.draft import BY_CONTENT, BY_NAME, Draft, Guess
 from howlearn.reading.options import parse_missing
 
-# --------------------
 # Rewards that are written for people: amounts with a unit, and words for success and failure.
 
 
@@ -220,7 +219,6 @@ def _signs_or_points(draft: Draft, reward: str, numbers: dict[str, float]) -> No
         )
 
 
-# --------------------
 # Features of contexts, reaction times, and learners that are too short.
 
 

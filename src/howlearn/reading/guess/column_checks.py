@@ -92,7 +92,6 @@ def worth_in(rows: Sample, reward: str) -> np.ndarray:
     return np.nan_to_num(numbers)
 
 
-# --------------------
 # What values look like: keys, words for right and wrong, codes for nothing, counters.
 
 

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from howlearn.models.task import Task
 
 
-# --------------------
 # The rows that are looked at: enough to guess from, coded column by column.
 
 

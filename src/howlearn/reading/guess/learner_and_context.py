@@ -1,4 +1,4 @@
-"""Which column is the learner."""
+"""Which columns are the learner and the context."""
 
 from __future__ import annotations
 
@@ -121,7 +121,6 @@ def _restarts(sample: Sample, column: str, change: np.ndarray) -> bool:
     return bool(np.mean(inside > 0) >= COUNTING and np.all(steps[change - 1] < 0))
 
 
-# --------------------
 # Two things on screen at once, as stim_left and stim_right: neither alone is the context.
 
 
@@ -204,7 +203,6 @@ def put_pair(draft: Draft, rows: Sample, pair: tuple[str, str]) -> None:
     )
 
 
-# --------------------
 # Which column is the context.
 
 

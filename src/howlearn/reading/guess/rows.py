@@ -1,4 +1,4 @@
-"""Which rows are no trials of the task: practice, instructions, screens between choices."""
+"""Which rows are trials of the task, and where learning starts again."""
 
 from __future__ import annotations
 
@@ -189,7 +189,6 @@ def _holds(draft: Draft, text: str) -> Mask:
     return condition.holds(labels)
 
 
-# --------------------
 # Stretches of trials within learners: conditions with problems of their own, and blocks.
 
 
@@ -328,7 +327,6 @@ def _are_numbered(draft: Draft, block: str) -> bool:
     return numbers and all(is_number(value) or len(value) == 1 for value in labels)
 
 
-# --------------------
 # The order of trials: one number, numbers that start anew in each block, or the rows.
 
 

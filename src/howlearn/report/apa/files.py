@@ -1,4 +1,4 @@
-"""Tables and methods as a Word file, the same bytes for the same content."""
+"""Tables and methods as Word and LaTeX files, the same bytes for the same content."""
 
 from __future__ import annotations
 
@@ -190,7 +190,6 @@ def _without_times(made: BytesIO) -> bytes:
     return out.getvalue()
 
 
-# --------------------
 # Tables and methods as LaTeX: a document of its own that a paper can also \input.
 
 

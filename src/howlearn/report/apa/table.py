@@ -48,7 +48,6 @@ class ApaTable:
         return any(head.over for head in self.heads)
 
 
-# --------------------
 # Numbers in APA style.
 
 

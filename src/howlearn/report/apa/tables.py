@@ -14,7 +14,6 @@ from howlearn.report.methods.sentences import criteria_of
 from howlearn.report.words import clean, count
 from howlearn.selection.criteria import criterion_named
 
-# --------------------
 # Confusion matrices of a calibration or a recovery.
 
 
@@ -80,7 +79,6 @@ def _short(true: str, models: Sequence[str], share: dict[tuple[str, str], float]
     return clean(true), name, proportion(share.get((true, true))), mistaken
 
 
-# --------------------
 # The estimates of the selected models, per cell and parameter.
 
 
@@ -182,7 +180,6 @@ def _described(models: Any) -> Iterator[Mapping[str, Any]]:
         yield from _described(model.get("experts") or ())
 
 
-# --------------------
 # Verdicts and margins by criterion.
 
 
@@ -238,7 +235,6 @@ def _agreement(selection: pl.DataFrame, criteria: Sequence[str]) -> str:
     return f"All criteria selected the same model for {same:,} of {total:,}."
 
 
-# --------------------
 # How many learners were given each model, by criterion, with and without those excluded.
 
 

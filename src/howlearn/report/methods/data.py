@@ -1,4 +1,4 @@
-"""Sentences on the data: how much there was, and what became of every row."""
+"""Sentences on the data and the procedure: what became of every row, and how models were judged."""
 
 from __future__ import annotations
 
@@ -144,7 +144,6 @@ def _were(n: int) -> str:
     return "was" if n == 1 else "were"
 
 
-# --------------------
 # Sentences on what was done: estimation, exclusions, the plan, simulations, software.
 
 

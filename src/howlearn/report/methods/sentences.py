@@ -1,4 +1,4 @@
-"""Sentences on the candidate models: what they are, how their cells learn, within what bounds."""
+"""Sentences on the candidate models and the criteria."""
 
 from __future__ import annotations
 
@@ -167,7 +167,6 @@ def short(code: str) -> str:
     return clean(code).removeprefix("sha256:")[:12] + "…"
 
 
-# --------------------
 # Sentences on the criteria: what each one is, with its constants, and how verdicts are given.
 
 

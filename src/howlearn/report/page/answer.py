@@ -1,4 +1,4 @@
-"""The answer first: which models explain how many learners, and a sentence in plain words."""
+"""The answer first, in plain words, and how sure it is."""
 
 from __future__ import annotations
 
@@ -224,7 +224,6 @@ def _deviations(results: Results) -> list[str] | None:
     return lines
 
 
-# --------------------
 # How sure: what needs attention among the fits, and how stable the selections are.
 
 

@@ -19,7 +19,6 @@ from howlearn.report.folder import Calibrated
 from howlearn.results.results import Results
 from howlearn.selection.tables import ALL, INCLUDED
 
-# --------------------
 # Rows of named values as columns, which take a third of the space; the page's script undoes it.
 
 
@@ -97,7 +96,6 @@ def short(value: Any) -> Any:
     return int(value) if value.is_integer() else float(f"{value:.{DIGITS}g}")
 
 
-# --------------------
 # A chart as the page carries it: what is drawn once, and a table of it for reading and saving.
 
 

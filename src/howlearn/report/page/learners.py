@@ -124,7 +124,6 @@ def panels_of(
     }
 
 
-# --------------------
 # The charts of one learner's panel: specs once, data for every sampled learner.
 
 
@@ -181,7 +180,6 @@ def _partitions(found: Results, chosen: Sequence[int]) -> dict[str, Any]:
     return drawn
 
 
-# --------------------
 # Which learners a page shows one by one, where it cannot show all.
 
 

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 
-# --------------------
 # The last section of the page: a paragraph to paste, references, tables as files.
 
 
@@ -84,7 +83,6 @@ def methods_of(
     return MethodsPart(said.paragraphs, said.references, files)
 
 
-# --------------------
 # What the page is made of besides its numbers: templates, style, scripts, the chart runtime.
 
 
@@ -293,7 +291,6 @@ def _writable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8").replace("\x00", "\ufffd")
 
 
-# --------------------
 # A report into files: the page, and the tables beside it; all or nothing.
 
 
