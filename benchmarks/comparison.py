@@ -26,7 +26,7 @@ from howlearn.models.partition_model import PartitionModel
 from howlearn.models.task import Task
 from howlearn.models.values import Range
 from howlearn.selection.criteria import AIC
-from howlearn.selection.shares import certain
+from howlearn.selection.mixture_shares import certain
 from howlearn.simulation.simulate import simulate
 
 Floats = NDArray[np.float64]

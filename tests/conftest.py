@@ -13,6 +13,8 @@ from howlearn.models.task import Task
 settings.register_profile("howlearn", derandomize=True, deadline=None)
 settings.load_profile("howlearn")
 
+# Imported by the tests that register them, and by nothing else.
+collect_ignore = ["toys"]
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 

@@ -211,7 +211,7 @@ def test_few_nodes_are_enough_where_a_likelihood_is_smooth(monkeypatch):
     rule, sets = GradientBandit(), all_sets(tuple(range(9)))
     terms, needs = terms_of(criterion_named("ewens"), rule, 9, 300), Needs(True, True)
     few = fit_cells(study, rule, sets, needs)
-    monkeypatch.setattr("howlearn.engine.cell_fits.smooth_curves", lambda *_: None)
+    monkeypatch.setattr("howlearn.analyses.discover_criteria.smooth_curves", lambda *_: None)
     every = fit_cells(study, rule, sets, needs)
     assert few.curves.shape[2] * 8 == every.curves.shape[2]
     assert few.maxima == pytest.approx(every.maxima, abs=2e-9)

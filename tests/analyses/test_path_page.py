@@ -6,7 +6,7 @@ import doctest
 import re
 from pathlib import Path
 
-from howlearn.analyses import path
+from howlearn.core.columns import tables
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "path.md"
 
@@ -23,7 +23,7 @@ def test_python_gives_what_the_page_says() -> None:
 
 def test_the_page_names_every_table() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    for table in (path.LEARNERS, *path.TABLES):
+    for table in tables("path"):
         assert f"`{table}.csv`" in text
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", text):
         assert (PAGE.parent / target).exists(), target

@@ -16,7 +16,7 @@ from howlearn.analyses.compare_tests import (
     posterior,
     shares_test,
 )
-from howlearn.selection.shares import certain, mixture_shares
+from howlearn.selection.mixture_shares import certain, mixture_shares
 
 
 def groups_of(code: list[int], owner: list[int] | None = None) -> Groups:

@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 
 import howlearn as hl
-from howlearn.report import style
 from running import Run
 
 MODELS = ("--model", "OneForAll", "--model", "ByFeature1", "--model", "OnePerItem")
@@ -23,7 +22,7 @@ PATIENCE = 300  # seconds; only a hanging process takes so long
 @pytest.fixture
 def no_charts(monkeypatch: pytest.MonkeyPatch) -> None:
     """As without the extra, and faster."""
-    monkeypatch.setattr(style, "available", lambda: False)
+    monkeypatch.setattr("howlearn.report.charts.available", lambda *_: False)
 
 
 def files_of(folder: str | Path) -> set[str]:

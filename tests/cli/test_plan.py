@@ -11,7 +11,6 @@ import pytest
 import howlearn as hl
 from howlearn.cli.options import parse_counts, parse_numbers, parse_settings_by_model
 from howlearn.core.errors import HowlearnError
-from howlearn.report import style
 from running import Run
 
 MODELS = ("--model", "OneForAll", "--model", "ByFeature1")
@@ -24,7 +23,7 @@ FILES = {"plan.csv", "pairs.csv", "shares.csv", "plan.txt", "manifest.json", "pa
 @pytest.fixture
 def no_charts(monkeypatch: pytest.MonkeyPatch) -> None:
     """As without the extra, and faster."""
-    monkeypatch.setattr(style, "available", lambda: False)
+    monkeypatch.setattr("howlearn.report.charts.available", lambda *_: False)
 
 
 def files_of(folder: str) -> set[str]:

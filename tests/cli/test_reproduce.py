@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 
 from howlearn.paper import reproduce as module
-from howlearn.report import style
 from running import Run
 
 # The command with few learners; it says when the third part is written, then waits.
@@ -21,7 +20,7 @@ FOLDERS = "OnePerItem OneForAll byShape byPattern byShape_Exceptions_Sep byPatte
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Claims rest on three learners here, and charts are not drawn unless a test asks for them."""
     monkeypatch.setattr(module, "CLAIM_LEARNERS", 3)
-    monkeypatch.setattr(style, "available", lambda: False)
+    monkeypatch.setattr("howlearn.report.charts.available", lambda *_: False)
 
 
 def tables_of(folder: str) -> dict[str, bytes]:
@@ -30,7 +29,7 @@ def tables_of(folder: str) -> dict[str, bytes]:
 
 def test_what_it_writes_and_prints(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("vl_convert")
-    monkeypatch.setattr(style, "available", lambda: True)
+    monkeypatch.setattr("howlearn.report.charts.available", lambda *_: True)
     ran = run("reproduce", "--out", "out here", "--learners", 2, "--seed", 4)
     assert ran.status == 0
     names = sorted(path.name for path in Path("out here").iterdir())

@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import minimize
 
 from howlearn.core.errors import HowlearnError
-from howlearn.selection import shares
-from howlearn.selection.shares import (
+from howlearn.selection import mixture_shares as shares_module
+from howlearn.selection.mixture_shares import (
     certain,
     climb,
     drawn_times,
@@ -70,7 +70,7 @@ def test_no_step_goes_down(monkeypatch: pytest.MonkeyPatch) -> None:
     times = drawn_times(np.arange(200), 20, np.random.default_rng(1))
     values = []
     for steps in range(30):
-        monkeypatch.setattr(shares, "STEPS", steps)
+        monkeypatch.setattr(shares_module, "STEPS", steps)
         values.append(climb(likelihood, times, gap=0.0)[1])
     assert (np.diff(values, axis=0) >= -1e-9).all()
     assert (np.diff(values, axis=0)[0] > 1e-3).any()
@@ -98,7 +98,7 @@ def test_sequences_of_one_learner_are_resampled_together() -> None:
 def test_blocks_of_resamples_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     likelihood, _ = scaled(evidence(20, [0.5, 0.5], 1))
     at_once = resampled_shares(likelihood, 12, np.random.default_rng(4))
-    monkeypatch.setattr(shares, "HELD", 60)
+    monkeypatch.setattr(shares_module, "HELD", 60)
     assert resampled_shares(likelihood, 12, np.random.default_rng(4)) == pytest.approx(at_once)
 
 

@@ -9,8 +9,8 @@ from scipy.special import digamma, gammaln
 from scipy.stats import beta
 
 from howlearn.core.errors import HowlearnError
+from howlearn.selection.mixture_shares import certain
 from howlearn.selection.random_effects import exceedance, log_marginal, random_effects
-from howlearn.selection.shares import certain
 
 RANDOM = np.random.default_rng(7)
 CLEAR = RANDOM.normal(size=(12, 3)) * 4

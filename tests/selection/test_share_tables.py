@@ -7,9 +7,10 @@ import polars as pl
 import pytest
 
 import howlearn as hl
+from howlearn.selection.mixture_shares import mixture_shares
 from howlearn.selection.random_effects import random_effects
 from howlearn.selection.share_tables import Known, doubts, shares_table
-from howlearn.selection.shares import Confusion, corrected_shares, mixture_shares
+from howlearn.selection.shares import Confusion, corrected_shares
 
 TASK = hl.Task.load("shepard-1")
 NAMES = ["OneForAll", "ByFeature1", "OnePerItem"]

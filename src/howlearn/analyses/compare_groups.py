@@ -20,8 +20,8 @@ from howlearn.reading.labels import MISSING_TOKENS, canonical_series, natural_ke
 from howlearn.results.results import Results
 from howlearn.selection.criteria import CRITERIA, kind_named
 from howlearn.selection.criterion import LOG_EVIDENCE
+from howlearn.selection.mixture_shares import HELD, certain, drawn_times
 from howlearn.selection.share_tables import scored
-from howlearn.selection.shares import HELD, certain, drawn_times
 from howlearn.selection.tables import included
 
 Design = Literal["group", "within"]

@@ -9,8 +9,8 @@ import polars as pl
 
 from howlearn.analyses.compare_groups import Groups, dealt, p_value, resampled
 from howlearn.core.arrays import Floats
+from howlearn.selection.mixture_shares import GAP, ROUGH, climb, interval, scaled, tidy, widened
 from howlearn.selection.random_effects import Marginal, log_marginal
-from howlearn.selection.shares import GAP, ROUGH, climb, interval, scaled, tidy, widened
 
 LOOSE = 1e-6  # nats per sequence, up to LOOSEST, by which the statistics of deals may be too low
 LOOSEST = 0.01

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from howlearn._version import __version__
+from howlearn import __version__
 from howlearn.analyses.error_rates import Advice
 from howlearn.analyses.freeze import (
     FrozenPlan,

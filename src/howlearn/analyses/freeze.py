@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from howlearn._version import __version__
+from howlearn import __version__
 from howlearn.analyses.error_rates import Advice, advised
 from howlearn.core.errors import HowlearnError
 from howlearn.core.options import several

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from howlearn._version import __version__
+from howlearn import __version__
 from howlearn.cli.analysis_commands import compare, discover, path
 from howlearn.cli.freeze import freeze
 from howlearn.cli.inspect import inspect

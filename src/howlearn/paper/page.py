@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from howlearn._version import __version__
+from howlearn import __version__
 from howlearn.analyses.error_rates import standard_error
 from howlearn.paper.archive import bars
 from howlearn.paper.published import (

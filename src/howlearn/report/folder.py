@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from howlearn._version import __version__
+from howlearn import __version__
 from howlearn.analyses.error_rates import advised, confusion_tables
 from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError

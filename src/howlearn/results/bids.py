@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from howlearn._version import __version__
+from howlearn import __version__
 from howlearn.core.errors import HowlearnError
 from howlearn.core.safe_files import read_json
 from howlearn.core.study import Study

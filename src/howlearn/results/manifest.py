@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from howlearn._version import __version__
+from howlearn import __version__
 from howlearn.core.errors import HowlearnError
 from howlearn.core.safe_files import read_json
 from howlearn.core.study import Study

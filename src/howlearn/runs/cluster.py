@@ -16,7 +16,7 @@ from pathlib import Path
 from queue import Empty, Queue
 from typing import TYPE_CHECKING, Any
 
-from howlearn._version import __version__
+from howlearn import __version__
 from howlearn.core.errors import HowlearnError
 from howlearn.runs import workers
 from howlearn.runs.parts import Engine, Keep, Part, Progress, Threads

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from howlearn._version import __version__
+from howlearn import __version__
 
 SMALL = 4096  # bytes of an array that are not worth packing
 FEW = 256  # values of which one byte tells which; of two, one bit

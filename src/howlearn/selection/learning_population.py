@@ -15,10 +15,10 @@ from howlearn.core.study import Study
 from howlearn.models.model import Model
 from howlearn.selection.em import Estimated, estimate
 from howlearn.selection.hierarchy import LARGEST, SMALLEST, Hyper, RateGroup, groups_of, median_rate
+from howlearn.selection.mixture_shares import Shares, mixture_shares
 from howlearn.selection.other_partitions import can_have_other, log_evidence_other
 from howlearn.selection.random_effects import random_effects
 from howlearn.selection.rate_grid import Curves, curves_of, in_blocks, on_grid, plan_of
-from howlearn.selection.shares import Shares, mixture_shares
 
 SAMPLE = 500  # learners from whom the distribution of rates is estimated, if there are more
 BLOCK = 500  # learners whose curves are held at once

@@ -39,9 +39,9 @@ from howlearn.selection.learning_population import (
     learn_from_others,
     prints_of,
 )
+from howlearn.selection.mixture_shares import Shares
 from howlearn.selection.other_partitions import log_evidence_other
 from howlearn.selection.rate_grid import log_rates, on_grid
-from howlearn.selection.shares import Shares
 
 # What was learned from a population as a table, so that a run that was stopped knows it again.
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from howlearn.core.arrays import Floats, log_sum
-from howlearn.selection.shares import HELD, checked, checked_prior, climb, scaled
+from howlearn.selection.mixture_shares import HELD, checked, checked_prior, climb, scaled
 
 # The probability of the data when the shares of the models are not known.
 #

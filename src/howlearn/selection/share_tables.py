@@ -16,11 +16,12 @@ from howlearn.selection.criteria import kind_named
 from howlearn.selection.criterion import LOG_EVIDENCE, Criterion
 from howlearn.selection.evidence import approximation
 from howlearn.selection.learning_population import Learned
+from howlearn.selection.mixture_shares import Shares, mixture_shares
 from howlearn.selection.population import Population
 from howlearn.selection.random_effects import random_effects
 from howlearn.selection.rate_grid import on_grid
 from howlearn.selection.select import Selection
-from howlearn.selection.shares import Confusion, Shares, corrected_shares, mixture_shares
+from howlearn.selection.shares import Confusion, corrected_shares
 from howlearn.selection.tables import OTHER, among, included
 
 RANDOM_EFFECTS = (

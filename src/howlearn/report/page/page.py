@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from howlearn._version import __version__
+from howlearn import __version__
 from howlearn.core.errors import HowlearnError
 from howlearn.core.text import everywhere, isolated, many, percent, visible
 from howlearn.report.apa.files import docx
