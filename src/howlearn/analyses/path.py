@@ -282,9 +282,9 @@ def path_into(
 
     def part(k: int) -> Part:
         def run(
-            _: None, stage: Stage, threads: int | None, within: Progress
+            _: None, stage: Stage, threads: int | None, so_far: Progress
         ) -> dict[str, DataFrame]:
-            return {LEARNERS: stage(lambda done, total: within(done * n // max(total, 1), n))}
+            return {LEARNERS: stage(lambda done, total: so_far(done * n // max(total, 1), n))}
 
         return Part(k, (LEARNERS,), n, partial(Work, run, None, stages[k]))
 

@@ -140,17 +140,17 @@ def _order(
     numbers = [trial] if trial.ndim == 1 else [*trial.T]  # block, then trial within it
     if not level and in_order and np.all((rank[1:] > rank[:-1]) | _later(numbers)):
         return None, none, level
-    within: list[NDArray[np.integer]] = [rank]
+    keys: list[NDArray[np.integer]] = [rank]
     for part in parts[:level]:
-        within.append(_first_seen(within[-1], part))
-    order, doubled = _sorted((*within, *numbers))
+        keys.append(_first_seen(keys[-1], part))
+    order, doubled = _sorted((*keys, *numbers))
     for part in parts[level:] if len(doubled) else ():  # numbers start anew in each part
-        within.append(_first_seen(within[-1], part))
-        order, doubled = _sorted((*within, *numbers))
+        keys.append(_first_seen(keys[-1], part))
+        order, doubled = _sorted((*keys, *numbers))
         if not len(doubled):
             break
     order = None if np.all(order[1:] > order[:-1]) else order
-    return order, doubled, len(within) - 1
+    return order, doubled, len(keys) - 1
 
 
 def _later(numbers: Sequence[NDArray[Any]]) -> NDArray[np.bool_]:

@@ -91,14 +91,14 @@ def chunk_tables(
     wanted: Wanted, chunk: Chunk, threads: int | None, progress: Progress
 ) -> dict[str, pl.DataFrame]:
     """Select for some learners, and everything that is asked for besides."""
-    within = progress if not wanted.extras else None  # nearly all of the work comes later
+    shown = progress if not wanted.extras else None  # nearly all of the work comes later
     selection = attempt(
         chunk.study,
         wanted.models,
         wanted.criteria,
         wanted.within,
         threads,
-        within,
+        shown,
         wanted.intervals,
     )
     if wanted.with_predictions:

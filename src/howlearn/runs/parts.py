@@ -194,10 +194,10 @@ class Threads:
         before = 0
         for part in parts:
 
-            def within(done: float, _: int, before: int = before) -> None:
+            def so_far(done: float, _: int, before: int = before) -> None:
                 progress(before + int(done), 0)
 
-            keep(part, part.work()(self.count, within))
+            keep(part, part.work()(self.count, so_far))
             before += part.size
             progress(before, 0)
 
