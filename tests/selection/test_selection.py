@@ -296,3 +296,16 @@ def test_winners_are_the_first_of_the_ranking(spread):
     score = spread * random.integers(0, 4, (500, 6)).astype(float) - 100.0
     sizes = random.integers(1, 5, (500, 6))
     np.testing.assert_array_equal(winners(score, sizes), ranking(score, sizes)[:, 0])
+
+
+def test_what_select_cannot_take_is_said(tmp_path):
+    """Before anything is fitted or written."""
+    task = Task.load("shepard-1")
+    study = simulate(task, "OneForAll", {"eta": 0.1}, learners=1, trials=8, seed=1)
+    with pytest.raises(HowlearnError, match="format is one of csv, parquet, not 'xlsx'"):
+        select(study, criteria=["aic"], folder=tmp_path / "r", format="xlsx")
+    assert not (tmp_path / "r").exists()
+    with pytest.raises(HowlearnError, match="select takes a study"):
+        select(pl.DataFrame({"a": [1]}))
+    with pytest.raises(HowlearnError, match="format is one of csv, parquet"):
+        select(study, criteria=["aic"]).write(tmp_path / "w", format="xlsx")

@@ -30,6 +30,7 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.text import listed, many
 from howlearn.results.analysis import Analysis, Listing, Sentence
 from howlearn.results.results import Results
+from howlearn.selection.criterion import Criterion
 
 # A comparison in sentences.
 
@@ -272,7 +273,7 @@ def compare(
     within: str | None = None,
     *,
     groups: Any | None = None,
-    criterion: str | None = None,
+    criterion: Criterion | str | None = None,
     resamples: int = RESAMPLES,
     permutations: int = PERMUTATIONS,
     seed: int = 0,
@@ -300,7 +301,8 @@ def compare(
             "a file with a row per learner says nothing about conditions of the same learner: "
             "--groups goes with --group"
         )
-    outcome = outcome_of(results, criterion)
+    named = repr(criterion) if isinstance(criterion, Criterion) else criterion
+    outcome = outcome_of(results, named)
     who = groups_of(outcome.labels, column, design, groups)
     if outcome.n_excluded:
         note = f"{outcome.n_excluded:,} learners are excluded (--exclude), and left out here"

@@ -230,8 +230,8 @@ def plan(
     task: Task | str,
     models: Sequence[Model | str] | None = None,
     parameters: Parameters | Mapping[str, Parameters] | None = None,
-    trials: Sequence[int] = (60, 120, 240, 480),
-    learners: Sequence[int] = (20, 50, 100, 200),
+    trials: Sequence[int] | int = (60, 120, 240, 480),
+    learners: Sequence[int] | int = (20, 50, 100, 200),
     criteria: Sequence[Criterion | str] = DEFAULT,
     simulated: int = ENOUGH,
     target: float = TARGET,
@@ -254,6 +254,7 @@ def plan(
     task = Task.load(task) if isinstance(task, str) else task
     chosen = models_of(models or task.models, task.model)
     design = TaskDesign(task, chosen, by_model_name(parameters or {}), simulated, None, seed)
+    trials, learners = ([n] if isinstance(n, int) else n for n in (trials, learners))
     store = Memory(engine_of(client, threads))
     return plan_design(design, chosen, trials, learners, criteria, target, store, threads, progress)
 

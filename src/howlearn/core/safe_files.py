@@ -9,6 +9,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from howlearn.core.errors import HowlearnError
+
 LARGEST = 2_000_000  # characters of a TOML file, which people write
 LARGEST_JSON = 100_000_000  # bytes of a JSON file that howlearn wrote
 LARGEST_NUMBER = 2**63  # as both formats' readers agree on
@@ -100,6 +102,10 @@ def allow_code(*texts: str) -> None:
     >>> is_allowed("my_module"), is_allowed("another")
     (True, False)
     """
+    if wrong := [text for text in texts if not isinstance(text, str)]:
+        raise HowlearnError(
+            f"allow_code takes texts such as 'my_file.py:MyModel', not {wrong[0]!r}"
+        )
     if _sealed:
         return
     _allowed.update(_place(name.rpartition(":")[0]) for text in texts for name in own_names(text))

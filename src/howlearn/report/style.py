@@ -257,6 +257,12 @@ def save(chart: Chart, path_stem: Path | str) -> list[Path]:
     return paths
 
 
+def titled(chart: Any, question: str) -> Any:
+    """The chart, with the question that it answers as its title if it has none."""
+    spec = chart.to_dict(validate=False)
+    return chart if spec.get("title") else chart.properties(title=alt.TitleParams(question))
+
+
 def drawable(chart: Any) -> Any:
     """The chart, with control characters in its names written out: no SVG may hold them.
 

@@ -15,7 +15,7 @@ from howlearn.core.csv_tables import write_csv
 from howlearn.core.registry import Registry
 from howlearn.results.manifest import made_by
 from howlearn.runs.files import write_text, write_whole
-from howlearn.runs.folder import START, Format, RunFolder, Start
+from howlearn.runs.folder import START, Format, RunFolder, Start, check_format
 
 Kind = Literal["answer", "note", "next"]
 DRAWN = ("svg", "png")  # the files of a chart
@@ -136,6 +136,7 @@ class Analysis:
 
         A folder that holds anything else is left alone.
         """
+        check_format(format)
         known = made_by(self.command) if manifest is None else manifest
         with RunFolder(Path(folder), known, self.outputs(), start) as run:
             self.write_files(run.path, format)

@@ -32,7 +32,7 @@ from howlearn.results.inputs import Inputs
 from howlearn.results.manifest import manifest_of
 from howlearn.results.results import Results
 from howlearn.runs.cluster import engine_of
-from howlearn.runs.folder import BIDS, START, Format, RunFolder, Start
+from howlearn.runs.folder import BIDS, START, Format, RunFolder, Start, check_format
 from howlearn.runs.parts import Part, Progress, Work
 from howlearn.selection.criterion import Criterion
 from howlearn.selection.predictions import (
@@ -181,6 +181,9 @@ def select(
     ...     found.selection["model"].to_list()
     ['ByPattern', 'ByPattern']
     """
+    check_format(format)
+    if not isinstance(study, Study):
+        raise HowlearnError(f"select takes a study, as howlearn.read gives it, not {study!r:.60}")
     start = Start(fresh, threads, engine_of(client, threads))
     models, chosen = asked(study, models, criteria)
     if folder is None:

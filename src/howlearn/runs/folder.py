@@ -42,6 +42,12 @@ BIDS_DESCRIPTION = "dataset_description.json"
 NAMES = ("learner", "cell", "model", "runner_up", "true_model", "selected_model", "parameter")
 
 
+def check_format(format: str) -> None:
+    """Tables are written in one of the known ways."""
+    if format not in get_args(Format):
+        raise HowlearnError(f"format is one of {', '.join(get_args(Format))}, not {format!r}")
+
+
 @dataclass(frozen=True)
 class Start:
     """How a run is started; nothing of it changes a result."""

@@ -153,8 +153,8 @@ def leave_future_out(fits: Fits, criterion: Criterion | str) -> pl.DataFrame:
     >>> leave_future_out(fits, criterion).drop("log_probability").rows()
     [('1', 19, 'ByShape', 18), ('1', 20, 'ByShape', 18)]
     """
-    if isinstance(criterion, str):
-        criterion = criterion_named(criterion)
+    if not isinstance(criterion, Criterion):
+        criterion = criterion_named(str(criterion))
     if not criterion.later:
         others = " and ".join(repr(each()) for each in CRITERIA.values() if each.later)
         raise HowlearnError(f"{criterion!r} leaves no trials for later; {others} do")

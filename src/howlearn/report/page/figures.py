@@ -16,6 +16,7 @@ from howlearn.core.errors import HowlearnError
 from howlearn.report import matrix_charts, rate_charts, share_charts
 from howlearn.report.charts import CHARTS, Drawing, Drawn
 from howlearn.report.folder import Calibrated
+from howlearn.report.style import titled
 from howlearn.results.results import Results
 from howlearn.selection.tables import ALL, INCLUDED
 
@@ -283,7 +284,7 @@ def _drawn(drawing: Drawing, results: Results, seed: int) -> Iterator[Made]:
     seeded = {"seed": seed} if "seed" in signature(drawing.make).parameters else {}
     made = drawing.make(results, **seeded)
     if not isinstance(made, Drawn):
-        made = Drawn(made, results.table(drawing.tables[0]))
+        made = Drawn(titled(made, drawing.question), results.table(drawing.tables[0]))
     if made.shown:
         yield _figure(drawing.figure or drawing.name, made.chart, made.table, made.finding)
     if made.caution:
