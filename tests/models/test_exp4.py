@@ -212,7 +212,7 @@ def test_what_cannot_be_is_refused() -> None:
         ([PATTERN, PATTERN], "identical"),
         ([Expert(PATTERN, {"eta": 0.1}), Expert(PATTERN, {"eta": [0.1]})], "identical"),
         ([Exp4([PATTERN])], "mixture itself"),
-        (["ByShape"], "an expert is a model"),
+        (["ByShape"], "not known without its task"),
         ([QLearning], "give a model"),
         (None, "list of experts"),
         ([Expert(PATTERN, {"eta": 0.1}), Expert(PATTERN, {"eta": [0.1, 0.1]})], "identical"),
@@ -264,3 +264,9 @@ def test_an_expert_that_rules_an_action_out_is_named() -> None:
     trial = 1 + next(t for t, c in enumerate(study[0].context) if c == 3)
     with pytest.raises(HowlearnError, match=f"expert later gives action A .* at trial {trial} "):
         fit(study, [Exp4([FixedPolicy("later", by_context), PATTERN])])
+
+
+def test_experts_may_be_given_as_texts() -> None:
+    assert Exp4(("q-learning", "aca+lapse")).name == "exp4(q-learning, aca+lapse)"
+    with pytest.raises(HowlearnError, match="'ByShape' is not known without its task"):
+        Exp4(("ByShape", "aca"))

@@ -144,7 +144,7 @@ class Mixture(Model, ABC):
         given = [self.experts] if isinstance(self.experts, Model | Expert) else self.experts
         if not isinstance(given, Iterable) or isinstance(given, str):
             raise HowlearnError(f"{self.kind} needs a list of experts, not {given!r}")
-        experts = tuple(e if isinstance(e, Expert) else Expert(e) for e in given)
+        experts = tuple(e if isinstance(e, Expert) else Expert(_named(e)) for e in given)
         object.__setattr__(self, "experts", experts)
         if not experts:
             raise HowlearnError(
@@ -383,3 +383,18 @@ class Best(NamedTuple):
     status: NDArray[np.int8]
     value: Floats  # log-likelihood of the scored trials before the mark
     rest: Floats  # and after it
+
+
+def _named(given: Any) -> Any:
+    """The model that a text names, of those that need no task; anything else as it is."""
+    if not isinstance(given, str):
+        return given
+    from howlearn.models.names import model_named  # which knows mixtures
+
+    try:
+        return model_named((), given)
+    except HowlearnError:
+        raise HowlearnError(
+            f"an expert {given!r} is not known without its task: give the model itself, "
+            f"task.model({given!r}), or one of the field's, such as 'q-learning+lapse'"
+        ) from None
