@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -215,3 +216,14 @@ def test_a_name_is_given_once() -> None:
         hl.register(type("Mine", (hl.Rule,), {"name": "exp3"}))
     with pytest.raises(hl.HowlearnError, match="neither a rule, a model, a criterion nor"):
         hl.register(object())
+
+
+@pytest.mark.parametrize(("kind", "name"), [("Rule", "exp3"), ("Criterion", "aic")])
+def test_a_name_that_is_taken_is_refused_at_once(kind: str, name: str) -> None:
+    code = (
+        "import howlearn as hl\n"
+        f"try: hl.register(type('Mine', (hl.{kind},), {{'name': '{name}'}}))\n"
+        "except hl.HowlearnError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert f"called '{name}' already" in done.stdout

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar, cast
 
 from howlearn.core.errors import HowlearnError
@@ -25,8 +25,15 @@ class Registry(Mapping[str, T]):
     howlearn.core.errors.HowlearnError: there is no shape 'ring'; the shapes are circle
     """
 
-    def __init__(self, kind: str, plural: str = "", key: str = "name") -> None:
+    def __init__(
+        self,
+        kind: str,
+        plural: str = "",
+        key: str = "name",
+        built_in: Callable[[], object] | None = None,  # loads what is always there
+    ) -> None:
         self.kind, self.plural, self.key = kind, plural or f"{kind}s", key
+        self.built_in = built_in
         self._known: dict[str, T] = {}
 
     def register(self, thing: Thing) -> Thing:
@@ -82,6 +89,8 @@ def register(thing: Any) -> Any:
     registry = getattr(thing, "registry", None)
     if not isinstance(registry, Registry):
         raise HowlearnError(f"{thing!r} is neither a rule, a model, a criterion nor a kind of file")
+    if registry.built_in is not None:  # so that their names are taken
+        registry.built_in()
     return registry.register(thing)
 
 

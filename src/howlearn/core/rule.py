@@ -77,6 +77,10 @@ class Parameter:
         return self.scale * np.cosh(u)
 
 
+def _built_in() -> None:
+    import howlearn.core.rules  # noqa: F401 - it registers the rules that are always there
+
+
 @dataclass(frozen=True)
 class Rule:
     """How one cell learns, for any number of actions.
@@ -99,7 +103,7 @@ class Rule:
     form: Form = "gain"
     max_rate: float = 1.0
 
-    registry: ClassVar[Registry[Any]] = Registry("rule")
+    registry: ClassVar[Registry[Any]] = Registry("rule", built_in=_built_in)
     name: ClassVar[str]  # as it is typed
     title: ClassVar[str] = ""
     phrase: ClassVar[str] = ""  # what it is in the methods section; else the title

@@ -69,6 +69,10 @@ class Told:
     everybody: str = "all learners"
 
 
+def _built_in() -> None:
+    import howlearn.selection.criteria  # noqa: F401 - it registers the criteria that are always there
+
+
 @dataclass(frozen=True, repr=False)
 class Criterion:
     """Scores every model for every learner; may look at all learners at once.
@@ -94,7 +98,7 @@ class Criterion:
     >>> hl.Criterion.registry.forget("flat")
     """
 
-    registry: ClassVar[Registry[Any]] = Registry("criterion", "criteria")
+    registry: ClassVar[Registry[Any]] = Registry("criterion", "criteria", built_in=_built_in)
     name: ClassVar[str]  # as it is typed
     title: ClassVar[str] = "criterion of one's own"  # one sentence for the summary
     example: ClassVar[str] = ""  # its text with options, for messages; else its usual text
