@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from howlearn.core.errors import HowlearnError
 from howlearn.core.registry import Registry
 from howlearn.fitting.fits import ALL, Truncation
 
@@ -130,7 +131,7 @@ class Criterion:
 
     def price(self, n: NDArray[np.float64]) -> NDArray[np.float64]:
         """Nats per parameter for learners with n trials."""
-        raise NotImplementedError(f"{self.name} needs a price, or scores")
+        raise HowlearnError(f"the criterion {self.name} needs a price, or scores")
 
     def scores(self, fits: Likelihoods) -> Scores:
         """The score of every model for every learner: the log-likelihood minus the price of D."""
