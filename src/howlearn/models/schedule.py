@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    from howlearn.models.task import Task
-
 
 SAME = 1e-12  # expected rewards closer than this are equal: 0.1 + 0.2 is as good as 0.3
 
@@ -112,24 +107,3 @@ def build_schedule(rewards: Rewards, reversals: Sequence[Reversal]) -> Schedule:
 
 def _numbers(reward: Reward) -> tuple[float, ...]:
     return reward.probability, reward.reward, reward.otherwise, reward.expected
-
-
-# What a task says is right in each context, where that is certain.
-
-
-def answers_of(task: Task | None) -> NDArray[np.int16] | None:
-    """The action that is always right in each context of a task; −1 where several are as good.
-
-    None if the task does not say, leaves rewards to chance, or reverses them.
-
-    >>> from howlearn.models.task import Task
-    >>> answers_of(Task.load("shepard-1"))
-    array([0, 0, 0, 0, 1, 1, 1, 1], dtype=int16)
-    """
-    if task is None or not task.rewards or task.reversals:
-        return None
-    schedule = task.schedule()
-    if not np.isin(schedule.probability, (0.0, 1.0)).all():
-        return None
-    best = schedule.best[0]
-    return np.where(best.sum(axis=1) == 1, best.argmax(axis=1), -1).astype(np.int16)

@@ -8,6 +8,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from howlearn.core import safe_files
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rule import Rule
@@ -219,6 +222,23 @@ class Task:
             )
         ordered = {c: {a: self.rewards[c][a] for a in self.actions} for c in self.contexts}
         return build_schedule(ordered, self.reversals)
+
+    @property
+    def answers(self) -> NDArray[np.int16] | None:
+        """The action that is always right in each context; −1 where several are as good.
+
+        None if the task does not say, leaves rewards to chance, or reverses them.
+
+        >>> Task.load("shepard-1").answers
+        array([0, 0, 0, 0, 1, 1, 1, 1], dtype=int16)
+        """
+        if not self.rewards or self.reversals:
+            return None
+        schedule = self.schedule()
+        if not np.isin(schedule.probability, (0.0, 1.0)).all():
+            return None
+        best = schedule.best[0]
+        return np.where(best.sum(axis=1) == 1, best.argmax(axis=1), -1).astype(np.int16)
 
 
 def _text_of(path: Path) -> str:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from howlearn.core.errors import Problem
 from howlearn.core.study import count_true
-from howlearn.models.schedule import answers_of
 from howlearn.reading.order import Ordered
 from howlearn.reading.plan import ReadingPlan
 from howlearn.reading.problems import Problems
@@ -148,7 +147,8 @@ class Facts:
         self.least = plan.options.min_trials or 0
         self.teaches = False  # whether anything is ever learned
         self.silent = set(MAYBE_SILENT)  # columns that hold nothing
-        self._plan, self._answers = plan, answers_of(plan.task)
+        self._plan = plan
+        self._answers = None if plan.task is None else plan.task.answers
         self._words = {word for condition in plan.exclude for word in condition.words}
         self._scored: list[tuple[list[int], NDArray[np.int64]]] = []
         self._used = {name: np.zeros(0, np.bool_) for name in ("context", "action")}

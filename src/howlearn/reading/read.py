@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from howlearn.core.errors import DataError, Problem
 from howlearn.core.study import SHORTEST, Source, Study
 from howlearn.core.text import few, many
-from howlearn.models.schedule import answers_of
 from howlearn.reading.bins import with_bins
 from howlearn.reading.code_books import Book
 from howlearn.reading.facts import MAYBE_SILENT, Facts, exclude
@@ -87,7 +86,7 @@ def build_study(facts: Facts, store: TrialStore, reader: TrialReader, problems: 
             tuple(ledger.names), ledger.file_rows(), store.rows, tuple(ledger.first_rows)
         ),
         right_wrong=facts.right_wrong,
-        answers=answers_of(plan.task),
+        answers=None if plan.task is None else plan.task.answers,
         excluded=excluded,
     )
 

@@ -17,7 +17,6 @@ from howlearn.fitting.replay import Advisor, Scene, advisor
 from howlearn.fitting.settings import setting_for
 from howlearn.models.model import Model
 from howlearn.models.names import among
-from howlearn.models.schedule import answers_of
 from howlearn.models.task import Task
 from howlearn.models.values import Parameters, checked, drawn, parameter_values
 from howlearn.simulation.shown import (
@@ -86,7 +85,9 @@ def stage_for(
     if as_published and isinstance(world, Task):
         ends += item_numbers(world).tolist()
     extent = (float(min(ends)), float(max(ends)))
-    answers = answers_of(task) if told else like.answers if like is not None else None
+    answers = (
+        task.answers if task is not None and told else like.answers if like is not None else None
+    )
     setting = setting_for(
         world.contexts, world.actions, world.features, extent, rewards.right_wrong, answers
     )
