@@ -30,10 +30,11 @@ class Process:
 
     def wait(self) -> Ran:
         status = self.server.ask({"wait": self.number})
-        out, err = (
-            (self.folder / f".{what}-{self.number}").read_text("utf-8") for what in ("out", "err")
-        )
-        return Ran(status, out, err)
+        return Ran(status, self._said("out"), self._said("err"))
+
+    def _said(self, what: str) -> str:
+        file = self.folder / f".{what}-{self.number}"
+        return file.read_text("utf-8") if file.exists() else ""  # killed before it began
 
 
 class Server:
