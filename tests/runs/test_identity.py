@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -10,6 +11,7 @@ import polars as pl
 import pytest
 
 import howlearn as hl
+from folders import content, stamps
 from howlearn.core.errors import HowlearnError
 from howlearn.results.inputs import recorded
 from howlearn.runs.folder import RunFolder
@@ -111,3 +113,48 @@ def test_a_task_file_that_reads_the_actions_otherwise_is_another_run(
     if command == "select":
         with pytest.raises(HowlearnError, match=r"the task file, or .*, has changed since"):
             recorded(Path("results"))
+
+
+@pytest.mark.parametrize("out", ["data/results", "data/one/results"])
+def test_results_inside_the_folder_of_the_data_are_gone_on_with(
+    out: str, study: hl.Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The results of a run are no data that were not read, and nothing of its identity."""
+    from howlearn.cli.app import app
+
+    monkeypatch.chdir(tmp_path)
+    Path("data").mkdir()
+    study.frame().write_csv("data/trials.csv")
+    words = ["select", "data", "--criterion", "aic", "--out", out]
+    with monkeypatch.context() as patch:
+        patch.setattr(RunFolder, "assemble", _stopped)
+        app(words, standalone_mode=False)  # which makes a status of Ctrl-C
+    parts = stamps(out)
+    assert parts
+    assert not Path(out, "selection.csv").exists()
+    app(words, standalone_mode=False)
+    first = content(out)
+    app(words, standalone_mode=False)
+    assert content(out) == first
+    assert stamps(out) == parts
+    assert recorded(Path(out)).study.notes == ()
+
+
+def test_what_is_only_told_makes_no_other_run(
+    study: hl.Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder beside the data that is not read gives a note; the data are the same."""
+    from howlearn.cli.app import app
+
+    monkeypatch.chdir(tmp_path)
+    Path("data").mkdir()
+    study.frame().write_csv("data/trials.csv")
+    words = ["select", "data", "--criterion", "aic", "--out", "results"]
+    app(words, standalone_mode=False)
+    parts = stamps()
+    Path("data/old").mkdir()
+    study.frame().write_csv("data/old/trials.csv")
+    app(words, standalone_mode=False)
+    assert stamps() == parts
+    told = json.loads(Path("results/manifest.json").read_text())["notes"]
+    assert any("data files that were not read: old" in note for note in told)

@@ -28,6 +28,7 @@ from howlearn.runs.parts import (
     Threads,
     as_content,
     complete,
+    deciding,
     encoded,
     identity,
 )
@@ -140,8 +141,9 @@ class RunFolder:
             return
         if fresh:
             self._clear()
-        elif found != manifest:
-            lines = "\n".join(f"  {line}" for line in differences(found, manifest))
+        elif deciding(found) != deciding(manifest):
+            other = differences(deciding(found), deciding(manifest))
+            lines = "\n".join(f"  {line}" for line in other)
             raise HowlearnError(
                 f"{self.path} holds the results of another run:\n{lines}\n"
                 "name another folder with --out, or replace those results with --fresh"

@@ -42,9 +42,21 @@ def _content(frame: pl.DataFrame) -> bytes:
     return buffer.getvalue()
 
 
+TOLD = ("notes",)  # what a manifest tells its reader, and no result depends on
+
+
+def deciding(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """What makes a run this run: its options and data, and what they were computed with.
+
+    >>> deciding({"options": {"within": 2}, "notes": ["results has data files"]})
+    {'options': {'within': 2}}
+    """
+    return {key: value for key, value in manifest.items() if key not in TOLD}
+
+
 def identity(manifest: Mapping[str, Any]) -> str:
     """What tells the parts of a run from those of others."""
-    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(deciding(manifest), sort_keys=True).encode()).hexdigest()
 
 
 class Parts:

@@ -14,7 +14,7 @@ from howlearn.core.errors import EndedEarly, HowlearnError
 from howlearn.core.text import few, shortened
 from howlearn.runs.files import TEMPORARY, read_record, write_whole
 from howlearn.runs.lock import Lock, is_lock
-from howlearn.runs.parts import Keep, Part, Parts, Progress, identity
+from howlearn.runs.parts import Keep, Part, Parts, Progress, deciding, identity
 
 MERGE = "merge"  # in the place of a shard: all of them are there
 
@@ -151,16 +151,16 @@ def _read(folder: Path) -> dict[str, Any]:
 
 def collect(folders: Sequence[Path], out: Path) -> None:
     """Copy the parts of several folders of one run into another."""
-    first = _manifest(folders[0])
+    first = deciding(_manifest(folders[0]))
     for folder in folders[1:]:
         sides = (f"in {folders[0]}", f"in {folder}")
-        lines = differences(first, _manifest(folder), sides=sides)
+        lines = differences(first, deciding(_manifest(folder)), sides=sides)
         if lines:
             listed = "\n".join(f"  {line}" for line in lines)
             raise HowlearnError(f"{folders[0]} and {folder} are of different runs:\n{listed}")
 
     def check() -> None:
-        if not all(map(is_nothing, out.iterdir())) and first != _manifest(out):
+        if not all(map(is_nothing, out.iterdir())) and first != deciding(_manifest(out)):
             raise HowlearnError(f"{out} holds something else; name another folder with --out")
 
     if out.exists() and not out.is_dir():

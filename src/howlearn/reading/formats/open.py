@@ -27,6 +27,8 @@ from howlearn.reading.formats.wide import long, texts
 from howlearn.reading.labels import natural_key
 from howlearn.reading.options import ReadOptions
 from howlearn.reading.problems import listed
+from howlearn.runs.files import read_record
+from howlearn.runs.shards import MANIFEST
 
 # Which files of a folder are the study.
 
@@ -99,10 +101,16 @@ def _unread(path: Path) -> list[Path]:
         if path.name.startswith(".") or not path.is_dir():
             return []
         inside = [inner for depth in ("*", "*/*") for inner in path.glob(depth)]
-        found = [p for p in inside if _is_data(p) and not _explains(p)]
-        return sorted({inner.parent for inner in found})
+        found = {p.parent for p in inside if _is_data(p) and not _explains(p)}
+        return sorted(folder for folder in found if not _is_results(folder, path))
     except OSError:  # a folder that may not be read
         return []
+
+
+def _is_results(folder: Path, top: Path) -> bool:
+    """Whether a folder, or one above it up to ``top``, is one that howlearn wrote."""
+    above = [folder, *(each for each in folder.parents if each.is_relative_to(top))]
+    return any("howlearn" in (read_record(each / MANIFEST) or {}) for each in above)
 
 
 def open_tables(
