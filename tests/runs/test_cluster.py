@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -62,6 +65,35 @@ def client(machines: Machines) -> Iterator[Any]:
     machines.ready(2)
     with cluster._connected(machines.address) as found:
         yield found
+
+
+def test_a_local_cluster_is_closed_to_others() -> None:
+    """Whoever finds its ports has neither its key nor a certificate that it accepts."""
+    from distributed.comm import connect
+
+    refused = pytest.raises(OSError, match=r"Timed out|TLS|reset|closed")
+    with cluster_at("local:1") as mine:
+        about = mine.client.scheduler_info()
+        nannies = [worker["nanny"] for worker in about["workers"].values()]
+        ports = [
+            name.rpartition(":")[2] for name in (about["address"], *about["workers"], *nannies)
+        ]
+        assert len(ports) == 3
+        others = distributed.Security.temporary()
+        for start, security in (("tcp", distributed.Security()), ("tls", others)):
+            with refused:
+                address = f"{start}://127.0.0.1:{ports[0]}"
+                distributed.Client(address, security=security, timeout=1, set_as_default=False)
+            words = security.get_connection_args("client")
+            for port in ports:
+                with refused:
+                    asyncio.run(connect(f"{start}://127.0.0.1:{port}", timeout=1, **words))
+        pages = [about["services"]["dashboard"]]
+        pages += [worker["services"]["dashboard"] for worker in about["workers"].values()]
+        for port in pages:
+            with pytest.raises(urllib.error.HTTPError, match="404"):
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5)
+        assert mine.client.submit(os.getpid).result(timeout=20) != os.getpid()
 
 
 @pytest.fixture(scope="module")

@@ -175,7 +175,7 @@ class Cluster:
 
 # Which cluster ``--dask`` means.
 
-MISSING = "--dask needs Dask: pip install 'howlearn[cluster]'"
+MISSING = "--dask needs {}: pip install 'howlearn[cluster]'"
 CONNECTING = 30.0  # seconds until a scheduler that never answered is given up
 LOCAL = "local:"
 # Nobody looks at how a cluster of our own feels, which by default is asked fifty times a second.
@@ -185,6 +185,9 @@ CALM = {
     "distributed.admin.system-monitor.interval": "10s",
     "distributed.worker.profile.enabled": False,
     "distributed.worker.memory.monitor-interval": "5s",
+    # Their web servers cannot be left out, and know no certificates: they have no pages.
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
 }
 
 
@@ -194,7 +197,7 @@ def cluster_at(where: str) -> Iterator[Cluster]:
     try:
         import distributed  # noqa: F401
     except ImportError:
-        raise HowlearnError(MISSING) from None
+        raise HowlearnError(MISSING.format("Dask")) from None
     _be_quiet()
     with _local(where) if where.startswith(LOCAL) else _connected(where) as client:
         yield Cluster(client)
@@ -263,6 +266,7 @@ def _local(where: str) -> Iterator[Client]:
         raise HowlearnError(f"--dask {where}: write local:4 for four processes on this machine")
     with _shielded(), config.set(CALM):
         cluster = distributed.LocalCluster(
+            security=_certificates(),
             n_workers=int(count),
             threads_per_worker=1,
             memory_limit=0,  # parts are small; pausing would only stop a run
@@ -277,6 +281,16 @@ def _local(where: str) -> Iterator[Client]:
             client.close(timeout=5)
         with suppress(Exception):
             cluster.close(timeout=5)
+
+
+def _certificates() -> Any:
+    """For this run only, in memory: a port of this machine is open to everybody who uses it."""
+    from distributed import Security
+
+    try:
+        return Security.temporary()
+    except ImportError:
+        raise HowlearnError(MISSING.format("cryptography for local:N")) from None
 
 
 @contextmanager
