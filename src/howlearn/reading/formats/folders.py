@@ -6,7 +6,6 @@ Brain Imaging Data Structure: https://bids-specification.readthedocs.io.
 from __future__ import annotations
 
 import csv
-import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ import polars as pl
 from howlearn.core.errors import DataError
 from howlearn.core.safe_files import text_in
 from howlearn.reading.columns import GUESSED, guess
+from howlearn.reading.formats.sidecars import is_dictionary, json_in, of_dictionary
 from howlearn.reading.formats.table import Extended, Table, Wrapped
 from howlearn.reading.labels import natural_key
 from howlearn.reading.problems import listed
@@ -167,24 +167,17 @@ def _about(
             if set(sidecar.name.split("_")[:-1]) <= parts
         ]
         for _, sidecar in sorted(fitting):
-            about.update(_read(sidecar))
+            said = json_in(sidecar)
+            if isinstance(said, dict):
+                about.update({name: what for name, what in said.items() if isinstance(what, dict)})
     return about
-
-
-def _read(sidecar: Path) -> dict[str, Mapping[str, Any]]:
-    try:
-        found = json.loads(text_in(sidecar))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    if not isinstance(found, dict):
-        return {}
-    return {name: what for name, what in found.items() if isinstance(what, dict)}
 
 
 # Which tables of a folder belong together, and what their columns are called in all of them.
 
 
 ROLES = ("action", "reward", "context", "learner", "trial")
+FEWEST_SAID = 2  # columns of the data that a list of variables explains
 
 
 class Respelled(Wrapped):
@@ -258,6 +251,28 @@ def strays(tables: Sequence[Table], told: Collection[str] = ()) -> list[Table]:
         return []
     study = {id(table) for table in groups[ranks.index(max(ranks))][1]}
     return [table for table in tables if id(table) not in study]
+
+
+def dictionaries(tables: Sequence[Table]) -> list[Table]:
+    """The tables that are lists of the others' columns; what they say is handed to the others."""
+    found = []
+    for table in tables:
+        rest = [other for other in tables if other is not table]
+        columns = {name for other in rest for name in other.columns}
+        if not rest or not is_dictionary(table.columns, [*columns]):
+            continue
+        try:
+            frames = [*table.frames([name for name in table.columns if name])]
+        except DataError:  # told when the rows are read
+            continue
+        said = of_dictionary(row for frame in frames for row in frame.iter_rows(named=True))
+        if len(columns.intersection(said)) < FEWEST_SAID:
+            continue
+        found.append(table)
+        for other in rest:
+            mine = {name: what for name, what in said.items() if name in other.columns}
+            other.about = {**mine, **other.about}
+    return found
 
 
 def _rank(tables: Sequence[Table], told: Collection[str]) -> tuple[int, int, int]:

@@ -16,12 +16,14 @@ from howlearn.reading.formats.folders import (
     as_bids,
     chosen_kind,
     continues,
+    dictionaries,
     files_inside,
     shares_columns,
     spelled_alike,
     strays,
 )
 from howlearn.reading.formats.parquet import partitioned
+from howlearn.reading.formats.sidecars import describe
 from howlearn.reading.formats.table import Frame, Table, split_name
 from howlearn.reading.formats.wide import long, texts
 from howlearn.reading.labels import natural_key
@@ -147,6 +149,7 @@ def open_tables(
         tables += opened
     tables, spelled = spelled_alike(tables)
     tables, found = as_bids([long(table, options) for table in tables])
+    describe(tables)
     return tables, problems, [*notes, *spelled, *_told(tables), *found]
 
 
@@ -228,6 +231,11 @@ def _of_folder(
     notes: list[str],
 ) -> list[Table]:
     """The tables of a folder that belong together, and notes on the others."""
+    lists = dictionaries(tables)
+    if lists:
+        names = listed([Path(table.name).name for table in lists])
+        notes.append(f"{folder}: {names} describes the columns of the others, and was used for it")
+        tables = [table for table in tables if not any(table is one for one in lists)]
     left = strays(tables, told)
     seen -= {realpath(table.name) for table in left}
     if left:
