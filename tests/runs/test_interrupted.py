@@ -19,6 +19,7 @@ WORDS = "select trials.csv --criterion aic --workers 1 --out results".split()
 GOES_ON = (
     "howlearn: interrupted; what is finished is kept, and the same command {} goes on from there"
 )
+ALL_THERE = "howlearn: interrupted while results were shown; all files are complete"
 # Ctrl-C at the n-th import of a command; it says how many there were.
 IMPORTS = """
 import signal, sys
@@ -48,6 +49,28 @@ def app():
     time.sleep(20)
 howlearn.cli.app.app = app
 sys.argv = ["howlearn", "select"]
+howlearn.cli.main()
+"""
+# SIGTERM when the interpreter is taken down: before, while and after it forgets signal handlers.
+LATE = """
+import atexit, os, signal, sys
+def stop():
+    os.kill(os.getpid(), signal.SIGTERM)
+class Late:
+    __del__ = staticmethod(lambda stop=stop, kill=os.kill, me=os.getpid(): kill(me, 15))
+{when}
+import howlearn.cli, howlearn.cli.app
+howlearn.cli.app.app = lambda: {ends}
+sys.argv = ["howlearn", "select"]
+howlearn.cli.main()
+"""
+# A signal where a command has written its files, and says what it found.
+SHOWN = """
+import signal, sys
+import howlearn.cli.show, howlearn.cli.simulate
+def stopped(*_):
+    signal.raise_signal(signal.{signal})
+howlearn.cli.show.{where} = stopped
 howlearn.cli.main()
 """
 
@@ -121,3 +144,38 @@ def test_a_command_that_starts_anew(server: Server, here: Path) -> None:
     assert ran.status == 130
     assert "howlearn: interrupted; no file is half written\n" in ran.err
     assert not Path("trials.csv").exists()
+
+
+@pytest.mark.parametrize("when", ["atexit.register(stop)", "sys.late = Late()"])
+@pytest.mark.parametrize(("ends", "status"), [("None", 0), ("sys.exit(3)", 3)])
+def test_a_signal_after_the_end_changes_no_status(when: str, ends: str, status: int) -> None:
+    code = LATE.format(when=when, ends=ends)
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (status, "", "")
+
+
+@pytest.mark.parametrize(("signal", "status"), [("SIGTERM", 143), ("SIGINT", 130)])
+def test_the_status_says_whether_the_run_is_complete(
+    signal: str, status: int, server: Server, here: Path, trials: Path
+) -> None:
+    """All tables are there when the summary begins; before, a run is not complete."""
+    early = SHOWN.format(signal=signal, where="reading")
+    ran = server.run(*WORDS, code=early)
+    assert ran.status == status, ran.err
+    assert ran.err.splitlines()[-1] == GOES_ON.format("started again")
+    late = SHOWN.format(signal=signal, where="listing")
+    ran = server.run(*WORDS, code=late)
+    assert ran.status == 0, ran.err
+    assert ran.err.splitlines()[-1] == ALL_THERE
+    assert ran.out == ""
+    left = content()
+    assert server.run(*WORDS).status == 0
+    assert content() == left
+
+
+def test_a_step_of_a_demo_is_not_its_end(server: Server, here: Path) -> None:
+    """The report is still to come when the selection has been shown."""
+    code = SHOWN.format(signal="SIGTERM", where="show_recovery")
+    ran = server.run("demo", "--learners", "1", "--out", "demo", code=code)
+    assert ran.status == 143, ran.err
+    assert Path("demo/results/selection.csv").exists()

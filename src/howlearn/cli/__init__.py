@@ -26,6 +26,12 @@ class Interrupted(BaseException):
     """Ctrl-C, under a name that the libraries in between do not swallow."""
 
 
+class Written:
+    """Whether a command has written all of its files, so that it only has to say what it found."""
+
+    complete = False
+
+
 class _Interrupts:
     """Ctrl-C as an exception, also where it comes in code that drops exceptions."""
 
@@ -35,7 +41,8 @@ class _Interrupts:
         signal.signal(signal.SIGINT, self._raise)
         signal.signal(signal.SIGTERM, self._raise)  # as schedulers of clusters send it
         self._before, sys.unraisablehook = sys.unraisablehook, self._dropped
-        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)  # all is done by then
+        for number in (signal.SIGINT, signal.SIGTERM):  # the status is known by then, and stays
+            atexit.register(signal.signal, number, signal.SIG_IGN)
 
     def end(self) -> None:
         """From here on there are only last words, which another one would disturb."""
@@ -77,10 +84,13 @@ def main() -> None:
         status, message = 130, ""
     if interrupts.came:  # and a library may have made another error of it
         status, message = interrupts.status, f"interrupted; {_kept()}"
+        if Written.complete:
+            status, message = 0, "interrupted while results were shown; all files are complete"
     if message:
         from howlearn.core.text import visible
 
-        print(visible(f"howlearn: {message}"), file=sys.stderr if status else sys.stdout)
+        aside = status or interrupts.came
+        print(visible(f"howlearn: {message}"), file=sys.stderr if aside else sys.stdout)
     if status:
         sys.exit(status)
 
@@ -101,6 +111,7 @@ def _run() -> tuple[int, str]:
                 raise HowlearnError(f"{word}: a name whose bytes are no text; rename it")
         app()
     except EndedEarly as ended:
+        Written.complete = True
         return 0, str(ended)
     except HowlearnError as error:
         from howlearn.runs.files import NoRoom

@@ -9,6 +9,7 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
+from howlearn.cli import Written
 from howlearn.core.options import Number, Option, Registered
 
 
@@ -39,6 +40,7 @@ def command(*options: Option) -> Callable[[Command], Callable[..., None]]:
 
     def built(original: Command) -> Callable[..., None]:
         def run(*, ctx: typer.Context, **parsed: Any) -> None:
+            Written.complete = False
             given = Given({each.name: each.kind.typed(parsed[each.name]) for each in options})
             typed = {each.name for each in options if _is_typed(ctx, each.name)}
             _allow_code(options, given, typed)
@@ -47,6 +49,7 @@ def command(*options: Option) -> Callable[[Command], Callable[..., None]]:
 
                 complete(original.__name__, options, given, typed)
             original(given)
+            Written.complete = True
 
         context = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
         parameters = [context, *map(_parameter, options)]

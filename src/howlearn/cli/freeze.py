@@ -6,6 +6,7 @@ from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from howlearn.cli import Written
 from howlearn.cli.build import Given, command
 from howlearn.cli.options import DATA, FRESH, OUT, STUDY
 from howlearn.cli.project_options import merge
@@ -44,6 +45,7 @@ def freeze(given: Given) -> None:
 
     plan = freeze_plan(given.of(*READING.values(), *MODELS.values()))
     plan = write_plan(given.out, plan, given.fresh)
+    Written.complete = True
     if not plan.candidates:
         show.note(f"no --task was given, so the candidates will come {plan.construction}")
     if not given.exclude:

@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from howlearn.cli import Written
 from howlearn.cli.build import Given, command
 from howlearn.cli.next_command import following
 from howlearn.cli.options import DESIGN_SEED, ORDER, OUT, RUNNING
@@ -257,6 +258,7 @@ def reproduce(given: Given) -> None:
             write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
     else:
         show.console.print(charts.MISSING, markup=False)
+    Written.complete = True
     _show(result, out)
     following("inspect", "FILES", why="your own data")
 

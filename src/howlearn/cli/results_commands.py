@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from howlearn.cli import Written
 from howlearn.cli.build import Given, command
 from howlearn.cli.options import DESIGN_SEED, FRESH, OUT, RESULTS
 from howlearn.core.options import FilePath, Files, Kind, Option, Panel, Repeated, WholeNumber
@@ -73,6 +74,7 @@ def report(given: Given) -> None:
         made = write_report(
             page, found, given.title, given.sample, given.seed, fresh, progress, known
         )
+    Written.complete = True
     for sentence in made.notes:
         show.note(sentence)
     for path in made.files:

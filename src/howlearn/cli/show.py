@@ -16,6 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from howlearn.cli import Written
 from howlearn.cli.progress import in_lines
 from howlearn.core.text import many, one_line, visible
 
@@ -153,10 +154,12 @@ def found(analysis: Analysis, out: Path) -> None:
     """What an analysis found: small tables and sentences, and where the files are."""
     from howlearn.results.analysis import Listing, Sentence
 
+    Written.complete = not analysis.charts
     for sentence in analysis.notes:
         note(sentence)
     if analysis.charts:
         save_charts(analysis, out)
+    Written.complete = True
     for part in (*analysis.summary(), *map(Sentence, analysis.where(out))):
         if isinstance(part, Listing):
             listing(part)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from howlearn.cli import Written
 from howlearn.cli.build import Given, command
 from howlearn.cli.next_command import MODELS as MODEL_OPTIONS
 from howlearn.cli.next_command import (
@@ -122,6 +123,7 @@ def simulate(given: Given) -> None:
                 design["add_model"] = [model]
     out = given.out
     write_study(study, out, given.fresh)
+    Written.complete = True
     console.print(
         f"{len(study)} learners, {len(study.context)} trials → {out}\n"
         f"Next: {_next(out, design, study, chosen)}",
@@ -205,6 +207,7 @@ def _run(step: int, words: list[str], quiet: list[str]) -> None:
     command = escape(shlex.join(["howlearn", *words]))
     console.print(f"[bold]{step}.[/] {command}", highlight=False, soft_wrap=True)
     app([*words, *quiet], standalone_mode=False)
+    Written.complete = False  # a step of several
 
 
 # ``howlearn models``: the candidates of a task, with their cells.
