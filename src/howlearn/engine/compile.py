@@ -7,14 +7,21 @@ module whose name holds a hash of its text and of the rule's source.
 
 from __future__ import annotations
 
+import atexit
+import errno
 import hashlib
 import importlib.util
 import inspect
 import logging
 import os
 import re
+import shutil
+import stat
 import sys
 import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -26,6 +33,8 @@ from howlearn.engine import model_source
 from howlearn.engine.layout import RATES
 
 log = logging.getLogger("howlearn")
+
+ELSEWHERE = ("CACHE_DIR", "CACHE_LOCATOR_CLASSES")  # numba's settings for where code is kept
 
 _HEADER = """
 from numba import njit
@@ -179,8 +188,32 @@ def _load(name: str, text: str, first_use: str) -> ModuleType:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module
-    spec.loader.exec_module(module)
+    with _kept_beside():
+        spec.loader.exec_module(module)
     return module
+
+
+_loading = threading.RLock()
+
+
+@contextmanager
+def _kept_beside() -> Iterator[None]:
+    """Have numba keep what it compiles beside its source, whose folder was checked.
+
+    NUMBA_CACHE_DIR may name any folder, of which nobody has looked who can write there.
+    """
+    from numba import config
+
+    settings: Any = config
+    with _loading:
+        before = {name: getattr(settings, name, "") for name in ELSEWHERE}
+        try:
+            for name in ELSEWHERE:
+                setattr(settings, name, "")
+            yield
+        finally:
+            for name, value in before.items():
+                setattr(settings, name, value)
 
 
 def _write(path: Path, text: str) -> None:
@@ -197,50 +230,150 @@ def _write(path: Path, text: str) -> None:
         raise
 
 
+# Where compiled code is kept. What lies there is run (numba keeps machine code and a pickled
+# index, Python its bytecode), so nobody else may ever have been able to put anything there.
+
+OTHERS = 0o022  # the bits of a mode that let others write
+LINKS = 40  # on the way to a folder, as systems allow
+
+
 @cache
 def _cache_folder() -> Path:
-    """Where compiled kernels are kept; a passing folder where none can be written safely.
-
-    What lies there is run (numba keeps machine code and a pickled index), so nobody else may be
-    able to write there.
-    """
-    if chosen := os.environ.get("HOWLEARN_CACHE"):
-        base = Path(chosen)
-    elif sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA", str(Path.home()))) / "howlearn"
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches" / "howlearn"
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))) / "howlearn"
+    """Where compiled kernels are kept; a passing folder where none can be written safely."""
     try:
+        base = _wanted_folder()
         base.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryFile(dir=base):
             pass
         if _is_private(base):
-            return base
-    except OSError:
+            return base.resolve()  # what was checked, whatever a link says later
+    except (OSError, RuntimeError):  # no home, no room, a loop of links
         pass
-    return Path(tempfile.mkdtemp(prefix="howlearn-"))  # for this user only
+    return _passing_folder()
+
+
+def _wanted_folder() -> Path:
+    """As the environment says; a relative path would mean a folder that may be a stranger's."""
+    if chosen := os.environ.get("HOWLEARN_CACHE"):
+        if Path(chosen).is_absolute():
+            return Path(chosen)
+        log.warning("HOWLEARN_CACHE is not used: %s is not an absolute path", chosen)
+    if sys.platform == "win32":
+        return _absolute("LOCALAPPDATA", Path.home()) / "howlearn"
+    if sys.platform == "darwin":
+        return _absolute("", Path.home()) / "Library" / "Caches" / "howlearn"
+    return _absolute("XDG_CACHE_HOME", Path.home() / ".cache") / "howlearn"
+
+
+def _absolute(variable: str, usual: Path) -> Path:
+    """What a variable of the environment says if that is an absolute path, else what is usual."""
+    for path in (Path(os.environ.get(variable, "")), usual):
+        if path.is_absolute():
+            return path
+    raise OSError(f"{usual} is not an absolute path")
+
+
+def _passing_folder() -> Path:
+    """A folder for this user only, which goes when the process ends."""
+    folder, process = Path(tempfile.mkdtemp(prefix="howlearn-")), os.getpid()
+
+    def remove() -> None:
+        if os.getpid() == process:  # and not one that was forked from it
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(remove)
+    return folder
 
 
 def _is_private(base: Path) -> bool:
-    """Whether the folder is the user's and nobody else may write there; it is closed if it can be.
+    """Whether nobody else could put anything into the folder, now and before.
 
-    A folder of results is none: it may come from others.
+    A folder of one's own that was open is closed, and emptied of what may be a stranger's. A
+    folder of results is none: it may come from others.
     """
     if (base / "manifest.json").exists():
         log.warning("%s holds results, so compiled code is not kept there", base)
         return False
     if sys.platform == "win32":  # by default other users have no access to one's own folders
         return True
-    for folder in (base, base / "__pycache__"):
-        if not folder.exists():
-            continue
-        about = folder.stat()
-        if about.st_uid == os.getuid() and about.st_mode & 0o022:
-            folder.chmod(about.st_mode & ~0o022 & 0o7777)
-            about = folder.stat()
-        if about.st_uid not in (os.getuid(), 0) or about.st_mode & 0o022:
-            log.warning("others may write to %s, so compiled code is not kept there", folder)
-            return False
+    *above, base = way = [*_way(base)]
+    wrong = [each for each in way if each.lstat().st_uid not in (os.getuid(), 0)]
+    wrong += filter(_is_open, above)
+    if wrong:
+        log.warning("others may write to %s, so compiled code is not kept there", wrong[0])
+        return False
+    mode = base.stat().st_mode
+    if mode & 0o077:
+        base.chmod(0o700)
+    kept = [*_kept(base)]
+    if kept and (mode & OTHERS or not all(_is_mine(each, bool(mode & 0o077)) for each in kept)):
+        log.warning("others could write to %s: the compiled code in it is made again", base)
+        for each in kept:
+            if each.is_dir() and not each.is_symlink():
+                shutil.rmtree(each)
+            else:
+                each.unlink()
     return True
+
+
+def _way(path: Path) -> Iterator[Path]:
+    """Every folder and every link on the way to a folder, itself included."""
+    left, here, links = [*reversed(path.parts[1:])], Path(path.anchor), 0
+    yield here
+    while left:
+        name = left.pop()
+        there = here.parent if name == ".." else here / name
+        yield there
+        if not there.is_symlink():
+            here = there
+            continue
+        links += 1
+        if links > LINKS:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+        target = there.readlink()
+        here = Path(target.anchor) if target.is_absolute() else here
+        left += reversed(target.parts[target.is_absolute() :])
+
+
+def _is_open(folder: Path) -> bool:
+    """Whether others may rename what is in a folder that belongs to the user or to root."""
+    about = folder.lstat()
+    if stat.S_ISLNK(about.st_mode) or about.st_mode & stat.S_ISVTX:  # as /tmp has it
+        return False
+    own_group = bool(about.st_mode & 0o020) and _is_own_group(about.st_gid)
+    return bool(about.st_mode & (0o002 if own_group else OTHERS))
+
+
+def _is_own_group(number: int) -> bool:
+    """Whether a group is the user's alone, as many systems make one for every user."""
+    import grp
+    import pwd
+
+    try:
+        user, group = pwd.getpwuid(os.getuid()).pw_name, grp.getgrgid(number)
+    except KeyError:
+        return False
+    return group.gr_name == user and {*group.gr_mem} <= {user}
+
+
+def _kept(base: Path) -> Iterator[Path]:
+    """Everything in a folder that could be run: ours by their names."""
+    inner = base / "__pycache__"
+    yield from base.glob("howlearn_*")
+    if os.path.lexists(inner):
+        if not inner.is_symlink():
+            yield from inner.glob("howlearn_*")
+        yield inner
+
+
+def _is_mine(path: Path, reached: bool) -> bool:
+    """Whether something that is kept was written by this user, or by root, and by nobody else.
+
+    ``reached``: others could get into the folder; then they may not be allowed to write either.
+    """
+    about = path.lstat()
+    folder = path.name == "__pycache__"
+    kind = stat.S_ISDIR if folder else stat.S_ISREG
+    once = folder or about.st_nlink == 1  # else it is a file of another folder, too
+    owned = about.st_uid in (os.getuid(), 0) and kind(about.st_mode)
+    return owned and once and not (reached and about.st_mode & OTHERS)
