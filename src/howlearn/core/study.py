@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from howlearn.core.arrays import Bools, Floats, Ints
 from howlearn.core.columns import renamed, reserved
 from howlearn.core.errors import HowlearnError
+from howlearn.core.offers import checked_offers, distinct_offers, joined_offers, offer_label
 
 
 def count_true(flags: Bools, starts: Ints) -> Ints:
@@ -29,7 +30,7 @@ def count_true(flags: Bools, starts: Ints) -> Ints:
 
 
 PER_TRIAL = ("context", "action", "reward", "scored", "learned", "reset")
-IF_KNOWN = ("forgone", "episode_end", "duration")  # one entry per trial too, or None
+IF_KNOWN = ("forgone", "episode_end", "duration", "offer")  # one entry per trial too, or None
 SHORTEST = 2  # scored trials without which nothing can be said about a learner
 AT_ONCE = 5_000  # sequences that are looked at together
 
@@ -69,6 +70,13 @@ class Trials:
     scored: Bools  # enters the likelihood
     learned: Bools  # updates the state
     reset: Bools  # the state starts anew before this trial
+    offers: Bools | None = None  # [set, action]: which actions each set has; None: always all
+    offer: NDArray[np.int32] | None = None  # [trial]: the set that was on offer
+
+    @property
+    def offered(self) -> Bools | None:
+        """[trial, action]: what was on offer; None: always all."""
+        return None if self.offers is None or self.offer is None else self.offers[self.offer]
 
     def __repr__(self) -> str:
         return f"Trials of learner {self.learner}: {len(self):,}"
@@ -138,6 +146,8 @@ class Study:
     right_wrong: tuple[float, float] | None = None  # rewards for wrong and right, if only two
     answers: NDArray[np.int16] | None = None  # [context]: the action always right there, or −1
     excluded: tuple[str | None, ...] | None = None  # [sequence]: why; None: nobody was asked about
+    offers: Bools | None = None  # [set, action]: which actions each set has; None: always all
+    offer: NDArray[np.int32] | None = None  # [trial]: the set that was on offer
 
     def __post_init__(self) -> None:
         lengths = {len(a) for a in (self.context, self.action, self.reward, self.scored)}
@@ -152,7 +162,7 @@ class Study:
 
     def _check_optional(self) -> None:
         n = len(self.context)
-        for name in ("episode_end", "duration"):
+        for name in ("episode_end", "duration", "offer"):
             values = getattr(self, name)
             if values is not None and values.shape != (n,):
                 raise HowlearnError(f"`{name}` must have one entry per trial")
@@ -162,6 +172,10 @@ class Study:
             raise HowlearnError("`excluded` must have one entry per sequence")
         if self.answers is not None and self.answers.shape != (len(self.contexts),):
             raise HowlearnError("`answers` must have one entry per context")
+        if (self.offers is None) != (self.offer is None):
+            raise HowlearnError("`offers`, the sets, and `offer`, that of each trial, go together")
+        if self.offers is not None and self.offers.shape[1:] != (len(self.actions),):
+            raise HowlearnError("`offers` must have one row per set and one column per action")
 
     def __repr__(self) -> str:
         return (
@@ -184,7 +198,9 @@ class Study:
             index = self.learners.index(index)
         part = slice(int(self.starts[index]), int(self.starts[index + 1]))
         arrays = (getattr(self, name)[part] for name in PER_TRIAL)
-        return Trials(self.learners[index], self.contexts, self.actions, *arrays)
+        offer = None if self.offer is None else self.offer[part]
+        trials = Trials(self.learners[index], self.contexts, self.actions, *arrays)
+        return trials if offer is None else replace(trials, offers=self.offers, offer=offer)
 
     def __iter__(self) -> Iterator[Trials]:
         return (self[i] for i in range(len(self)))
@@ -257,6 +273,34 @@ class Study:
         return count_true(self.scored, self.starts)
 
     @property
+    def offered(self) -> Bools | None:
+        """[trial, action]: what was on offer; None: always all."""
+        return None if self.offers is None or self.offer is None else self.offers[self.offer]
+
+    @property
+    def n_offered(self) -> Ints:
+        """How many actions were on offer at every trial: chance is one over it."""
+        if self.offers is None or self.offer is None:
+            return np.full(len(self.context), len(self.actions), np.int64)
+        return self.offers.sum(axis=1)[self.offer]
+
+    def with_offered(self, offered: Bools | Sequence[Sequence[object]]) -> Study:
+        """The same trials with what was on offer: [trial, action], or the labels of each trial.
+
+        A trial with one action on offer is learned from and no longer scored.
+
+        >>> import howlearn as hl
+        >>> task = hl.Task.load("shepard-1")
+        >>> study = hl.simulate(task, "ByFeature1", {"eta": 0.1}, learners=1, trials=2, seed=1)
+        >>> study.with_offered([["A", "B"], [study.actions[study.action[1]]]]).n_scored
+        array([1])
+        """
+        there = checked_offers(offered, self.action, self.actions)
+        offers, offer = distinct_offers(there)
+        scored = self.scored & (there.sum(axis=1) > 1)
+        return replace(self, offers=offers, offer=offer, scored=scored)
+
+    @property
     def labels(self) -> pl.DataFrame:
         """The columns that open every table: learner, conditions, kept columns, excluded.
 
@@ -290,6 +334,9 @@ class Study:
             columns["episode"] = ended - ended[self.starts[sequence]] + 1
         if self.duration is not None:
             columns["duration"] = pl.Series(self.duration).fill_nan(None)
+        if self.offers is not None and self.offer is not None:
+            sets = [offer_label(row, self.actions) for row in self.offers]
+            columns["offered"] = pl.Series(sets, dtype=pl.String).gather(self.offer)
         columns.update(self._forgone_columns())
         return self.labels[sequence].hstack(pl.DataFrame(columns).get_columns())
 
@@ -349,6 +396,10 @@ def together(studies: Sequence[Study]) -> Study:
     for name in (*PER_TRIAL, *IF_KNOWN):
         each = [getattr(study, name) for study in studies]
         arrays[name] = None if any(part is None for part in each) else np.concatenate(each)
+    sets, arrays["offer"] = joined_offers(
+        [(study.offers, study.offer, len(study.context)) for study in studies],
+        len(studies[0].actions),
+    )
     return replace(
         studies[0],
         learners=tuple(str(i + 1) for i in range(len(lengths))),
@@ -356,5 +407,6 @@ def together(studies: Sequence[Study]) -> Study:
         about=pl.DataFrame(),
         source=None,
         excluded=None,
+        offers=sets,
         **arrays,
     )

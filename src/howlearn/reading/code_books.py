@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from howlearn.core.errors import Problem
 from howlearn.reading.labels import CodedColumn, Combination, combine
+from howlearn.reading.offers import Offered
 from howlearn.reading.plan import ReadingPlan
 from howlearn.reading.problems import Problems, listed
 from howlearn.reading.rows import Rows
@@ -52,6 +53,7 @@ class Books:
         self.first_rows: list[int] = []  # of each sequence
         self.segments: dict[tuple[str | None, ...], int] = {}
         self.episodes: dict[tuple[str | None, ...], int] = {}
+        self.offers: dict[tuple[int, ...], int] = {}  # sets of actions
         self.features: dict[str, tuple[str | None, ...]] = {}
         self.kept: dict[str, dict[int, str]] = {name: {} for name in plan.options.keep}
 
@@ -105,9 +107,8 @@ class Books:
         remedy = "--recode context:OLD=NEW, --context COL[,COL], --where EXPR leaves rows out"
         return self._coded(rows, column, self.contexts, "context", remedy)
 
-    def code_actions(self, rows: Rows) -> NDArray[np.int16]:
+    def code_actions(self, rows: Rows, column: CodedColumn) -> NDArray[np.int16]:
         """The action of each row, coded."""
-        column = rows.columns[self.plan.roles.action]
         remedy = "--recode action:OLD=NEW, --missing action:VALUE for missed trials, --action COL"
         codes = self._coded(rows, column, self.actions, "action", remedy)
         if len(self.actions.codes) > MAX_ACTIONS:
@@ -117,6 +118,28 @@ class Books:
             self.problems.extend([Problem(file, None, column.name, found, allowed, "--action COL")])
             self.problems.raise_all()
         return codes.astype(np.int16)
+
+    def code_offers(self, rows: Rows, offered: Offered) -> NDArray[np.int32]:
+        """The set of actions that was on offer in each row, coded."""
+        present = rows.present(offered.codes, len(offered.options))
+        here = [i for i in np.flatnonzero(present).tolist() if offered.options[i]]
+        named = dict.fromkeys(option for i in here for option in offered.options[i])
+        labels = pl.Series([*named], dtype=pl.String)
+        known = self.actions.look_up(labels, np.ones(len(labels), np.bool_)).tolist()
+        code = dict(zip(labels, known, strict=True))
+        table = np.full(len(present), -1, dtype=np.int32)
+        strange: list[str | None] = [None] * len(present)
+        for i in here:
+            key = tuple(sorted({code[label] for label in offered.options[i]}))
+            strange[i] = next((label for label in offered.options[i] if code[label] < 0), None)
+            table[i] = self.offers.setdefault(key, len(self.offers))
+        shown = pl.Series(strange, dtype=pl.String)
+        name = ", ".join(self.plan.roles.offered) or "context"
+        column = CodedColumn(name, offered.codes, shown, shown, offered.chosen.first)
+        allowed = f"actions of the task on offer: {listed(list(self.actions.codes))}"
+        bad = shown.is_not_null().to_numpy()
+        rows.refuse(self.problems, column, bad, allowed, "--offered COL[,COL], --offers LABEL=A|B")
+        return table[rows.pick(offered.codes)]
 
     def learn_features(self, rows: Rows, context: CodedColumn | None) -> None:
         """Remember each context's features, and refuse a second value."""

@@ -17,7 +17,8 @@ from howlearn.reading.problems import listed
 FILE_STEM = "file"  # --learner file
 SEPARATED = "columns separated by commas, tabs, semicolons or |"
 _COLUMN_OPTIONS = (
-    "learner context action reward trial features by keep scored learned forgone episode duration"
+    "learner context action reward trial features by keep scored learned forgone episode duration "
+    "offered"
 )
 _KNOWN = tomllib.loads(Path(__file__).with_name("vocabulary.toml").read_text(encoding="utf-8"))
 _ROLES: dict[str, dict[str, str]] = _KNOWN["roles"]
@@ -25,7 +26,7 @@ _WORDS = {name: frozenset(words.split()) for name, words in _KNOWN["words"].item
 VALUES = {name: tuple(words.split()) for name, words in _KNOWN["values"].items()}
 BLOCKS, CONDITIONS, KINDS, FEATURES, GROUPS, SIDES = _KNOWN["lists"].values()
 GUESSED = ("learner", "context", "action", "reward", "trial", "scored", "learned")
-ROLES = (*GUESSED, "forgone", "episode", "duration")  # the last ones are never guessed
+ROLES = (*GUESSED, "forgone", "episode", "duration", "offered")  # the last: never by names
 # what is said about learners in columns such as participant_age, and "subjective"
 _ABOUT_LEARNER = re.compile(
     r"subjectiv|.*(age|sex|gender|group|type|condition|status|device|browser|os|rt|time|date)$"
@@ -219,6 +220,7 @@ class Roles:
     forgone: tuple[str, ...] = ()  # one: of the other action; several: of each action
     episode: str | None = None
     duration: str | None = None
+    offered: tuple[str, ...] = ()  # one per option, or one of lists or labels
 
     def columns_of(self, role: str) -> tuple[str, ...]:
         """The columns of a role, none when it has none."""
@@ -260,7 +262,7 @@ def find_roles(
     """The roles of a study from its first file's columns, or what could not be found."""
     taken = (options.learner, *options.context, options.action, options.reward, *options.trial)
     used = (*options.features, *options.by, *options.keep, options.scored, options.learned)
-    told = (*options.forgone, options.episode, options.duration, options.rt)
+    told = (*options.forgone, options.episode, options.duration, options.rt, *options.offered)
     finder = _RoleFinder(columns, (*taken, *used, *told))
     learner = finder.find("learner", options.learner, FILE_STEM, "the file's name")
     context = _context(options, finder, one_context)
@@ -275,7 +277,7 @@ def find_roles(
             return None, [unseparated(columns, file)]
         absent = [role for role, found in needed if found is None]
         return None, [_not_found(role, columns, options, file) for role in absent]
-    for role in ("forgone", "episode", "duration"):
+    for role in ("forgone", "episode", "duration", "offered"):
         given = getattr(options, role)
         if given:
             finder.found[role] = given if isinstance(given, str) else ", ".join(given)
@@ -291,6 +293,7 @@ def find_roles(
         options.forgone,
         options.episode,
         options.duration,
+        options.offered,
     )
     return roles, []
 

@@ -151,7 +151,7 @@ class Facts:
         self._answers = None if plan.task is None else plan.task.answers
         self._words = {word for condition in plan.exclude for word in condition.words}
         self._scored: list[tuple[list[int], NDArray[np.int64]]] = []
-        self._used = {name: np.zeros(0, np.bool_) for name in ("context", "action")}
+        self._used = {name: np.zeros(0, np.bool_) for name in ("context", "action", "offer")}
         self._rewards: set[float] = set()  # for what teaches; three at most
         self._known: list[pl.DataFrame] = []
 
@@ -167,6 +167,8 @@ class Facts:
         arrays = block.arrays
         self.teaches |= bool(arrays["learned"].any())
         for name, used in self._used.items():
+            if name not in arrays:  # what was on offer is not always told
+                continue
             codes = arrays[name]
             size = max(len(used), int(codes.max(initial=-1)) + 1)
             self._used[name] = np.pad(used, (0, size - len(used)))

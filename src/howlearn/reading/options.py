@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
@@ -75,6 +76,18 @@ class _BinsOption(Repeated):
         return several(value)
 
 
+class _Offers(Repeated):
+    """What labels say was on offer: ``12=1|2, 34=3|4``."""
+
+    def in_file(self, value: Any) -> Any:
+        """Also a table: ``{12 = [1, 2]}``."""
+        return offers_as_text(value) if isinstance(value, Mapping) else super().in_file(value)
+
+    def given(self, value: Any, option: str) -> Any:
+        """Also ``{"12": [1, 2]}``, as one would write in Python."""
+        return offers_as_text(value) if isinstance(value, Mapping) else several(value)
+
+
 class _FromZero(WholeNumber):
     """A whole number from 0 on."""
 
@@ -101,6 +114,12 @@ def _check_bin(text: str, option: str, columns: Sequence[str]) -> None:
     from howlearn.reading.bins import parse_bin
 
     parse_bin(text)
+
+
+def _check_offers(text: str, option: str, columns: Sequence[str]) -> None:
+    from howlearn.reading.offers import parse_offers
+
+    parse_offers([text])
 
 
 def _option(kind: Kind, help: str, about: str, **more: Any) -> Any:
@@ -288,6 +307,32 @@ class ReadOptions:
     rt: str | None = _option(
         _COLUMN, "The reaction time.", "the column with reaction times", rank=2, may_be_open=True
     )
+    offered: tuple[str, ...] = _option(
+        _COLUMNS,
+        "What was on offer, if not always every action: one column per option, or one column of "
+        "lists such as a|b.",
+        "the columns with the actions that were on offer, one per option; or one column of lists "
+        'such as "a|b" or "[1, 2]", or of labels that ``offers`` explains (``docs/data.md``)',
+        rank=1,
+        may_be_open=True,
+    )
+    offers: tuple[str, ...] = _option(
+        _Offers("LABEL=A|B,…"),
+        "What the labels in --offered mean, as '12=1|2, 34=3|4'; without --offered they are "
+        "contexts, as 'A=left|right, B=up|down'.",
+        "what was on offer by the labels in ``offered``, or else by the context: "
+        '``{"12": [1, 2], "34": [3, 4]}`` or "12=1|2, 34=3|4"',
+        rank=1,
+        check=_check_offers,
+    )
+    positions: tuple[str, ...] = _option(
+        _Values("FIRST,SECOND[,…]"),
+        "The action says which of the options on offer was chosen, not its name: the values that "
+        "mean the first, the second, …, as 1,0 or left,right.",
+        "where the action is a place among what was on offer: its values for the first, the "
+        'second, … option, such as [1, 0] or ["left", "right"]',
+        rank=1,
+    )
 
     def __post_init__(self) -> None:
         for name, option in DATA.items():
@@ -299,6 +344,11 @@ class ReadOptions:
             )
         if "learner" in self.by + self.keep:
             raise HowlearnError("--by and --keep: the learner opens every table already")
+        if self.positions and not (self.offered or self.offers):
+            raise HowlearnError(
+                f"--positions {','.join(self.positions)}: --offered COL,COL (or --offers "
+                "LABEL=A|B) says what stood at each position"
+            )
 
 
 DATA: Mapping[str, Option] = {
@@ -334,6 +384,20 @@ def refused(given: Mapping[str, Any]) -> frozenset[str]:
     ['by', 'where']
     """
     return frozenset(name for name, value in given.items() if DATA[name].is_refused(value))
+
+
+def offers_as_text(offers: Mapping[Any, Any]) -> tuple[str, ...]:
+    """A table of what was on offer as texts that ``parse_offers`` takes, whatever labels hold.
+
+    >>> offers_as_text({12: [1, 2], "B": "a|b"})
+    ('{"12": ["1", "2"]}', 'B=a|b')
+    """
+    return tuple(
+        f"{label}={mine}"
+        if isinstance(mine, str)
+        else json.dumps({str(label): [str(one) for one in mine]}, ensure_ascii=False)
+        for label, mine in offers.items()
+    )
 
 
 def parse_recode(text: str) -> tuple[str, Mapping[str, str]]:

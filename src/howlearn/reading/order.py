@@ -16,7 +16,7 @@ from howlearn.reading.rows import Pile
 
 AT_ONCE = 1_000_000  # trials that are recoded together, to keep copies small
 PER_TRIAL = ("context", "action", "reward", "scored", "learned")
-IF_ASKED = ("forgone", "rewarded", "duration")
+IF_ASKED = ("forgone", "rewarded", "duration", "offer")
 
 Key = tuple[str | None, ...]  # learner, then conditions
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from howlearn.core.errors import HowlearnError, Problem
 from howlearn.core.expressions import Derived, Expression, derive, is_expression, parse
 from howlearn.core.options import NONE
+from howlearn.core.text import canonical
 from howlearn.reading import exclude as exclusion
 from howlearn.reading.columns import (
     FILE_STEM,
@@ -23,6 +24,7 @@ from howlearn.reading.columns import (
 )
 from howlearn.reading.formats.table import FRAME_NAME, named_twice
 from howlearn.reading.labels import MISSING_TOKENS
+from howlearn.reading.offers import OfferPlan, parse_offers
 from howlearn.reading.options import ReadOptions, parse_missing, parse_recode
 from howlearn.reading.problems import listed
 
@@ -77,6 +79,7 @@ class ReadingPlan:
     exclude: tuple[exclusion.Condition, ...] = ()  # on learners
     anywhere: frozenset[str] = frozenset()  # the columns of all tables
     derived: Mapping[str, Derived] = field(default_factory=dict)  # in the place of columns
+    offers: OfferPlan | None = None  # None: every action is always on offer
 
     @property
     def columns(self) -> dict[str, str]:
@@ -93,6 +96,7 @@ class ReadingPlan:
         options = self.options
         roles = {c: f"--{role} COL" for role in ROLES for c in self.roles.columns_of(role)}
         roles.update(dict.fromkeys(self.roles.forgone, "--forgone COL[,COL]"))
+        roles.update(dict.fromkeys(self.roles.offered, "--offered COL[,COL]"))
         roles.update(dict.fromkeys(self.roles.context, "--context COL[,COL]"))
         named = {
             "--features COL[,COL]": options.features,
@@ -165,7 +169,7 @@ def make_plan(
         exclude=_exclusions(options, columns),
         anywhere=frozenset(columns),
     )
-    plan = replace(plan, derived=_derived(plan, columns))
+    plan = replace(plan, derived=_derived(plan, columns), offers=_offers(plan))
     unused = [name for name in columns if name not in plan.columns]
     return replace(plan, notes=(*plan.notes, *unnamed_forgone(options, unused))), []
 
@@ -238,6 +242,25 @@ def _derived(plan: ReadingPlan, columns: Sequence[str]) -> dict[str, Derived]:
         for name, option in plan.named.items()
         if name not in columns and is_expression(name)
     }
+
+
+def _offers(plan: ReadingPlan) -> OfferPlan | None:
+    """How what was on offer is told, if it is."""
+    options, roles = plan.options, plan.roles
+    if not options.offered and not options.offers:
+        return None
+    if not options.offered and not roles.context:
+        raise HowlearnError(
+            "--offers without --offered says what is on offer in each context, and there is one "
+            "context only; name the column that has these labels with --offered COL"
+        )
+    return OfferPlan(
+        roles.offered,
+        parse_offers(options.offers),
+        tuple(canonical(position) for position in options.positions),
+        plan.recode.get(roles.action, {}),
+        plan.missing,
+    )
 
 
 def _one_learner(options: ReadOptions, roles: Roles, tables: Sequence[Table]) -> list[str]:

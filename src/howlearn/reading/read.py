@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import compress
 from os import PathLike
@@ -23,6 +23,7 @@ from howlearn.reading.formats.matrices import has_no_text
 from howlearn.reading.formats.open import learner_names, open_tables
 from howlearn.reading.formats.table import Table
 from howlearn.reading.labels import natural_key, typed
+from howlearn.reading.offers import as_lists, settle_offers
 from howlearn.reading.options import described, options_named
 from howlearn.reading.order import Key, assemble, sequence_name, sequences_of
 from howlearn.reading.plan import ReadingPlan, make_plan, missing_columns
@@ -55,6 +56,7 @@ def build_study(facts: Facts, store: TrialStore, reader: TrialReader, problems: 
     plan, books = reader.plan, reader.books
     keys, codes = sequences_of(books)
     scored = facts.scored(codes)
+    _check_choices(reader, problems)
     left_out, short = _check_lengths(keys, codes, scored, reader, problems)
     if not len(problems):
         _check_whole(bool(left_out.all()), facts, reader, problems)
@@ -63,11 +65,14 @@ def build_study(facts: Facts, store: TrialStore, reader: TrialReader, problems: 
         keys, codes = list(compress(keys, ~left_out)), list(compress(codes, ~left_out))
         scored = scored[~left_out]
     contexts = _final_labels(books.contexts, facts, store, "context")
-    actions = _final_labels(books.actions, facts, store, "action")
+    sets, used = [*books.offers], facts.used("offer", len(books.offers))
+    shown = {a for actions, there in zip(sets, used, strict=True) if there for a in actions}
+    actions = _final_labels(books.actions, facts, store, "action", shown)
     if len(actions) < 2:
         _refuse_whole(problems, plan.roles.action, f"one action only ({listed(actions)})")
         problems.raise_all()
     told = _settle_forgone(store, plan, actions, problems)
+    offers = settle_offers(store, compress(sets, used), used, list(books.actions.codes), actions)
     excluded, unknown = exclude(codes, reader, facts.known(codes), problems)
     ledger = problems.ledger
     return store.study(
@@ -88,6 +93,7 @@ def build_study(facts: Facts, store: TrialStore, reader: TrialReader, problems: 
         right_wrong=facts.right_wrong,
         answers=None if plan.task is None else plan.task.answers,
         excluded=excluded,
+        offers=offers,
     )
 
 
@@ -162,6 +168,19 @@ def _check_lengths(
     return left_out, notes
 
 
+def _check_choices(reader: TrialReader, problems: Problems) -> None:
+    """Refuse data in which there never is more than one action on offer."""
+    sets = reader.books.offers
+    if not sets or any(len(actions) > 1 for actions in sets):
+        return
+    problems.raise_all()
+    column = ", ".join(reader.plan.roles.offered) or None
+    found, allowed = "one action on offer in every row", "at least two actions in some rows"
+    remedy = "--offered COL,COL with one column per option, or lists such as a|b"
+    _refuse_whole(problems, column, found, allowed, remedy)
+    problems.raise_all()
+
+
 def _check_whole(nobody: bool, facts: Facts, reader: TrialReader, problems: Problems) -> None:
     """What can only be said when all rows are known to be right one by one."""
     if nobody:
@@ -190,12 +209,18 @@ def _refuse_whole(
     problems.extend([Problem(file, None, column, found, allowed, remedy)])
 
 
-def _final_labels(book: Book, facts: Facts, store: TrialStore, name: str) -> tuple[str, ...]:
-    """The task's labels, or those of the data in natural order; codes follow."""
+def _final_labels(
+    book: Book, facts: Facts, store: TrialStore, name: str, besides: Set[int] = frozenset()
+) -> tuple[str, ...]:
+    """The task's labels, or those of the data in natural order; codes follow.
+
+    Those ``besides`` were on offer, if never chosen.
+    """
     labels = list(book.codes)
     if book.closed:
         return tuple(labels)
     used = facts.used(name, len(labels))
+    used[[*besides]] = True
     final = sorted((label for label, u in zip(labels, used, strict=True) if u), key=natural_key)
     place = {label: code for code, label in enumerate(final)}
     if final != labels:
@@ -316,6 +341,7 @@ def _frames(
             ]
             for frame in table.frames(there):
                 filled = filled or has_rows(frame)
+                frame = as_lists(frame, plan.roles.offered)
                 filled_up = _plain(frame, table, problems).with_columns(absences)
                 # by name: select would take * or ^a$ for patterns
                 whole = pl.DataFrame([filled_up.get_column(name) for name in columns])

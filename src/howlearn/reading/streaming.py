@@ -63,6 +63,10 @@ class InMemory:
         """Replace a column by what is made of some columns."""
         self.block.arrays[name] = make({each: self.block.arrays[each] for each in names})
 
+    def drop(self, name: str) -> None:
+        """Do without a column."""
+        self.block.arrays.pop(name, None)
+
     def study(self, codes: Sequence[int], scored: NDArray[np.int64], **told: Any) -> Study:
         """The study of these trials, given the codes of its sequences and their scored trials."""
         arrays = {name: values for name, values in self.block.arrays.items() if name != "rewarded"}
@@ -112,6 +116,9 @@ class OnDisk:
 
     def put(self, name: str, names: Sequence[str], make: Callable[[Arrays], NDArray[Any]]) -> None:
         self.spool.put(name, names, make)
+
+    def drop(self, name: str) -> None:
+        self.spool.drop(name)
 
     def study(self, codes: Sequence[int], scored: NDArray[np.int64], **told: Any) -> Study:
         lengths = by_code(self._lengths, codes)  # 0 where a learner never chose

@@ -16,6 +16,7 @@ from howlearn.reading.bins import binned
 from howlearn.reading.code_books import Books
 from howlearn.reading.exclude import Seen
 from howlearn.reading.labels import CodedColumn, canonical_series, code_column, combine, natural_key
+from howlearn.reading.offers import offers_of
 from howlearn.reading.plan import ReadingPlan, Sought
 from howlearn.reading.problems import Problems
 from howlearn.reading.rewards import OUTSIDE, RewardAdvice, no_number, scaled, worth_of
@@ -192,11 +193,12 @@ class TrialReader:
         if context is not None and self.plan.recode_context:
             self.unmatched.see({context.name: context})
         reward, rewarded = self._rewards(rows)
-        scored, learned = self._flags(rows, rewarded)
+        chosen, offer = self._offers(rows, context)
+        scored, learned = self._flags(rows, rewarded, offer)
         columns = {
             "sequence": sequence,
             "context": self.books.code_contexts(shown, context),
-            "action": self.books.code_actions(rows),
+            "action": self.books.code_actions(rows, chosen),
             "reward": reward,
             "scored": scored,
             "learned": learned,
@@ -206,6 +208,7 @@ class TrialReader:
             "forgone": self._forgone(rows),
             "rewarded": rewarded if self._tells_rewarded else None,
             "duration": self._durations(rows),
+            "offer": offer,
         }
         self.books.learn_features(shown, context)
         self.books.learn_kept(rows, owners)
@@ -275,15 +278,30 @@ class TrialReader:
         rows.refuse(self.problems, column, values <= 0, allowed, remedy)
         return values[rows.pick(column.codes)]
 
+    def _offers(
+        self, rows: Rows, context: CodedColumn | None
+    ) -> tuple[CodedColumn, NDArray[np.int32] | None]:
+        """What was chosen, by its name, and what was on offer, if that is said."""
+        action = rows.columns[self.plan.roles.action]
+        if self.plan.offers is None:
+            return action, None
+        offered = offers_of(rows, self.plan.offers, action, context, self.problems)
+        return offered.chosen, self.books.code_offers(rows, offered)
+
     def _flags(
-        self, rows: Rows, rewarded: NDArray[np.bool_]
+        self, rows: Rows, rewarded: NDArray[np.bool_], offer: NDArray[np.int32] | None
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Which trials are scored and which are learned."""
+        """Which trials are scored and which are learned; one option is no choice."""
         plan = self.plan
         scored = self._marked(rows, plan.roles.scored, "forced-when")
         learned = self._marked(rows, plan.roles.learned, "test-when")
         teaches = learned & rewarded
         self.counts["forced choices"] += int((~scored & teaches).sum())
+        if offer is not None:
+            alone = np.array([len(actions) == 1 for actions in self.books.offers], np.bool_)
+            single = np.append(alone, False)[offer]  # −1: refused already
+            self.counts["trials with one action on offer"] += int((scored & single).sum())
+            scored &= ~single
         self.counts["test trials"] += int((scored & ~learned).sum())
         self.counts["choices without feedback"] += int((scored & learned & ~rewarded).sum())
         self.counts[NEITHER] += int((~scored & ~teaches).sum())

@@ -228,6 +228,8 @@ def content_hash(study: Study) -> str:
         arrays = (part.starts, part.context, part.action, part.reward, part.scored, part.learned)
         for array in (*arrays, part.reset, part.forgone, part.episode_end, part.duration):
             found.update(b"-" if array is None else np.ascontiguousarray(array).tobytes())
+        if part.offered is not None:
+            found.update(np.packbits(part.offered).tobytes())
     return f"sha256:{found.hexdigest()}"
 
 
