@@ -23,6 +23,7 @@ _COLUMN_OPTIONS = (
 _KNOWN = tomllib.loads(Path(__file__).with_name("vocabulary.toml").read_text(encoding="utf-8"))
 _ROLES: dict[str, dict[str, str]] = _KNOWN["roles"]
 _WORDS = {name: frozenset(words.split()) for name, words in _KNOWN["words"].items()}
+_DESCRIBED = {role: re.compile(words) for role, words in _KNOWN["described"].items()}
 VALUES = {name: tuple(words.split()) for name, words in _KNOWN["values"].items()}
 BLOCKS, CONDITIONS, KINDS, FEATURES, GROUPS, SIDES = _KNOWN["lists"].values()
 GUESSED = ("learner", "context", "action", "reward", "trial", "scored", "learned")
@@ -126,6 +127,18 @@ def is_practice(name: str) -> bool:
 def is_loop(name: str) -> bool:
     """Whether a name is that of a counter of PsychoPy's loops, as trials.thisRepN."""
     return "this" in parts_of(name)
+
+
+def described_as(text: str) -> str | None:
+    """The role that a description of a column speaks of; "" for another one, None if it says none.
+
+    >>> [described_as(text) for text in ("Trial-by-trial reward", "Response time in ms", "a note")]
+    ['reward', 'rt', None]
+    >>> [described_as(text) for text in ("the correct response", "Reward probability of the arm")]
+    ['', '']
+    """
+    found = [role for role, words in _DESCRIBED.items() if words.search(text.lower())]
+    return None if not found else "" if found[0].startswith("no_") else found[0]
 
 
 def like(name: str, words: str) -> bool:

@@ -12,12 +12,9 @@ from howlearn.core.errors import DataError, HowlearnError
 from howlearn.core.expressions import is_expression, parse
 from howlearn.core.text import quoted, shortened
 from howlearn.reading.formats.open import open_tables
+from howlearn.reading.formats.sidecars import descriptions
 from howlearn.reading.formats.table import Table
-from howlearn.reading.guess.action_and_reward import (
-    find_action,
-    find_reward,
-    find_reward_by_content,
-)
+from howlearn.reading.guess.action import find_on_offer
 from howlearn.reading.guess.coding import (
     apply_missing,
     find_features,
@@ -32,6 +29,7 @@ from howlearn.reading.guess.draft import Draft, Guess, check_names, columns_of, 
 from howlearn.reading.guess.inspection import Inspection
 from howlearn.reading.guess.learner_and_context import find_context, find_learner
 from howlearn.reading.guess.oddities import remark
+from howlearn.reading.guess.roles import find_action_and_reward, find_reward_by_content
 from howlearn.reading.guess.rows import (
     apply_where,
     find_order,
@@ -80,7 +78,9 @@ def inspect(
     if not tables:
         raise HowlearnError("no file was given")
     check_names(given, columns_of(tables))
-    draft = Draft(take_sample(tables), given, task, refused=refused(options))
+    draft = Draft(
+        take_sample(tables), given, task, refused=refused(options), about=descriptions(tables)
+    )
     shown = {name: examples(draft.sample, name) for name in draft.sample.columns}
     unseen = len(columns_of(tables)) - len(shown)
     if unseen:
@@ -110,6 +110,8 @@ def inspect(
         problems,
         draft.answer,
         (*notes, *(study.notes if study else ())),
+        tuple(draft.questions),
+        getattr(draft, "kind", None),
     )
 
 
@@ -152,9 +154,9 @@ FINDERS = (
     Finder(apply_missing),
     Finder(leave_practice_out, "where"),
     Finder(find_learner, "learner"),
-    Finder(find_reward, "reward", "learner"),
+    Finder(find_on_offer, "", "learner"),
+    Finder(find_action_and_reward, "action reward", "learner"),
     Finder(find_words, "recode missing", "reward"),
-    Finder(find_action, "action", "learner reward"),
     Finder(find_reward_by_content, "reward", "action"),
     Finder(leave_other_screens_out, "where", "action reward"),
     Finder(apply_missing, "", "action reward"),  # now that it is known which columns these are
@@ -187,7 +189,7 @@ def guess_columns(
         sample = take_sample(tables)
     except DataError:  # told by whoever reads the rows
         return {}
-    return guess(Draft(sample, given, task)).guesses
+    return guess(Draft(sample, given, task, about=descriptions(tables))).guesses
 
 
 def _refuse_none(draft: Draft, where: str) -> None:

@@ -27,6 +27,7 @@ from howlearn.reading.options import parse_missing
 MOST_VALUES = 101  # that are recoded one by one: 0% to 100%
 _GOOD = {*VALUES["good"], *VALUES["success"]}
 _BAD = {*VALUES["bad"], *VALUES["failure"]}
+_LETTERS = {"".join(sorted(pair)): pair[0] for pair in VALUES["letters"]}
 _AMOUNT = re.compile(
     r"([-+−]?)\s*([$€£¥]?)\s*([-+−]?)\s*([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*"
     r"(%|€|\$|£|¥|[a-z]{1,7})?\.?",
@@ -57,6 +58,9 @@ def worth(values: Iterable[str]) -> Mapping[str, str] | None:
     if are_words(rest) or all(is_number(value) for value in rest):
         return None
     words = {value: re.sub(r"[\s_.!-]+", "", value.lower()) for value in rest}
+    if "".join(sorted(words.values())) in _LETTERS and len(rest) == 2:
+        good_letter = _LETTERS["".join(sorted(words.values()))]
+        return {value: "1" if words[value] == good_letter else "0" for value in rest}
     good = [value for value in rest if words[value] in _GOOD]
     bad = [value for value in rest if words[value] in _BAD]
     if good and bad and len(good) + len(bad) == len(rest):
@@ -83,6 +87,7 @@ def _amounts(values: list[str]) -> Mapping[str, str] | None:
 
 FEW = 0.05  # of the rewards: fewer are mistakes or codes, more are points
 MOST_CODES = 12
+FEWEST = 8  # missed trials that would show more than one outcome by now
 
 
 def find_missing_choices(draft: Draft) -> None:
@@ -90,11 +95,30 @@ def find_missing_choices(draft: Draft) -> None:
     action = draft.column("action")
     if action is None or draft.given.missing:
         return
-    codes = nothing_in(draft.sample.counts(action))
+    codes = tuple(
+        c for c in nothing_in(draft.sample.counts(action)) if _was_missed(draft, action, c)
+    )
     if codes and not any("," in code or ":" in code for code in codes):
         counts = draft.sample.counts(action)
         times = ", ".join(f"{code} ({counts[code]:,} rows)" for code in codes)
         _add_missing(draft, "action", action, codes, f"no choice, by the look of it: {times}")
+
+
+def _was_missed(draft: Draft, action: str, code: str) -> bool:
+    """Whether a value of the action means none: it has no outcome of its own and took no time."""
+    sample, reward = draft.sample, draft.column("reward")
+    if not (is_number(code) or re.sub(r"[\W_]+", "", code.lower()) in ("none", "miss", "skip", "")):
+        return True  # a word such as timeout says it
+    here = sample.codes(action) == sample.columns[action].labels.index_of(code)
+    for column in [c for c in draft.free if is_rt(c)]:
+        times = sample.numbers(column)
+        if np.mean(times[~here] > 0) < 0.5:
+            continue  # tells nothing
+        return bool(np.mean(times[here] > 0) < 0.5)
+    if reward is None:
+        return True
+    told = sample.codes(reward)[here & ~sample.missing(reward)]
+    return 2 * len(told) < here.sum() or len(np.unique(told)) < 2 or here.sum() < FEWEST
 
 
 def _add_missing(draft: Draft, role: str, column: str, codes: tuple[str, ...], why: str) -> None:

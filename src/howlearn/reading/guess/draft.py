@@ -17,7 +17,7 @@ from howlearn.core.errors import DataError, HowlearnError, Problem
 from howlearn.core.expressions import is_expression
 from howlearn.core.options import NONE
 from howlearn.core.text import shortened
-from howlearn.reading.columns import FILE_STEM, is_telling
+from howlearn.reading.columns import FILE_STEM, described_as, is_telling, named_like
 from howlearn.reading.formats.matrices import has_no_text
 from howlearn.reading.formats.table import Table
 from howlearn.reading.labels import MISSING_TOKENS, CodedColumn, code_column
@@ -27,6 +27,7 @@ from howlearn.reading.read import has_rows
 
 if TYPE_CHECKING:
     from howlearn.models.task import Task
+    from howlearn.reading.formats.sidecars import Description
 
 
 # The rows that are looked at: enough to guess from, coded column by column.
@@ -176,6 +177,31 @@ SAID, BY_NAME, BY_CONTENT = "you said so", "by its name", "by what it holds"
 
 
 @dataclass(frozen=True)
+class Candidate:
+    """A column that could play a role: what speaks for it, as log odds, in numbers and words."""
+
+    column: str
+    score: float
+    reasons: tuple[str, ...] = ()
+
+
+CLEAR = 0.75  # of all that speaks for the candidates of a role: with less it is asked
+
+
+def shares(candidates: Sequence[Candidate]) -> tuple[float, ...]:
+    """How much of what speaks for a role speaks for each candidate; they add up to 1.
+
+    >>> [round(share, 2) for share in shares([Candidate("a", 3), Candidate("b", 2)])]
+    [0.73, 0.27]
+    """
+    if not candidates:
+        return ()
+    scores = np.array([candidate.score for candidate in candidates])
+    odds = np.exp(scores - scores.max())
+    return tuple((odds / odds.sum()).tolist())
+
+
+@dataclass(frozen=True)
 class Guess:
     """The value of an option, and why."""
 
@@ -184,6 +210,12 @@ class Guess:
     how: str  # SAID, BY_NAME or BY_CONTENT
     why: str = ""
     others: tuple[str, ...] = ()  # columns that it could also be
+    candidates: tuple[Candidate, ...] = ()  # the value's first, then the runners-up
+
+    @property
+    def share(self) -> float:
+        """How much of what speaks for any candidate speaks for this one: 1 where it is alone."""
+        return shares(self.candidates)[0] if self.candidates else 1.0
 
     @property
     def columns(self) -> tuple[Any, ...]:
@@ -207,6 +239,41 @@ class Oddity:
         return f"{self.sentence} ({self.helps})" if self.helps else self.sentence
 
 
+@dataclass(frozen=True)
+class Answer:
+    """One of the answers to a question."""
+
+    option: str
+    value: Any
+    says: str  # examples, and what would follow
+    also: Mapping[str, Any] = field(default_factory=dict)  # further options that go with it
+
+    @property
+    def typed(self) -> str:
+        """The options as one would type them."""
+        words = []
+        for name, value in {self.option: self.value, **self.also}.items():
+            text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+            words.append(f"--{name.replace('_', '-')} {typed(text)}")
+        return " ".join(words)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the data do not tell, with what it could be; the likeliest answer stands first."""
+
+    about: str  # the option
+    sentence: str
+    answers: tuple[Answer, ...]
+
+    def __str__(self) -> str:
+        lines = [self.sentence]
+        lines += [
+            f"  {each.typed}" + (f"   {each.says}" if each.says else "") for each in self.answers
+        ]
+        return "\n".join(lines)
+
+
 @dataclass
 class Draft:
     """The sample, what the user said, and what has been guessed from both."""
@@ -219,17 +286,41 @@ class Draft:
     lacking: list[str] = field(default_factory=list)  # roles that nobody could play
     answer: str | None = None  # the column with the right answer
     refused: frozenset[str] = frozenset()  # options that shall stay empty
+    about: Mapping[str, Description] = field(default_factory=dict)  # what sidecars say
+    questions: list[Question] = field(default_factory=list)
+    on_offer: tuple[str, ...] = ()  # columns that show what could be chosen
+    one_of: tuple[str, ...] = ()  # columns that are always one of these
+    design: set[str] = field(default_factory=set)  # columns that were fixed before the choice
 
     def __post_init__(self) -> None:
         for name, value in said(self.given).items():
             self.guesses[name] = Guess(name, value, SAID)
 
     def put(
-        self, option: str, value: Any, how: str, why: str, others: tuple[str, ...] = ()
+        self,
+        option: str,
+        value: Any,
+        how: str,
+        why: str,
+        others: tuple[str, ...] = (),
+        candidates: tuple[Candidate, ...] = (),
     ) -> None:
         """Guess an option, unless it is known already."""
         if self.open(option):
-            self.guesses[option] = Guess(option, value, how, why, others)
+            self.guesses[option] = Guess(option, value, how, why, others, candidates)
+
+    def ask(self, about: str, sentence: str, answers: Sequence[Answer]) -> None:
+        """Ask what an option should be; the first answer is what is taken without one."""
+        if all(question.about != about for question in self.questions):
+            self.questions.append(Question(about, sentence, tuple(answers)))
+
+    def named(self, role: str) -> dict[str, int]:
+        """The free columns that speak for a role: 4 where a description does, 3 to 0 for names."""
+        free = self.free
+        roles = {c: described_as(self.about[c].text) for c in free if c in self.about}
+        told = {c: 4 for c, found in roles.items() if found == role}
+        named = named_like(role, [c for c in free if roles.get(c) is None])
+        return told | named
 
     def open(self, option: str) -> bool:
         """Whether an option may still be guessed."""

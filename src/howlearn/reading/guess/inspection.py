@@ -10,7 +10,7 @@ import numpy as np
 
 from howlearn.core.study import Study
 from howlearn.core.text import few, many, shortened
-from howlearn.reading.guess.draft import SAID, Guess, Oddity
+from howlearn.reading.guess.draft import SAID, Guess, Oddity, Question
 from howlearn.reading.project_file import GUESSED
 
 ROLES = ("learner", "context", "action", "reward", "trial")
@@ -34,6 +34,8 @@ class Inspection:
     problems: str = ""
     answer: str | None = None
     notes: tuple[str, ...] = field(default=())
+    questions: tuple[Question, ...] = ()  # what the data do not tell; the first answers were taken
+    kind: Any = None  # of task, with reasons
 
     @property
     def options(self) -> dict[str, Any]:
@@ -94,6 +96,7 @@ class Inspection:
             lines.append(f"{name} ← {guess.typed}{shown} ({guess.how}{why})")
         lines += [f"{role} ← nothing found: --{role} COL" for role in self.lacking]
         lines += self.figures()
+        lines += [f"question: {question}" for question in self.questions]
         lines += [f"note: {oddity}" for oddity in self.oddities]
         if self.problems:
             lines.append(self.problems)

@@ -15,6 +15,7 @@ from howlearn.reading.columns import (
     FILE_STEM,
     GROUPS,
     KINDS,
+    is_answer,
     is_feature,
     is_numbered,
     is_time,
@@ -22,6 +23,7 @@ from howlearn.reading.columns import (
     named_like,
     parts_of,
 )
+from howlearn.reading.guess.behaviour import FEWEST, NEARLY, explained, follows_from, hangs_on
 from howlearn.reading.guess.column_checks import (
     is_number,
     over_all,
@@ -29,8 +31,18 @@ from howlearn.reading.guess.column_checks import (
     rows_among,
     runs_within,
     tell_the_same,
+    worth_in,
 )
-from howlearn.reading.guess.draft import BY_CONTENT, BY_NAME, Draft, Sample, together, typed
+from howlearn.reading.guess.draft import (
+    BY_CONTENT,
+    BY_NAME,
+    Answer,
+    Draft,
+    Guess,
+    Sample,
+    together,
+    typed,
+)
 
 COUNTING = 0.9  # of the steps from row to row of a trial's number go up
 LONG_RUN = 10  # rows in a row that a learner has at least, to be found without a name
@@ -221,13 +233,12 @@ def find_context(draft: Draft) -> None:
             why = f"its values are the contexts of the task {task.name}"
             draft.put("context", (matching[0],), BY_CONTENT, why, tuple(matching[1:]))
             return
-    named = named_like("context", draft.free)
+    named = draft.named("context")
     pair = pair_on_screen(rows, [c for c in draft.free if not is_chosen(c)])
     free = [c for c in named if not (is_feature(c) or is_numbered(c) or is_chosen(c))]
     fit = [c for c in free if c not in (pair or ()) and _is_situation(draft, rows, c)]
     if fit:
-        how = BY_NAME if named[fit[0]] > 1 else BY_CONTENT
-        draft.put("context", (fit[0],), how, "", (*fit[1:], *(pair or ())))
+        _put_named(draft, rows, fit, named, pair or ())
         return
     if pair is not None:
         put_pair(draft, rows, pair)
@@ -239,7 +250,92 @@ def find_context(draft: Draft) -> None:
         why = "it changes from trial to trial"
         draft.put("context", (mixed[0],), BY_CONTENT, why, tuple(mixed[1:]))
         return
+    telling = what_tells(draft, rows, ())
+    if telling:
+        why = "what a choice earns depends on it, and it changes from trial to trial"
+        draft.put("context", (telling[0],), BY_CONTENT, why, tuple(telling[1:]))
+        return
     draft.put("context", (NONE,), BY_CONTENT, "no column looks like it: always the same situation")
+
+
+def _put_named(
+    draft: Draft, rows: Sample, fit: list[str], named: dict[str, int], pair: tuple[str, ...]
+) -> None:
+    """The context by its name, unless it names what is right and another one does not."""
+    fit = [c for c in fit if not _names_the_right(draft, rows, c)] or fit
+    how = BY_NAME if named[fit[0]] > 1 else BY_CONTENT
+    draft.put("context", (fit[0],), how, "", (*fit[1:], *pair))
+    more = what_tells(draft, rows, (fit[0],))
+    if more:
+        both = (fit[0], more[0])
+        draft.ask(
+            "context",
+            f"what a choice earns depends on {more[0]} as well as on {fit[0]}: was it shown?",
+            [
+                Answer("context", both, "each combination is a situation of its own"),
+                Answer("context", (fit[0],), f"{more[0]} was not shown before the choice"),
+            ],
+        )
+        draft.guesses["context"] = Guess(
+            "context", both, BY_CONTENT, "what a choice earns depends on both", (fit[0],)
+        )
+
+
+def _names_the_right(draft: Draft, rows: Sample, column: str) -> bool:
+    """Whether choosing what a column says is what is rewarded: it names the right answer."""
+    action, reward = draft.column("action"), draft.column("reward")
+    if action is None or reward is None:
+        return False
+    worth = worth_in(rows, reward)
+    same = _labels(rows, column) == _labels(rows, action)
+    return len(worth) > 0 and bool(np.mean(same == (worth > worth.min())) >= NEARLY)
+
+
+TELLS_MORE = 0.05  # of the variance of outcomes, to be taken as shown without a telling name
+MOST_SITUATIONS = 30
+SHORT_RUN = 3.0
+
+
+def what_tells(draft: Draft, rows: Sample, context: tuple[str, ...]) -> list[str]:
+    """Columns that change from trial to trial, and on which the outcomes of choices hang."""
+    action, reward = draft.column("action"), draft.column("reward")
+    if action is None or reward is None or rows.height < FEWEST:
+        return []
+    owner = draft.learners()[rows_among(draft, rows)]
+    worth, codes = worth_in(rows, reward), rows.codes(action)
+    base = together(*(rows.codes(c) for c in context)) if context else np.zeros_like(owner)
+    nothing = np.zeros_like(codes)
+    known = explained(worth, codes, base) - explained(worth, nothing, base)
+    gains: dict[str, float] = {}
+    for column in draft.free:
+        if not _may_be_shown(draft, rows, column, owner):
+            continue
+        place = together(base, rows.codes(column))
+        more = explained(worth, codes, place) - explained(worth, nothing, place) - known
+        if more > TELLS_MORE and hangs_on(worth, codes, place) < 1e-8:
+            gains[column] = more
+    return sorted(gains, key=lambda column: -gains[column])
+
+
+def _may_be_shown(draft: Draft, rows: Sample, column: str, owner: np.ndarray) -> bool:
+    """Whether a column may say what was shown: it changes often, and no name speaks against it."""
+    against = {"prob", "probability", "p", "value", "ev", "q", "pe", "best", "better", "optimal"}
+    if is_answer(column) or is_time(column) or is_chosen(column) or column in draft.one_of:
+        return False
+    if is_feature(column) or is_numbered(column):
+        return False  # one of several, which were not shown often enough together
+    if not against.isdisjoint(parts_of(column)) or named_like("trial", [column]):
+        return False
+    if any(named_like(role, [column]).get(column, 0) for role in ("action", "reward")):
+        return False
+    if not 2 <= len(rows.counts(column)) <= MOST_SITUATIONS or rows.missing(column).any():
+        return False
+    if _names_the_right(draft, rows, column) or column in draft.design:
+        return False
+    length, _ = runs_within(owner, rows.codes(column))
+    steps = np.diff(rows.numbers(column))
+    counts = float(np.mean(steps >= 0)) > COUNTING  # how often something was shown
+    return length < SHORT_RUN and not counts
 
 
 def _put_features(draft: Draft, rows: Sample) -> bool:
@@ -281,9 +377,11 @@ def _is_situation(draft: Draft, rows: Sample, column: str) -> bool:
         helps = f"--context {column} --bin {column}:4 makes bins of it" if numeric else ""
         draft.odd(f"{column} is another in nearly every trial, so it is not the context", helps)
         return False
+    action, reward = draft.column("action"), draft.column("reward")
+    if action is not None and follows_from(rows.codes(column), rows.codes(action)):
+        return False  # what was chosen, in other words
     return all(
-        other is None or not tell_the_same(rows, column, other)
-        for other in (draft.column("action"), draft.column("reward"))
+        other is None or not tell_the_same(rows, column, other) for other in (action, reward)
     )
 
 

@@ -10,10 +10,10 @@ import numpy as np
 from howlearn.core.study import Study
 from howlearn.core.text import few
 from howlearn.reading.columns import GROUPS, KINDS, is_feature, is_numbered, like, named_like
-from howlearn.reading.guess.action_and_reward import remark_mistakes
 from howlearn.reading.guess.coding import describes
 from howlearn.reading.guess.column_checks import TESTING, constant_within
 from howlearn.reading.guess.draft import SAID, Draft, in_expression, together, typed
+from howlearn.reading.guess.reward import remark_mistakes
 
 MANY_CONTEXTS = 20
 FEW_TRIALS = 20

@@ -1,0 +1,191 @@
+"""What columns do: which follow from others, which are one of those on offer, which outcomes hang on
+a choice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howlearn.reading.columns import is_time, parts_of
+from howlearn.reading.guess.draft import Sample, together
+
+LOOKED_AT = 20_000  # rows; more tell nothing new about how columns go together
+FEWEST = 20  # rows from which it can be told that a column follows from another
+NEARLY = 0.99  # of the rows: a few mistakes are in every file
+Codes = NDArray[np.integer]
+
+
+def follows_from(codes: Codes, owner: Codes) -> bool:
+    """Whether a column has one value only (nearly) wherever another has the same, often enough.
+
+    >>> shown = np.tile([0, 1, 2, 3], 10)
+    >>> follows_from(shown // 2, shown), follows_from(np.arange(40) % 3, shown)
+    (True, False)
+    """
+    if len(codes) < FEWEST or len(np.unique(codes)) < 2:
+        return False
+    owner = together(owner)
+    if 3 * (int(owner.max(initial=-1)) + 1) > len(codes):
+        return False  # met too seldom to tell
+    return purity(codes, owner) >= NEARLY
+
+
+def purity(codes: Codes, owner: Codes) -> float:
+    """The share of rows with the commonest value of their owner."""
+    _pairs, at, times = np.unique(together(owner, codes), return_index=True, return_counts=True)
+    most = np.zeros(int(owner.max(initial=-1)) + 1, dtype=np.int64)
+    np.maximum.at(most, owner[at], times)
+    return float(most.sum() / max(1, len(codes)))
+
+
+def hangs_on(worth: NDArray[np.float64], action: Codes, place: Codes) -> float:
+    """How likely outcomes differ between actions this much by chance alone; 1 where nothing tells.
+
+    Within each place (a learner in a context) the outcomes of the actions are compared.
+
+    >>> draw = np.random.default_rng(1)
+    >>> action, place = draw.integers(0, 2, 400), np.zeros(400, int)
+    >>> hangs_on((draw.random(400) < 0.3 + 0.4 * action).astype(float), action, place) < 1e-6
+    True
+    >>> hangs_on(draw.random(400), action, place) > 1e-3
+    True
+    """
+    from scipy.special import chdtrc
+
+    told = np.isfinite(worth)
+    worth, action, place = worth[told], together(action[told]), together(place[told])
+    if not len(worth):
+        return 1.0
+    cell = together(place, action)
+    _, first = np.unique(cell, return_index=True)
+    times = np.bincount(place)
+    mean = np.bincount(place, worth) / times
+    spread = np.bincount(place, (worth - mean[place]) ** 2) / np.maximum(times - 1, 1)
+    each = np.bincount(cell)
+    gap = np.bincount(cell, worth) / each - mean[place[first]]
+    usable = (spread > 0) & (times >= 4)
+    part = np.where(
+        usable[place[first]], each * gap**2 / np.where(spread > 0, spread, 1)[place[first]], 0
+    )
+    freedom = float((np.bincount(place[first]) - 1)[usable].sum())
+    return float(chdtrc(freedom, part.sum())) if freedom > 0 else 1.0
+
+
+def goes_on(worth: NDArray[np.float64], action: Codes, place: Codes) -> float:
+    """How likely an outcome resembles the last one of the same action this much by chance alone.
+
+    So does what an action earns where it drifts or reverses, also if no action is better overall.
+    """
+    from scipy.special import ndtr
+
+    told = np.isfinite(worth)
+    worth = worth[told]
+    cell = together(place[told], action[told])
+    order = np.argsort(cell, kind="stable")
+    same = np.diff(cell[order]) == 0
+    before, after = worth[order][:-1][same], worth[order][1:][same]
+    if len(before) < FEWEST or before.std() == 0 or after.std() == 0:
+        return 1.0
+    z = float(np.corrcoef(before, after)[0, 1] * np.sqrt(len(before)))
+    return float(2 * ndtr(-abs(z)))
+
+
+# Columns that are alike but for one word of their names: what is on the left, what is on the right.
+
+_SIDE = re.compile(
+    r"left|right|l|r|top|bottom|up|down|middle|center|centre|first|second|third|fourth|one|two|"
+    r"three|four|[0-9]|[a-h]|links|rechts|gauche|droite|upper|lower"
+)
+
+
+def families(names: Sequence[str]) -> list[dict[str, str]]:
+    """Columns whose names differ in a side, a number or a letter only: side → column.
+
+    >>> families(["L_choice", "R_choice", "stim1", "stim2", "rt", "payoff_a", "payoff_b"])
+    [{'l': 'L_choice', 'r': 'R_choice'}, {'1': 'stim1', '2': 'stim2'}, {'a': 'payoff_a', 'b': 'payoff_b'}]
+    """
+    found: dict[tuple[str, ...], dict[str, str]] = {}
+    for name in names:
+        if is_time(name):
+            continue
+        words = _words(name)
+        for i, word in enumerate(words):
+            if _SIDE.fullmatch(word) and (len(words) > 1 or len(word) > 1):
+                stem = (*words[:i], "*", *words[i + 1 :])
+                found.setdefault(stem, {})[word] = name
+    return [family for family in found.values() if len(family) > 1]
+
+
+def _words(name: str) -> list[str]:
+    return [word for part in parts_of(name) for word in re.findall(r"[^\W\d_]+|[0-9]+", part)]
+
+
+MOST_OPTIONS = 60  # different things that may be on offer in a study
+ALIKE = 0.02  # of the rows may show the same thing twice
+
+
+def on_offer(rows: Sample, names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The columns that say what was on offer, and those that are always one of these; or none."""
+    likely = [c for c in names if not is_time(c) and 2 <= len(rows.counts(c)) <= MOST_OPTIONS]
+    coded = _coded_together(rows, likely)
+    groups = [tuple(family.values()) for family in families(likely)]
+    groups += [pair for pair in combinations(likely[:12], 2) if pair not in groups]
+    best: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    for group in groups:
+        if not _are_options(coded, group):
+            continue
+        one_of = tuple(c for c in likely if c not in group and is_one_of(coded, c, group))
+        if one_of and len(group) > len(best[0]):
+            best = (group, one_of)
+    return best
+
+
+def _coded_together(rows: Sample, names: Sequence[str]) -> dict[str, NDArray[np.int64]]:
+    """Columns with the same code for the same label, −1 where there is none."""
+    book: dict[str, int] = {}
+    coded = {}
+    for name in names:
+        column = rows.columns[name]
+        table = [-1 if v is None else book.setdefault(v, len(book)) for v in column.labels]
+        coded[name] = np.array(table or [-1], dtype=np.int64)[rows.codes(name)[:LOOKED_AT]]
+    return coded
+
+
+def _are_options(coded: Mapping[str, NDArray[np.int64]], group: Sequence[str]) -> bool:
+    """Whether columns show the same kind of things, and never the same one at once."""
+    for one, other in combinations(group, 2):
+        a, b = coded[one], coded[other]
+        both = (a >= 0) & (b >= 0)
+        if both.sum() < FEWEST or np.mean(a[both] == b[both]) > ALIKE:
+            return False
+        shared = np.intersect1d(a[both], b[both])
+        if not len(shared):
+            return False
+    return True
+
+
+def is_one_of(coded: Mapping[str, NDArray[np.int64]], name: str, group: Sequence[str]) -> bool:
+    """Whether a column is always one of several others, and each of them now and then."""
+    mine = coded[name]
+    told = mine >= 0
+    hits = [
+        float(np.mean(mine[told] == coded[each][told])) if told.any() else 0.0 for each in group
+    ]
+    return int(told.sum()) >= FEWEST and min(hits) >= ALIKE and sum(hits) >= NEARLY
+
+
+def explained(worth: NDArray[np.float64], action: Codes, place: Codes) -> float:
+    """The share of the outcomes' variance that action and place tell together, beyond chance."""
+    told = np.isfinite(worth)
+    worth, cell = worth[told], together(place[told], action[told])
+    cells = int(cell.max(initial=-1)) + 1
+    total = float(((worth - worth.mean()) ** 2).sum()) if len(worth) else 0.0
+    if total == 0 or len(worth) <= cells + 1:
+        return 0.0
+    mean = np.bincount(cell, worth) / np.bincount(cell)
+    left = float(((worth - mean[cell]) ** 2).sum())
+    return 1 - (left / (len(worth) - cells)) / (total / (len(worth) - 1))  # adjusted R squared

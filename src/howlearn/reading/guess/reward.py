@@ -1,0 +1,270 @@
+"""Which column is the reward: what a choice brought about."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from howlearn.core.text import shortened
+from howlearn.reading.columns import (
+    BLOCKS,
+    CONDITIONS,
+    GROUPS,
+    KINDS,
+    is_answer,
+    is_feature,
+    is_mistake,
+    is_practice,
+    is_time,
+    like,
+    named_like,
+    parts_of,
+    plain,
+)
+from howlearn.reading.guess.behaviour import families, follows_from
+from howlearn.reading.guess.coding import without_nothing, worth
+from howlearn.reading.guess.column_checks import (
+    are_words,
+    is_number,
+    materialise,
+    repeats,
+    sparse,
+    tell_the_same,
+)
+from howlearn.reading.guess.draft import (
+    BY_NAME,
+    SAID,
+    Candidate,
+    Draft,
+    Sample,
+    in_expression,
+    in_quotes,
+    typed,
+)
+from howlearn.reading.rewards import worth_of
+
+# Columns that count what went wrong: a success is where they have nothing to say.
+
+
+NO_WORDS = ("false", "f", "no", "n")
+YES_WORDS = ("true", "t", "yes", "y")
+
+
+def find_reward_in_mistakes(draft: Draft) -> None:
+    """The reward from errors or losses, turned round; never such a column as it is."""
+    for column in [c for c in draft.free if is_mistake(c)]:
+        text = turned_round(draft, column)
+        if "reward" in draft.guesses:
+            return
+        if text is None:
+            continue
+        if text == in_expression(column):
+            draft.put("reward", column, BY_NAME, "losses, with their sign")
+            return
+        why = f"{column} says what went wrong, so that it is turned round"
+        draft.put("reward", text, BY_NAME, why)
+        materialise(draft, "reward", text)
+        draft.odd(
+            f"{column} is taken the other way round, since its name says that more of it is worse",
+            f"--reward {typed(column)} takes it as it is",
+        )
+
+
+def turned_round(draft: Draft, column: str) -> str | None:
+    """The expression that is higher where less went wrong; None where the column is no such one."""
+    counts, name = draft.sample.counts(column), in_expression(column)
+    if name is None or len(counts) < 2:
+        return None
+    lower = {value.lower(): value for value in counts}
+    if len(counts) == 2 and {*lower} <= {*NO_WORDS, *YES_WORDS}:
+        good = [lower[word] for word in lower if word in NO_WORDS]
+        return f"{name} == {in_quotes(good[0])}" if len(good) == 1 else None
+    if not all(is_number(value) for value in counts):
+        return None
+    numbers = np.array([float(value) for value in counts])
+    if numbers.min() < 0:
+        return name if numbers.max() <= 0 else None  # losses with their sign are rewards
+    return f"{name} == 0" if {*numbers.tolist()} == {0.0, 1.0} else f"0 - {name}"
+
+
+def remark_mistakes(draft: Draft) -> None:
+    """What the user calls the reward may be the opposite of one."""
+    guess, column = draft.guesses.get("reward"), draft.column("reward")
+    if guess is None or guess.how != SAID or column is None or not is_mistake(column):
+        return
+    text = turned_round(draft, column)
+    if text is not None and text != in_expression(column):
+        draft.odd(
+            f"{column} sounds as if more of it were worse, and is taken as the reward as it is",
+            f'--reward "{text}" turns it round',
+        )
+
+
+# Which column is the reward.
+
+
+SIDES = "gain win gains wins won"  # what losses may be set against
+FEW_WORDS = 6  # that are put into an option as it is to be typed
+FEW_LETTERS = 40
+GAINS = ("gain", "win", "gains", "wins", "won", "wonamount", "reward")
+LOSSES = ("loss", "lose", "losses", "lost", "lostamount", "punishment", "penalty")
+
+
+FOR_A_NAME = {4: 5.0, 3: 3.0, 2: 2.0, 1: 1.5, 0: 0.5}
+AGAINST_RIGHT = 1.0  # where another column says what was earned: feedback may mislead
+AGAINST_SPARSE, AGAINST_CONSTANT, AGAINST_OPTIONS = 2.0, 4.0, 3.0
+RIGHT = {"correct", "corr", "cor", "accuracy", "acc", "iscorrect", "hit", "right", "richtig"}
+RANK = 0.1
+
+
+def reward_candidates(draft: Draft) -> list[Candidate]:
+    """The columns that may hold what choices earned, the likeliest first."""
+    named = {c: strength for c, strength in draft.named("reward").items() if not is_mistake(c)}
+    fit = [c for c in named if _is_outcome(draft, c)]
+    design = {c for c in fit if _is_design(draft, c, others=len(fit) > 1)}
+    fit = [c for c in fit if c not in design or named[c] >= 3]
+    few = sparse(draft, fit)
+    options = _of_options(draft, fit)
+    earned = [c for c in fit if c not in options and not _says_right(c)]
+    found = []
+    for rank, column in enumerate(fit):
+        score = FOR_A_NAME[named[column]] - RANK * min(rank, 5)
+        score -= AGAINST_SPARSE * (column in few)
+        score -= AGAINST_SPARSE * (is_practice(column) and "action" not in draft.guesses)
+        score -= AGAINST_CONSTANT * (len(draft.sample.counts(column)) < 2)
+        score -= AGAINST_OPTIONS * (column in options or column in design)
+        score -= AGAINST_RIGHT * (_says_right(column) and bool(earned))
+        reasons = ("its description" if named[column] == 4 else "its name",)
+        found.append(Candidate(column, score, reasons))
+    if not any(named[c] >= 3 and not like(c, SIDES) and c not in options for c in fit):
+        found += _gain_and_loss(draft)  # an outcome of its own says more than their sum
+    return sorted(found, key=lambda each: -each.score)
+
+
+def _says_right(column: str) -> bool:
+    """Whether a name says that a choice was right, rather than what it earned."""
+    return not RIGHT.isdisjoint((*parts_of(column), plain(column)))
+
+
+def _of_options(draft: Draft, columns: list[str]) -> set[str]:
+    """Outcomes of several options, of which one was chosen: none of them alone is the reward."""
+    found: set[str] = set()
+    for family in families(columns):
+        if not any(
+            tell_the_same(draft.sample, *pair)
+            for pair in zip(list(family.values()), list(family.values())[1:], strict=False)
+        ):
+            found |= {*family.values()}
+    return found
+
+
+def _is_design(draft: Draft, column: str, others: bool) -> bool:
+    """Whether a column follows from what is shown: it cannot be what a choice brought about."""
+    codes = draft.sample.codes(column)
+    for shown in named_like("context", draft.free):
+        if shown == column or not repeats(draft.sample, shown):
+            continue
+        if follows_from(codes, draft.sample.codes(shown)) and not tell_the_same(
+            draft.sample, column, shown
+        ):
+            draft.design.add(column)
+            if others:
+                draft.odd(
+                    f"{column} is always the same where {shown} is, whatever was chosen: it is "
+                    "hardly the reward",
+                    f"--reward {typed(column)} if it is the reward after all",
+                )
+            return True
+    return False
+
+
+def unreadable_rewards(draft: Draft) -> None:
+    """Say of columns with a reward's name what keeps them from being one."""
+    named = draft.named("reward")
+    _unreadable(draft, [c for c in named if len(draft.sample.counts(c)) > 1])
+
+
+def earnings(rows: Sample, column: str) -> np.ndarray:
+    """What a column says that choices earned, as numbers; NaN where it says nothing."""
+    numbers = rows.numbers(column)
+    if np.isnan(numbers).all():
+        labels = rows.columns[column].labels
+        numbers = worth_of(labels)[rows.codes(column)]
+        values = worth(rows.counts(column)) if np.isnan(numbers).all() else None
+        if values is not None:
+            table = np.array(
+                [float(values.get(v, "nan")) if v is not None else np.nan for v in labels]
+            )
+            numbers = table[rows.codes(column)]
+    return numbers
+
+
+def _gain_and_loss(draft: Draft) -> list[Candidate]:
+    """Gains and losses in two columns: their sum is what was earned."""
+    names = {plain(column): column for column in draft.free}
+    gain = next((names[w] for w in GAINS if w in names), None)
+    loss = next((names[w] for w in LOSSES if w in names), None)
+    if gain is None or loss is None:
+        return []
+    sides = [in_expression(gain), in_expression(loss)]
+    numbers = draft.sample.numbers(loss)
+    if None in sides or np.isnan(numbers).all() or np.isnan(draft.sample.numbers(gain)).all():
+        return []
+    sign = "+" if np.nanmin(numbers) < 0 or np.nanmax(numbers) <= 0 else "-"
+    text = f"{sides[0]} {sign} {sides[1]}"
+    materialise(draft, "reward", text)
+    return [Candidate(text, FOR_A_NAME[3] + 1.5, ("gains and losses are in two columns",))]
+
+
+def _is_outcome(draft: Draft, column: str) -> bool:
+    counts = draft.sample.counts(column)
+    if not counts or is_time(column):
+        return False
+    if are_words(counts):
+        return True
+    rest = without_nothing(counts)
+    if (rest and are_words(rest)) or (draft.open("recode") and worth(counts) is not None):
+        return True
+    if not all(is_number(value) for value in rest):
+        return False
+    return not _is_total(draft, column)
+
+
+def _unreadable(draft: Draft, columns: list[str]) -> None:
+    """Columns that have a reward's name, and what keeps them from being one."""
+    for column in columns:
+        odd = [v for v in without_nothing(draft.sample.counts(column)) if not is_number(v)]
+        if not odd or is_time(column) or in_expression(column) is None:
+            continue
+        pairs = ",".join(f"{value}=NUMBER" for value in odd)
+        helps = f'--reward {typed(column)} --recode "{column}:{pairs}"'
+        if len(odd) > FEW_WORDS or any("," in value for value in odd) or ":" in column:
+            helps = (
+                f'--reward "{in_expression(column)} == {in_quotes(odd[0])}" if that is a success'
+            )
+        draft.odd(
+            f"{column} looks like the reward, but {shortened(odd[0], FEW_LETTERS)!r} is no number",
+            helps,
+        )
+
+
+def _is_total(draft: Draft, column: str) -> bool:
+    """Whether numbers only ever grow within a learner: a sum of what was earned so far."""
+    numbers, owner = draft.sample.numbers(column), draft.learners()
+    if len(draft.sample.counts(column)) < 6:
+        return False
+    order = np.argsort(owner, kind="stable")
+    steps, same = np.diff(numbers[order]), np.diff(owner[order]) == 0
+    steps = steps[same & ~np.isnan(steps)]
+    if len(steps) and np.all(steps >= 0):
+        draft.odd(f"{column} only ever grows within a learner: a running total, not a reward")
+        return True
+    return False
+
+
+def is_binary(draft: Draft, column: str) -> bool:
+    counts = draft.sample.counts(column)
+    if len(counts) != 2 or is_feature(column) or is_answer(column) or is_time(column):
+        return False
+    if is_mistake(column) or like(column, f"{BLOCKS} {CONDITIONS} {GROUPS} {KINDS}"):
+        return False
+    return {*counts} in ({"0", "1"}, {"-1", "1"}) or are_words(counts)

@@ -1,0 +1,312 @@
+"""The action and the reward, chosen together: an outcome hangs on the choice that it is of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from howlearn.core.text import few
+from howlearn.reading.columns import is_answer, like, named_like
+from howlearn.reading.guess.action import (
+    action_candidates,
+    are_plain_numbers,
+    from_right_and_wrong,
+)
+from howlearn.reading.guess.behaviour import LOOKED_AT, NEARLY, families, goes_on, hangs_on, purity
+from howlearn.reading.guess.column_checks import (
+    examples,
+    follows,
+    is_number,
+    materialise,
+    repeats,
+    tell_the_same,
+)
+from howlearn.reading.guess.draft import (
+    BY_CONTENT,
+    BY_NAME,
+    CLEAR,
+    Answer,
+    Candidate,
+    Draft,
+    Guess,
+    in_expression,
+    in_quotes,
+    shares,
+    together,
+)
+from howlearn.reading.guess.reward import (
+    SIDES,
+    earnings,
+    find_reward_in_mistakes,
+    is_binary,
+    reward_candidates,
+    unreadable_rewards,
+)
+
+FOLLOWS = 0.1  # how much likelier a choice is repeated after a success, to be a learned one
+SURELY = 1e-4  # a dependence that is less likely by chance is one
+FOR_HANGING, FOR_FOLLOWING = 1.5, 1.0
+AGAINST_AMOUNTS = 6.0  # gains and losses that hang on no choice are what was on offer
+MANY_AMOUNTS, MANY_ROWS = 8, 200
+LEAST = 0.4  # log odds: with less nothing speaks for a candidate
+NONE = -2.0  # with less it is none, even alone
+MOST = 6  # candidates of a role that are looked at together
+
+
+def find_action_and_reward(draft: Draft) -> None:
+    """The pair of columns for which names and what they do together speak most."""
+    draft.answer = next((c for c in draft.free if is_answer(c)), None)
+    rewards = reward_candidates(draft) if draft.open("reward") else _said(draft, "reward")
+    first = rewards[0].column if rewards else None
+    actions = action_candidates(draft, first) if draft.open("action") else _said(draft, "action")
+    actions, rewards = _together(draft, actions[:MOST], rewards[:MOST])
+    _put(draft, "reward", rewards)
+    if draft.open("reward"):
+        find_reward_in_mistakes(draft)
+    if draft.open("reward"):
+        unreadable_rewards(draft)
+    _put(draft, "action", actions)
+    _reward_of_the_chosen(draft)
+    if draft.open("action"):
+        from_right_and_wrong(draft)
+    reward = draft.column("reward")
+    if draft.open("action") and reward is not None:
+        draft.odd(
+            f"{reward} says what a choice earned or whether it was right, and no column says which "
+            "it was: models of learning need the choices themselves",
+            "--action COL",
+        )
+
+
+def _said(draft: Draft, role: str) -> list[Candidate]:
+    """What the user named, as the only candidate."""
+    column = draft.column(role)
+    return [] if column is None else [Candidate(column, 0.0, ("you said so",))]
+
+
+def _together(
+    draft: Draft, actions: list[Candidate], rewards: list[Candidate]
+) -> tuple[list[Candidate], list[Candidate]]:
+    """Both lists with what the best of the other speaks for each, the likeliest first."""
+    if not actions or not rewards:
+        kept = [a for a in actions if _speaks_by_itself(draft, a)]
+        return kept, rewards
+    bonus = {
+        (a.column, r.column): _bonus(draft, a, r)
+        for a in actions
+        for r in rewards
+        if a.column != r.column
+    }
+    if not bonus:  # one column for both
+        return [], rewards
+    score = {**{a.column: a.score for a in actions}, **{r.column: r.score for r in rewards}}
+    best = max(bonus, key=lambda pair: bonus[pair][0] + score[pair[0]] + score[pair[1]])
+    actions = [
+        replace(a, score=a.score + extra, reasons=(*a.reasons, *why))
+        for a in actions
+        if (a.column, best[1]) in bonus
+        for extra, why in [bonus[a.column, best[1]]]
+        if extra > 0 or _speaks_by_itself(draft, a)
+    ]
+    rewards = [
+        replace(r, score=r.score + extra, reasons=(*r.reasons, *why))
+        for r in rewards
+        if (best[0], r.column) in bonus
+        for extra, why in [bonus[best[0], r.column]]
+    ]
+    actions.sort(key=lambda each: (each.column != best[0], -each.score))
+    rewards.sort(key=lambda each: (each.column != best[1], -each.score))
+    return actions, [r for r in rewards if r.score > LEAST or (r is rewards[0] and r.score > NONE)]
+
+
+def _speaks_by_itself(draft: Draft, action: Candidate) -> bool:
+    """Whether a candidate has more than values that could be keys: numbers could be anything."""
+    return action.score > 1 or not are_plain_numbers(draft.sample, action.column)
+
+
+def _bonus(draft: Draft, action: Candidate, reward: Candidate) -> tuple[float, list[str]]:
+    """What speaks for an outcome's being the one of a choice, as log odds and in words."""
+    sample = draft.sample
+    rows = np.flatnonzero(~sample.missing(action.column) & ~sample.missing(reward.column))
+    rows = rows[:LOOKED_AT]
+    worth = earnings(sample, reward.column)[rows]
+    codes = sample.codes(action.column)[rows]
+    shown = [c for c in named_like("context", draft.free) if repeats(sample, c)]
+    shown = [c for c in shown if c not in (action.column, reward.column)][:1]
+    learner = draft.learners()[rows]
+    place = together(*(sample.codes(c)[rows] for c in shown)) if shown else np.zeros_like(learner)
+    own = together(learner, place)
+    parts = [c for c in _parts(draft, reward.column) if c != reward.column]
+    outcomes = [worth, *(sample.numbers(c)[rows] for c in parts)]  # of gain + loss each alone, too
+    chance = min(
+        test(each, codes, at)
+        for each in outcomes
+        for test, at in ((hangs_on, place), (hangs_on, own), (goes_on, own))
+    )
+    score, reasons = 0.0, []
+    if chance < SURELY:
+        score += FOR_HANGING
+        reasons.append(f"{reward.column} hangs on it")
+    elif _are_amounts(draft, reward.column, worth):
+        return -AGAINST_AMOUNTS, ["amounts that hang on no choice"]
+    if _follows(draft, action.column, reward.column) > FOLLOWS:
+        score += FOR_FOLLOWING
+        reasons.append("it is chosen again more often after a success")
+    return score, reasons
+
+
+def _are_amounts(draft: Draft, column: str, worth: np.ndarray) -> bool:
+    """Whether gains or losses vary as if they were drawn anew for each trial."""
+    if not any(like(c, f"{SIDES} loss lose losses amount") for c in _parts(draft, column)):
+        return False
+    return len(np.unique(worth)) >= MANY_AMOUNTS or len(worth) >= MANY_ROWS
+
+
+def _parts(draft: Draft, column: str) -> list[str]:
+    """The columns of an expression of gains and losses, or the column itself."""
+    return [c for c in draft.free if c == column or in_expression(c) in column.split()]
+
+
+def _follows(draft: Draft, action: str, reward: str) -> float:
+    trial = Draft(draft.sample, draft.given, refused=draft.refused)
+    trial.guesses = {**draft.guesses, "reward": Guess("reward", reward, BY_CONTENT)}
+    told = draft.sample.columns[reward].missing()
+    rows = draft.sample.only(~told) if not told.all() else draft.sample
+    return follows(trial, rows, action)
+
+
+def _put(draft: Draft, role: str, found: list[Candidate]) -> None:
+    """Take the first candidate; ask where another one is nearly as likely."""
+    if not found or not draft.open(role):
+        return
+    first, rest = found[0], [c for c in found[1:] if c.score > LEAST]
+    rest = [c for c in rest if not _say_the_same(draft, c.column, first.column)]
+    kept = (first, *rest)
+    by_name = first.reasons and first.reasons[0] in ("its name", "its description")
+    why = "; ".join(first.reasons[1:] if by_name else first.reasons)
+    how = BY_NAME if by_name else BY_CONTENT
+    others = tuple(c.column for c in found[1:] if c.score > LEAST)
+    draft.put(role, first.column, how, why, others, kept)
+    likely = shares(kept)
+    if len(kept) > 1 and likely[0] < CLEAR:
+        near = [c for c, share in zip(kept, likely, strict=True) if share > likely[0] / 8]
+        draft.ask(
+            role,
+            f"which column is the {role}: {few([c.column for c in near], 4)}?",
+            [Answer(role, c.column, _says(draft, c)) for c in near[:4]],
+        )
+
+
+def _say_the_same(draft: Draft, one: str, other: str) -> bool:
+    """Whether two columns tell the same of each learner, but for a few mistakes."""
+    sample = draft.sample
+    if tell_the_same(sample, one, other):
+        return True
+    rows = ~sample.missing(one) & ~sample.missing(other)
+    owner = draft.learners()[rows]
+    a, b = sample.codes(one)[rows], sample.codes(other)[rows]
+    return (
+        len(a) > 0
+        and purity(a, together(owner, b)) >= NEARLY
+        and purity(b, together(owner, a)) >= NEARLY
+    )
+
+
+def _says(draft: Draft, candidate: Candidate) -> str:
+    """Values of a candidate, and what speaks for it."""
+    reasons = "; ".join(candidate.reasons)
+    return f"values {examples(draft.sample, candidate.column)}" + (
+        f" ({reasons})" if reasons else ""
+    )
+
+
+# Outcomes of all options, of which the chosen one's was earned.
+
+
+def _reward_of_the_chosen(draft: Draft) -> None:
+    """The outcome of what was chosen, where each option has a column with its outcome."""
+    action, guess = draft.column("action"), draft.guesses.get("reward")
+    if action is None or (guess is not None and guess.candidates[:1] == ()):
+        return
+    alone = [] if guess is None else [str(guess.value)]
+    named = [*draft.named("reward"), *alone]
+    for family in families([c for c in draft.sample.columns if c in named]):
+        if alone and alone[0] not in family.values():
+            continue
+        text = _chosen_of(draft, action, family)
+        if text is None:
+            continue
+        forgone = list(family.values())
+        why = f"{' and '.join(forgone)} are the outcomes of the options: the chosen one's is taken"
+        draft.guesses.pop("reward", None)
+        draft.questions = [q for q in draft.questions if q.about != "reward"]
+        draft.put("reward", text, BY_CONTENT, why)
+        materialise(draft, "reward", text)
+        return
+
+
+def _chosen_of(draft: Draft, action: str, family: dict[str, str]) -> str | None:
+    """An expression for the outcome of the chosen option; None where it cannot be told."""
+    name = in_expression(action)
+    columns = {side: in_expression(column) for side, column in family.items()}
+    if name is None or None in columns.values():
+        return None
+    offers = {side: c for group in families(draft.on_offer) for side, c in group.items()}
+    if offers and offers.keys() == columns.keys():  # stim_left and reward_left
+        tests = {side: f"{name} == {in_expression(offers[side])}" for side in columns}
+    else:
+        labels = {_plain_side(value): value for value in draft.sample.counts(action)}
+        if {_plain_side(side) for side in columns} != labels.keys():
+            return None
+        tests = {s: f"{name} == {in_quotes(labels[_plain_side(s)])}" for s in columns}
+    *sides, last = columns
+    text = str(columns[last])
+    for side in reversed(sides):
+        text = f"if({tests[side]}, {columns[side]}, {text})"
+    return text
+
+
+def _plain_side(word: str) -> str:
+    word = word.lower()
+    return {"l": "left", "r": "right", "first": "1", "second": "2"}.get(word, word)
+
+
+# Without a telling name for the reward.
+
+
+def find_reward_by_content(draft: Draft) -> None:
+    """Whether the choice is the right answer, or what choices follow."""
+    action = draft.column("action")
+    if "reward" in draft.guesses or action is None:
+        return
+    answer = draft.answer
+    names = in_expression(action), in_expression(answer or "")
+    if answer is not None and None not in names:
+        shared = {*draft.sample.counts(action)} & {*draft.sample.counts(answer)}
+        if len(shared) >= 2:
+            text = f"{names[0]} == {names[1]}"
+            draft.put("reward", text, BY_CONTENT, "the choice is compared with the right answer")
+            materialise(draft, "reward", text)
+            return
+    _same_values(draft, action)
+    likely = [c for c in draft.free if is_binary(draft, c) and not named_like("context", [c])]
+    likely = [c for c in likely if c not in draft.design and c not in draft.on_offer]
+    score = {column: _follows(draft, action, column) for column in likely}
+    best = max(score, key=lambda c: score[c], default=None)
+    if best is not None and score[best] > FOLLOWS:
+        others = tuple(c for c in likely if c != best)
+        draft.put("reward", best, BY_CONTENT, "it has two values that choices follow", others)
+
+
+def _same_values(draft: Draft, action: str) -> None:
+    """What turned out to be right may stand under any name, in the words of the choices."""
+    counts = draft.sample.counts(action)
+    for column in draft.free:
+        same = {*draft.sample.counts(column)} == {*counts} and not all(map(is_number, counts))
+        if same and not tell_the_same(draft.sample, column, action):
+            names = in_expression(action), in_expression(column)
+            draft.odd(
+                f"{column} has the same values as {action}; is it what turned out to be right?",
+                f'--reward "{names[0]} == {names[1]}" if so',
+            )
