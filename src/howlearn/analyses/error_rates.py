@@ -21,6 +21,7 @@ from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
 from howlearn.core.safe_files import read_json
 from howlearn.models.model import Model
+from howlearn.runs.files import refuse_links
 from howlearn.runs.folder import read_table
 from howlearn.selection.criteria import criterion_named
 from howlearn.selection.criterion import Criterion
@@ -249,6 +250,7 @@ class Advice:
 
 def advised(folder: Path) -> Advice:
     """Read the recommendation that ``howlearn calibrate`` left in a folder."""
+    refuse_links(folder)
     file = folder / RECOMMENDATION if folder.is_dir() else folder
     try:
         found = read_json(file)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
@@ -44,6 +44,7 @@ def command(*options: Option) -> Callable[[Command], Callable[..., None]]:
             given = Given({each.name: each.kind.typed(parsed[each.name]) for each in options})
             typed = {each.name for each in options if _is_typed(ctx, each.name)}
             _allow_code(options, given, typed)
+            _refuse_link(given, typed)
             if "study" in given:
                 from howlearn.cli.project_options import complete
 
@@ -89,6 +90,18 @@ def _parameter(option: Option) -> inspect.Parameter:
 def _is_typed(ctx: typer.Context, name: str) -> bool:
     source = ctx.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
+
+
+def _refuse_link(given: Given, typed: Container[str]) -> None:
+    """In a stranger's folder, results may be a link to where nobody meant to write."""
+    out = given.get("out")
+    if isinstance(out, Path) and "out" not in typed and out.is_symlink():
+        from howlearn.core.errors import HowlearnError
+
+        raise HowlearnError(
+            f"{out} is a link to {out.readlink()}; if that is where the results shall be, add to "
+            f"this command: --out {out}"
+        )
 
 
 def _allow_code(options: Sequence[Option], given: Given, typed: Iterable[str]) -> None:

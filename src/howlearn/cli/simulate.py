@@ -171,6 +171,7 @@ def demo(given: Given) -> None:
     from howlearn.models.task import Task
     from howlearn.report import charts
     from howlearn.results.bids import write_study
+    from howlearn.runs.files import refuse_links
     from howlearn.simulation.simulate import simulate
 
     out, learners, seed, fresh = given.out, given.learners, given.seed, given.fresh
@@ -188,6 +189,7 @@ def demo(given: Given) -> None:
     )
     trials = out / "trials.csv"
     out.mkdir(parents=True, exist_ok=True)
+    refuse_links(out)
     write_study(study, trials, fresh)
     words = ["select", str(trials), "--task", "five-four", "--keep", "true_model"]
     _run(2, [*words, "--out", str(out / "results")], ["--fresh"] if fresh else [])

@@ -14,6 +14,7 @@ from howlearn.core.study import Study
 from howlearn.models.model import Model
 from howlearn.models.task import Task
 from howlearn.reading.formats.table import file_of
+from howlearn.runs.files import refuse_links
 from howlearn.runs.folder import versions
 from howlearn.runs.shards import MANIFEST
 
@@ -71,6 +72,7 @@ def read_manifest(folder: Path, *commands: str) -> dict[str, Any]:
         raise HowlearnError(f"{folder} does not exist; {by} writes such a folder")
     if not folder.is_dir():
         raise HowlearnError(f"{folder} is a file; a folder that {by} wrote is needed")
+    refuse_links(folder)
     file = folder / MANIFEST
     try:
         found = read_json(file)

@@ -23,7 +23,8 @@ from howlearn.results.analysis import Analysis, Listing, Sentence, Tables
 from howlearn.results.inputs import Inputs
 from howlearn.results.select_summary import summary_of
 from howlearn.results.sources import Folder, Memory
-from howlearn.runs.folder import BIDS, START, Format, Start, read_table
+from howlearn.runs.files import BIDS, refuse_links
+from howlearn.runs.folder import START, Format, Start, read_table
 from howlearn.selection.select import Choice, Selection
 from howlearn.selection.tables import ALL, INCLUDED, OTHER, Who, fitted, of_whom
 
@@ -76,6 +77,7 @@ class Results(Analysis):
             folder = Path(source)
             if not folder.is_dir():
                 raise HowlearnError(f"{folder} is no folder with results of howlearn select")
+            refuse_links(folder)
             return cls(Folder(folder, inputs))
         raise HowlearnError(
             f"charts and tables are of what howlearn.select gives, or of a results folder, not of "

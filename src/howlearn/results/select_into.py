@@ -32,7 +32,8 @@ from howlearn.results.inputs import Inputs
 from howlearn.results.manifest import manifest_of
 from howlearn.results.results import Results
 from howlearn.runs.cluster import engine_of
-from howlearn.runs.folder import BIDS, START, Format, RunFolder, Start, check_format
+from howlearn.runs.files import BIDS
+from howlearn.runs.folder import START, Format, RunFolder, Start, check_format
 from howlearn.runs.parts import Part, Progress, Work
 from howlearn.selection.criterion import Criterion
 from howlearn.selection.predictions import (

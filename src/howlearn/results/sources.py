@@ -17,9 +17,9 @@ from howlearn.results.analysis import Tables
 from howlearn.results.chunk import ALWAYS, status_counts
 from howlearn.results.inputs import Inputs, recorded
 from howlearn.results.manifest import manifest_of, read_manifest
+from howlearn.runs.files import PARTS
 from howlearn.runs.folder import read_table, there
 from howlearn.runs.parts import Parts, identity
-from howlearn.runs.shards import PARTS
 from howlearn.selection.select import WITHIN, Selection
 from howlearn.selection.share_tables import group_tables, shares_of
 from howlearn.selection.tables import among

@@ -6,7 +6,7 @@ import errno
 import json
 import os
 import socket
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from howlearn.core.text import visible
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 FULL_WORDS = ("no space left", "disk quota", "file too large")  # where a library lost the number
 TEMPORARY = ".*.tmp"  # what a process that was killed leaves behind
+PARTS, BIDS = "parts", "bids"  # the folders in a folder of results
 LONGEST = 180  # bytes of a name that its temporary file repeats: systems allow 255
 
 
@@ -40,6 +41,7 @@ def write_whole(
     # Hosts too: processes of several machines may write into one folder.
     temporary = path.with_name(f"{_stem(path.name)}{_host()}-{os.getpid()}.tmp")
     try:
+        _make(temporary)
         write(temporary)
         _flush(temporary)
         if not (new and _linked(temporary, path)):
@@ -54,6 +56,32 @@ def write_whole(
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def _make(temporary: Path) -> None:
+    """An empty file under a name that a stranger may have guessed, and linked to another file."""
+    temporary.unlink(missing_ok=True)
+    os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+
+
+def refuse_links(folder: Path) -> None:
+    """A folder of results may be a stranger's: nothing outside of it is touched or read."""
+    if link := next(_links(folder), None) if folder.is_dir() else None:
+        raise HowlearnError(
+            f"{link} is a link, and a folder of results has none: nothing outside of it is read, "
+            f"written or removed. If you trust it, copy what its links lead to: cp -rL {folder} "
+            "COPY"
+        )
+
+
+def _links(folder: Path, all_folders: bool = False) -> Iterator[Path]:
+    """Those in the folder and in the folders that a run makes in it."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_symlink() or getattr(entry, "is_junction", bool)():  # from Python 3.12 on
+                yield Path(entry.path)
+            elif (all_folders or entry.name in (PARTS, BIDS)) and entry.is_dir():
+                yield from _links(Path(entry.path), True)
 
 
 def clean(folder: Path, names: Collection[str] | None = None, alone: bool = True) -> None:

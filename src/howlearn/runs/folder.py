@@ -16,7 +16,15 @@ import polars as pl
 
 from howlearn.core.csv_tables import read_csv, write_csv
 from howlearn.core.errors import HowlearnError
-from howlearn.runs.files import clean, read_record, write_json, write_whole
+from howlearn.runs.files import (
+    BIDS,
+    PARTS,
+    clean,
+    read_record,
+    refuse_links,
+    write_json,
+    write_whole,
+)
 from howlearn.runs.lock import Lock
 from howlearn.runs.parts import (
     Encoded,
@@ -32,12 +40,11 @@ from howlearn.runs.parts import (
     encoded,
     identity,
 )
-from howlearn.runs.shards import MANIFEST, PARTS, SHARDS, Shard, ShardEnded, differences, is_nothing
+from howlearn.runs.shards import MANIFEST, SHARDS, Shard, ShardEnded, differences, is_nothing
 
 log = logging.getLogger("howlearn")
 
 Format = Literal["csv", "parquet"]
-BIDS = "bids"  # the folder for events files
 BIDS_DESCRIPTION = "dataset_description.json"
 # Columns of text, though names may look like numbers.
 NAMES = ("learner", "cell", "model", "runner_up", "true_model", "selected_model", "parameter")
@@ -118,6 +125,7 @@ class RunFolder:
 
     def _earlier(self, manifest: dict[str, Any]) -> dict[str, Any] | None:
         """The manifest that is there, of the same command; None in an empty folder."""
+        refuse_links(self.path)
         if not self.path.exists() or all(map(is_nothing, self.path.iterdir())):
             return None
         found = read_record(self.path / MANIFEST)
@@ -218,14 +226,18 @@ class RunFolder:
 
 def there(folder: Path, table: str) -> bool:
     """Whether a table is in a folder."""
-    return any((folder / f"{table}.{ending}").is_file() for ending in get_args(Format))
+    return any(_is_file(folder / f"{table}.{ending}") for ending in get_args(Format))
+
+
+def _is_file(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()
 
 
 def read_table(folder: Path, table: str) -> pl.DataFrame:
     """A table of a finished run."""
-    if (folder / f"{table}.csv").is_file():
+    if _is_file(folder / f"{table}.csv"):
         return read_csv(folder / f"{table}.csv", NAMES)
-    if (folder / f"{table}.parquet").is_file():
+    if _is_file(folder / f"{table}.parquet"):
         return pl.read_parquet(folder / f"{table}.parquet", glob=False)
     raise HowlearnError(f"{folder} has no table {table}.csv{_instead(folder)}")
 

@@ -5,6 +5,7 @@ The system takes a lock back when its process ends, however it ends; the file sa
 
 from __future__ import annotations
 
+import errno
 import getpass
 import json
 import logging
@@ -82,7 +83,11 @@ class Lock:
     def _open(self, path: Path) -> int:
         try:
             # A link in its place would have another file overwritten.
-            return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)
+            found = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)
+            if os.fstat(found).st_nlink > 1:  # a file of another folder, too
+                os.close(found)
+                raise OSError(errno.EMLINK, os.strerror(errno.EMLINK))
+            return found
         except OSError as error:
             if is_full(error):
                 raise NoRoom(no_room(error, path)) from None

@@ -12,7 +12,7 @@ from typing import Any
 
 from howlearn.core.errors import EndedEarly, HowlearnError
 from howlearn.core.text import few, shortened
-from howlearn.runs.files import TEMPORARY, read_record, write_whole
+from howlearn.runs.files import PARTS, TEMPORARY, read_record, refuse_links, write_whole
 from howlearn.runs.lock import Lock, is_lock
 from howlearn.runs.parts import Keep, Part, Parts, Progress, deciding, identity
 
@@ -103,7 +103,7 @@ def _short(value: Any) -> str:
 
 # Shards that were done apart, brought together.
 
-MANIFEST, PARTS = "manifest.json", "parts"
+MANIFEST = "manifest.json"
 SHARDS = "shards.json"  # in a folder that shards work in: their command, and how many they are
 COMMANDS = ("select", "calibrate", "discover", "reproduce", "recover", "plan", "verify")
 
@@ -135,6 +135,7 @@ class Nobody:
 
 def command_of(folder: Path) -> list[str]:
     """The words of the command that the shards were started with."""
+    refuse_links(folder)
     words = _read(folder).get("command")
     if not (isinstance(words, list) and words and all(isinstance(w, str) for w in words)):
         raise HowlearnError(
@@ -151,6 +152,8 @@ def _read(folder: Path) -> dict[str, Any]:
 
 def collect(folders: Sequence[Path], out: Path) -> None:
     """Copy the parts of several folders of one run into another."""
+    for folder in (*folders, out):
+        refuse_links(folder)
     first = deciding(_manifest(folders[0]))
     for folder in folders[1:]:
         sides = (f"in {folders[0]}", f"in {folder}")
