@@ -76,21 +76,28 @@ def sides(names: tuple[str, str], things: str, *, side: bool, chosen: bool) -> p
 @pytest.mark.parametrize(
     "names", [("stim_left", "stim_right"), ("leftImage", "rightImage"), ("left", "right")]
 )
-def test_a_pair_is_no_single_stimulus(names: tuple[str, str]) -> None:
+def test_a_pair_is_what_was_on_offer(names: tuple[str, str]) -> None:
     keys = inspect(sides(names, "ABC", side=True, chosen=False))
-    assert keys.options["context"] == names
+    assert keys.options["context"] == ("none",)
     assert keys.options["action"] == "key"
-    assert "what is on screen is a pair" in said(keys)
-    assert "--context none if what is shown does not matter" in said(keys)
+    assert keys.options["offered"] == names
+    assert keys.options["positions"] == ("left", "right")
+    assert keys.study is not None
+    assert keys.study.actions == ("A", "B", "C")
     items = inspect(sides(names, "ABC", side=False, chosen=True))
-    assert (items.options["context"], items.options["action"]) == (names, "chosen_image")
+    assert (items.options["offered"], items.options["action"]) == (names, "chosen_image")
+    assert items.study is not None
+    assert items.study.action.tolist() == keys.study.action.tolist()
+    both = inspect(sides(names, "ABC", side=True, chosen=True))
+    assert both.options["action"] == "chosen_image"
     same = inspect(sides(names, "AB", side=True, chosen=True), action="chosen_image")
     assert same.options["context"] == ("none",)
-    assert f"--context {','.join(names)} if the sides" in said(same)
+    assert f"--context {','.join(names)} if their places" in said(same)
     assert same.study is not None
     by_side = inspect(sides(names, "AB", side=True, chosen=True), action="key")
-    assert by_side.options["context"] == names
-    assert "--context none --action chosen_image" in said(by_side)
+    assert by_side.options["offered"] == names
+    assert by_side.study is not None
+    assert by_side.study.actions == ("A", "B")
 
 
 def test_what_is_no_pair() -> None:
@@ -102,4 +109,4 @@ def test_what_is_no_pair() -> None:
     third = pl.Series("stim3", [*"ABC"] * 60)
     assert "pair" not in said(inspect(three.with_columns(third)))
     numbers = inspect(sides(("stim_1", "stim_2"), "123", side=True, chosen=False))
-    assert numbers.options["context"] == ("stim_1", "stim_2")
+    assert numbers.options["offered"] == ("stim_1", "stim_2")

@@ -29,6 +29,7 @@ from howlearn.reading.guess.draft import Draft, Guess, check_names, columns_of, 
 from howlearn.reading.guess.inspection import Inspection
 from howlearn.reading.guess.learner_and_context import find_context, find_learner
 from howlearn.reading.guess.oddities import remark
+from howlearn.reading.guess.on_offer import find_offers, find_offers_of_contexts
 from howlearn.reading.guess.roles import find_action_and_reward, find_reward_by_content
 from howlearn.reading.guess.rows import (
     apply_where,
@@ -158,11 +159,13 @@ FINDERS = (
     Finder(find_action_and_reward, "action reward", "learner"),
     Finder(find_words, "recode missing", "reward"),
     Finder(find_reward_by_content, "reward", "action"),
+    Finder(find_offers, "offered offers positions context", "action reward"),
     Finder(leave_other_screens_out, "where", "action reward"),
     Finder(apply_missing, "", "action reward"),  # now that it is known which columns these are
     Finder(find_missing_choices, "missing", "action"),
     Finder(leave_other_loops_out, "where", "action missing"),
     Finder(find_context, "context features", "learner action reward"),
+    Finder(find_offers_of_contexts, "offers", "action context"),
     Finder(leave_incomplete_out, "where", "learner context action"),
     Finder(find_stretches, "by reset_by context", "learner context action reward where"),
     Finder(find_order, "trial", "learner by reset_by context action"),

@@ -1,5 +1,4 @@
-"""What columns do: which follow from others, which are one of those on offer, which outcomes hang on
-a choice."""
+"""What columns do: which follow from others, are one of those on offer, hang on a choice."""
 
 from __future__ import annotations
 
@@ -105,8 +104,8 @@ _SIDE = re.compile(
 def families(names: Sequence[str]) -> list[dict[str, str]]:
     """Columns whose names differ in a side, a number or a letter only: side → column.
 
-    >>> families(["L_choice", "R_choice", "stim1", "stim2", "rt", "payoff_a", "payoff_b"])
-    [{'l': 'L_choice', 'r': 'R_choice'}, {'1': 'stim1', '2': 'stim2'}, {'a': 'payoff_a', 'b': 'payoff_b'}]
+    >>> families(["L_choice", "R_choice", "stim1", "stim2", "rt"])
+    [{'l': 'L_choice', 'r': 'R_choice'}, {'1': 'stim1', '2': 'stim2'}]
     """
     found: dict[tuple[str, ...], dict[str, str]] = {}
     for name in names:

@@ -378,7 +378,8 @@ def _is_situation(draft: Draft, rows: Sample, column: str) -> bool:
         draft.odd(f"{column} is another in nearly every trial, so it is not the context", helps)
         return False
     action, reward = draft.column("action"), draft.column("reward")
-    if action is not None and follows_from(rows.codes(column), rows.codes(action)):
+    weak = named_like("context", [column]).get(column, 0) < 3
+    if action is not None and weak and follows_from(rows.codes(column), rows.codes(action)):
         return False  # what was chosen, in other words
     return all(
         other is None or not tell_the_same(rows, column, other) for other in (action, reward)

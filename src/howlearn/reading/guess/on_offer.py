@@ -1,0 +1,308 @@
+"""What was on offer, where learners could not choose every action in every trial."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howlearn.core.options import NONE
+from howlearn.core.text import few
+from howlearn.reading.columns import is_answer, is_numbered, is_time, like
+from howlearn.reading.guess.behaviour import FEWEST, NEARLY, goes_on, hangs_on
+from howlearn.reading.guess.column_checks import nothing_in, worth_in
+from howlearn.reading.guess.draft import BY_CONTENT, Answer, Draft, Sample, typed
+from howlearn.reading.guess.learner_and_context import pair_on_screen
+from howlearn.reading.offers import options_in
+
+MOST_LABELS = 60  # of pairs, or of contexts with offers of their own
+NEVER = 20  # choices that would be expected, where an action was on offer and never chosen
+TELLS = 3.0  # decimal places of chance by which one reading is better than another
+PAIR_NAMES = "type pair stim stimulus stimuli cue options trial_type condition context set"
+_LEFT = "left l f z q s d arrowleft leftarrow 37 1 first a 'f' up"
+_RIGHT = "right r j m p k arrowright rightarrow 39 2 second b 'j' down"
+
+
+def find_offers(draft: Draft) -> None:
+    """Columns that show what could be chosen, and how the choice names one of them."""
+    action = draft.column("action")
+    if action is None or not all(map(draft.open, ("offered", "offers", "positions"))):
+        return
+    if draft.on_offer and action in draft.one_of:
+        _put_columns(draft, action)
+        return
+    for column in draft.free:
+        if _is_list(draft, column, action):
+            why = f"{action} is always one of its list"
+            draft.put("offered", (column,), BY_CONTENT, why)
+            return
+    rows = draft.sample.only(_chosen(draft, action))
+    pair = pair_on_screen(rows, [c for c in draft.free if not is_answer(c)])
+    if pair is not None and len(_values(draft, action)) == 2:
+        _put_sides(draft, rows, action, pair)
+    elif pair is None:
+        _put_labels(draft, rows, action)
+
+
+def _chosen(draft: Draft, action: str) -> NDArray[np.bool_]:
+    """Which of all rows have a choice."""
+    return ~draft.sample.columns[action].missing()
+
+
+def _values(draft: Draft, action: str) -> list[str]:
+    counts = draft.sample.counts(action)
+    return [value for value in counts if value not in nothing_in(counts)]
+
+
+def _put_columns(draft: Draft, action: str) -> None:
+    """One column per option, of which the choice is always one; nothing if it is always all."""
+    sample, columns = draft.sample, draft.on_offer
+    names = np.stack([_labels(sample, c) for c in columns])
+    shown = {frozenset(trial) for trial in zip(*names.tolist(), strict=True)}
+    if len(shown) == 1:
+        draft.put("context", (NONE,), BY_CONTENT, f"{' and '.join(columns)} always show the same")
+        draft.odd(
+            f"{' and '.join(columns)} always show the same things, so that only what is chosen "
+            "counts",
+            f"--context {typed(','.join(columns))} if their places are to be told apart",
+        )
+        return
+    why = f"{action} is always one of {' and '.join(columns)}"
+    draft.put("offered", columns, BY_CONTENT, why)
+
+
+def _labels(sample: Sample, column: str) -> NDArray[np.object_]:
+    labels = np.array([label or "" for label in sample.columns[column].labels], dtype=object)
+    return labels[sample.codes(column)]
+
+
+def _is_list(draft: Draft, column: str, action: str) -> bool:
+    """Whether a column has lists, of which the choice is always one."""
+    counts = draft.sample.counts(column)
+    if not 2 <= len(counts) <= 5_000 or not all(re.search(r"[|,;\s]", v) for v in counts):
+        return False
+    lists = {value: {*options_in(value)} for value in counts}
+    if any(len(mine) < 2 for mine in lists.values()):
+        return False
+    shown, chosen = _labels(draft.sample, column), _labels(draft.sample, action)
+    told = [(s, c) for s, c in zip(shown[:2_000], chosen[:2_000], strict=True) if s and c]
+    hits = sum(c in lists[s] for s, c in told)
+    return len(told) >= FEWEST and hits >= NEARLY * len(told)
+
+
+# A side that was chosen, beside what was shown on each.
+
+
+def _put_sides(draft: Draft, rows: Sample, action: str, pair: tuple[str, str]) -> None:
+    """The stimulus that was chosen, where stimuli change sides."""
+    first, second = (_labels(rows, c) for c in pair)
+    if not {*first.tolist()} & {*second.tolist()}:
+        return  # a stimulus and its side are one
+    values = _values(draft, action)
+    sure, order = _in_order(values, pair)
+    side, straight, crossed = _how_telling(draft, rows, action, order, (first, second))
+    if side > max(straight, crossed) + TELLS:
+        draft.odd(
+            f"stimuli change sides ({pair[0]}, {pair[1]}), and outcomes hang on the side: the side "
+            "is taken as what was chosen",
+            f"--offered {typed(','.join(pair))} --positions {','.join(order)} takes the stimulus",
+        )
+        draft.put("context", (NONE,), BY_CONTENT, "outcomes hang on the side that was chosen")
+        return
+    if crossed > straight + TELLS and not sure:
+        order, sure = order[::-1], True
+    sure |= straight > crossed + TELLS
+    why = f"{action} says which side was chosen, and stimuli change sides: the stimulus is taken"
+    _put_positions(draft, pair, order, why)
+    if not sure:
+        _ask_order(draft, action, pair, order)
+
+
+def _put_positions(draft: Draft, columns: tuple[str, ...], order: list[str], why: str) -> None:
+    draft.put("offered", columns, BY_CONTENT, why)
+    draft.put("positions", tuple(order), BY_CONTENT, f"{order[0]} is the first of what was shown")
+
+
+def _ask_order(draft: Draft, action: str, columns: tuple[str, ...], order: list[str]) -> None:
+    first, second = order
+    shown = " and ".join(columns)
+    draft.ask(
+        "positions",
+        f"which of {shown} does {action} = {first} mean?",
+        [
+            Answer("positions", (first, second), f"{first} is the first, {second} the second"),
+            Answer("positions", (second, first), f"{second} is the first, {first} the second"),
+        ],
+    )
+
+
+def _in_order(values: list[str], pair: tuple[str, str]) -> tuple[bool, list[str]]:
+    """Whether words tell which value means the first column, and the values in this order."""
+    ranks = {v: _rank(v) for v in values}
+    if sorted(ranks.values()) == [0, 1]:
+        values = sorted(values, key=lambda v: ranks[v])
+        swapped = _rank(_word(pair[0], pair[1])) == 1  # right stands first
+        return True, values[::-1] if swapped else values
+    return False, sorted(values)
+
+
+def _rank(value: str) -> int:
+    word = re.sub(r"[\s_\[\]-]+", "", value.lower())
+    return 0 if word in _LEFT.split() else 1 if word in _RIGHT.split() else 2
+
+
+def _word(one: str, other: str) -> str:
+    """What the first of two names has and the other has not."""
+    words = re.findall(r"[a-z]+|[0-9]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", one).lower())
+    against = re.findall(r"[a-z]+|[0-9]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", other).lower())
+    return next((word for word in words if word not in against), "")
+
+
+def _how_telling(
+    draft: Draft,
+    rows: Sample,
+    action: str,
+    order: list[str],
+    shown: tuple[NDArray[np.object_], NDArray[np.object_]],
+) -> tuple[float, float, float]:
+    """How surely outcomes hang on the side, on the stimulus, and on it with sides exchanged."""
+    reward = draft.column("reward")
+    if reward is None:
+        return 0.0, 0.0, 0.0
+    worth = worth_in(rows, reward)
+    owner = draft.learners()[rows.rows[draft.sample.rows]]
+    first = _labels(rows, action) == order[0]
+    nowhere = np.zeros_like(owner)
+    found = []
+    for chosen in (
+        first,
+        np.where(first, *shown),
+        np.where(first, *shown[::-1]),
+    ):
+        codes = np.unique(chosen.astype(str), return_inverse=True)[1]
+        tests = (
+            hangs_on(worth, codes, nowhere),
+            hangs_on(worth, codes, owner),
+            goes_on(worth, codes, owner),
+        )
+        found.append(-np.log10(max(min(tests), 1e-300)))
+    return found[0], found[1], found[2]
+
+
+# A label that names a pair: 12, AB, A-B.
+
+
+def _put_labels(draft: Draft, rows: Sample, action: str) -> None:
+    """Labels of pairs, of which the choice is one by name or by place."""
+    values = _values(draft, action)
+    for column in draft.free:
+        if is_time(column) or is_numbered(column) or not like(column, PAIR_NAMES):
+            continue
+        pairs = _pairs(rows, column)
+        if pairs is None:
+            continue
+        things = {thing for pair in pairs.values() for thing in pair}
+        table = tuple(f"{label}={'|'.join(pair)}" for label, pair in pairs.items())
+        if {*values} <= things and _names_one(rows, column, action, pairs):
+            draft.put("offered", (column,), BY_CONTENT, f"{action} is always one of the two in it")
+            draft.put("offers", table, BY_CONTENT, f"{column} names what was shown")
+            return
+        if len(values) == 2:
+            _put_places(draft, rows, action, column, pairs)
+            return
+
+
+def _pairs(rows: Sample, column: str) -> dict[str, tuple[str, str]] | None:
+    """Labels that are two things each, of which none is the same; None if they are not."""
+    counts = rows.counts(column)
+    if not 2 <= len(counts) <= MOST_LABELS:
+        return None
+    found = {}
+    for label in counts:
+        match = re.fullmatch(r"([A-Z])([A-Z])|([0-9])([0-9])", label)
+        match = match or re.fullmatch(r"(\w{1,12})(?:/|\||:| vs\.? | ?& ?)(\w{1,12})", label)
+        two = [part for part in match.groups() if part] if match else []
+        if len({*two}) != 2:
+            return None
+        found[label] = (two[0], two[1])
+    things = {thing for pair in found.values() for thing in pair}
+    numbers = sorted(int(thing) for thing in things if thing.isdigit())
+    if numbers and (len(numbers) < len(things) or any(b - a > 1 for a, b in pairwise(numbers))):
+        return None  # 10, 12, 27: numbers of something
+    return found if len(things) > 2 else None
+
+
+def _names_one(rows: Sample, column: str, action: str, pairs: dict[str, tuple[str, str]]) -> bool:
+    shown, chosen = _labels(rows, column), _labels(rows, action)
+    told = [c in pairs[s] for s, c in zip(shown, chosen, strict=True) if s and c]
+    return len(told) >= FEWEST and float(np.mean(told)) >= NEARLY
+
+
+def _put_places(
+    draft: Draft, rows: Sample, action: str, column: str, pairs: dict[str, tuple[str, str]]
+) -> None:
+    """Pairs that are named, and a choice that says the first or the second of them."""
+    sure, order = _in_order(_values(draft, action), ("1", "2"))
+    shown = _labels(rows, column)
+    first, second = (np.array([pairs[s][i] if s else "" for s in shown], object) for i in (0, 1))
+    _, straight, crossed = _how_telling(draft, rows, action, order, (first, second))
+    apart = len({t for pair in pairs.values() for t in pair}) == 2 * len(pairs)
+    if {*order} == {"0", "1"}:  # in most files 1 is the first, and 0 that it was not chosen
+        order, straight, crossed = ["1", "0"], crossed, straight
+        sure = apart or straight > crossed + TELLS
+    if crossed > straight + TELLS and not sure:
+        order, sure = order[::-1], True
+    table = tuple(f"{label}={'|'.join(pair)}" for label, pair in pairs.items())
+    why = f"{column} names the two that were shown, {action} which of them was chosen"
+    _put_positions(draft, (column,), order, why)
+    draft.put("offers", table, BY_CONTENT, f"the two in each label of {column}")
+    draft.put("context", (NONE,), BY_CONTENT, "what is shown is on offer, and always the same task")
+    if not sure and not apart:  # with pairs of their own both readings say the same of learners
+        _ask_order(draft, action, (column,), order)
+
+
+# Contexts in which only some actions ever occur, in anyone.
+
+
+def find_offers_of_contexts(draft: Draft) -> None:
+    """Actions that nobody ever chose in a context, though they would have been by chance."""
+    action, columns = draft.column("action"), draft.columns("context")
+    if (
+        action is None
+        or not columns
+        or not all(map(draft.open, ("offered", "offers", "positions")))
+    ):
+        return
+    chosen = draft.chosen
+    context = draft.contexts()
+    if context is None:
+        return
+    kinds, at, where = np.unique(context[chosen], return_index=True, return_inverse=True)
+    if len(kinds) > MOST_LABELS or len(kinds) < 2:
+        return
+    codes = draft.sample.codes(action)[chosen]
+    values, which = np.unique(codes, return_inverse=True)
+    table = np.zeros((len(kinds), len(values)), dtype=np.int64)
+    np.add.at(table, (where, which), 1)
+    offered = table > 0
+    usual = 1 / np.maximum(offered.sum(axis=1, keepdims=True), 1)
+    never = ~offered & (table.sum(axis=1, keepdims=True) * usual / 2 >= NEVER)
+    certain = never.sum(axis=1) == (~offered).sum(axis=1)  # nothing is absent by chance alone
+    if not never.any() or not certain.all() or (offered.sum(axis=1) < 2).any():
+        return
+    labels = draft.sample.columns[action].labels
+    rows = np.flatnonzero(chosen)[at]
+    names = [":".join(_labels(draft.sample, c)[row] for c in columns) for row in rows]
+    sets = [[str(labels[int(v)]) for v in values[mine]] for mine in offered]
+    if any(re.search(r"[=|,]", text) for text in (*names, *(s for each in sets for s in each))):
+        return
+    offers = tuple(f"{name}={'|'.join(mine)}" for name, mine in zip(names, sets, strict=True))
+    said = few([f"{name}: {'/'.join(mine)}" for name, mine in zip(names, sets, strict=True)], 4)
+    draft.put("offers", offers, BY_CONTENT, "nobody ever chose anything else in these contexts")
+    draft.odd(
+        f"in each context only some actions were ever chosen by anyone ({said}): the others are "
+        "taken as not on offer",
+        "--offers none if all could be chosen",
+    )
