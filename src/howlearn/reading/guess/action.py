@@ -51,7 +51,7 @@ def find_on_offer(draft: Draft) -> None:
     """Columns that show what could be chosen, as stim_left and stim_right."""
     if not draft.open("offered"):
         return
-    draft.on_offer, draft.one_of = on_offer(draft.sample, draft.free)
+    draft.on_offer, draft.one_of = on_offer(draft.sample, [*draft.free, *draft.columns("action")])
 
 
 def action_candidates(draft: Draft, reward: str | None) -> list[Candidate]:
