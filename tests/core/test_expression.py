@@ -50,6 +50,26 @@ LABELS = pl.DataFrame(
         ("block / 0 == block / 0", [0, 0, 0, 0]),
         ("rt == block", [0, 1, 0, 0]),
         ("rt < block", [1, 0, 0, 0]),
+        ("phase == learn", [1, 0, 1, 0]),
+        ("phase in [learn, test]", [1, 1, 1, 0]),
+        ("phase != learn", [0, 1, 0, 1]),
+        ("practice == 1", [1, 0, 0, 0]),
+        ("(block > 1) + (block > 2) == 2", [0, 0, 1, 1]),
+        ("(block > 1) == (phase == 'test')", [1, 1, 0, 0]),
+        ("if(block > 2, 'late', 'early') == 'late'", [0, 0, 1, 1]),
+        ("if(block > 2, late, early) == late", [0, 0, 1, 1]),
+        ("'late' == ('late' if (block > 2) else 'early')", [0, 0, 1, 1]),
+        ("if(block > 2, block, 10 * block) >= 10", [1, 1, 0, 0]),
+        ("if(block > 2, block == 3, practice)", [1, 0, 1, 0]),
+        ("if(if(block > 1, 1, 0) == 1, 5, 6) == 5", [0, 1, 1, 1]),
+        ("column('key resp.keys') == a", [1, 0, 1, 0]),
+        ("lag(phase) == learn", [0, 1, 0, 1]),
+        ("lag(block) + 1 == block", [0, 1, 1, 1]),
+        ("lag(block, 2) == block - 2", [0, 0, 1, 1]),
+        ("lag(lag(block)) == 1", [0, 0, 1, 0]),
+        ("lag(block > 1)", [0, 0, 1, 1]),
+        ("block % 2 == 0", [0, 1, 0, 1]),
+        ("(block - 1) // 2 == 1", [0, 0, 1, 1]),
     ],
 )
 def test_meaning(text: str, holds: list[int]) -> None:
@@ -66,7 +86,22 @@ def test_meaning(text: str, holds: list[int]) -> None:
             "blocks == 1",
             "there is no column blocks (text stands in quotes); the columns: rt, phase, key",
         ),
-        ("phase == learn", "there is no column learn (text stands in quotes); the columns"),
+        ("learn == phase", "there is no column learn (text stands in quotes); the columns"),
+        (
+            "phase == phases",
+            "there is no column phases (did you mean phase? text stands in quotes)",
+        ),
+        ("phase < learn", "there is no column learn"),
+        ("learn", "there is no column learn"),
+        ("if(block > 1, 2)", "there are if(CONDITION, A, B), lag(COL) and column"),
+        ("if(block, 'a', 'b')", None),
+        ("if(block + 1, 1, 0) == 1", "'block + 1' is not a condition"),
+        ("column(block) == 1", 'write column("NAME")'),
+        ("column('a b') == 1", "there is no column a b; the columns"),
+        ("lag(block, 0) == 1", "needs a whole number N from 1 to"),
+        ("lag(block, block) == 1", "needs a whole number N from 1 to"),
+        ("lag('a') == 1", "is the same in every row"),
+        ("lag(*block) == 1", "is not part of the language"),
         ("`a b` == 1", "there is no column a b; the columns"),
         ("1 == 1", "names no column"),
         ("block", None),
@@ -79,6 +114,7 @@ def test_meaning(text: str, holds: list[int]) -> None:
         ("block == None", "None is neither a number nor text"),
         ("block.real == 1", "'block.real' is not part of the language"),
         ("len(block) == 1", "'len(block)' is not part of the language"),
+        ("if(len(block), 1, 0) == 1", "'len(block)' is not part of the language"),
         ("__import__('os').system('true')", "is not part of the language"),
         ("[b for b in block]", "is not part of the language"),
         ("block ** 2 == 4", "is not part of the language"),
@@ -96,7 +132,7 @@ def test_refusals(text: str, reason: str | None) -> None:
 
 
 @settings(derandomize=True, deadline=None)
-@given(st.text(alphabet="rt blockphase<>=!0123()[]'\"`,+-*/.notadinmsg\n\\", max_size=40))
+@given(st.text(alphabet="rt blockphase<>=!0123()[]'\"`,+-*/%.notadinmsgfluc\n\\", max_size=40))
 def test_any_text_is_understood_or_refused(text: str) -> None:
     try:
         expression = parse(text, "--where", LABELS.columns)

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, TypeAlias
 from howlearn.core.errors import HowlearnError
 
 NONE = "none"  # --by none: nothing, also where something would be guessed or stands in a file
-_COMMA = re.compile(r""",|in *\[[^]]*\]|`[^`]*`|== *'[^']*'|== *"[^"]*\"""")
+_TOGETHER = re.compile(r"""(?<![\w)])(?:'[^']*'|"[^"]*")|`[^`]*`|[()\[\],]""")
 
 
 class Panel(StrEnum):
@@ -185,7 +185,7 @@ class Names(Kind):
     def in_file(self, value: Any) -> Any:
         """A list, or one text with commas."""
         if isinstance(value, str):
-            return tuple(part.strip() for part in value.split(",") if part.strip())
+            return commas(value)
         if isinstance(value, list):
             return tuple(str(one) for one in value) if all(map(is_plain, value)) else None
         return (str(value),) if is_plain(value) else None
@@ -294,13 +294,23 @@ class Option:
 
 
 def commas(text: str | None) -> tuple[str, ...]:
-    """The names in ``a,b``; a comma in quotes or a list belongs to an expression.
+    """The names in ``a,b``; a comma in quotes, brackets or a list belongs to an expression.
 
     >>> commas("shape, colour"), commas("block, stimulus in ['a', 'b']")
     (('shape', 'colour'), ('block', "stimulus in ['a', 'b']"))
+    >>> commas("if(a == 1, b, c), d"), commas("odd (name, next")
+    (('if(a == 1, b, c)', 'd'), ('odd (name', 'next'))
     """
-    parts = _COMMA.sub(lambda found: "\0" if found[0] == "," else found[0], text or "").split("\0")
-    return tuple(part.strip() for part in parts if part.strip())
+    text, depth, places = text or "", 0, []
+    for found in _TOGETHER.finditer(text):
+        depth += (found[0] in "([") - (found[0] in ")]")
+        if found[0] == "," and depth <= 0:
+            places.append(found.start())
+    if depth:  # a bracket that is part of a name
+        places = [i for i, letter in enumerate(text) if letter == ","]
+    ends = zip([-1, *places], [*places, len(text)], strict=True)
+    parts = [text[before + 1 : after].strip() for before, after in ends]
+    return tuple(part for part in parts if part)
 
 
 def several(given: object) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 from howlearn.core.errors import Problem
-from howlearn.core.options import NONE
+from howlearn.core.options import NONE, commas
 from howlearn.reading.options import ReadOptions
 from howlearn.reading.problems import listed
 
@@ -316,7 +316,7 @@ def _trial(given: Sequence[str], finder: _RoleFinder) -> tuple[str, ...]:
     names = tuple(
         part.strip()
         for name in given
-        for part in ([name] if name in finder.columns else name.split(","))
+        for part in ([name] if name in finder.columns else commas(name))
         if part.strip()
     )
     if len(names) > 1:

@@ -17,15 +17,8 @@ from numpy.typing import NDArray
 
 from howlearn.core.arrays import Ints
 from howlearn.core.errors import HowlearnError
-from howlearn.core.expressions import (
-    LITERALS,
-    TRUE_WORDS,
-    Refused,
-    TooLong,
-    Translator,
-    Value,
-    syntax_of,
-)
+from howlearn.core.expression_grammar import LITERALS, Translator, syntax_of
+from howlearn.core.expression_values import TRUE_WORDS, Refused, TooLong, Value
 from howlearn.core.text import LONGEST, one_line
 
 OPTION = "--exclude"
@@ -159,15 +152,17 @@ class _AboutLearner(Translator):
         hint = "" if name in self.backticked else " (text stands in quotes)"
         raise Refused(f"there is no {column}{hint}; {_allowed()}")
 
-    def _compare(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> pl.Expr:
+    def _compare(
+        self, left: ast.expr, op: ast.cmpop, right: ast.expr, known: list[pl.Expr | None]
+    ) -> pl.Expr:
         for one, other in ((left, right), (right, left)):
             missing = isinstance(one, ast.Name) and one.id == "missing"
             if missing and isinstance(op, ast.Eq):
                 value = self.value(other)
-                known = value.text if value.number is None else value.number
-                if known is not None and value.kind in ("column", "measure"):
-                    return known.is_null()
-        return super()._compare(left, op, right)
+                there = value.text if value.number is None else value.number
+                if there is not None and value.kind in ("column", "measure"):
+                    return there.is_null()
+        return super()._compare(left, op, right, known)
 
     def _call(self, node: ast.Call) -> Value:
         function = node.func.id if isinstance(node.func, ast.Name) else ast.unparse(node.func)
@@ -187,7 +182,7 @@ class _AboutLearner(Translator):
     def _measure(self, function: str, of: ast.expr) -> LearnerMeasure:
         rows = Translator(self.columns, list(self.backticked.values()))
         rows.backticked.update(self.also)
-        written = self._written(of)
+        written = self.written(of)
         if function == FIRST:
             found = rows.value(of)
             if found.kind != "column" or found.text is None:
@@ -201,13 +196,6 @@ class _AboutLearner(Translator):
             raise Refused(f"{function}({written}) names no column")
         name = f"{function}({written})"
         return LearnerMeasure(name, function, written, tuple(rows.used), expression)
-
-    def _written(self, node: ast.expr) -> str:
-        """As the user wrote it, names in backticks included."""
-        text = ast.unparse(node)
-        for stand_in, column in self.backticked.items():
-            text = text.replace(stand_in, f"`{column}`")
-        return text
 
 
 # What the rows of every learner say, gathered batch by batch.

@@ -170,6 +170,7 @@ def make_plan(
         anywhere=frozenset(columns),
     )
     plan = replace(plan, derived=_derived(plan, columns), offers=_offers(plan))
+    plan = replace(plan, sought=(*plan.sought, *_bare_words(plan)))
     unused = [name for name in columns if name not in plan.columns]
     return replace(plan, notes=(*plan.notes, *unnamed_forgone(options, unused))), []
 
@@ -226,22 +227,43 @@ def _guessed(
 def _exclusions(options: ReadOptions, columns: Sequence[str]) -> tuple[exclusion.Condition, ...]:
     """The conditions on learners; rt stands for the column with reaction times."""
     also = {} if options.rt is None else {"rt": options.rt}
-    return tuple(exclusion.parse(text, columns, also) for text in dict.fromkeys(options.exclude))
+    known = [*columns, *also.values()]  # an expression may stand for the reaction time
+    return tuple(exclusion.parse(text, known, also) for text in dict.fromkeys(options.exclude))
 
 
 def _check_rt(options: ReadOptions, columns: Sequence[str]) -> None:
-    if options.rt is not None and options.rt not in columns:
+    if options.rt is not None and options.rt not in columns and not is_expression(options.rt):
         known = listed([column for column in columns if column])
         raise HowlearnError(f"--rt {options.rt}: there is no such column; the columns: {known}")
 
 
 def _derived(plan: ReadingPlan, columns: Sequence[str]) -> dict[str, Derived]:
     """What is computed in the place of a column; a name that is a column's always wins."""
-    return {
+    found = {
         name: derive(name, option.split()[0], columns)
         for name, option in plan.named.items()
         if name not in columns and is_expression(name)
     }
+    learner = found.get(plan.roles.learner or "")
+    if learner is not None and learner.lags:
+        raise HowlearnError(f"--learner {learner.text!r}: lag(…) needs to know the learner already")
+    return found
+
+
+def _bare_words(plan: ReadingPlan) -> list[Sought]:
+    """Words without quotes that were taken as labels: they ought to be somewhere."""
+    options = {name: option.split()[0] for name, option in plan.named.items()}
+    given = {options[name]: derived for name, derived in plan.derived.items()}
+    given |= {f"--{name}": expression for name, expression in plan.expressions.items()}
+    return [
+        Sought(
+            f"{option} {each.text!r}: no column is called {word}; as a value it",
+            word,
+            (column,),
+        )
+        for option, each in given.items()
+        for column, word in each.words
+    ]
 
 
 def _offers(plan: ReadingPlan) -> OfferPlan | None:

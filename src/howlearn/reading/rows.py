@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from howlearn.core.expressions import Expression
+from howlearn.core.expression_grammar import OWNER
+from howlearn.core.expressions import Derived, Expression
 from howlearn.reading.labels import CodedColumn
 from howlearn.reading.problems import Problems
 
@@ -79,8 +80,46 @@ class Rows:
 
 
 def holds(expression: Expression, columns: Mapping[str, CodedColumn]) -> NDArray[np.bool_]:
-    """Row by row, whether a condition holds."""
+    """Row by row, whether a condition holds; lag takes all rows as those of one learner."""
     return expression.holds(pl.DataFrame([columns[name].per_row() for name in expression.columns]))
+
+
+class LookingBack:
+    """The labels that expressions are computed from; those that look back see earlier batches too.
+
+    >>> from howlearn.core.expressions import derive
+    >>> from howlearn.reading.labels import code_column
+    >>> before = derive("lag(key)", "--action", ["key"])
+    >>> one = code_column(pl.Series("key", ["f", "j"]), {}, frozenset())[0]
+    >>> who = code_column(pl.Series("who", ["a", "b"]), {}, frozenset())[0]
+    >>> looking = LookingBack()
+    >>> for _ in range(2):
+    ...     labels, new = looking.labels("action", before, {"key": one}, who)
+    ...     print(before.values(labels)[new:].to_list())
+    [None, None]
+    ['f', 'j']
+    """
+
+    def __init__(self) -> None:
+        self._earlier: dict[str, pl.DataFrame] = {}  # the last rows of every learner
+
+    def labels(
+        self,
+        key: str,
+        expression: Expression | Derived,
+        columns: Mapping[str, CodedColumn],
+        learner: CodedColumn | None,
+    ) -> tuple[pl.DataFrame, int]:
+        """The labels of the rows, and how many rows of earlier batches stand before them."""
+        rows = pl.DataFrame([columns[name].per_row().alias(name) for name in expression.columns])
+        if not expression.lags or learner is None:
+            return rows, 0
+        rows = rows.with_columns(learner.per_row().alias(OWNER))
+        before = self._earlier.get(key)
+        whole = rows if before is None else pl.concat([before, rows])
+        last = whole.group_by(OWNER, maintain_order=True).tail(expression.lags)
+        self._earlier[key] = last.select(whole.columns)
+        return whole, whole.height - rows.height
 
 
 # Columns of numbers: what is no number is refused, with the row.

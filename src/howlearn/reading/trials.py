@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from howlearn.core.expressions import FALSE_WORDS, TRUE_WORDS
-from howlearn.core.text import few
+from howlearn.core.expression_values import FALSE_WORDS, TRUE_WORDS
+from howlearn.core.text import few, quoted
 from howlearn.reading.bins import binned
 from howlearn.reading.code_books import Books
 from howlearn.reading.exclude import Seen
@@ -20,7 +20,7 @@ from howlearn.reading.offers import offers_of
 from howlearn.reading.plan import ReadingPlan, Sought
 from howlearn.reading.problems import Problems
 from howlearn.reading.rewards import OUTSIDE, RewardAdvice, no_number, scaled, worth_of
-from howlearn.reading.rows import Batch, Pile, Rows, holds, numbers_of
+from howlearn.reading.rows import Batch, LookingBack, Pile, Rows, numbers_of
 
 # Options that match nothing: most often a slip of the pen, so that the user is told.
 
@@ -84,6 +84,7 @@ class Unmatched:
 
 
 NEITHER = "neither scored nor learned"
+Misfit = tuple[str, str, NDArray[np.bool_], pl.Series]  # expression, part of it, rows, values
 
 
 class TrialReader:
@@ -101,11 +102,16 @@ class TrialReader:
         self.advice = RewardAdvice()
         self.unmatched = Unmatched(plan)
         self.seen = Seen(plan.exclude) if plan.exclude else None  # of every sequence
+        self._looking = LookingBack()
+        self._conditions: dict[str, NDArray[np.bool_]] = {}  # of the batch, by their options
 
     def read(self, batch: Batch) -> None:
         """Add the trials of a batch; whatever is wrong with it goes to the problems."""
         columns = self._coded(batch)
+        misfits = self._derive(columns, batch)
+        self.unmatched.see(columns)
         considered = self._considered(columns, batch.frame.height)
+        self._refuse_misfits(misfits, considered, batch.start)
         rows = Rows(batch.start, batch.frame.height, columns, np.flatnonzero(considered))
         owners = [
             self._learners(batch, columns),
@@ -134,21 +140,52 @@ class TrialReader:
             if recode:
                 self.counts[f"recoded {self.plan.recode_names[name]}"] += recoded
         self.counts["rows read"] += batch.frame.height
-        columns.update({name: self._derived(name, columns) for name in self.plan.derived})
-        self.unmatched.see(columns)
         return columns
 
-    def _derived(self, name: str, columns: Mapping[str, CodedColumn]) -> CodedColumn:
-        """What is computed in the place of a column; true is 1 in a reward, and yes elsewhere."""
-        derived, roles = self.plan.derived[name], self.plan.roles
-        number = name in (roles.reward, *roles.forgone)
-        labels = pl.DataFrame([columns[column].per_row() for column in derived.columns])
-        values = derived.values(labels, ("0", "1") if number else ("no", "yes"))
-        recode = self.plan.recode.get(name, {})
-        column, recoded = code_column(values.alias(name), recode, self.plan.gone(name))
-        if recode:
-            self.counts[f"recoded {self.plan.recode_names[name]}"] += recoded
-        return column
+    def _derive(self, columns: dict[str, CodedColumn], batch: Batch) -> list[Misfit]:
+        """Add what is computed in the place of columns, and the conditions; true is 1 in a reward.
+
+        Returns where something that is no number stands for one.
+        """
+        roles, learner, misfits = self.plan.roles, None, []
+        # the learner comes first: the others may look back at rows of the same one
+        for name in sorted(self.plan.derived, key=lambda name: name != roles.learner):
+            derived = self.plan.derived[name]
+            if derived.lags and learner is None:
+                learner = self._learners(batch, columns)
+            labels, before = self._looking.labels(name, derived, columns, learner)
+            number = name in (roles.reward, *roles.forgone, *roles.trial, roles.duration)
+            values = derived.values(labels, ("0", "1") if number else ("no", "yes"))[before:]
+            for written, wrong, shown in derived.misfits(labels):
+                misfits.append((name, written, wrong[before:], shown[before:]))
+            recode = self.plan.recode.get(name, {})
+            columns[name], recoded = code_column(values.alias(name), recode, self.plan.gone(name))
+            if recode:
+                self.counts[f"recoded {self.plan.recode_names[name]}"] += recoded
+        for name, condition in self.plan.expressions.items():
+            if condition.lags and learner is None:
+                learner = self._learners(batch, columns)
+            labels, before = self._looking.labels(f"--{name}", condition, columns, learner)
+            self._conditions[name] = condition.holds(labels)[before:]
+        return misfits
+
+    def _refuse_misfits(
+        self, misfits: Sequence[Misfit], considered: NDArray[np.bool_], start: int
+    ) -> None:
+        for name, written, wrong, shown in misfits:
+            rows = np.flatnonzero(wrong & considered)
+            if not len(rows):
+                continue
+            found = shown.gather(rows)
+            for value in found.unique(maintain_order=True).head(VALUES_SHOWN):
+                mine = rows[(found == value).to_numpy()]
+                what = f"{quoted(value)}" + f" as {written}" * (written != name)
+                allowed = "numbers where an expression calculates or compares with < or >"
+                remedy = (
+                    f'--where EXPR leaves rows out, --missing "{written}:{value}" if it means '
+                    "none, if(CONDITION, A, B) takes another value"
+                )
+                self.problems.at(int(mine[0]) + start, name, what, allowed, remedy, len(mine) - 1)
 
     def _considered(self, columns: Mapping[str, CodedColumn], height: int) -> NDArray[np.bool_]:
         """The rows that are neither blank nor left out by --where."""
@@ -159,7 +196,7 @@ class TrialReader:
             self.counts["blank rows"] += int(blank.sum())
             considered &= ~blank
         if self.plan.where is not None:
-            wanted = holds(self.plan.where, columns)
+            wanted = self._conditions["where"]
             self.unmatched.see_condition("where", considered & ~wanted)
             self.counts["left out by --where"] += int((considered & ~wanted).sum())
             considered &= wanted
@@ -318,9 +355,8 @@ class TrialReader:
             allowed = "true, false, 1, 0, yes or no"
             rows.refuse(self.problems, column, ~yes & ~no, allowed, f"--recode {name}:OLD=NEW")
             marked &= ~no[rows.pick(column.codes)]
-        unless = self.plan.expressions.get(option)
-        if unless is not None:
-            applies = holds(unless, rows.columns)
+        applies = self._conditions.get(option)
+        if applies is not None:
             self.unmatched.see_condition(option, applies)
             marked &= ~rows.pick(applies)
         return marked

@@ -6,7 +6,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from howlearn.core.expressions import FALSE_WORDS, TRUE_WORDS, parse
+from howlearn.core.expression_values import FALSE_WORDS, TRUE_WORDS
+from howlearn.core.expressions import parse
 from howlearn.core.options import NONE
 from howlearn.reading.columns import (
     BLOCKS,
