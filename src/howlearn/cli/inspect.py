@@ -79,6 +79,7 @@ def _write(out: Path, files: list[str], found: Inspection, task: str | None) -> 
         "": [
             "What howlearn inspect found. Every command takes this file: howlearn select",
             "Lines may be changed; an option that is typed wins over its line here.",
+            *([f"Kind of task: {found.kind}"] if found.kind is not None else []),
         ],
         **found.comments(),
     }
@@ -90,6 +91,8 @@ def _what_to_type(found: Inspection, files: list[str]) -> str:
     from howlearn.cli.next_command import select_command
     from howlearn.reading.guess.draft import SAID
 
+    if found.kind is not None and found.kind.stops:
+        return f"{found.kind.stops}\nnothing was written"
     if not found.lacking:
         return f"{found.problems}\nnothing was written; an option above helps, or --where EXPR"
     roles = " and the ".join(found.lacking)
@@ -117,6 +120,9 @@ def inspection(found: Inspection) -> None:
     if len(found.files) > FILES_SHOWN:
         console.print(f"… {len(found.files):,} files in all")
     _roles(found)
+    if found.kind is not None:
+        kind = f"[bold]Kind of task:[/] {escape(_line(str(found.kind)))}"
+        console.print(kind, soft_wrap=True)
     if found.study is None:
         _columns(found)
     for line in found.figures():

@@ -86,6 +86,18 @@ class Trials:
 
 
 @dataclass(frozen=True)
+class FoundKind:
+    """The kind of task that trials come from, and why."""
+
+    name: str
+    reasons: tuple[str, ...] = ()  # the main one first
+    stops: str | None = None  # a sentence that says what is missing, where nothing can be analysed
+
+    def __str__(self) -> str:
+        return f"{self.name} ({'; '.join(self.reasons)})" if self.reasons else self.name
+
+
+@dataclass(frozen=True)
 class Source:
     """Where every trial came from, so that results can be laid beside the input."""
 

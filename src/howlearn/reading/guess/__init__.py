@@ -27,6 +27,7 @@ from howlearn.reading.guess.coding import (
 from howlearn.reading.guess.column_checks import examples, materialise
 from howlearn.reading.guess.draft import Draft, Guess, check_names, columns_of, take_sample
 from howlearn.reading.guess.inspection import Inspection
+from howlearn.reading.guess.kinds import find_kind
 from howlearn.reading.guess.learner_and_context import find_context, find_learner
 from howlearn.reading.guess.oddities import remark
 from howlearn.reading.guess.on_offer import find_offers, find_offers_of_contexts
@@ -93,8 +94,8 @@ def inspect(
     if draft.sample.unread and any(role not in draft.guesses for role in ROLES_NEEDED):
         raise DataError(draft.sample.unread)
     lacking = tuple(role for role in ROLES_NEEDED if role not in draft.guesses)
-    study, problems = None, ""
-    if not lacking:
+    study, problems = None, (draft.kind.stops if draft.kind else None) or ""
+    if not lacking and not problems:
         try:
             study = read(source, task=task, **draft.options())
         except HowlearnError as error:
@@ -112,7 +113,7 @@ def inspect(
         draft.answer,
         (*notes, *(study.notes if study else ())),
         tuple(draft.questions),
-        getattr(draft, "kind", None),
+        draft.kind,
     )
 
 
@@ -144,7 +145,7 @@ def _keep_given(draft: Draft) -> None:
 class Finder(NamedTuple):
     """A step that looks at the sample and at what was found before it, and adds to the draft."""
 
-    find: Callable[[Draft], None]
+    find: Callable[[Draft], object]
     finds: str = ""  # options
     after: str = ""  # options that it asks for, which earlier steps find
 
@@ -173,6 +174,7 @@ FINDERS = (
     Finder(find_features, "features", "context action"),
     Finder(find_rt, "rt", "action"),
     Finder(find_shortest, "min_trials", "learner by action"),
+    Finder(find_kind, "", "learner context by reset_by trial action reward"),
 )
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from howlearn.core.errors import DataError, HowlearnError, Problem
 from howlearn.core.expressions import is_expression
 from howlearn.core.options import NONE
+from howlearn.core.study import FoundKind
 from howlearn.core.text import shortened
 from howlearn.reading.columns import FILE_STEM, described_as, is_telling, named_like
 from howlearn.reading.formats.matrices import has_no_text
@@ -291,6 +292,7 @@ class Draft:
     on_offer: tuple[str, ...] = ()  # columns that show what could be chosen
     one_of: tuple[str, ...] = ()  # columns that are always one of these
     design: set[str] = field(default_factory=set)  # columns that were fixed before the choice
+    kind: FoundKind | None = None  # of task, once the roles are known
 
     def __post_init__(self) -> None:
         for name, value in said(self.given).items():

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from howlearn.core.study import Study
+from howlearn.core.study import FoundKind, Study
 from howlearn.core.text import few, many, shortened
 from howlearn.reading.guess.draft import SAID, Guess, Oddity, Question
 from howlearn.reading.project_file import GUESSED
@@ -35,7 +35,7 @@ class Inspection:
     answer: str | None = None
     notes: tuple[str, ...] = field(default=())
     questions: tuple[Question, ...] = ()  # what the data do not tell; the first answers were taken
-    kind: Any = None  # of task, with reasons
+    kind: FoundKind | None = None  # of task, with reasons
 
     @property
     def options(self) -> dict[str, Any]:
@@ -95,6 +95,7 @@ class Inspection:
             shown = f" [{examples}]" if examples else ""
             lines.append(f"{name} ← {guess.typed}{shown} ({guess.how}{why})")
         lines += [f"{role} ← nothing found: --{role} COL" for role in self.lacking]
+        lines += [f"kind of task: {self.kind}"] if self.kind is not None else []
         lines += self.figures()
         lines += [f"question: {question}" for question in self.questions]
         lines += [f"note: {oddity}" for oddity in self.oddities]

@@ -1,0 +1,381 @@
+"""What trials say about the task they come from: who could have learned what, and when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howlearn.core.study import Study
+from howlearn.reading.columns import named_like
+from howlearn.reading.guess.draft import Draft, together
+from howlearn.reading.labels import natural_key
+from howlearn.reading.offers import options_in, parse_offers
+from howlearn.reading.rewards import worth_of
+
+MOST_TRIALS = 100_000  # that are looked at; more say the same
+Codes = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The trials with a choice and an outcome, in the order in which each learner made them."""
+
+    learner: Codes
+    sequence: Codes  # learner × condition
+    owner: Codes  # sequence × stretch after which learning starts anew
+    context: Codes
+    shown: Codes  # context × what was on offer
+    action: Codes
+    reward: NDArray[np.float64]
+    contexts: tuple[str, ...]
+    actions: tuple[str, ...]
+    names: dict[str, str]  # role → its column, or what stands for one
+    answer: Codes | None = None  # the right action of each trial, −1 where it is not known
+    sets: frozenset[frozenset[str]] = frozenset()  # of actions that were on offer together
+
+    def __len__(self) -> int:
+        return len(self.action)
+
+    @cached_property
+    def values(self) -> NDArray[np.float64]:
+        """The rewards that occur."""
+        return np.unique(self.reward)
+
+    @cached_property
+    def n_learners(self) -> int:
+        """How many learners there are."""
+        return int(self.learner.max(initial=-1)) + 1
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether a choice earns one of two rewards."""
+        return len(self.values) == 2
+
+    @cached_property
+    def good(self) -> NDArray[np.float64]:
+        """1 where the choice earned the highest reward, else 0."""
+        return (self.reward == self.values.max(initial=-np.inf)).astype(np.float64)
+
+    @cached_property
+    def fixed(self) -> float:
+        """The share of trials whose reward follows from learner, what was shown and action."""
+        cell = together(self.sequence, self.shown, self.action)
+        times = np.bincount(cell)
+        highest = np.full(len(times), -np.inf)
+        lowest = np.full(len(times), np.inf)
+        np.maximum.at(highest, cell, self.reward)
+        np.minimum.at(lowest, cell, self.reward)
+        again = times[cell] > 1
+        return float((highest == lowest)[cell][again].mean()) if again.any() else 0.0
+
+    def per_owner(self) -> NDArray[np.intp]:
+        """How many contexts are met between two fresh starts."""
+        pairs = np.unique(together(self.owner, self.context), return_index=True)[1]
+        return np.bincount(self.owner[pairs])
+
+
+def evidence_in(draft: Draft) -> Evidence | None:
+    """The evidence of a draft whose action and reward are known; None where there is none."""
+    sample, action, reward = draft.sample, draft.column("action"), draft.column("reward")
+    if action is None or reward is None:
+        return None
+    numbers = sample.numbers(reward)
+    if np.isnan(numbers).all():
+        numbers = worth_of(sample.columns[reward].labels)[sample.codes(reward)]
+    rows = np.flatnonzero(draft.chosen & ~np.isnan(numbers))[:MOST_TRIALS]
+    if not len(rows):
+        return None
+    sequence = draft.sequences()[rows]
+    began = np.full(int(sequence.max()) + 1, len(numbers))
+    np.minimum.at(began, sequence, rows)
+    keys = [sample.numbers(name)[rows] for name in draft.columns("trial")]
+    order = np.lexsort((rows, *reversed(keys), began[sequence]))
+    rows, sequence = rows[order], together(sequence[order])
+    context = draft.contexts()
+    context = np.zeros(len(rows), np.intp) if context is None else context[rows]
+    stretches = [sample.codes(name)[rows] for name in draft.columns("reset_by")]
+    made, actions = _compact(sample.codes(action)[rows], sample.columns[action].labels.to_list())
+    answer = None
+    if draft.answer is not None and draft.answer in sample.columns:
+        known = {label: code for code, label in enumerate(actions)}
+        labels = sample.columns[draft.answer].labels.to_list()
+        table = np.array([known.get(label, -1) for label in labels], dtype=np.intp)
+        answer = table[sample.codes(draft.answer)[rows]]
+    names = {role: guess.typed for role, guess in draft.guesses.items()}
+    columns = draft.columns("context")
+    labels = sorted(sample.counts(columns[0]), key=natural_key) if len(columns) == 1 else []
+    on_offer = [sample.codes(name)[rows] for name in draft.columns("offered")]
+    return Evidence(
+        together(draft.learners()[rows]),
+        sequence,
+        together(sequence, *stretches),
+        together(context),
+        together(context, *on_offer),
+        made,
+        numbers[rows],
+        tuple(labels),
+        actions,
+        names,
+        answer,
+        _sets(draft),
+    )
+
+
+def _sets(draft: Draft) -> frozenset[frozenset[str]]:
+    """The actions that were on offer together, as the options tell it."""
+    offers, columns = draft.guesses.get("offers"), draft.columns("offered")
+    if offers is not None:
+        return frozenset(frozenset(each) for each in parse_offers(offers.columns).values())
+    if len(columns) < 2:
+        lists = draft.sample.counts(columns[0]) if columns else ()
+        return frozenset(frozenset(options_in(each)) for each in lists)
+    sample = draft.sample
+    at = np.unique(together(*(sample.codes(c) for c in columns)), return_index=True)[1]
+    labels = [sample.columns[c].labels.to_list() for c in columns]
+    codes = [sample.codes(c)[at].tolist() for c in columns]
+    each = ([names[i] for i in mine] for names, mine in zip(labels, codes, strict=True))
+    rows = zip(*each, strict=True)
+    return frozenset(frozenset(str(one) for one in row if one is not None) for row in rows)
+
+
+def _compact(codes: NDArray[np.integer], labels: list[str | None]) -> tuple[Codes, tuple[str, ...]]:
+    """Codes of the labels that occur, and these labels."""
+    used, made = np.unique(codes, return_inverse=True)
+    return made.reshape(-1), tuple(str(labels[code]) for code in used.tolist())
+
+
+def evidence_of(study: Study, names: dict[str, str], scale: tuple[float, float] | None) -> Evidence:
+    """The evidence of a study, of its first learners if it is large."""
+    stop = max(1, int(np.searchsorted(study.starts, MOST_TRIALS, side="right")) - 1)
+    part = study.part(0, min(stop, len(study)))
+    taught = np.asarray(part.learned)
+    sequence = np.repeat(np.arange(len(part)), np.diff(part.starts))[taught]
+    known = {name: code for code, name in enumerate(dict.fromkeys(part.learners))}
+    learner = np.array([known[name] for name in part.learners], dtype=np.intp)[sequence]
+    started = np.cumsum(np.asarray(part.reset), dtype=np.intp)[taught]
+    reward = np.asarray(part.reward, dtype=np.float64)[taught]
+    low, high = scale or (0.0, 1.0)
+    reward = reward if scale is None else low + reward * (high - low)
+    context, offer = np.asarray(part.context)[taught], part.offer
+    on_offer = () if offer is None else (np.asarray(offer)[taught],)
+    sets = () if part.offers is None else part.offers
+    return Evidence(
+        together(learner),
+        together(sequence),
+        together(sequence, started),
+        together(context),
+        together(context, *on_offer),
+        np.asarray(part.action, dtype=np.intp)[taught],
+        reward,
+        study.contexts,
+        study.actions,
+        names,
+        None,
+        frozenset(frozenset(np.array(study.actions)[row].tolist()) for row in sets),
+    )
+
+
+# Choices at the very first presentations: nobody can have learned them from outcomes.
+
+
+@dataclass(frozen=True)
+class FirstChoices:
+    """How often people were right where they met a context for the first time, and later."""
+
+    times: int
+    right: float
+    guessing: float  # what one answer for everything would earn
+    later: float  # in the second half of the trials
+    opening: float  # in the first trials of each learner
+    openings: int
+
+    @property
+    def score(self) -> float:
+        """How far the first choices are above guessing, in standard errors."""
+        spread = np.sqrt(max(self.guessing * (1 - self.guessing), 1e-9) / max(1, self.times))
+        return float((self.right - self.guessing) / spread)
+
+    def reach(self, share: float) -> float:
+        """What is earned a share of the way from guessing to what is earned later."""
+        return self.guessing + share * (self.later - self.guessing)
+
+
+OPENING = 3  # trials
+
+
+def first_choices(found: Evidence) -> FirstChoices:
+    """Compare the first presentations with guessing and with the second half."""
+    place = together(found.learner, found.shown)
+    first = np.unique(place, return_index=True)[1]
+    position = _position(found.learner)
+    late = 2 * position >= np.bincount(found.learner)[found.learner]
+    # The right action of each learner and context, where it was ever found.
+    cell = together(found.sequence, found.shown)
+    right = np.full(int(cell.max(initial=-1)) + 1, -1)
+    hits = found.good == 1
+    right[cell[hits]] = found.action[hits]
+    answers = right[cell[first]]
+    answers = answers[answers >= 0]
+    usual = np.bincount(answers).max() / len(answers) if len(answers) else 1.0
+    opening = position < OPENING
+    return FirstChoices(
+        len(first),
+        float(found.good[first].mean()),
+        max(float(usual), 1 / max(2, len(found.actions))),
+        float(found.good[late].mean()),
+        float(found.good[opening].mean()),
+        int(opening.sum()),
+    )
+
+
+def _position(owner: Codes) -> Codes:
+    """The place of each row among those of its owner."""
+    order = np.argsort(owner, kind="stable")
+    starts = np.concatenate(([0], np.cumsum(np.bincount(owner))))[:-1]
+    place = np.empty(len(owner), dtype=np.intp)
+    place[order] = np.arange(len(owner)) - starts[owner[order]]
+    return place
+
+
+# What is right from trial to trial: is it told by the context and by what was right before?
+
+
+def predictable(found: Evidence) -> float:
+    """How often the right action could be told from the context and the last right ones.
+
+    The tables are made from the same trials, so that this is never too low.
+    """
+    answer = found.answer
+    if answer is None or (answer < 0).all():
+        answer = np.where(found.good == 1, found.action, -1)
+        if len(found.actions) == 2:
+            answer = np.where(answer < 0, 1 - found.action, answer)
+    known = answer >= 0
+    answer, sequence, context = answer[known], found.sequence[known], found.shown[known]
+    if not len(answer):
+        return 1.0
+    before, again = _previous(answer, sequence), _previous(answer, together(sequence, context))
+    earlier = _previous(before, sequence)
+    keys = (
+        together(sequence, context),
+        together(context, again + 1),
+        together(context, before + 1, earlier + 1),
+    )
+    return max(_told_by(key, answer) for key in keys)
+
+
+def _previous(values: Codes, owner: Codes) -> Codes:
+    """The value of the owner's last row; −1 at the first."""
+    order = np.argsort(owner, kind="stable")
+    found = np.full(len(values), -1, dtype=np.intp)
+    same = np.diff(owner[order]) == 0
+    found[order[1:][same]] = values[order[:-1][same]]
+    return found
+
+
+def _told_by(key: Codes, answer: Codes) -> float:
+    """How often the most frequent answer of each key is the right one."""
+    table = np.zeros((int(key.max()) + 1, int(answer.max()) + 1))
+    np.add.at(table, (key, answer), 1)
+    return float(table.max(axis=1).sum() / len(answer))
+
+
+def follows_success(found: Evidence) -> bool:
+    """Whether choices are repeated more often after a success than after a failure."""
+    place = together(found.sequence, found.shown)
+    order = np.argsort(place, kind="stable")
+    near = np.diff(place[order]) == 0
+    stays = (np.diff(found.action[order]) == 0)[near]
+    won = found.good[order][:-1][near] == 1
+    if not won.any() or won.all():
+        return False
+    share, spread = float(stays.mean()), np.sqrt(1 / won.sum() + 1 / (~won).sum())
+    more = float(stays[won].mean() - stays[~won].mean())
+    return more > 0.05 and more > 3 * spread * np.sqrt(share * (1 - share))
+
+
+# Outcomes that change: of the same action, and of one when the other's do.
+
+NEAR = 4  # trials in the same context that are compared
+
+
+@dataclass(frozen=True)
+class Changes:
+    """How far what an action earns goes with what was earned shortly before, in standard errors.
+
+    Fixed chances give 0 everywhere, drifting ones a positive ``same``, reversals also a negative
+    ``other``.
+    """
+
+    same: float  # of the same action
+    other: float  # of another one
+    both: float  # both together: same minus other
+
+
+def changes(found: Evidence) -> Changes:
+    """Compare each outcome with those of the last trials of the same context."""
+    cell = together(found.owner, found.shown, found.action)
+    mean = np.bincount(cell, weights=found.reward) / np.bincount(cell)
+    rest = found.reward - mean[cell]
+    place = together(found.owner, found.shown)
+    order = np.argsort(place, kind="stable")
+    same, other = [np.zeros(0)], [np.zeros(0)]
+    for lag in range(1, NEAR + 1):
+        near = place[order[lag:]] == place[order[:-lag]]
+        first, second = order[:-lag][near], order[lag:][near]
+        alike = found.action[first] == found.action[second]
+        products = rest[first] * rest[second]
+        same.append(products[alike])
+        other.append(products[~alike])
+    own, others = np.concatenate(same), np.concatenate(other)
+    return Changes(_score(own), _score(others), _score(np.concatenate((own, -others))))
+
+
+def _score(products: NDArray[np.float64]) -> float:
+    spread = float(np.sqrt(np.sum(products**2)))
+    return float(products.sum()) / spread if spread > 0 else 0.0
+
+
+# Columns that are laid down before anybody chooses.
+
+FEW_VALUES = 4  # may be as frequent in several learners by chance
+FEW_LEARNERS, FEW_TRIALS = 5, 10
+ALIKE = 0.9  # of the learners
+
+
+def is_designed(draft: Draft, column: str) -> bool:
+    """Whether each learner has the values of a column equally often, whatever was chosen.
+
+    What choices earn differs between learners who choose differently; amounts on offer do not.
+    """
+    action, rows = draft.column("action"), draft.chosen
+    if action is None or column not in draft.sample.columns:
+        return False
+    owner, codes = together(draft.learners()[rows]), together(draft.sample.codes(column)[rows])
+    made = together(draft.sample.codes(action)[rows])
+    if len(owner) == 0 or owner.max() < 1:
+        return False
+    values, people = int(codes.max()) + 1, int(owner.max()) + 1
+    if values < 2 or values * people > MOST_TRIALS:
+        return False
+    named = named_like("reward", [column]).get(column) == 3
+    if values < FEW_VALUES and (named or people < FEW_LEARNERS):
+        return False
+    if len(owner) < FEW_TRIALS * people:
+        return False
+    alike = _most_alike(_times(owner, codes))
+    return alike >= max(2, ALIKE * people) and _most_alike(_times(owner, made)) < ALIKE * people
+
+
+def _times(owner: Codes, codes: Codes) -> NDArray[np.intp]:
+    table = np.zeros((int(owner.max()) + 1, int(codes.max()) + 1), dtype=np.intp)
+    np.add.at(table, (owner, codes), 1)
+    return table
+
+
+def _most_alike(table: NDArray[np.intp]) -> int:
+    """How many rows of a table are the same, at most."""
+    return int(np.unique(table, axis=0, return_counts=True)[1].max())

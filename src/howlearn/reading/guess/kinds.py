@@ -1,0 +1,425 @@
+"""What kind of task the trials come from, with reasons; and what these models do not cover."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from howlearn.core.study import FoundKind, Study
+from howlearn.core.text import many
+from howlearn.reading.columns import is_feature, named_like, parts_of
+from howlearn.reading.guess.draft import BY_CONTENT, SAID, Draft, typed
+from howlearn.reading.guess.evidence import (
+    Evidence,
+    changes,
+    evidence_in,
+    evidence_of,
+    first_choices,
+    follows_success,
+    is_designed,
+    predictable,
+)
+from howlearn.reading.guess.stages import two_stages
+
+NOT_COVERED = "nothing that these models cover"
+CORRECT = ("correct", "corr", "cor", "accuracy", "acc", "richtig", "korrekt", "hit", "right")
+
+
+class Kind(ABC):
+    """A kind of task: its name, what it is, and how it is recognised."""
+
+    name: ClassVar[str]
+    about: ClassVar[str]  # one line in plain words
+    settled_by: ClassVar[tuple[str, ...]] = ()  # options with which the user ends all doubt
+
+    @abstractmethod
+    def reasons(self, found: Evidence | None, draft: Draft | None) -> Sequence[str]:
+        """Why this is such a task, the main reason first; none if it is not one."""
+
+    def stops(self, reasons: Sequence[str], draft: Draft) -> str | None:
+        """What is missing, in a sentence with the option that helps, where reading must stop."""
+        return None
+
+    def is_settled(self, said: set[str]) -> bool:
+        """Whether the user has said what the doubt is about, and goes on."""
+        return said.issuperset(self.settled_by)
+
+
+# Nothing that these models cover: what is missing is said, and nothing is analysed.
+
+
+class NoOutcome(Kind):
+    """Choices after which nothing happened, or nothing that was written down."""
+
+    name = NOT_COVERED
+    about = "choices without feedback: perceptual decisions, discounting, described gambles"
+    settled_by = ("reward",)
+
+    def reasons(self, found: Evidence | None, draft: Draft | None) -> Sequence[str]:
+        """No reward at all, or what was taken for one was laid down before the choice."""
+        if draft is None:
+            return ()
+        if "reward" not in draft.guesses and "action" in draft.guesses:
+            return ("no column says what a choice earned, or whether it was right",)
+        guess = draft.guesses.get("reward")
+        for column in draft.columns("reward") if guess is not None else ():
+            shown = bool(named_like("context", [column])) or is_feature(column)
+            if guess is not None and guess.how == BY_CONTENT and shown:
+                return (f"{column} is what was shown, and no column says what a choice earned",)
+            if is_designed(draft, column):
+                return (
+                    f"{column} has the same values equally often for every learner, whatever they "
+                    "chose: it was laid down before, and is not what a choice earned",
+                )
+        return ()
+
+    def stops(self, reasons: Sequence[str], draft: Draft) -> str | None:
+        """Feedback is needed."""
+        return (
+            f"no outcome: these models need feedback, and {reasons[0]}; if one does, name it with "
+            '--reward COL, or an expression such as --reward "choice == answer"'
+        )
+
+
+class StimulusMissing(Kind):
+    """People are right about something that the context does not tell."""
+
+    name = NOT_COVERED
+    about = "what was shown is not among the context"
+    settled_by = ("context",)
+
+    def reasons(self, found: Evidence | None, draft: Draft | None) -> Sequence[str]:
+        """Right far more often than context and earlier answers could tell."""
+        if found is None or not _is_correctness(found) or len(found) < 60 or found.fixed > 0.95:
+            return ()
+        right, told = float(found.good.mean()), predictable(found)
+        spread = np.sqrt(max(told * (1 - told), 0.01) / len(found))
+        each = np.bincount(found.learner, weights=found.good) / np.bincount(found.learner)
+        if right - told < max(0.15, 6 * spread) or np.mean(each > told + 0.05) < 0.7:
+            return ()
+        if follows_success(found):  # then outcomes teach, as those of a bandit do
+            return ()
+        return (
+            f"choices are right in {right:.0%} of the trials, though the context and what was "
+            f"right before tell at most {told:.0%}",
+        )
+
+    def stops(self, reasons: Sequence[str], draft: Draft) -> str | None:
+        """Which option says what was shown."""
+        named = draft.columns("context")
+        now = f" (now {typed(','.join(named))})" if named else ""
+        return (
+            f"the stimulus is missing: {reasons[0]}, so something that was shown is not among "
+            f"the context{now}; --context COL[,COL] names it, --context none goes on without"
+        )
+
+
+class Untaught(Kind):
+    """People are right before any outcome could have told them."""
+
+    name = NOT_COVERED
+    about = "choices that no outcome could have taught: Stroop, flanker, perceptual decisions"
+    settled_by = ("context", "action", "reward")
+
+    def reasons(self, found: Evidence | None, draft: Draft | None) -> Sequence[str]:
+        """Right at the first presentations as often as later."""
+        if found is None or not found.is_binary or found.fixed < 0.85:
+            return ()
+        if int(found.context.max()) < 1 or len(found) < 60:
+            return ()
+        first = first_choices(found)
+        enough = first.times >= 20 and first.openings >= 12
+        known = first.score >= 6 and first.right >= first.reach(0.8)
+        if not enough or not known or first.opening < first.reach(0.6):
+            return ()
+        if first.later - first.guessing < 0.2:
+            return ()
+        return (
+            f"choices are right in {first.right:.0%} of the cases where something is shown for "
+            f"the first time (guessing: {first.guessing:.0%}), and in {first.later:.0%} later",
+        )
+
+    def stops(self, reasons: Sequence[str], draft: Draft) -> str | None:
+        """Nothing is learned here."""
+        return (
+            f"these choices were not learned from outcomes: {reasons[0]}; if they were learned "
+            "here all the same, name --context, --action and --reward"
+        )
+
+
+class TwoStep(Kind):
+    """Two choices in a row, of which the first leads to what the second is about."""
+
+    name = "two-step"
+    about = "two choices in each trial; the first leads to the state of the second"
+
+    def is_settled(self, said: set[str]) -> bool:
+        """The stages are named, or one choice of the two is."""
+        return not said.isdisjoint({"stages", "action"})
+
+    def reasons(self, found: Evidence | None, draft: Draft | None) -> Sequence[str]:
+        """Two columns of choices that are called stages, or have a state between them."""
+        stages = None if draft is None else two_stages(draft)
+        return () if stages is None else stages.reasons
+
+    def stops(self, reasons: Sequence[str], draft: Draft) -> str | None:
+        """Which option reads the stages."""
+        stages = two_stages(draft)
+        words = "" if stages is None else stages.typed
+        return (
+            f"this is a two-step task ({reasons[0]}), and one choice per row would be a bandit, "
+            f'which it is not; --stages "{words}" reads each row as two trials, one per stage'
+        )
+
+
+# Kinds that are covered.
+
+
+class ProbabilisticSelection(Kind):
+    """Fixed pairs of stimuli, of which one pays more often."""
+
+    name = "probabilistic selection"
+    about = "fixed pairs of stimuli, of which one is rewarded more often than the other"
+
+    def reasons(self, found: Evidence | None, draft: Draft | None) -> Sequence[str]:
+        """Contexts that are pairs, or pairs on offer, and rewards by chance."""
+        if found is None or not found.is_binary or found.fixed > 0.9:
+            return ()
+        if found.sets and not _are_apart(found.sets):
+            return ()
+        if found.sets:
+            shown = ", ".join(sorted(" or ".join(sorted(each)) for each in found.sets))
+            why = f"pairs of stimuli are on offer ({shown})"
+        elif _are_pairs(found.contexts):
+            shown = ", ".join(found.contexts[:4])
+            why = f"{found.names.get('context', 'the context')} names pairs of stimuli ({shown})"
+        else:
+            return ()
+        return why, "each stimulus is rewarded with a chance of its own"
+
+
+class GoNoGo(Kind):
+    """To act or not to act."""
+
+    name = "go/no-go"
+    about = "to respond or to withhold the response"
+
+    def reasons(self, found: Evidence | None, draft: Draft | None) -> Sequence[str]:
+        """Two actions, one of which is not to respond."""
+        if found is None or len(found.actions) != 2:
+            return ()
+        words = {re.sub(r"[\W_]+", "", label.lower()) for label in found.actions}
+        no = {"nogo", "withhold", "nopress", "noresponse", "notpress", "nothing", "passive"}
+        if words & no:
+            return (f"the actions are {' and '.join(found.actions)}",)
+        name = found.names.get("action", "")
+        parts = {*parts_of(name), re.sub(r"[\W_]+", "", name.lower())}
+        pressed = parts & {"go", "pressed", "gonogo", "keypressed", "press", "approach"}
+        if pressed and words <= {"0", "1", "yes", "no", "true", "false"}:
+            return (f"{name} says whether there was a response",)
+        return ()
+
+
+class Gambling(Kind):
+    """Always the same options, which bring gains and losses of several sizes."""
+
+    name = "gambling with gains and losses"
+    about = "the same options again and again, with gains and losses of several sizes"
+
+    def reasons(self, found: Evidence | None, draft: Draft | None) -> Sequence[str]:
+        """Rewards of both signs and several sizes."""
+        if found is None or int(found.context.max(initial=0)) > 0 or len(found.values) < 4:
+            return ()
+        low, high = found.values[[0, -1]]
+        if not low < 0 < high:
+            return ()
+        return (
+            f"rewards go from {low:g} to {high:g}, in {len(found.values):,} sizes",
+            f"always the same situation, {len(found.actions)} options",
+        )
+
+
+class NewStimuli(Kind):
+    """Blocks, each of which brings stimuli that nobody knows yet."""
+
+    name = "blocks of new stimuli"
+    about = "learning starts anew in each block, with other stimuli"
+
+    def reasons(self, found: Evidence | None, draft: Draft | None) -> Sequence[str]:
+        """Several fresh starts of each learner, and contexts that belong to one of them."""
+        if found is None or int(found.context.max(initial=0)) < 1:
+            return ()
+        starts = int(found.owner.max()) + 1
+        sequences = int(found.sequence.max()) + 1
+        if starts < 2 * sequences:
+            return ()
+        sizes = np.unique(found.per_owner())
+        size = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+        what = "stimulus" if size == "1" else "stimuli"
+        each = round(starts / sequences)
+        return (
+            f"learning starts anew in each of about {each:,} blocks of a learner",
+            f"set size: {size} {what} in a block",
+        )
+
+
+class Reversal(Kind):
+    """What was right becomes wrong, and the other way round."""
+
+    name = "reversal"
+    about = "the better action becomes the worse one, once or again and again"
+
+    def reasons(self, found: Evidence | None, draft: Draft | None) -> Sequence[str]:
+        """When one action's outcomes get worse, the other's get better."""
+        if found is None:
+            return ()
+        seen = changes(found)
+        names = [] if draft is None else [c for c in draft.sample.columns if _tells_reversal(c)]
+        if seen.both < (2.5 if names else 4) or seen.other > -2:
+            return ()
+        told = (f"{names[0]} speaks of reversals",) if names else ()
+        return ("what the actions earn changes places in the course of the trials", *told)
+
+
+class Bandit(Kind):
+    """Always the same situation."""
+
+    name = "bandit"
+    about = "always the same situation: some options, each with outcomes of its own"
+
+    def reasons(self, found: Evidence | None, draft: Draft | None) -> Sequence[str]:
+        """One context."""
+        if found is None or int(found.context.max(initial=0)) > 0:
+            return ()
+        return (
+            f"always the same situation, {_options(found)}",
+            _rewards(found),
+            *(("what the options pay drifts",) if changes(found).same > 4 else ()),
+        )
+
+
+class Categories(Kind):
+    """Several contexts share a right answer, which never changes."""
+
+    name = "category learning"
+    about = "more stimuli than answers, each with one right answer"
+
+    def reasons(self, found: Evidence | None, draft: Draft | None) -> Sequence[str]:
+        """Fixed answers that are fewer than the contexts."""
+        if found is None or not found.is_binary or found.fixed < 0.9:
+            return ()
+        contexts = int(np.median(found.per_owner()))
+        if contexts <= len(found.actions) or contexts < 3:
+            return ()
+        return (
+            f"{contexts:,} contexts with one right answer each, out of {len(found.actions)}",
+            "what is right never changes",
+        )
+
+
+class Contextual(Kind):
+    """What is best depends on what is shown."""
+
+    name = "contextual learning"
+    about = "what is best depends on what is shown"
+
+    def reasons(self, found: Evidence | None, draft: Draft | None) -> Sequence[str]:
+        """Several contexts."""
+        if found is None or int(found.context.max(initial=0)) < 1:
+            return ()
+        contexts = int(np.median(found.per_owner()))
+        return (f"{many(contexts, 'context')}, {_options(found)}", _rewards(found))
+
+
+KINDS: tuple[Kind, ...] = (  # the first that is recognised counts
+    TwoStep(),
+    NoOutcome(),
+    StimulusMissing(),
+    Untaught(),
+    ProbabilisticSelection(),
+    GoNoGo(),
+    Gambling(),
+    NewStimuli(),
+    Reversal(),
+    Bandit(),
+    Categories(),
+    Contextual(),
+)
+
+
+def find_kind(draft: Draft) -> FoundKind | None:
+    """The kind of task, for all roles that are known; it is kept in the draft."""
+    found = evidence_in(draft)
+    for kind in KINDS:
+        reasons = tuple(kind.reasons(found, draft))
+        if not reasons:
+            continue
+        said = {name for name, guess in draft.guesses.items() if guess.how == SAID}
+        stops = None if kind.is_settled(said) else kind.stops(reasons, draft)
+        draft.kind = FoundKind(kind.name, reasons, stops)
+        break
+    return draft.kind
+
+
+def kind_of(
+    study: Study, names: dict[str, str], scale: tuple[float, float] | None = None
+) -> FoundKind | None:
+    """The kind of task that a study comes from, as far as its trials tell it."""
+    found = evidence_of(study, names, scale)
+    for kind in KINDS if len(found) else ():
+        reasons = tuple(kind.reasons(found, None))
+        if reasons:
+            return FoundKind(kind.name, reasons)
+    return None
+
+
+def _is_correctness(found: Evidence) -> bool:
+    """Whether a reward says that the choice was right, so that one action is in each trial."""
+    name = found.names.get("reward", "")
+    named = not {*CORRECT}.isdisjoint(parts_of(name)) or "correct" in name.lower()
+    return found.is_binary and (named or found.answer is not None)
+
+
+def _are_pairs(labels: Sequence[str]) -> bool:
+    """Whether labels name pairs, of which at least three have nothing in common.
+
+    >>> _are_pairs(["AB", "CD", "EF"]), _are_pairs(["12", "34", "56"]), _are_pairs(["12", "13"])
+    (True, True, False)
+    """
+    split = [re.fullmatch(r"([^\W_])[\W_]*([^\W_])", label) for label in labels]
+    pairs = {frozenset((m[1], m[2])) for m in split if m and m[1].isdigit() == m[2].isdigit()}
+    return len(pairs) == len(labels) and _are_apart(pairs)
+
+
+def _are_apart(sets: Collection[frozenset[str]]) -> bool:
+    """Whether sets are pairs, of which at least three have nothing in common."""
+    apart: set[str] = set()
+    for pair in sets:
+        apart |= pair if apart.isdisjoint(pair) else set()
+    return len(apart) >= 6 and all(len(pair) == 2 for pair in sets)
+
+
+def _tells_reversal(column: str) -> bool:
+    return any(part.startswith("revers") for part in parts_of(column))
+
+
+def _options(found: Evidence) -> str:
+    """How many options there are, and how many at once."""
+    every = {*found.actions} if not found.sets else {one for each in found.sets for one in each}
+    sizes = sorted({len(each) for each in found.sets})
+    if not sizes or sizes[0] == len(every):
+        return many(len(every), "option")
+    at_once = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+    return f"{at_once} of {len(every)} options on offer at a time"
+
+
+def _rewards(found: Evidence) -> str:
+    """The rewards in words."""
+    values = found.values
+    if len(values) <= 3:
+        return f"rewards are {' and '.join(f'{value:g}' for value in values)}"
+    return f"graded rewards from {values[0]:g} to {values[-1]:g}"

@@ -1,0 +1,228 @@
+"""What kind of task it is: named with reasons, and refused where no model here covers it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import howlearn as hl
+from howlearn.core.study import FoundKind
+from howlearn.reading.guess import inspect
+from howlearn.reading.guess.kinds import KINDS, NOT_COVERED
+
+SEEDS = range(6)
+
+
+def learners(
+    seed: int,
+    chances: Any,  # of a reward, by context and action
+    people: int = 10,
+    trials: int = 120,
+    reverse: int = 0,
+    drift: float = 0.0,
+    rate: float = 0.3,
+    reward: str = "reward",
+) -> pl.DataFrame:
+    """People who learn by Q-learning in a task of these chances."""
+    rng, rows = np.random.default_rng(seed), []
+    for person in range(people):
+        chance = np.atleast_2d(np.array(chances, dtype=float))
+        values = np.zeros_like(chance)
+        for t in range(trials):
+            if reverse and t and t % reverse == 0:
+                chance = chance[:, ::-1]
+            chance = np.clip(chance + drift * rng.normal(size=chance.shape), 0, 1)
+            c = int(rng.integers(len(chance)))
+            odds = np.exp(4 * values[c])
+            a = int(rng.choice(len(odds), p=odds / odds.sum()))
+            earned = int(rng.random() < chance[c, a])
+            values[c, a] += rate * (earned - values[c, a])
+            rows.append((person, t, f"thing {c}", f"k{a}", earned))
+    names = ["subject", "trial", "stimulus", "choice", reward]
+    made = pl.DataFrame(rows, schema=names, orient="row")
+    return made if len(np.atleast_2d(chances)) > 1 else made.drop("stimulus")
+
+
+def instructed(seed: int, people: int = 8, accuracy: float = 0.93, keys: int = 2) -> pl.DataFrame:
+    """People who know what to do from the first trial on, as in a Stroop task."""
+    rng, rows = np.random.default_rng(seed), []
+    for person in range(people):
+        for t in range(80):
+            shown = int(rng.integers(8))
+            right = bool(rng.random() < accuracy)
+            key = shown % keys if right else (shown + 1) % keys
+            rows.append((person, t, f"word{shown}", f"k{key}", int(right)))
+    names = ["subject", "trial", "stimulus", "response", "correct"]
+    return pl.DataFrame(rows, schema=names, orient="row")
+
+
+def kind_in(data: Any, **options: Any) -> FoundKind:
+    found = inspect(data, **options).kind
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_kinds_of_learning_are_named_and_never_stopped(seed: int) -> None:
+    two = [[0.8, 0.2], [0.2, 0.8], [0.8, 0.2]]
+    fixed = [[1, 0], [0, 1], [1, 0], [0, 1]]
+    expected = {
+        "bandit": [
+            learners(seed, [0.7, 0.3]),
+            learners(seed, [0.7, 0.3], people=2, trials=12),
+            learners(seed, [0.9, 0.8], reward="correct"),
+            learners(seed, [0.5, 0.5, 0.5, 0.5], drift=0.04),
+        ],
+        "reversal": [
+            learners(seed, [0.8, 0.2], reverse=30),
+            learners(seed, two, reverse=60, trials=300, reward="correct"),
+        ],
+        "contextual learning": [learners(seed, two), learners(seed, fixed[:2], trials=40)],
+        "category learning": [
+            learners(seed, fixed, reward="correct"),
+            learners(seed, fixed, people=30, trials=30, rate=1.0, reward="correct"),
+        ],
+    }
+    for name, files in expected.items():
+        for data in files:
+            kind = kind_in(data)
+            assert (kind.name, kind.stops) == (name, None), kind
+            assert kind.reasons
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_drift_is_told(seed: int) -> None:
+    drifting = kind_in(learners(seed, [0.5, 0.5], drift=0.06, trials=300))
+    assert "what the options pay drifts" in drifting.reasons
+    steady = kind_in(learners(seed, [0.6, 0.5], trials=300))
+    assert "what the options pay drifts" not in steady.reasons
+
+
+@pytest.mark.parametrize("name", hl.Task.shipped())
+def test_simulated_learners_are_not_stopped(name: str) -> None:
+    task = hl.Task.load(name)
+    for seed, model in enumerate(task.models):
+        for rate, trials in ((0.05, 100), (1.0, 24)):
+            study = hl.simulate(task, model.name, {"eta": rate}, 12, trials, seed=seed)
+            found = inspect(study.frame().rename({"reward": "correct"}))
+            assert found.kind is not None
+            assert found.kind.name == "category learning"
+            assert found.study is not None
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("keys", [2, 4])
+def test_what_no_outcome_taught(seed: int, keys: int) -> None:
+    found = inspect(instructed(seed, keys=keys))
+    assert found.kind is not None
+    assert found.kind.name == NOT_COVERED
+    assert "not learned from outcomes" in found.problems
+    assert found.study is None
+    named = {"context": "stimulus", "action": "response", "reward": "correct"}
+    assert inspect(instructed(seed, keys=keys), **named).study is not None
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_stimulus_that_is_missing(seed: int) -> None:
+    for data in (
+        instructed(seed).drop("stimulus"),
+        learners(seed, [[1, 0], [0, 1]], reward="correct", trials=300).drop("stimulus"),
+    ):
+        found = inspect(data)
+        assert found.kind is not None
+        assert found.kind.name == NOT_COVERED
+        assert "the stimulus is missing" in found.problems
+        assert "--context COL" in found.problems
+        assert inspect(data, context="none").study is not None
+
+
+def test_no_outcome() -> None:
+    data = learners(1, [0.7, 0.3]).drop("reward")
+    found = inspect(data)
+    assert found.kind is not None
+    assert found.kind.name == NOT_COVERED
+    assert found.problems.startswith("no outcome: these models need feedback")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_amounts_on_offer_are_no_outcome(seed: int) -> None:
+    """Described gambles: everybody sees the same amounts, whatever is chosen."""
+    rng = np.random.default_rng(seed)
+    gains, losses = np.repeat(np.arange(10, 34, 2), 10), np.tile(np.arange(5, 25, 2), 12)
+    frames = []
+    for person in range(5):
+        order = rng.permutation(len(gains))
+        gamble = gains[order] - 1.5 * losses[order] + rng.logistic(size=len(order)) > 0
+        values = {"gain": gains[order], "loss": losses[order], "gamble": gamble.astype(int)}
+        frames.append(pl.DataFrame({"subjID": [person] * len(order), **values}))
+    found = inspect(pl.concat(frames))
+    assert found.kind is not None
+    assert found.kind.name == NOT_COVERED
+    assert "laid down before" in found.problems
+
+
+def test_gains_and_losses_go_no_go_and_pairs() -> None:
+    rng = np.random.default_rng(1)
+    n = 400
+    who, trial = np.repeat(np.arange(4), n // 4), np.tile(np.arange(n // 4), 4)
+    base = pl.DataFrame({"subjID": who, "trial": trial})
+    deck = rng.integers(1, 5, n)
+    gain, loss = np.where(deck < 3, 100, 50), -rng.choice([0, 0, 50, 250], n)
+    igt = base.with_columns(choice=pl.Series(deck), gain=pl.Series(gain), loss=pl.Series(loss))
+    assert kind_in(igt).name == "gambling with gains and losses"
+    cue = rng.integers(1, 5, n)
+    pressed = rng.integers(0, 2, n)
+    paid = rng.integers(-1, 2, n)
+    go = base.with_columns(
+        cue=pl.Series(cue), keyPressed=pl.Series(pressed), outcome=pl.Series(paid)
+    )
+    assert kind_in(go).name == "go/no-go"
+    pair = rng.choice(["12", "34", "56"], n)
+    pst = base.with_columns(
+        type=pl.Series(pair), choice=pl.Series(pressed), reward=pl.Series(rng.integers(0, 2, n))
+    )
+    assert kind_in(pst).name == "probabilistic selection"
+
+
+def test_blocks_of_new_stimuli_with_their_size() -> None:
+    rng, rows = np.random.default_rng(1), []
+    for person in range(4):
+        for block in range(1, 7):
+            size = 2 + block % 3
+            for shown in rng.permutation(np.repeat(np.arange(1, size + 1), 9)):
+                key = int(rng.integers(3))
+                rows.append((person, block, int(shown), key, int(key == (shown + block) % 3)))
+    names = ["subno", "block", "stimseq", "choice", "rew"]
+    kind = kind_in(pl.DataFrame(rows, schema=names, orient="row"))
+    assert kind.name == "blocks of new stimuli"
+    assert "set size: 2 to 4 stimuli in a block" in kind.reasons
+
+
+def test_every_kind_says_what_it_is() -> None:
+    for kind in KINDS:
+        assert kind.name
+        assert kind.about
+        assert type(kind).__doc__
+
+
+def test_files_of_other_tasks(shared_data: Path) -> None:
+    expected = {
+        "tasks/bandit2arm.txt": "bandit",
+        "tasks/igt.txt": "gambling with gains and losses",
+        "tasks/pst.txt": "probabilistic selection",
+        "tasks/ts.txt": "two-step",
+        "tasks/task2AFC.txt": NOT_COVERED,
+        "hard/twostep.csv": "two-step",
+        "bids_reversal": "reversal",
+        "rlwm/Expe3.csv": "blocks of new stimuli",
+        "badham2017/badham2017deficits.csv": "category learning",
+    }
+    stop = {"tasks/ts.txt", "hard/twostep.csv", "tasks/task2AFC.txt"}
+    for name, wanted in expected.items():
+        kind = kind_in(shared_data / name)
+        assert kind.name == wanted, name
+        assert (kind.stops is not None) == (name in stop), name
