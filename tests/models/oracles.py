@@ -125,12 +125,16 @@ class WinStayLoseShift:
 
     def log_p(self, context):
         n = self.facts.n_actions
+        offer = getattr(self, "offer", range(n))  # what can be chosen now
         if self.facts.cell[context] not in self.last:
             return [math.log(1 / n)] * n
         action, won = self.last[self.facts.cell[context]]
+        if action not in offer or len(offer) == 1:
+            return [math.log(1 / n)] * n
         stay = self.theta["win_stay"] if won else 1 - self.theta["lose_shift"]
         others = 1 - self.theta["win_stay"] if won else self.theta["lose_shift"]
-        return [log(stay if a == action else others / (n - 1)) for a in range(n)]
+        others /= len(offer) - 1
+        return [log(stay if a == action else others if a in offer else 0.0) for a in range(n)]
 
     def learn(self, row):
         won = row.reward >= sum(self.facts.rewards) / 2

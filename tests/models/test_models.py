@@ -147,7 +147,8 @@ def test_policy_leaves_the_state_and_works_uncompiled(model):
     expected = replay(plain, lambda: ORACLES[model.name](facts_of(2), point))
     for row, log_p in zip(plain, expected, strict=True):
         context = list(FEATURES).index(row.context)
-        shown = Shown(context, context, setting.features[context])
+        everything = np.ones(setting.n_actions, np.bool_)
+        shown = Shown(context, context, setting.features[context], everything)
         before = copy.deepcopy(state)
         model.log_policy(state, shown, theta, out)
         for one, other in zip(state, before, strict=True):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from howlearn.core.arrays import Bools
+from howlearn.core.arrays import Bools, Floats
 from howlearn.core.errors import HowlearnError
 
 BETWEEN = "|"  # the actions of a set, as files have them
@@ -91,3 +91,31 @@ def joined_offers(
         found.append(number[done + mine])
         done += len(table)
     return sets, np.concatenate(found).astype(np.int32)
+
+
+def renormalised(log_p: Floats, offered: Bools) -> Floats:
+    """Log-probabilities [trial, action] over what was on offer; [0, action]: always everything.
+
+    >>> np.exp(renormalised(np.log([[0.5, 0.25, 0.25]]), np.array([[True, True, False]]))).round(2)
+    array([[0.67, 0.33, 0.  ]])
+    """
+    if not len(offered):
+        return log_p
+    kept = np.where(offered, log_p, -np.inf)
+    top = kept.max(axis=1, keepdims=True)
+    kept = np.where(offered & ~np.isfinite(top), 0.0, kept)  # all are equal if all are impossible
+    kept = kept - np.where(np.isfinite(top), top, 0.0)
+    found: Floats = kept - np.log(np.exp(kept).sum(axis=1, keepdims=True))
+    return found
+
+
+def drawn(p: Floats, draws: Floats, offered: Bools) -> NDArray[np.int64]:
+    """The actions that draws from 0 to 1 mean, by probabilities [trial, action].
+
+    Rounding may let probabilities end below 1: the last action on offer takes the rest.
+    """
+    action = (draws[:, None] >= np.cumsum(p[:, :-1], axis=1)).sum(axis=1)
+    if len(offered):
+        last = offered.shape[1] - 1 - np.argmax(offered[:, ::-1], axis=1)
+        action = np.minimum(action, last)
+    return action

@@ -30,6 +30,7 @@ class Shown(NamedTuple):
     context: int
     cell: int
     features: Floats  # of the context
+    offered: Bools  # [action]: whether it can be chosen
 
 
 class Trial(NamedTuple):
@@ -38,6 +39,7 @@ class Trial(NamedTuple):
     context: int
     cell: int
     features: Floats
+    offered: Bools  # [action]: whether it could be chosen
     action: int
     reward: float
     correct: int  # the action that was right, where that is known; else −1
@@ -64,3 +66,35 @@ def log_softmax(scores):
     log_total = np.log(total)
     for a in range(len(scores)):
         scores[a] = (scores[a] - largest) - log_total  # in this order: the largest may be huge
+
+
+@register_jitable
+def keep_offered(log_p, offered):
+    """Renormalise log-probabilities over what is on offer, in place; those of others are −∞.
+
+    Where all that is on offer has probability 0, nothing is known of it: all are equal.
+
+    >>> log_p = np.log([0.5, 0.25, 0.25])
+    >>> keep_offered(log_p, np.array([False, True, True]))
+    >>> np.exp(log_p)
+    array([0. , 0.5, 0.5])
+    """
+    count, largest = 0, -np.inf
+    for a in range(len(log_p)):
+        if offered[a]:
+            count += 1
+            largest = max(largest, log_p[a])
+    if count == len(log_p):
+        return
+    total = 0.0
+    for a in range(len(log_p)):
+        if offered[a]:
+            total += np.exp(log_p[a] - largest) if largest > -np.inf else 1.0
+    log_total = np.log(total)
+    for a in range(len(log_p)):
+        if not offered[a]:
+            log_p[a] = -np.inf
+        elif largest > -np.inf:
+            log_p[a] = (log_p[a] - largest) - log_total
+        else:
+            log_p[a] = -log_total

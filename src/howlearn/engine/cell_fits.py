@@ -46,7 +46,7 @@ class Passes:
         # Losses drive preferences apart instead of together (see `spikes`).
         spiky = bool(np.min(block.feedback, initial=0.0) < 0.0)
         close, blocks = (0.05, 1) if rule.smooth_with_gains and not spiky else (3.0, 16)
-        two = block.n_actions == 2 and step <= PAIR_LIMIT
+        two = block.n_actions == 2 and step <= PAIR_LIMIT and not len(block.offered)
         pair = bool(rule.pair_kernel) and not spiky and two
         every = 16
         if pair:  # a probability is at least about exp(−step)/(1 + step·n)
@@ -226,6 +226,7 @@ def replay_unit(
         block.action[trials],
         block.feedback[trials],
         block.flags[trials],
+        block.offered[trials],
         cell_of,
         np.tile(theta, (rows[unit], 1)),
         out,

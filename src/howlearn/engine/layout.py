@@ -49,6 +49,7 @@ class Block:
     flags: NDArray[np.uint8]
     marks: Ints  # [learner, mark]
     n_actions: int
+    offered: Bools  # [trial, action]: what was on offer; [0, action]: always everything
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -56,7 +57,9 @@ class Block:
     @property
     def trials(self) -> tuple[NDArray[Any], ...]:
         """As all passes take them."""
-        return self.offsets, self.context, self.action, self.feedback, self.flags
+        return (
+            self.offsets, self.context, self.action, self.feedback, self.flags, self.offered
+        )  # fmt: skip
 
 
 class Statuses:

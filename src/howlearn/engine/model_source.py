@@ -28,7 +28,7 @@ import math
 import numpy as np
 from numba import njit
 from howlearn.engine.model_source import PARTS
-from howlearn.core.world import Shown, Trial, World, log_softmax
+from howlearn.core.world import Shown, Trial, World, keep_offered, log_softmax
 
 # Functions that only pass arrays on do not count references: that would cost more than the
 # arithmetic of a small model.
@@ -85,16 +85,28 @@ _gradient = njit(**COUNTING)(_Part.gradient)
 
 
 @njit(**PLUMBING)
-def slope(state, shown, x, index, action, out, slope):
-    _gradient(state, shown, theta_of(x, index, shown.cell), action, out)
+def slope(state, shown, x, index, action, log_p, out, slope):
+    theta = theta_of(x, index, shown.cell)
+    _gradient(state, shown, theta, action, out)
     for d in range(index.shape[1]):
         slope[index[shown.cell, d]] += out[d]
+    whole = True
+    for a in range(len(log_p)):
+        whole = whole and shown.offered[a]
+    if whole:
+        return
+    # d log(p / Σ p) = d log p − Σ p·d log p / Σ p, the sums being over what is on offer.
+    for a in range(len(log_p)):
+        if log_p[a] > -np.inf:
+            _gradient(state, shown, theta, a, out)
+            for d in range(index.shape[1]):
+                slope[index[shown.cell, d]] -= math.exp(log_p[a]) * out[d]
 """
 
 _NO_GRADIENT = """
 
 @njit(**PLUMBING)
-def slope(state, shown, x, index, action, out, slope):
+def slope(state, shown, x, index, action, log_p, out, slope):
     pass
 """
 
@@ -119,16 +131,18 @@ def policy_first(state, shown, x, index, out):
 def update_first(extent, state, trial, x, index):
     feedback = {feedback}
     c, n = trial.cell, state.shape[1]
-    largest = state[c, 0]
-    for a in range(1, n):
-        largest = max(largest, state[c, a])
+    largest = -np.inf
+    for a in range(n):
+        if trial.offered[a]:
+            largest = max(largest, state[c, a])
     total = 0.0
     for a in range(n):
-        total += math.exp(state[c, a] - largest)
+        if trial.offered[a]:
+            total += math.exp(state[c, a] - largest)
     p_chosen = math.exp(state[c, trial.action] - largest) / total
     for a in range(n):
         chosen = 1.0 if a == trial.action else 0.0
-        p = math.exp(state[c, a] - largest) / total
+        p = math.exp(state[c, a] - largest) / total if trial.offered[a] else 0.0
         state[c, a] = _update(state[c, a], p, chosen, p_chosen, feedback, {values})
 
 
@@ -155,6 +169,7 @@ def begin(world, x, index):
 @njit(**PLUMBING)
 def policy(state, shown, x, index, edges, out):
     policy_first(state[0], shown, x, index, out)
+    keep_offered(out, shown.offered)
 {adjustments}
 
 @njit(**PLUMBING)
@@ -176,7 +191,11 @@ def source(first: Any, adjustments: tuple[Any, ...] = ()) -> str:
     n = len(adjustments)
     numbers = range(1, n + 1)
     starts = ["start_first(world, x, index)", *(f"_start_{i}(world)" for i in numbers)]
-    adjust = [f"    _adjust_{i}(state[{i}], shown, {_slice(i)}, out)\n" for i in numbers]
+    adjust = [
+        f"    _adjust_{i}(state[{i}], shown, {_slice(i)}, out)\n"
+        "    keep_offered(out, shown.offered)\n"
+        for i in numbers
+    ]
     update = [f"_update_{i}(state[{i}], trial, {_slice(i)})" for i in numbers]
     return text + _TOGETHER.format(
         starts=", ".join(starts) + ",",

@@ -45,6 +45,7 @@ class Records:
     forgone: Floats  # [trial, action] or [0, action]
     ends: Bools
     duration: Floats
+    offered: Bools  # [trial, action] or [0, action]
 
     @property
     def columns(self) -> tuple[Any, ...]:
@@ -57,6 +58,7 @@ class Records:
             self.forgone,
             self.ends,
             self.duration,
+            self.offered,
         )
 
 

@@ -15,7 +15,7 @@ from howlearn.engine.crossings import Reach
 from howlearn.engine.layout import LEARNED, RESET, SCORED, Block, Statuses, UnitFits, Units, lay_out
 from howlearn.fitting.fits import FitWork, ModelFits, Refused, Thetas
 from howlearn.fitting.intervals import known_ends, stretch_of
-from howlearn.fitting.settings import Marked
+from howlearn.fitting.settings import Marked, on_offer
 from howlearn.models.partition_model import PartitionModel, Unit
 
 
@@ -147,6 +147,7 @@ def block_of(study: Study, rule: Rule, marks: NDArray[np.int64]) -> Block:
         flags.astype(np.uint8),
         marks,
         len(study.actions),
+        on_offer(study),
     )
 
 

@@ -302,6 +302,7 @@ def _starts(case: _CheckCase) -> Iterator[str]:
         twice(records.forgone),
         twice(records.ends),
         twice(records.duration),
+        twice(records.offered),
     )
     for x in case.inside[:2]:
         log_p = case.replayed(x, again)

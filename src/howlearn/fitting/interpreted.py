@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
 from howlearn.core.errors import HowlearnError
-from howlearn.core.world import Shown, Trial, World
+from howlearn.core.world import Shown, Trial, World, keep_offered
 from howlearn.engine.layout import LEARNED, RESET
 from howlearn.engine.model_source import start_takes_theta
 from howlearn.engine.whole import RecordLikelihood, Records, Setting
@@ -55,8 +55,9 @@ def interpreted(
         context = int(records.context[t])
         if cells[context] < 0:
             continue
-        shown = Shown(context, int(cells[context]), setting.features[context])
+        shown = _shown(setting, records, t, int(cells[context]))
         out[t] = run.policy(state, shown, t)
+        keep_offered(out[t], shown.offered)
         if records.flags[t] & LEARNED:
             trial = _trial(setting, records, t, shown)
             run.look(state, trial, t)
@@ -67,18 +68,25 @@ def interpreted(
 def trials_of(setting: Setting, records: Records) -> Iterator[Trial]:
     """What happened at the trials of the first record."""
     for t in range(int(records.offsets[1])):
-        context = int(records.context[t])
-        yield _trial(setting, records, t, Shown(context, context, setting.features[context]))
+        yield _trial(setting, records, t, _shown(setting, records, t, int(records.context[t])))
+
+
+def _shown(setting: Setting, records: Records, t: int, cell: int) -> Shown:
+    context = int(records.context[t])
+    everything = np.ones(setting.n_actions, np.bool_)
+    offered = records.offered[t] if len(records.offered) else everything
+    return Shown(context, cell, setting.features[context], offered)
 
 
 def _trial(setting: Setting, records: Records, t: int, shown: Shown) -> Trial:
     action, reward = int(records.action[t]), float(records.reward[t])
     wrong, right = setting.right_wrong
     correct = int(setting.answers[shown.context])
+    others = [a for a in range(setting.n_actions) if shown.offered[a] and a != action]
     if reward == right:
         correct = action
-    elif reward == wrong and setting.n_actions == 2:
-        correct = 1 - action
+    elif reward == wrong and len(others) == 1:
+        correct = others[0]
     unknown = np.full(setting.n_actions, np.nan)
     return Trial(
         *shown,

@@ -115,7 +115,7 @@ def _check_positive(
     known = [(e, a) for e, a in pairs if e.given or not a.parameters]
     if all(expert.positive for _, expert in known):
         return
-    alike = all(expert.constant for _, expert in known)
+    alike = study.offers is None and all(expert.constant for _, expert in known)
     for i in range(1 if alike else len(study)):
         records = records_of(study.part(i, i + 1))
         advice = [a.log_probabilities(records, e.values(study.actions)) for e, a in known]
@@ -131,7 +131,10 @@ def _check_positive(
 def _refuse_zero(
     advice: Floats, names: Sequence[str], model: Mixture, study: Study, learner: int
 ) -> None:
-    """Refuse advice[trial, expert, action] that rules an action out."""
+    """Refuse advice[trial, expert, action] that rules an action on offer out."""
+    offered = study[learner].offered
+    if offered is not None:
+        advice = np.where(offered[:, None], advice, 0.0)
     if np.isfinite(advice).all():
         return
     t, k, a = (int(place) for place in np.argwhere(~np.isfinite(advice))[0])

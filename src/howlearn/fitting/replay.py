@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
+from howlearn.core.offers import drawn, renormalised
 from howlearn.core.rule import Rule
 from howlearn.core.study import Study
 from howlearn.engine import compile as compiled
@@ -111,7 +112,8 @@ class Advisor(ABC, Generic[M]):
         shown, draws, gains = scene.shown, scene.draws, scene.gains
         free, learned = (shown.flags & SCORED) > 0, (shown.flags & LEARNED) > 0
         n, n_actions = gains.shape
-        shown.action[free] = np.minimum(draws * n_actions, n_actions - 1)[free]
+        evenly = np.exp(renormalised(np.full((n, n_actions), -np.log(n_actions)), shown.offered))
+        shown.action[free] = drawn(evenly, draws, shown.offered)[free]
         instructed = shown.reward.copy()
         for _ in range(n + 1):
             paid = gains[np.arange(n), shown.action]
@@ -120,8 +122,10 @@ class Advisor(ABC, Generic[M]):
             if scene.told:
                 forgone = np.where(learned[:, None], gains, np.nan)
                 forgone[np.arange(n), shown.action] = np.nan
+                if len(shown.offered):
+                    forgone[~shown.offered] = np.nan
             p = np.exp(self.log_probabilities(replace(shown, forgone=forgone), theta))
-            action = (draws[:, None] >= np.cumsum(p[:, :-1], axis=1)).sum(axis=1)
+            action = drawn(p, draws, shown.offered)
             if np.array_equal(action[free], shown.action[free]):
                 return
             shown.action[free] = action[free]
@@ -199,7 +203,7 @@ class CellAdvisor(UnitAdvisor):
         for rule, cell_of, places in self.rules:
             compiled.single(rule).replay(
                 records.context, records.action, self.feedback(records, rule), records.flags,
-                cell_of, theta[places], out,
+                records.offered, cell_of, theta[places], out,
             )  # fmt: skip
         return out
 
@@ -210,7 +214,7 @@ class CellAdvisor(UnitAdvisor):
             each = np.zeros((n, len(rule.parameters)))
             compiled.single(rule).slopes(
                 records.context, records.action, self.feedback(records, rule), records.flags,
-                cell_of, theta[places], log_p, each,
+                records.offered, cell_of, theta[places], log_p, each,
             )  # fmt: skip
             cell = cell_of[records.context]
             mine = np.flatnonzero(cell >= 0)
@@ -225,7 +229,7 @@ class CellAdvisor(UnitAdvisor):
             zero, unit = (0.0, 1.0) if rule.form == "gain" else (high, high - low)
             compiled.single(rule).play(
                 context, draws, gains, first, zero, unit, cell_of, theta[places], shown.flags,
-                shown.action, shown.reward,
+                shown.offered, shown.action, shown.reward,
             )  # fmt: skip
 
 
@@ -238,12 +242,15 @@ class CoinAdvisor(Advisor[Coin]):
         out = np.zeros((len(records.context), len(self.actions)))
         with np.errstate(divide="ignore"):
             out[:] = np.log([*theta, max(1.0 - float(np.sum(theta)), 0.0)])
-        return out
+        return renormalised(out, records.offered)
 
     def play(self, scene: Scene, theta: Floats) -> None:
         shown = scene.shown
         free = (shown.flags & SCORED) > 0
         tossed = np.searchsorted(np.cumsum(theta), scene.draws, side="right")
+        if len(shown.offered):
+            p = np.exp(self.log_probabilities(shown, theta))
+            tossed = drawn(p, scene.draws, shown.offered)
         shown.action[free] = tossed[free]
         shown.reward[free] = scene.gains[free, tossed[free]]
         shown.reward[(shown.flags & LEARNED) == 0] = np.nan
@@ -258,7 +265,7 @@ class TableAdvisor(Advisor[FixedPolicy]):
         self.table = self.model.log_table(self.contexts, self.actions)
 
     def log_probabilities(self, records: Records, theta: Floats) -> Floats:
-        return self.table[records.context]
+        return renormalised(self.table[records.context], records.offered)
 
 
 class MixtureAdvisor(Advisor[Mixture]):

@@ -118,7 +118,14 @@ def records_of(study: Study) -> Records:
         np.empty((0, n_actions)) if study.forgone is None else np.ascontiguousarray(study.forgone),
         np.empty(0, bool) if study.episode_end is None else study.episode_end,
         np.empty(0) if study.duration is None else study.duration,
+        on_offer(study),
     )
+
+
+def on_offer(study: Study) -> NDArray[np.bool_]:
+    """What was on offer as the compiled loops take it: [0, action] where always everything was."""
+    offered = study.offered
+    return np.empty((0, len(study.actions)), np.bool_) if offered is None else offered
 
 
 @dataclass(frozen=True, eq=False)

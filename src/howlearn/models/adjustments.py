@@ -22,7 +22,8 @@ class Adjustment(ABC):
     """A change of the policy, with parameters that all cells share and, if need be, a state.
 
     ``start(world)`` gives the state, ``adjust(state, shown, theta, out)`` changes log-probabilities
-    in place, ``update(state, trial, theta)`` the state; here ``theta`` is an array.
+    in place (those of actions that are not on offer are −∞ and stay so), ``update(state, trial,
+    theta)`` the state; here ``theta`` is an array.
     """
 
     registry: ClassVar[Registry[Any]] = Registry("adjustment")
@@ -115,7 +116,7 @@ class Adjusted(Model):
 
 
 class Lapse(Adjustment):
-    """p ← (1 − λ)·p + λ/K for K actions.
+    """p ← (1 − λ)·p + λ/K for K actions on offer.
 
     Wichmann & Hill (2001).
 
@@ -133,10 +134,14 @@ class Lapse(Adjustment):
 
     @staticmethod
     def adjust(state, shown, theta, out):
-        lapse, n = theta[0], len(out)
+        lapse, n = theta[0], 0
+        for a in range(len(out)):
+            if shown.offered[a]:
+                n += 1
         if lapse > 0.0:
-            for a in range(n):
-                out[a] = np.log((1.0 - lapse) * np.exp(out[a]) + lapse / n)
+            for a in range(len(out)):
+                if shown.offered[a]:
+                    out[a] = np.log((1.0 - lapse) * np.exp(out[a]) + lapse / n)
 
 
 # Bias: some actions are preferred whatever they earn.

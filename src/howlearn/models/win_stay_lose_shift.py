@@ -24,9 +24,10 @@ class WinStayLoseShiftState(NamedTuple):
 class WinStayLoseShift(Model):
     """After a win the choice is repeated with probability win_stay, after a loss 1 − lose_shift.
 
-    The rest of the probability is spread evenly over the other actions; the first choice in a cell
-    is made at random. A reward is a win if it lies at or above the middle of the lowest and the
-    highest one. Robbins (1952); Nowak & Sigmund (1993).
+    The rest of the probability is spread evenly over the other actions on offer. The first choice
+    in a cell, and one where the last action is not on offer, is made at random. A reward is a win
+    if it lies at or above the middle of the lowest and the highest one. Robbins (1952); Nowak &
+    Sigmund (1993).
 
     >>> [parameter.name for parameter in WinStayLoseShift().parameters]
     ['win_stay', 'lose_shift']
@@ -53,17 +54,20 @@ class WinStayLoseShift(Model):
 
     @staticmethod
     def log_policy(state, shown, theta, out):
-        n, last = len(out), state.action[shown.cell]
-        if last < 0:
-            out[:] = -np.log(n)
+        n, last = 0, state.action[shown.cell]
+        for a in range(len(out)):
+            if shown.offered[a]:
+                n += 1
+        if last < 0 or not shown.offered[last] or n == 1:
+            out[:] = -np.log(len(out))
             return
         stay, shift = theta.win_stay, 1.0 - theta.win_stay
         if not state.won[shown.cell]:
             stay, shift = 1.0 - theta.lose_shift, theta.lose_shift
         # At the bounds one of them is 0: its log is −∞, as it should be.
         elsewhere = np.log(shift / (n - 1))
-        for a in range(n):
-            out[a] = elsewhere
+        for a in range(len(out)):
+            out[a] = elsewhere if shown.offered[a] else -np.inf
         out[last] = np.log(stay)
 
     @staticmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import compress
 from typing import Protocol
 
 import numpy as np
@@ -26,13 +27,14 @@ class ShownTrials:
     reward: NDArray[np.float64]
     episode_end: NDArray[np.bool_] | None = None
     duration: NDArray[np.float64] | None = None
+    offered: NDArray[np.bool_] | None = None  # [trial, action]; None: always everything
 
     def __len__(self) -> int:
         return len(self.context)
 
     def until(self, end: int) -> ShownTrials:
         """The first trials."""
-        ends, times = self.episode_end, self.duration
+        ends, times, there = self.episode_end, self.duration, self.offered
         return ShownTrials(
             self.context[:end],
             self.flags[:end],
@@ -40,6 +42,7 @@ class ShownTrials:
             self.reward[:end],
             None if ends is None else ends[:end],
             None if times is None else times[:end],
+            None if there is None else there[:end],
         )
 
 
@@ -70,6 +73,7 @@ def as_recorded(study: Study, learner: int, code: NDArray[np.int64]) -> ShownTri
         trials.reward.copy(),
         None if study.episode_end is None else study.episode_end[mine],
         None if study.duration is None else study.duration[mine],
+        trials.offered,
     )
 
 
@@ -218,10 +222,15 @@ class RecordedRewards:
         pays: dict[int, Floats] = {}
         for k, situation in enumerate(met.tolist()):
             paid_for = [own.of(k * self.shape[1] + action) for action in range(self.shape[1])]
-            n_untried = sum(not len(known) for known in paid_for)
+            there = np.ones(self.shape[1], bool)
+            if trials.offered is not None:
+                there = trials.offered[situations == situation].any(axis=0)
+            n_untried = sum(not len(known) for known in compress(paid_for, there))
             tried = np.concatenate(paid_for)
             for action, known in enumerate(paid_for):
-                if not len(known):
+                if not there[action]:  # it never can be chosen here
+                    known = self.everything
+                elif not len(known):
                     context = situation % self.shape[0]
                     known = self._untried(context * self.shape[1] + action, tried, n_untried)
                 pays[situation * self.shape[1] + action] = known

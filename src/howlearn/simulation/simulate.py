@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
 from howlearn.core.errors import HowlearnError
+from howlearn.core.offers import distinct_offers
 from howlearn.core.study import Study
 from howlearn.engine.layout import LEARNED, RESET, SCORED
 from howlearn.engine.whole import Records, Setting
@@ -223,7 +224,7 @@ def _learner(
     first = np.empty((0, gains.shape[1]))
     if stage.as_published and isinstance(stage.rewards, TaskRewards):
         first = stage.rewards.first_gains(shown)
-    scene = Scene(records_from(shown), draws[0], gains, first, stage.tells)
+    scene = Scene(records_from(shown, gains.shape[1]), draws[0], gains, first, stage.tells)
     stage.advisor.play(scene, theta)
     if stage.task is None or stage.task.stop is None:
         return shown, gains
@@ -231,7 +232,7 @@ def _learner(
     return shown.until(end), gains[:end]
 
 
-def records_from(shown: ShownTrials) -> Records:
+def records_from(shown: ShownTrials, n_actions: int) -> Records:
     """What is shown, as the compiled loops take it."""
     return Records(
         np.array([0, len(shown)]),
@@ -242,6 +243,7 @@ def records_from(shown: ShownTrials) -> Records:
         np.empty((0, 2)),
         np.empty(0, bool) if shown.episode_end is None else shown.episode_end,
         np.empty(0) if shown.duration is None else shown.duration,
+        np.empty((0, n_actions), bool) if shown.offered is None else shown.offered,
     )
 
 
@@ -264,11 +266,14 @@ def _study(
     shown = [each for each, _ in played]
     flags = np.concatenate([each.flags for each in shown])
     action = np.concatenate([each.action for each in shown])
+    offered, offers, offer = _offered(stage, shown)
     told = None
     if stage.tells:
         told = np.concatenate([gains for _, gains in played])
         told[np.arange(len(action)), action] = np.nan
         told[(flags & LEARNED) == 0] = np.nan
+        if offered is not None:
+            told[~offered] = np.nan
     ends = [each.episode_end for each in shown if each.episode_end is not None]
     times = [each.duration for each in shown if each.duration is not None]
     return Study(
@@ -289,4 +294,16 @@ def _study(
         duration=np.concatenate(times) if times else None,
         right_wrong=stage.rewards.right_wrong,
         answers=stage.setting.answers.astype(np.int16),
+        offers=offers,
+        offer=offer,
     )
+
+
+def _offered(
+    stage: Stage, shown: Sequence[ShownTrials]
+) -> tuple[NDArray[np.bool_] | None, NDArray[np.bool_] | None, NDArray[np.int32] | None]:
+    """What was on offer, and as the few sets that there are."""
+    if stage.like is None or stage.like.offers is None:
+        return None, None, None
+    offered = np.concatenate([each.offered for each in shown if each.offered is not None])
+    return offered, *distinct_offers(offered)

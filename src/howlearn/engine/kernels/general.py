@@ -26,9 +26,46 @@ from howlearn.engine.kernels.numeric import (
 
 
 @njit(**FLAGS)
-def scratch_space(n_actions, rates):
-    """exp(h − max) per action, max, sum, p of the chosen action, and two for derivatives."""
-    return np.empty((n_actions + 5, rates.shape[1]))
+def scratch_space(n_actions, rates, offered):
+    """exp(h − max) per action, max, sum, p of the chosen action, and two for derivatives.
+
+    Where not all actions are always on offer, there is one more segment per action, which says
+    whether it is.
+    """
+    more = n_actions if len(offered) else 0
+    return np.empty((n_actions + 5 + more, rates.shape[1]))
+
+
+@njit(**FLAGS)
+def on_offer(scratch, n_actions, offered, t):
+    """Note what is on offer at trial t."""
+    for a in range(n_actions):
+        scratch[n_actions + 5 + a, 0] = 1.0 if offered[t, a] else 0.0
+
+
+@njit(**FLAGS)
+def softmax_offered(cell, scratch, n_actions, lanes):
+    """``softmax_parts`` of the actions on offer; the others have probability 0."""
+    largest, total = scratch[n_actions], scratch[n_actions + 1]
+    for i in range(lanes):
+        largest[i] = -np.inf
+        total[i] = 0.0
+    for a in range(n_actions):
+        if scratch[n_actions + 5 + a, 0] != 0.0:
+            h = cell[N_PARAMETERS + a]
+            for i in range(lanes):
+                largest[i] = max(largest[i], h[i])
+    for a in range(n_actions):
+        weight = scratch[a]
+        if scratch[n_actions + 5 + a, 0] != 0.0:
+            h = cell[N_PARAMETERS + a]
+            for i in range(lanes):
+                e = exp(h[i] - largest[i])
+                weight[i] = e
+                total[i] += e
+        else:
+            for i in range(lanes):
+                weight[i] = 0.0
 
 
 @njit(**FLAGS)
@@ -52,6 +89,9 @@ def forget(buffer, n_actions):
 @njit(**FLAGS)
 def softmax_parts(cell, scratch, n_actions, lanes):
     """exp(h − max), the max and the sum."""
+    if len(scratch) > n_actions + 5:
+        softmax_offered(cell, scratch, n_actions, lanes)
+        return
     largest, total = scratch[n_actions], scratch[n_actions + 1]
     first = cell[N_PARAMETERS]
     if n_actions == 2:  # one of the two is exp(0)

@@ -30,9 +30,14 @@ P_FIELDS = 7
 
 
 @njit(**FLAGS)
-def scratch_space(n_actions, rates):
+def scratch_space(n_actions, rates, offered):
     """This kernel needs none."""
     return np.empty((0, 0))
+
+
+@njit(**FLAGS)
+def on_offer(scratch, n_actions, offered, t):
+    """Both actions always are: where they are not, ``general`` does the work."""
 
 
 @njit(**FLAGS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from howlearn.core.world import log_softmax
+from howlearn.core.world import keep_offered, log_softmax
 from howlearn.engine.kernels.numeric import FLAGS
 
 
@@ -20,6 +20,7 @@ def policy(state, shown, x, index, edges, out):
     """Log-probabilities of all actions."""
     out[:] = state[0][shown.cell]
     log_softmax(out)
+    keep_offered(out, shown.offered)
 
 
 @njit(**FLAGS)
@@ -40,6 +41,6 @@ def look(state, trial, x, index, out):
 
 
 @njit(**FLAGS)
-def slope(state, shown, x, index, action, out, slope):
+def slope(state, shown, x, index, action, log_p, out, slope):
     """Add the derivatives of the log-probability of an action."""
     slope[0] += 0.0

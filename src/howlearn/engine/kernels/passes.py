@@ -14,6 +14,7 @@ from howlearn.engine.kernels.general import (
     grid_buffer,
     log_likelihood,
     move_exponents,
+    on_offer,
     probe_buffer,
     probe_forget,
     probe_gradient,
@@ -64,16 +65,29 @@ def next_mark(marks, t):
 
 @njit(**FLAGS)
 def grid_one(
-    context, action, feedback, flags, marks, starts, rows, first_row, rates, n_actions, every, out
+    context,
+    action,
+    feedback,
+    flags,
+    offered,
+    marks,
+    starts,
+    rows,
+    first_row,
+    rates,
+    n_actions,
+    every,
+    out,
 ):
     """One learner: log-likelihoods out[mark, unit, rate] of the trials before each mark."""
     owner = grid_buffer(first_row[-1], n_actions, rates)
-    scratch = scratch_space(n_actions, rates)
+    scratch = scratch_space(n_actions, rates, offered)
     grid_trials(
         context,
         action,
         feedback,
         flags,
+        offered,
         marks,
         starts,
         rows,
@@ -92,6 +106,7 @@ def grid_trials(
     action,
     feedback,
     flags,
+    offered,
     marks,
     starts,
     rows,
@@ -123,6 +138,8 @@ def grid_trials(
             forget(buffer, n_actions)
         scored = (flags[t] & SCORED) != 0
         learned = (flags[t] & LEARNED) != 0
+        if len(offered):
+            on_offer(scratch, n_actions, offered, t)
         for e in range(starts[context[t]], starts[context[t] + 1]):
             row = rows[e]
             cell = buffer[row]
@@ -134,7 +151,9 @@ def grid_trials(
 
 
 @njit(**CACHED)
-def grid(offsets, context, action, feedback, flags, marks, units, rates, n_actions, every, out):
+def grid(
+    offsets, context, action, feedback, flags, offered, marks, units, rates, n_actions, every, out
+):
     """Log-likelihoods out[learner, mark, unit, rate] of every unit at rates[parameter, rate]."""
     unit_starts, unit_contexts, unit_slots, unit_rows, n_contexts = units
     starts, rows, first_row = rows_by_context(
@@ -147,6 +166,7 @@ def grid(offsets, context, action, feedback, flags, marks, units, rates, n_actio
             action[a:b],
             feedback[a:b],
             flags[a:b],
+            offered[a:b],
             marks[i],
             starts,
             rows,
@@ -178,6 +198,7 @@ def probe_one(
     action,
     feedback,
     flags,
+    offered,
     starts,
     rows,
     first_row,
@@ -191,12 +212,13 @@ def probe_one(
 ):
     """One learner: values and gradients at ``stops``, and the value of all trials, of each lane."""
     owner = probe_buffer(first_row, n_actions, points)
-    scratch = scratch_space(n_actions, points[0])
+    scratch = scratch_space(n_actions, points[0], offered)
     probe_trials(
         context,
         action,
         feedback,
         flags,
+        offered,
         starts,
         rows,
         first_row,
@@ -217,6 +239,7 @@ def probe_trials(
     action,
     feedback,
     flags,
+    offered,
     starts,
     rows,
     first_row,
@@ -245,6 +268,8 @@ def probe_trials(
             probe_forget(buffer, n_actions)
         scored = (flags[t] & SCORED) != 0
         learned = (flags[t] & LEARNED) != 0
+        if len(offered):
+            on_offer(scratch, n_actions, offered, t)
         for e in range(starts[context[t]], starts[context[t] + 1]):
             row = rows[e]
             cell = buffer[row]
@@ -267,6 +292,7 @@ def probe(
     action,
     feedback,
     flags,
+    offered,
     units,
     task_learner,
     task_unit,
@@ -298,6 +324,7 @@ def probe(
             action[a:b],
             feedback[a:b],
             flags[a:b],
+            offered[a:b],
             starts,
             rows,
             first_row,
@@ -319,6 +346,7 @@ def scan(
     action,
     feedback,
     flags,
+    offered,
     units,
     task_learner,
     task_unit,
@@ -344,6 +372,7 @@ def scan(
             action[a:b],
             feedback[a:b],
             flags[a:b],
+            offered[a:b],
             stops[k : k + 1],
             starts,
             rows,

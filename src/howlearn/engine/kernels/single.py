@@ -12,6 +12,22 @@ from howlearn.engine.kernels.numeric import CACHED, FLAGS, LEARNED, RESET, SCORE
 
 
 @njit(**FLAGS)
+def offered_policy(h, offered, out):
+    """log softmax(h) over what is on offer."""
+    largest = -np.inf
+    for a in range(len(h)):
+        if offered[a]:
+            largest = max(largest, h[a])
+    total = 0.0
+    for a in range(len(h)):
+        if offered[a]:
+            total += math.exp(h[a] - largest)
+    log_total = math.log(total)
+    for a in range(len(h)):
+        out[a] = h[a] - largest - log_total if offered[a] else -np.inf
+
+
+@njit(**FLAGS)
 def log_policy(h, out):
     """log softmax(h)."""
     largest = np.max(h)
@@ -33,7 +49,7 @@ def learn(h, log_p, action, feedback, theta):
 
 
 @njit(**CACHED)
-def replay(context, action, feedback, flags, cell_of, theta, out):
+def replay(context, action, feedback, flags, offered, cell_of, theta, out):
     """Log-probabilities out[trial, action] where the context has a cell (cell_of ≥ 0)."""
     h = np.zeros((len(theta), out.shape[1]))
     for t in range(len(context)):
@@ -41,13 +57,16 @@ def replay(context, action, feedback, flags, cell_of, theta, out):
             h[:] = 0.0
         cell = cell_of[context[t]]
         if cell >= 0:
-            log_policy(h[cell], out[t])
+            if len(offered):
+                offered_policy(h[cell], offered[t], out[t])
+            else:
+                log_policy(h[cell], out[t])
             if flags[t] & LEARNED:
                 learn(h[cell], out[t], action[t], feedback[t], theta[cell])
 
 
 @njit(**CACHED)
-def slopes(context, action, feedback, flags, cell_of, theta, log_ps, out):
+def slopes(context, action, feedback, flags, offered, cell_of, theta, log_ps, out):
     """Log-probabilities [trial, action], and derivatives out[trial, parameter] of the choices' in
     the parameters of the trial's cell."""
     n_parameters, n_actions = out.shape[1], log_ps.shape[1]
@@ -62,7 +81,10 @@ def slopes(context, action, feedback, flags, cell_of, theta, log_ps, out):
         if cell < 0:
             continue
         log_p = log_ps[t]
-        log_policy(h[cell], log_p)
+        if len(offered):
+            offered_policy(h[cell], offered[t], log_p)
+        else:
+            log_policy(h[cell], log_p)
         for b in range(n_actions):
             p[b] = math.exp(log_p[b])
         for d in range(n_parameters):
@@ -95,6 +117,7 @@ def play(
     cell_of,
     theta,
     flags,
+    offered,
     actions,
     rewards,
 ):
@@ -115,11 +138,17 @@ def play(
         cell = cell_of[context[t]]
         if cell < 0:
             continue
-        log_policy(h[cell], log_p)
+        last = n_actions - 1
+        if len(offered):
+            offered_policy(h[cell], offered[t], log_p)
+            while not offered[t, last]:
+                last -= 1
+        else:
+            log_policy(h[cell], log_p)
         if flags[t] & SCORED:
-            action = n_actions - 1
+            action = last
             cumulated = 0.0
-            for a in range(n_actions - 1):
+            for a in range(last):
                 cumulated += math.exp(log_p[a])
                 if draws[t] < cumulated:
                     action = a

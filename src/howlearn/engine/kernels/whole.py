@@ -17,7 +17,7 @@ from howlearn.engine.kernels.parts import begin, learn, look, note, policy, slop
 # levels, numbers of levels, which are numeric; lowest and highest reward; the rewards for wrong and
 # right; the right answers; the cell of every context (−1: none); the places of each cell's
 # parameters and of the adjustments'. Trials come as `trials`: context, action, reward, flags,
-# forgone, ends, duration.
+# forgone, ends, duration, offered.
 
 
 @intrinsic
@@ -70,25 +70,30 @@ def world_of(stage):
 
 
 @njit(**FLAGS)
-def answer(told, answers, context, action, reward, n_actions):
+def answer(told, answers, context, action, reward, offered):
     """The action that was right: the outcome tells, or the task; −1 if neither does."""
     wrong, right = told
     if reward == right:
         return action
-    if reward == wrong and n_actions == 2:
-        return 1 - action
+    if reward == wrong:  # of two on offer it was the other one
+        others, other = 0, -1
+        for a in range(len(offered)):
+            if offered[a] and a != action:
+                others, other = others + 1, a
+        if others == 1:
+            return other
     return answers[context]
 
 
 @njit(**FLAGS)
 def follow(stage, trials, first, last, x_, marks_, out_):
     """Log-likelihoods out[j] of the scored trials before first + marks[j]; marks ascend."""
-    context, action, reward, flags, forgone, ends, duration = borrowed(trials)
+    context, action, reward, flags, forgone, ends, duration, offered = borrowed(trials)
     features, answers, cell_of, index, edges = borrowed((stage[2], *stage[10:]))
     n_actions, extent, told = stage[0], stage[6:8], stage[8:10]
     x, marks, out = borrowed((x_, marks_, out_))
-    own = (np.full(n_actions, np.nan), np.empty(n_actions))
-    unknown, log_p = borrowed(own)
+    own = (np.full(n_actions, np.nan), np.empty(n_actions), np.ones(n_actions, np.bool_))
+    unknown, log_p, everything = borrowed(own)
     world = world_of(stage)
     owner = begin(world, x, index)
     state = borrowed(owner)
@@ -108,14 +113,15 @@ def follow(stage, trials, first, last, x_, marks_, out_):
         if cell < 0:
             continue
         row = features[c]
+        on_offer = offered[t] if len(offered) else everything
         if flags[t] & SCORED:
-            policy(state, Shown(c, cell, row), x, index, edges, log_p)
+            policy(state, Shown(c, cell, row, on_offer), x, index, edges, log_p)
             total += log_p[a]
-        correct = answer(told, answers, c, a, reward[t], n_actions)
+        correct = answer(told, answers, c, a, reward[t], on_offer)
         others = forgone[t] if len(forgone) else unknown
         last_one = ends[t] if len(ends) else True
         time = duration[t] if len(duration) else math.nan
-        trial = Trial(c, cell, row, a, reward[t], correct, others, last_one, time)
+        trial = Trial(c, cell, row, on_offer, a, reward[t], correct, others, last_one, time)
         if flags[t] & LEARNED:
             learn(extent, state, trial, x, index)
         note(state, trial, x, edges)
@@ -150,11 +156,12 @@ def shifted(stage, trials, offsets, learner, x, to, marks, out):
 @njit(**CACHED)
 def slopes(stage, trials, offsets, learner, x_, marks, value, out_):
     """The likelihood before marks[p, 0] and its gradient, as the model gives it."""
-    context, action, reward, flags, forgone, ends, duration = borrowed(trials)
+    context, action, reward, flags, forgone, ends, duration, offered = borrowed(trials)
     features, answers, cell_of, index, edges = borrowed((stage[2], *stage[10:]))
     n_actions, extent, told = stage[0], stage[6:8], stage[8:10]
-    own = (np.full(n_actions, np.nan), np.empty(index.shape[1]), np.empty(n_actions))
-    unknown, each, log_p = borrowed(own)
+    everything = np.ones(n_actions, np.bool_)
+    own = (np.full(n_actions, np.nan), np.empty(index.shape[1]), np.empty(n_actions), everything)
+    unknown, each, log_p, everything = borrowed(own)
     world = world_of(stage)
     for p in range(len(learner)):
         first, last = offsets[learner[p]], offsets[learner[p] + 1]
@@ -172,17 +179,18 @@ def slopes(stage, trials, offsets, learner, x_, marks, value, out_):
             if cell < 0:
                 continue
             row = features[c]
+            on_offer = offered[t] if len(offered) else everything
             if flags[t] & SCORED:
-                shown = Shown(c, cell, row)
+                shown = Shown(c, cell, row, on_offer)
                 policy(state, shown, x, index, edges, log_p)
                 value[p] += log_p[a]
-                slope(state[0], shown, x, index, a, each, out)
+                slope(state[0], shown, x, index, a, log_p, each, out)
             if flags[t] & LEARNED:
-                correct = answer(told, answers, c, a, reward[t], n_actions)
+                correct = answer(told, answers, c, a, reward[t], on_offer)
                 others = forgone[t] if len(forgone) else unknown
                 last_one = ends[t] if len(ends) else True
                 time = duration[t] if len(duration) else math.nan
-                trial = Trial(c, cell, row, a, reward[t], correct, others, last_one, time)
+                trial = Trial(c, cell, row, on_offer, a, reward[t], correct, others, last_one, time)
                 learn(extent, state, trial, x, index)
         hold(owner)
     hold(own)
@@ -194,10 +202,10 @@ def slopes(stage, trials, offsets, learner, x_, marks, value, out_):
 @njit(**CACHED)
 def replay(stage, trials, x, out, latents):
     """Log-probabilities out[trial, action] and latents[trial, …] before the trial's update."""
-    context, action, reward, flags, forgone, ends, duration = trials
+    context, action, reward, flags, forgone, ends, duration, offered = trials
     features, answers, cell_of, index, edges = (stage[2], *stage[10:])
     n_actions, extent, told = stage[0], stage[6:8], stage[8:10]
-    unknown = np.full(n_actions, np.nan)
+    unknown, everything = np.full(n_actions, np.nan), np.ones(n_actions, np.bool_)
     world = world_of(stage)
     state = begin(world, x, index)
     for t in range(len(context)):
@@ -207,13 +215,14 @@ def replay(stage, trials, x, out, latents):
         cell = cell_of[c]
         if cell < 0:
             continue
-        policy(state, Shown(c, cell, features[c]), x, index, edges, out[t])
+        on_offer = offered[t] if len(offered) else everything
+        policy(state, Shown(c, cell, features[c], on_offer), x, index, edges, out[t])
         seen = reward[t] if flags[t] & LEARNED else math.nan
-        correct = answer(told, answers, c, a, seen, n_actions)
+        correct = answer(told, answers, c, a, seen, on_offer)
         others = forgone[t] if len(forgone) else unknown
         last_one = ends[t] if len(ends) else True
         time = duration[t] if len(duration) else math.nan
-        trial = Trial(c, cell, features[c], a, seen, correct, others, last_one, time)
+        trial = Trial(c, cell, features[c], on_offer, a, seen, correct, others, last_one, time)
         if latents.shape[1]:
             look(state[0], trial, x, index, latents[t])
         if flags[t] & LEARNED:
@@ -227,10 +236,10 @@ def play(stage, trials, draws, gains, first_gains, tells, x, actions, rewards):
 
     An instructed trial (one that is not scored) keeps the action and the reward that are there.
     """
-    context, flags, ends, duration = trials[0], trials[3], trials[5], trials[6]
+    context, flags, ends, duration, offered = trials[0], trials[3], trials[5], trials[6], trials[7]
     features, answers, cell_of, index, edges = (stage[2], *stage[10:])
     n_actions, extent, told = stage[0], stage[6:8], stage[8:10]
-    log_p = np.empty(n_actions)
+    log_p, everything = np.empty(n_actions), np.ones(n_actions, np.bool_)
     visited = np.zeros(stage[1], np.bool_)
     world = world_of(stage)
     state = begin(world, x, index)
@@ -241,11 +250,15 @@ def play(stage, trials, draws, gains, first_gains, tells, x, actions, rewards):
         cell = cell_of[c]
         if cell < 0:
             continue
+        on_offer = offered[t] if len(offered) else everything
         if flags[t] & SCORED:
-            policy(state, Shown(c, cell, features[c]), x, index, edges, log_p)
-            action = n_actions - 1
+            policy(state, Shown(c, cell, features[c], on_offer), x, index, edges, log_p)
+            last = n_actions - 1
+            while not on_offer[last]:
+                last -= 1
+            action = last
             cumulated = 0.0
-            for a in range(n_actions - 1):
+            for a in range(last):
                 cumulated += math.exp(log_p[a])
                 if draws[t] < cumulated:
                     action = a
@@ -259,14 +272,14 @@ def play(stage, trials, draws, gains, first_gains, tells, x, actions, rewards):
             rewards[t] = math.nan
         others = np.full(n_actions, np.nan)
         if tells:
-            others[:] = gains[t]
-            others[actions[t]] = math.nan
-        correct = answer(told, answers, c, int(actions[t]), rewards[t], n_actions)
+            for a in range(n_actions):
+                if on_offer[a] and a != actions[t]:
+                    others[a] = gains[t, a]
+        correct = answer(told, answers, c, int(actions[t]), rewards[t], on_offer)
         last_one = ends[t] if len(ends) else True
         time = duration[t] if len(duration) else math.nan
-        trial = Trial(
-            c, cell, features[c], int(actions[t]), rewards[t], correct, others, last_one, time
-        )
+        chosen, row = int(actions[t]), features[c]
+        trial = Trial(c, cell, row, on_offer, chosen, rewards[t], correct, others, last_one, time)
         if flags[t] & LEARNED:
             learn(extent, state, trial, x, index)
         note(state, trial, x, edges)
