@@ -10,6 +10,7 @@ import pytest
 from howlearn.core.errors import DataError, HowlearnError
 from howlearn.core.text import one_line
 from howlearn.models.task import Task
+from howlearn.reading.options import DATA
 from howlearn.reading.read import read
 
 GOOD = "participant,trial,item,choice,reward\n1,1,7,A,1\n1,2,8,B,0\n"
@@ -45,7 +46,7 @@ def test_broken_file(content: str, options: dict, message: str) -> None:
         options["task"] = Task.load(options["task"])
     with pytest.raises(HowlearnError) as caught:
         read("a.csv", **options)
-    assert str(caught.value) == message
+    assert str(caught.value) == message.replace("{options}", ", ".join(DATA))
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,8 @@ from howlearn.core.text import canonical
 
 __all__ = ["DATA", "NONE", "ReadOptions"]
 
+ROLES_NAMED = ("learner", "context", "action", "reward", "trial")  # --names action: --action action
+
 
 class ColumnName(Kind):
     """One column, or an expression in its place."""
@@ -334,9 +336,21 @@ class ReadOptions:
         rank=1,
     )
 
+    names: tuple[str, ...] = _option(
+        Names("NAME[,NAME]"),
+        "Names of the columns where the data have none; 'header' if the first row has them.",
+        'the names of the columns, for a table without a row of names; "header": the first row has '
+        "them, whatever it looks like",
+        rank=3,
+        may_be_open=True,
+    )
+
     def __post_init__(self) -> None:
         for name, option in DATA.items():
             object.__setattr__(self, name, option.given(getattr(self, name)))
+        for role in ROLES_NAMED:  # who names a column so says what it is
+            if role in self.names and not getattr(self, role):
+                object.__setattr__(self, role, DATA[role].given(role))
         if self.reward_range is not None and self.reward_scale is not None:
             raise HowlearnError(
                 "--reward-range takes rewards as recorded and --reward-scale changes them to 0…1: "

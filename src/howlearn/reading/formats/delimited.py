@@ -32,15 +32,16 @@ from howlearn.reading.formats.table import (
     MOST_COLUMNS,
     Table,
     distinct_names,
-    named_twice,
     told_twice,
     too_many_columns,
 )
 from howlearn.reading.formats.text_layout import (
     WINDOWS,
     Encoding,
+    Layout,
     decoded,
     encoding_of,
+    is_data,
     is_wrapped,
     layout_of,
     split,
@@ -48,14 +49,14 @@ from howlearn.reading.formats.text_layout import (
 
 HEAD_LINES = 100  # that the layout is found out from
 HEAD_BYTES = 2**20
-NO_NAMES = "is the row with the names of the columns missing?"
 EMPTY_ALLOWED = "a row with the names of the columns, then one row per trial"
 
 
 class Delimited(Table):
     """A CSV or TSV file; every column is read as text, so that messages show what it says."""
 
-    def __init__(self, path: Path, content: bytes | None = None) -> None:
+    def __init__(self, path: Path, content: bytes | None = None, header: bool = False) -> None:
+        """``header``: the first row has the names, whatever it looks like."""
         self.path = path
         self.name, self.stem = str(path), path.stem
         encoding = encoding_of(path if content is None else content)
@@ -79,16 +80,16 @@ class Delimited(Table):
         self.layout = layout
         self.first_row = layout.header + 2
         self._about_names = 0
+        self._header = 1  # rows with names
         if self._is_qualtrics():
             self._about_names = QUALTRICS_ROWS
             self.first_row += QUALTRICS_ROWS
             layout = replace(layout, records=layout.records[QUALTRICS_ROWS:])
             self.layout = layout
+        elif not header and not layout.unnamed and is_data(layout.names, layout.records):
+            layout = self._without_header(layout)
         names = ("", *layout.names) if layout.unnamed else layout.names
         self.twice = [name for name, times in Counter(names).items() if name and times > 1]
-        if any(_number(name) for name in self.twice):
-            row = layout.header + 1
-            raise DataError([named_twice(self.name, row, name, NO_NAMES) for name in self.twice])
         kept = iter(distinct_names([name for name in names if name]))
         self.columns = tuple(next(kept) if name else "" for name in names)
         self._psychopy = is_psychopy(self.columns)
@@ -144,6 +145,7 @@ class Delimited(Table):
                 infer_schema=False,
                 glob=False,
                 skip_lines=self.layout.header,
+                has_header=bool(self._header),
             )
             frame.columns = [str(i) for i in places]
             frame = frame[self._about_names :]
@@ -192,7 +194,7 @@ class Delimited(Table):
         with self._text() as lines:
             try:
                 records = split(islice(lines, before, None), self.separator)
-                below = islice(records, 1 + self._about_names, None)
+                below = islice(records, self._header + self._about_names, None)
                 yield from enumerate(below, start=self.first_row)
             except (csv.Error, UnicodeDecodeError) as error:
                 raise DataError([self._unknown(error)]) from None
@@ -213,6 +215,16 @@ class Delimited(Table):
         except DataError:  # told when the rows are read
             return False
         return len(rows) == QUALTRICS_ROWS and is_import_row(rows[-1])
+
+    def _without_header(self, layout: Layout) -> Layout:
+        """The layout of a table whose first row is a trial already: its columns have numbers."""
+        self._header, self.first_row = 0, self.first_row - 1
+        self.bare = tuple(str(i) for i in range(1, len(layout.names) + 1))
+        content = self._content
+        self.with_header = lambda: Delimited(self.path, content, header=True)
+        records = (layout.names, *layout.records)
+        self.layout = replace(layout, names=self.bare, records=records)
+        return self.layout
 
     def _head(self) -> list[str]:
         with self._text() as text:
@@ -338,14 +350,6 @@ def _members(values: pl.Series, key: str) -> pl.Series:
         text: text_of(flat(object_in(text.strip()) or {}).get(key)) for text in different.to_list()
     }
     return values.replace_strict(members, return_dtype=pl.String, default=None)
-
-
-def _number(name: str) -> bool:
-    try:
-        float(name)
-    except ValueError:
-        return False
-    return True
 
 
 def open_text(

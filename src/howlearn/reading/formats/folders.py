@@ -275,6 +275,14 @@ def dictionaries(tables: Sequence[Table]) -> list[Table]:
     return found
 
 
+def nameless(tables: Sequence[Table], told: Collection[str]) -> list[Table]:
+    """The tables without names of columns, where others have the columns of a study."""
+    named = [table for table in tables if not table.bare]
+    if not named or max(_rank(named, told)[:2]) < FEWEST_SAID:
+        return []
+    return [table for table in tables if table.bare]
+
+
 def _rank(tables: Sequence[Table], told: Collection[str]) -> tuple[int, int, int]:
     named = max(sum(name in told for name in table.columns) for table in tables)
     roles = max(sum(bool(guess(role, table.columns)) for role in ROLES) for table in tables)

@@ -18,11 +18,13 @@ from howlearn.reading.formats.folders import (
     continues,
     dictionaries,
     files_inside,
+    nameless,
     shares_columns,
     spelled_alike,
     strays,
 )
 from howlearn.reading.formats.parquet import partitioned
+from howlearn.reading.formats.shape import shaped
 from howlearn.reading.formats.sidecars import describe
 from howlearn.reading.formats.table import Frame, Table, split_name
 from howlearn.reading.formats.wide import long, texts
@@ -146,7 +148,11 @@ def open_tables(
                 problems += error.problems
         if files != [given]:
             opened = _of_folder(given, opened, beside, told, seen, notes)
-        tables += opened
+        for table in opened:
+            try:
+                tables += shaped([table], options)
+            except DataError as error:
+                problems += error.problems
     tables, spelled = spelled_alike(tables)
     tables, found = as_bids([long(table, options) for table in tables])
     describe(tables)
@@ -236,6 +242,11 @@ def _of_folder(
         names = listed([Path(table.name).name for table in lists])
         notes.append(f"{folder}: {names} describes the columns of the others, and was used for it")
         tables = [table for table in tables if not any(table is one for one in lists)]
+    unnamed = nameless(tables, told)
+    if unnamed:
+        names = listed([Path(table.name).name for table in unnamed])
+        notes.append(f"{folder}: {names} has no names of columns, and was left out")
+        tables = [table for table in tables if not any(table is one for one in unnamed)]
     left = strays(tables, told)
     seen -= {realpath(table.name) for table in left}
     if left:

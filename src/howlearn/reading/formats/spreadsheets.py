@@ -10,7 +10,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -26,6 +26,7 @@ from howlearn.reading.formats.detect import (
     refused,
 )
 from howlearn.reading.formats.table import INSIDE, Held, distinct_names, one_of, told_twice
+from howlearn.reading.formats.text_layout import is_data
 
 # How large the sheets of a spreadsheet are, before a library makes room for them.
 #
@@ -170,12 +171,12 @@ def open_excel(path: Path, inside: str | None = None, content: bytes | None = No
         book = fastexcel.read_excel(path.read_bytes())
         sheets, named = one_of(path, inside, book.sheet_names, "sheet")
         tables = [(sheet, _table(book, sheet)) for sheet in sheets]
-    found = [(sheet, *table) for sheet, table in tables if table is not None]
+    found = [(sheet, table) for sheet, table in tables if table is not None]
     if not found:
         allowed = "a sheet with the names of the columns, then one row per trial"
         raise DataError([Problem(str(path), None, None, "no sheet with a table", allowed)])
-    columns = set(found[0][1].columns)
-    alike = [table for table in found if set(table[1].columns) == columns]
+    columns = set(found[0][1].frame.columns)
+    alike = [each for each in found if set(each[1].frame.columns) == columns]
     others = [sheet for sheet, *_ in found if sheet not in [s for s, *_ in alike]]
     several = len(alike) > 1 or named
     notes = []
@@ -196,18 +197,26 @@ def open_excel(path: Path, inside: str | None = None, content: bytes | None = No
         Held(
             f"{path}{INSIDE}{sheet}" if several else str(path),
             sheet if several else path.stem,
-            frame,
+            table.frame,
             f"Excel, sheet {sheet}",
-            first_row,
-            [*(notes if i == 0 else ()), *([told_twice(twice)] if twice else [])],
-            twice,
+            table.first_row,
+            [*(notes if i == 0 else ()), *([told_twice(table.twice)] if table.twice else [])],
+            table.twice,
+            table.bare,
         )
-        for i, (sheet, frame, first_row, twice) in enumerate(alike)
+        for i, (sheet, table) in enumerate(alike)
     ]
 
 
-def _table(book: Any, sheet: str) -> tuple[pl.DataFrame, int, list[str]] | None:
-    """The table of a sheet, the row where its data start, names that come twice; or None."""
+class _Sheet(NamedTuple):
+    frame: pl.DataFrame
+    first_row: int  # of the data
+    twice: tuple[str, ...]  # names of several columns
+    bare: tuple[str, ...] = ()  # columns without names
+
+
+def _table(book: Any, sheet: str) -> _Sheet | None:
+    """The table of a sheet, or None."""
     cells: pl.DataFrame = book.load_sheet(
         sheet, header_row=None, skip_rows=0, dtypes="string"
     ).to_polars()
@@ -219,8 +228,10 @@ def _table(book: Any, sheet: str) -> tuple[pl.DataFrame, int, list[str]] | None:
         return None
     named = [i for i, row in enumerate(head) if _names(row) >= max(2, _FULL * widest)]
     header = named[0] if named else [sum(v is not None for v in row) for row in head].index(widest)
-    names = distinct_names(head[header])
-    rows = cells[header + 1 :]
+    bare = not named and is_data([v or "" for v in head[header]], head[header + 1 :])
+    counted = [str(i) for i in range(1, cells.width + 1)]
+    names = counted if bare else distinct_names(head[header])
+    rows = cells[header + (not bare) :]
     if not rows.height:
         return None
     kept = [
@@ -229,7 +240,9 @@ def _table(book: Any, sheet: str) -> tuple[pl.DataFrame, int, list[str]] | None:
         if name or values.null_count() < rows.height
     ]
     twice = [name for name, times in Counter(head[header]).items() if name and times > 1]
-    return pl.DataFrame(kept), header + 2, twice
+    if bare:
+        return _Sheet(pl.DataFrame(kept), header + 1, (), tuple(counted))
+    return _Sheet(pl.DataFrame(kept), header + 2, tuple(twice))
 
 
 def _names(row: list[str | None]) -> int:

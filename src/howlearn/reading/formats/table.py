@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,9 @@ class Table(ABC):
     learner: str | None = None  # whose rows these are, where a file's name says it as agreed on
     # Names that several columns have; the first keeps it, the second is called NAME (2).
     twice: Sequence[str] = ()
+    bare: Sequence[str] = ()  # columns that nobody has named: they are called by their numbers
+    # The same with the first row as names, where it was not taken for them.
+    with_header: Callable[[], Table] | None = None
 
     @abstractmethod
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
@@ -60,10 +63,11 @@ class Held(Table):
         first_row: int = 2,
         notes: Sequence[str] = (),
         twice: Sequence[str] = (),
+        bare: Sequence[str] = (),
     ) -> None:
         self.name, self.stem, self.first_row = name, stem, first_row
         self.format, self.notes = format, tuple(notes)
-        self.twice = tuple(twice)
+        self.twice, self.bare = tuple(twice), tuple(bare)
         self.columns = tuple(frame.columns)
         self._frame = frame
 

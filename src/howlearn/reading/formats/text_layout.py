@@ -7,12 +7,14 @@ import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "|", " ": "blanks"}
 BLANKS = " "  # runs of them
 _BETWEEN = tuple(separator for separator in SEPARATORS if separator != BLANKS)
 RECORDS = 60  # that are looked at
+FEWEST_COUNTED = 3  # columns whose names are their numbers
 TITLE_LINES = 20  # among which the table starts
 _SEP_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE)  # Excel's first line
 _WORDS = re.compile(r'"((?:[^"]|"")*)"|(\S+)')
@@ -117,6 +119,40 @@ def _laid_out(lines: Sequence[str], first: int, separator: str) -> Layout:
     trailing = all(not row[-1].strip() for row in rows)
     longer = any(_trailing(row, len(names)) for row in rows)
     return Layout(separator, first, names, rows, unnamed and not trailing, longer=longer)
+
+
+def is_data(names: Sequence[str], records: Sequence[Sequence[str | None]]) -> bool:
+    """Whether what should be the names of columns looks like a row of data.
+
+    That is: numbers that do not just count the columns, or values that their columns have again.
+
+    >>> below = [("p1", "102", "left"), ("p2", "101", "right")]
+    >>> is_data(("p1", "101", "left"), below), is_data(("id", "trial", "side"), below)
+    (True, False)
+    >>> is_data(("1", "0", "7"), [("1", "1", "3")]), is_data(("1", "2", "3"), [("5", "5", "4")])
+    (True, False)
+    """
+    there = [name.strip() for name in names if name.strip()]
+    # files that were put together have the names again
+    rows = [row for row in records if [v or "" for v in row[: len(names)]] != list(names)]
+    if not there or not rows:
+        return False
+    numbers = [name for name in there if _is_number(name)]
+    if 2 * len(numbers) > len(there):
+        return not _counted(numbers)
+    again = sum(
+        bool(name.strip()) and any(len(row) > i and (row[i] or "").strip() == name for row in rows)
+        for i, name in enumerate(names)
+    )
+    return again + bool(numbers) > 1 and again > 0
+
+
+def _counted(numbers: Sequence[str]) -> bool:
+    """Whether numbers count something, as the trials that columns are for."""
+    if len(numbers) < FEWEST_COUNTED or not all(number.isdigit() for number in numbers):
+        return False
+    found = [int(number) for number in numbers]
+    return all(after == before + 1 for before, after in pairwise(found))
 
 
 def _comments(lines: Sequence[str], start: int) -> list[int]:
