@@ -37,6 +37,7 @@ INSIDE = {
     "CHANGELOG.md": "changes.md",
     "CONTRIBUTING.md": "contributing.md",
     "README.md": "index.md",
+    "SECURITY.md": "security.md",
 }
 
 
@@ -69,15 +70,15 @@ def fill_in(app: Any, name: str, source: list[str]) -> None:
         source[0] += reference.charts()
     if name == "api":
         source[0] += reference.names() + reference.api()
-    if name in ("changes", "contributing"):
+    if name in ("changes", "contributing", "security"):
         source[0] = (HERE.parent / source[0].split()[-1]).read_text(encoding="utf-8")
-        source[0] = source[0].replace("](docs/", "](")
+        source[0] = source[0].replace("](docs/", "](").replace("](CHANGELOG.md)", "](changes.md)")
     source[0] = OUTSIDE.sub(lambda m: f"]({INSIDE.get(m['file'], 'index.md')})", source[0])
 
 
 def always(app: Any, env: Any, added: Any, changed: Any, removed: Any) -> list[str]:
     """Pages whose content comes from elsewhere are read each time."""
-    return ["commands", "data", "tables", "report", "api", "changes", "contributing"]
+    return ["commands", "data", "tables", "report", "api", "changes", "contributing", "security"]
 
 
 def as_written(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
