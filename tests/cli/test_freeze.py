@@ -98,7 +98,11 @@ def test_deviations_are_listed(run: Run, trials: Path) -> None:
     plan = Path("plans/mine.toml")
     plan.write_text(plan.read_text(encoding="utf-8").replace("0.9", "0.8"), encoding="utf-8")
     Path("my.toml").write_text(TASK + "# changed\n", encoding="utf-8")
-    ran = run("select", trials, "--frozen", plan, *ROLES, "-o", "edited")
+    words = ["select", trials, "--frozen", plan, *ROLES, "-o", "edited"]
+    ran = run(*words)  # the task is no longer the one that the plan knows, and lies elsewhere
+    assert ran.status == 2
+    assert "--task plans/../my.toml" in ran.err
+    ran = run(*words, "--task", "plans/../my.toml")
     assert ran.status == 0, ran.err
     assert set(listed("edited")) == {"plan", "content of the task file"}
     assert "edited after it was frozen" in ran.out

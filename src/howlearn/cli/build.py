@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import os
+import shlex
 from collections.abc import Callable, Container, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -10,7 +12,7 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 from howlearn.cli import Written
-from howlearn.core.options import Number, Option, Registered
+from howlearn.core.options import FilePath, Number, Option, Registered
 
 
 class Given(dict[str, Any]):
@@ -45,6 +47,7 @@ def command(*options: Option) -> Callable[[Command], Callable[..., None]]:
             typed = {each.name for each in options if _is_typed(ctx, each.name)}
             _allow_code(options, given, typed)
             _refuse_link(given, typed)
+            _refuse_closed(options, given)
             if "study" in given:
                 from howlearn.cli.project_options import complete
 
@@ -90,6 +93,29 @@ def _parameter(option: Option) -> inspect.Parameter:
 def _is_typed(ctx: typer.Context, name: str) -> bool:
     source = ctx.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
+
+
+def _refuse_closed(options: Sequence[Option], given: Given) -> None:
+    """Words that stand in a stranger's file must not have any file read."""
+    from howlearn.core import safe_files
+    from howlearn.core.errors import HowlearnError
+    from howlearn.reading.analysis_options import NAMING_FILES
+
+    named: list[Path] = []
+    for option in options:
+        value = given[option.name]
+        reads = isinstance(option.kind, FilePath) and option.name != "out"
+        if value and (reads or option.name in NAMING_FILES):
+            named += map(Path, value if isinstance(value, list) else [value])
+    # Words that stand where a file may stand, such as a shipped task, name none that is there.
+    closed = [path for path in named if os.path.lexists(path) and safe_files.is_closed_to(path)]
+    if closed:
+        words = shlex.join(word for path in closed for word in ("--data", str(path)))
+        raise HowlearnError(
+            f"the command of the shards names {', '.join(map(str, closed))}, which is not beside "
+            f"the results, and only what is typed is read from elsewhere; if you trust it, add to "
+            f"this command: {words}"
+        )
 
 
 def _refuse_link(given: Given, typed: Container[str]) -> None:

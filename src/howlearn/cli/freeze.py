@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from howlearn.cli import Written
 from howlearn.cli.build import Given, command
 from howlearn.cli.options import DATA, FRESH, OUT, STUDY
-from howlearn.cli.project_options import merge
+from howlearn.cli.project_options import merge, refuse_outside_of
 from howlearn.core.options import NONE, FilePath, Option, Panel
 from howlearn.reading.analysis_options import INTERVALS, MODELS, SEED, STABILITY
 from howlearn.reading.options import DATA as READING
@@ -77,7 +77,7 @@ def follow(
     path = _found(given["frozen"])
     if path is None:
         return None
-    from howlearn.analyses.freeze import options_of, read_plan
+    from howlearn.analyses.freeze import options_of, read_plan, task_hash
     from howlearn.cli import show
 
     plan = read_plan(path)
@@ -90,6 +90,9 @@ def follow(
                     f"{study.path} has another {name} than the plan {path}, which is followed; "
                     "type the option to do otherwise"
                 )
+    task = str(planned.models.get("task", ""))  # a plan knows the content of its task
+    known = {"task"} if Path(task).is_file() and task_hash(task) == plan.task else set()
+    refuse_outside_of([each for each in options if each.name not in known], planned, (), typed)
     merge(options, planned, typed, given)
     return path
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,9 +43,10 @@ def inspect(given: Given) -> None:
     """
     from howlearn.cli.next_command import option
     from howlearn.cli.show import note, progress_bar
-    from howlearn.core.errors import HowlearnError
+    from howlearn.core.errors import DataError, HowlearnError
+    from howlearn.reading.columns import unseparated
     from howlearn.reading.guess import inspect as look
-    from howlearn.reading.project_file import is_unchanged, said_in
+    from howlearn.reading.project_file import is_unchanged, outside, said_in
 
     out, fresh = given.out, given.fresh
     if out.exists() and not (fresh or is_unchanged(out)):
@@ -65,11 +67,15 @@ def inspect(given: Given) -> None:
             note(f"kept from {out}, since you said so before: {words} (--fresh forgets them)")
     with progress_bar("reading"):
         found = look(names, **given.of(TASK, *READING.values()))
+    if found.study is None and len(found.examples) == 1:  # no table: nothing of it is shown
+        raise DataError([unseparated(names[0])])
     inspection(found)
     if found.study is None:
         raise HowlearnError(_what_to_type(found, names))
     _write(out, names, found, given.task)
-    next_command(out, alone=given.task is None and len(found.study.contexts) == 1)
+    alone = given.task is None and len(found.study.contexts) == 1
+    typed = names if outside(out, names) else []  # where a file alone decides nothing
+    next_command(out, alone, typed)
 
 
 def _write(out: Path, files: list[str], found: Inspection, task: str | None) -> None:
@@ -170,10 +176,14 @@ def _line(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
 
 
-def next_command(out: Path, alone: bool) -> None:
-    """Say where the options are, and what to type; ``alone``: there is one partition only."""
+def next_command(out: Path, alone: bool, typed: Sequence[str] = ()) -> None:
+    """Say where the options are, and what to type; ``alone``: there is one partition only.
+
+    ``typed`` are files that must be, since they lie outside of the folder of the options.
+    """
     console.print(f"Options written to {escape(str(out))}", soft_wrap=True)
-    words = ["select"] if out == Path("howlearn.toml") else ["select", "--study", str(out)]
+    usual = out == Path("howlearn.toml") and not typed
+    words = ["select"] if usual else ["select", *typed, "--study", str(out)]
     if Path("results", "manifest.json").exists():  # of an earlier run, with other options
         words += ["--fresh"]
     if alone:

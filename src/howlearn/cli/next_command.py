@@ -110,12 +110,13 @@ def selecting(files: Sequence[Path], options: Mapping[str, Any]) -> str:
     """``howlearn select`` on the data that a command has just used."""
     from howlearn.core.errors import HowlearnError
     from howlearn.reading.options import DATA
-    from howlearn.reading.project_file import NAME, read_study_file
+    from howlearn.reading.project_file import NAME, outside, read_study_file
 
     names = [str(file) for file in files]
     try:
         if read_study_file(Path(NAME)).files == tuple(names):
-            return "howlearn select"
+            typed = [*names, "--study", NAME] if outside(Path(NAME), names) else []
+            return shlex.join(["howlearn", "select", *typed])
     except HowlearnError:
         pass
     return select_command(names, {n: v for n, v in options.items() if n in (*DATA, *MODELS)})

@@ -23,9 +23,10 @@ def complete(command: str, options: Sequence[Option], given: Given, typed: Conta
         if option.section == "data" and option.is_refused(given[option.name]):
             given[option.name] = option.usual
     if file is not None:
+        named = [] if not takes_files or _only_study_file(given.files) else given.files
+        refuse_outside_of(options, file, [] if named or not takes_files else file.files, typed)
         merge(options, file, typed, given)
         if takes_files:
-            named = [] if _only_study_file(given.files) else given.files
             given["files"] = named or [Path(each) for each in file.files]
     if "frozen" in given:  # the plan's values, where nothing was typed
         from howlearn.cli.freeze import follow
@@ -55,24 +56,28 @@ def _only_study_file(files: Sequence[Path] | None) -> bool:
 def _named(path: Path | None) -> StudyFile | None:
     if path is None:
         return None
-    from howlearn.cli import show
     from howlearn.reading.project_file import read_study_file
 
-    found = read_study_file(path)
-    outside = [name for name in _paths_of(found) if not _is_beside(path, name)]
-    if outside:  # whoever wrote the file must not have others read unnoticed
-        show.note(f"{path} has these read, from outside its folder: {', '.join(outside)}")
-    return found
+    return read_study_file(path)
 
 
-def _paths_of(file: StudyFile) -> list[str]:
-    """The files and folders that the options of a file name."""
-    named = [str(file.models.get(name, "")) for name in NAMING_FILES]
-    return [*file.files, *(name for name in named if name and Path(name).exists())]
+def refuse_outside_of(
+    options: Sequence[Option], file: StudyFile, files: Sequence[str], typed: Container[str]
+) -> None:
+    """Whoever wrote the file must not have others read: neither data nor what options name."""
+    from howlearn.reading.project_file import outside, refuse_outside
 
-
-def _is_beside(path: Path, name: str) -> bool:
-    return Path(name).resolve().is_relative_to(path.parent.resolve())
+    known = {each.name: each for each in options if each.name not in typed}
+    named = {
+        name: str(file.models[name])
+        for name in NAMING_FILES
+        if name in known and name in file.models and Path(file.models[name]).exists()
+    }
+    words = [*files, "--study", str(file.path)] if outside(file.path, files) else []
+    for name, value in named.items():
+        words += [known[name].word, value] if outside(file.path, [value]) else []
+    remedy = f"add to this command: {shlex.join(words)}"
+    refuse_outside(file.path, [*files, *named.values()], remedy)
 
 
 def _study_file(command: str, path: Path | None, files: list[Path] | None) -> StudyFile | None:

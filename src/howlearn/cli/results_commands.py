@@ -100,12 +100,19 @@ MERGE_CODE = Panel.models.option(
     "Without this no code is run. Name only files that you trust.",
     names_code=True,
 )
+MERGE_DATA = Panel.data.option(
+    "data",
+    Repeated("FILE|FOLDER"),
+    "Read this file, or what is in this folder, though it lies elsewhere; may be repeated. Of what "
+    "the command of the shards names, only files beside RESULTS, and below, are read without this.",
+)
 VALUED = ("--shard", "--out", "-o", "--workers", "--dask")  # what merging decides itself
 
 
 @command(
     FOLDERS,
     OUT.but(help="The folder for the results; needed where shards had folders of their own."),
+    MERGE_DATA,
     MERGE_CODE,
 )
 def merge(given: Given) -> None:
@@ -118,6 +125,7 @@ def merge(given: Given) -> None:
     For example: howlearn merge results
     """
     import sys
+    from pathlib import Path
 
     from howlearn.cli.app import app
     from howlearn.core import safe_files
@@ -132,7 +140,8 @@ def merge(given: Given) -> None:
     words = [*without(command_of(folders[0])), "--shard", "merge", "--out", str(out or folders[0])]
     if out is not None:
         collect(folders, out)
-    safe_files.seal()  # the words below were written by whoever made the folder
+    # The words below were written by whoever made the folder.
+    safe_files.seal([folders[0].resolve().parent, *map(Path, given.data)])
     before = sys.argv
     sys.argv = [before[0], *words]
     try:

@@ -6,6 +6,7 @@ import errno
 import json
 import re
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ DEEPEST = 50  # tables and lists inside one another
 # Python's parser takes quadratic time for a key of many parts.
 _KEY = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
 _LONG_KEY = re.compile(rf"""(?<![\w"'-]){_KEY}(?:[ \t]*+\.[ \t]*+{_KEY}){{{DEEPEST}}}""")
+_QUOTED = re.compile(r"(namespace|table key|character) ['\"(].*(?= \(at )", re.S)
 DEEP = f"it is nested more than {DEEPEST} times"
 
 
@@ -45,6 +47,9 @@ def parsed_toml(text: str) -> dict[str, Any]:
         found = tomllib.loads(text)
     except RecursionError:
         raise ValueError(DEEP) from None
+    except tomllib.TOMLDecodeError as error:  # which may repeat what is no TOML, and a secret
+        told = re.sub(r"declare .* twice", "declare a table twice", str(error), flags=re.S)
+        raise ValueError(_QUOTED.sub(r"\1", told)) from None
     return _shallow(found)
 
 
@@ -83,6 +88,7 @@ _AROUND = re.compile(r"[(),\[\]]|\+(?=\s*(?:lapse|bias|stickiness)\b)")
 _OWN = re.compile(r"\S.*:\s*[^\W\d]\w*", re.S)
 _allowed: set[str] = set()
 _sealed = False
+_places: list[Path] = []
 
 
 def own_names(text: str) -> list[str]:
@@ -116,10 +122,19 @@ def is_allowed(where: str) -> bool:
     return _place(where) in _allowed
 
 
-def seal() -> None:
-    """Allow no more in this command: the words that follow come from a file."""
+def seal(places: Iterable[Path] = ()) -> None:
+    """Allow no more in this command: the words that follow come from a file.
+
+    They may name files in these places only.
+    """
     global _sealed
     _sealed = True
+    _places.extend(place.resolve() for place in places)
+
+
+def is_closed_to(path: Path) -> bool:
+    """Whether a file or folder is named by a file alone, and lies in none of its places."""
+    return _sealed and not any(path.resolve().is_relative_to(place) for place in _places)
 
 
 def close() -> None:
@@ -127,6 +142,7 @@ def close() -> None:
     global _sealed
     _sealed = False
     _allowed.clear()
+    _places.clear()
 
 
 def _place(where: str) -> str:

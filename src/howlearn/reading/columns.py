@@ -286,8 +286,8 @@ def find_roles(
     learned = finder.find("learned", options.learned, NONE)
     if context is None or action is None or reward is None:
         needed = (("context", context), ("action", action), ("reward", reward))
-        if one_wide_column(columns):
-            return None, [unseparated(columns, file)]
+        if len(columns) == 1:
+            return None, [unseparated(file)]
         absent = [role for role, found in needed if found is None]
         return None, [_not_found(role, columns, options, file) for role in absent]
     for role in ("forgone", "episode", "duration", "offered"):
@@ -373,14 +373,9 @@ def unnamed_forgone(options: ReadOptions, columns: Sequence[str]) -> list[str]:
     ]
 
 
-def one_wide_column(columns: Sequence[str]) -> bool:
-    """Whether what should be several columns was read as one."""
-    return len(columns) == 1 and len(columns[0].split()) > 1
-
-
-def unseparated(columns: Sequence[str], file: str) -> Problem:
-    """What is wrong with a file of one wide column."""
-    return Problem(file, 1, None, f"only one column: {columns[0]}", SEPARATED)
+def unseparated(file: str) -> Problem:
+    """What is wrong with a file of one column: no table. What stands there may be a secret."""
+    return Problem(file, 1, None, "only one column", SEPARATED)
 
 
 def _not_found(role: str, columns: Sequence[str], options: ReadOptions, file: str) -> Problem:

@@ -17,7 +17,6 @@ from howlearn.reading.columns import (
     Roles,
     find_roles,
     named_like,
-    one_wide_column,
     unnamed_forgone,
     unseparated,
     used_by,
@@ -309,8 +308,8 @@ def missing_columns(plan: ReadingPlan, table: Table) -> list[Problem]:
         for c, option in plan.columns.items()
         if c not in table.columns and not (option in MAY_BE_ABSENT and c in plan.anywhere)
     }
-    if absent and one_wide_column(table.columns):
-        return [unseparated(table.columns, table.name)]
+    if absent and len(table.columns) == 1:
+        return [unseparated(table.name)]
     if not absent and table.twice:
         return _unclear(plan, table)
     found = f"no such column among {listed([name for name in table.columns if name])}"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import pairwise
@@ -15,7 +16,9 @@ from typing import Any
 from howlearn.core.errors import HowlearnError
 from howlearn.core.options import Option, Repeated
 from howlearn.core.safe_files import parsed_toml, text_in
+from howlearn.core.text import few
 from howlearn.reading.analysis_options import MODELS
+from howlearn.reading.formats.table import file_of
 from howlearn.reading.options import DATA
 from howlearn.runs.files import write_whole
 
@@ -66,6 +69,15 @@ def read_study_file(path: Path) -> StudyFile:
         if name in models and (path.parent / models[name]).exists():
             models[name] = beside(path, models[name])
     return StudyFile(path, tuple(beside(path, each) for each in files), parts["data"], models)
+
+
+def own_study_file(path: Path, with_task: bool) -> StudyFile:
+    """The file's options for Python, where nothing is typed: all in its folder, or refused."""
+    found = read_study_file(path)
+    task = str(found.models.get("task", "")) if with_task else ""
+    named = [*found.files, *([task] if Path(task).is_file() else [])]
+    refuse_outside(path, named, "give the files and the task to howlearn.read yourself")
+    return found
 
 
 def write_study_file(
@@ -137,6 +149,40 @@ def relative(file: str, folder: Path) -> str:
 def beside(path: Path, name: str) -> str:
     """A file that is named as seen from the folder of another one."""
     return name if path.parent == Path() else str(path.parent / name)
+
+
+def outside(path: Path, names: Iterable[str]) -> list[str]:
+    """Of the files and folders that a file names, those outside of its folder, also by a link.
+
+    Whoever wrote the file must not have others read.
+    """
+    root = path.parent.resolve()
+    found = []
+    for name in names:
+        if all(_is_in(root, each) for each in (Path(name), file_of(name))):
+            found += [str(link) for link in _links(Path(name)) if not _is_in(root, link)]
+        else:
+            found.append(name)
+    return found
+
+
+def _is_in(root: Path, path: Path) -> bool:
+    return path.resolve().is_relative_to(root)
+
+
+def _links(folder: Path) -> Iterator[Path]:
+    """All in a folder and those below it."""
+    for place, folders, files in os.walk(folder):
+        yield from (each for name in (*folders, *files) if (each := Path(place, name)).is_symlink())
+
+
+def refuse_outside(path: Path, names: Iterable[str], remedy: str) -> None:
+    """Read nothing outside of a file's folder that the file alone names."""
+    if found := outside(path, names):
+        raise HowlearnError(
+            f"{path} names {few(found, 5, ' and {left:,} more')}, outside of its folder, where "
+            f"only what is typed is read; if you trust it, {remedy}"
+        )
 
 
 def _check_names(path: Path, section: str, given: Iterable[str], known: Collection[str]) -> None:

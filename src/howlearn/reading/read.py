@@ -28,7 +28,7 @@ from howlearn.reading.options import described, options_named
 from howlearn.reading.order import Key, assemble, sequence_name, sequences_of
 from howlearn.reading.plan import ReadingPlan, make_plan, missing_columns
 from howlearn.reading.problems import Ledger, Problems, listed, no_rows
-from howlearn.reading.project_file import read_study_file
+from howlearn.reading.project_file import own_study_file
 from howlearn.reading.rewards import by_action, check_chosen, misfit
 from howlearn.reading.rows import BATCH_ROWS, Batch
 from howlearn.reading.streaming import (
@@ -393,7 +393,7 @@ def read(source: Any, task: Task | str | PathLike[str] | None = None, **options:
     'Subject (guessed)'
     """
     if isinstance(source, str | PathLike) and Path(source).suffix.lower() == ".toml":
-        file = read_study_file(Path(source))
+        file = own_study_file(Path(source), task is None)
         source, options = file.files, {**file.data, **options}
         task = file.models.get("task") if task is None else task
     chosen = options_named(options)

@@ -275,9 +275,12 @@ def recorded(results: Path, with_excluded: bool = False) -> Inputs:
     """
     manifest = _manifest(results)
     files = [_found(name, known, results) for name, known in manifest["input"].items()]
-    inputs = load(files, manifest["options"], with_excluded=True)
-    same_task = manifest["task_file"] in (None, task_file_hash(inputs.options["task"]))
-    if not same_task or [m.describe() for m in inputs.candidates] != manifest["models"]:
+    try:  # before it is read: whoever wrote a manifest knows the content of its files
+        same_task = manifest["task_file"] == task_file_hash(manifest["options"]["task"])
+    except OSError:
+        same_task = False
+    inputs = load(files, manifest["options"], with_excluded=True) if same_task else None
+    if inputs is None or [m.describe() for m in inputs.candidates] != manifest["models"]:
         raise HowlearnError(
             f"the models of {results} cannot be built again: the task file, or the code of a model "
             "of your own, has changed since; run howlearn select anew"
