@@ -97,16 +97,17 @@ def _what_to_type(found: Inspection, files: list[str]) -> str:
     from howlearn.cli.next_command import select_command
     from howlearn.reading.guess.draft import SAID
 
-    if found.kind is not None and found.kind.stops:
-        return f"{found.kind.stops}\nnothing was written"
+    stops = "" if found.kind is None else found.kind.stops or ""
     if not found.lacking:
-        return f"{found.problems}\nnothing was written; an option above helps, or --where EXPR"
+        helps = "" if stops else "; an option above helps, or --where EXPR"
+        return f"{stops or found.problems}\nnothing was written{helps}"
     roles = " and the ".join(found.lacking)
     said = {name: guess.value for name, guess in found.guesses.items() if guess.how == SAID}
     words = select_command(files, said).replace("howlearn select", "howlearn inspect", 1)
     options = " ".join(f"--{role} COL" for role in found.lacking)
+    first = f"{stops}\n" if stops else ""
     return (
-        f"no column was found for the {roles}; the columns are listed above. Type\n"
+        f"{first}no column was found for the {roles}; the columns are listed above. Type\n"
         f"  {words} {options}\nwith their names (or an expression) in the place of COL"
     )
 

@@ -12,7 +12,8 @@ import pytest
 import howlearn as hl
 from howlearn.core.study import FoundKind
 from howlearn.reading.guess import inspect
-from howlearn.reading.guess.kinds import KINDS, NOT_COVERED
+from howlearn.reading.guess.kinds import KINDS
+from howlearn.reading.guess.not_covered import NOT_COVERED
 
 SEEDS = range(6)
 
@@ -146,6 +147,49 @@ def test_no_outcome() -> None:
     assert found.kind is not None
     assert found.kind.name == NOT_COVERED
     assert found.problems.startswith("no outcome: these models need feedback")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_described_gambles_with_outcomes(seed: int) -> None:
+    rng, n = np.random.default_rng(seed), 400
+    safe, risky = rng.integers(5, 60, n), rng.integers(10, 150, n)
+    gamble = (0.5 * risky - safe) / 10 + rng.logistic(size=n) > 0
+    paid = np.where(gamble, risky * rng.integers(0, 2, n), safe)
+    columns = {
+        "subject": np.repeat(np.arange(4), n // 4),
+        "safe_amount": safe,
+        "risky_amount": risky,
+        "choice": gamble.astype(int),
+        "reward": paid,
+    }
+    found = inspect(pl.DataFrame(columns))
+    assert found.study is None
+    assert found.problems.startswith("no outcome: these models need feedback")
+    assert "safe_amount, risky_amount" in found.problems
+    assert inspect(pl.DataFrame(columns), action="choice", reward="reward").study is not None
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_amounts_beside_chances_that_are_learned_do_not_stop(seed: int) -> None:
+    """As in tasks of volatility: amounts are shown, and which option wins is learned."""
+    data = learners(seed, [0.8, 0.2], reverse=30)
+    rng = np.random.default_rng(seed)
+    amounts = {f"{side}_amount": rng.integers(1, 100, data.height) for side in ("left", "right")}
+    assert kind_in(data.with_columns(**amounts)).stops is None
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_cards_that_are_missing(seed: int) -> None:
+    """As in the Wisconsin task: which pile is right hangs on a card that is not in the file."""
+    rng, n = np.random.default_rng(seed), 600
+    right = rng.integers(1, 5, n)
+    chosen = np.where(rng.random(n) < 0.7, right, rng.integers(1, 5, n))
+    columns = {
+        "subjID": np.repeat(np.arange(6), n // 6),
+        "choice": chosen,
+        "outcome": (chosen == right).astype(int),
+    }
+    assert "the stimulus is missing" in inspect(pl.DataFrame(columns)).problems
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.study import Study
-from howlearn.reading.columns import named_like
 from howlearn.reading.guess.draft import Draft, together
 from howlearn.reading.labels import natural_key
 from howlearn.reading.offers import options_in, parse_offers
@@ -70,6 +72,11 @@ class Evidence:
         np.minimum.at(lowest, cell, self.reward)
         again = times[cell] > 1
         return float((highest == lowest)[cell][again].mean()) if again.any() else 0.0
+
+    @property
+    def comes_back(self) -> float:
+        """How often a learner meets the same context, on average."""
+        return len(self) / (1 + int(together(self.sequence, self.shown).max(initial=0)))
 
     def per_owner(self) -> NDArray[np.intp]:
         """How many contexts are met between two fresh starts."""
@@ -244,10 +251,7 @@ def _position(owner: Codes) -> Codes:
 
 
 def predictable(found: Evidence) -> float:
-    """How often the right action could be told from the context and the last right ones.
-
-    The tables are made from the same trials, so that this is never too low.
-    """
+    """How often the right action could be told from the context and the last right ones."""
     answer = found.answer
     if answer is None or (answer < 0).all():
         answer = np.where(found.good == 1, found.action, -1)
@@ -260,11 +264,13 @@ def predictable(found: Evidence) -> float:
     before, again = _previous(answer, sequence), _previous(answer, together(sequence, context))
     earlier = _previous(before, sequence)
     keys = (
+        np.zeros(len(answer), dtype=np.intp),
+        context,
         together(sequence, context),
         together(context, again + 1),
         together(context, before + 1, earlier + 1),
     )
-    return max(_told_by(key, answer) for key in keys)
+    return max(1 / max(2, len(found.actions)), *(_told_by(key, answer) for key in keys))
 
 
 def _previous(values: Codes, owner: Codes) -> Codes:
@@ -277,24 +283,42 @@ def _previous(values: Codes, owner: Codes) -> Codes:
 
 
 def _told_by(key: Codes, answer: Codes) -> float:
-    """How often the most frequent answer of each key is the right one."""
+    """How often the most frequent answer in the other trials of the same key is the right one."""
     table = np.zeros((int(key.max()) + 1, int(answer.max()) + 1))
     np.add.at(table, (key, answer), 1)
-    return float(table.max(axis=1).sum() / len(answer))
+    mine = table[key, answer] - 1
+    rivals = table[key]
+    rivals[np.arange(len(key)), answer] = 0
+    best = rivals.max(axis=1)
+    return float(np.mean((mine > best) + 0.5 * ((mine == best) & (mine > 0))))
+
+
+def pays_alike(found: Evidence) -> bool:
+    """Whether all actions earn about the same, so that no outcome could prefer one of them."""
+    each = np.bincount(found.action, weights=found.good) / np.bincount(found.action)
+    return float(np.ptp(each)) < 0.1
 
 
 def follows_success(found: Evidence) -> bool:
-    """Whether choices are repeated more often after a success than after a failure."""
+    """Whether choices are repeated more often after a success than after a failure.
+
+    Learners and contexts are compared with themselves: some repeat more, and some earn more.
+    """
     place = together(found.sequence, found.shown)
     order = np.argsort(place, kind="stable")
     near = np.diff(place[order]) == 0
-    stays = (np.diff(found.action[order]) == 0)[near]
-    won = found.good[order][:-1][near] == 1
-    if not won.any() or won.all():
-        return False
-    share, spread = float(stays.mean()), np.sqrt(1 / won.sum() + 1 / (~won).sum())
-    more = float(stays[won].mean() - stays[~won].mean())
-    return more > 0.05 and more > 3 * spread * np.sqrt(share * (1 - share))
+    where = together(place[order][1:][near])
+    stays = _centred(where, np.diff(found.action[order])[near] == 0)
+    won = _centred(where, (found.reward > found.reward.mean())[order][:-1][near])
+    more = float(np.sum(stays * won)) / max(float(np.sum(won**2)), 1e-9)
+    return more > 0.05 and _score(stays * won) > 3
+
+
+def _centred(owner: Codes, values: NDArray[Any]) -> NDArray[np.float64]:
+    """Values less the mean of their owner."""
+    if not len(values):
+        return np.zeros(0)
+    return values - (np.bincount(owner, weights=values) / np.bincount(owner))[owner]
 
 
 # Outcomes that change: of the same action, and of one when the other's do.
@@ -339,43 +363,24 @@ def _score(products: NDArray[np.float64]) -> float:
     return float(products.sum()) / spread if spread > 0 else 0.0
 
 
-# Columns that are laid down before anybody chooses.
-
-FEW_VALUES = 4  # may be as frequent in several learners by chance
-FEW_LEARNERS, FEW_TRIALS = 5, 10
-ALIKE = 0.9  # of the learners
+# Kinds of tasks, which are recognised by such evidence.
 
 
-def is_designed(draft: Draft, column: str) -> bool:
-    """Whether each learner has the values of a column equally often, whatever was chosen.
+class Kind(ABC):
+    """A kind of task: its name, what it is, and how it is recognised."""
 
-    What choices earn differs between learners who choose differently; amounts on offer do not.
-    """
-    action, rows = draft.column("action"), draft.chosen
-    if action is None or column not in draft.sample.columns:
-        return False
-    owner, codes = together(draft.learners()[rows]), together(draft.sample.codes(column)[rows])
-    made = together(draft.sample.codes(action)[rows])
-    if len(owner) == 0 or owner.max() < 1:
-        return False
-    values, people = int(codes.max()) + 1, int(owner.max()) + 1
-    if values < 2 or values * people > MOST_TRIALS:
-        return False
-    named = named_like("reward", [column]).get(column) == 3
-    if values < FEW_VALUES and (named or people < FEW_LEARNERS):
-        return False
-    if len(owner) < FEW_TRIALS * people:
-        return False
-    alike = _most_alike(_times(owner, codes))
-    return alike >= max(2, ALIKE * people) and _most_alike(_times(owner, made)) < ALIKE * people
+    name: ClassVar[str]
+    about: ClassVar[str]  # one line in plain words
+    settled_by: ClassVar[tuple[str, ...]] = ()  # options with which the user ends all doubt
 
+    @abstractmethod
+    def reasons(self, found: Evidence | None, draft: Draft | None) -> Sequence[str]:
+        """Why this is such a task, the main reason first; none if it is not one."""
 
-def _times(owner: Codes, codes: Codes) -> NDArray[np.intp]:
-    table = np.zeros((int(owner.max()) + 1, int(codes.max()) + 1), dtype=np.intp)
-    np.add.at(table, (owner, codes), 1)
-    return table
+    def stops(self, reasons: Sequence[str], draft: Draft) -> str | None:
+        """What is missing, in a sentence with the option that helps, where reading must stop."""
+        return None
 
-
-def _most_alike(table: NDArray[np.intp]) -> int:
-    """How many rows of a table are the same, at most."""
-    return int(np.unique(table, axis=0, return_counts=True)[1].max())
+    def is_settled(self, said: set[str]) -> bool:
+        """Whether the user has said what the doubt is about, and goes on."""
+        return said.issuperset(self.settled_by)

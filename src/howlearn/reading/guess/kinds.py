@@ -3,152 +3,17 @@
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
-from typing import ClassVar
 
 import numpy as np
 
 from howlearn.core.study import FoundKind, Study
 from howlearn.core.text import many
-from howlearn.reading.columns import is_feature, named_like, parts_of
-from howlearn.reading.guess.draft import BY_CONTENT, SAID, Draft, typed
-from howlearn.reading.guess.evidence import (
-    Evidence,
-    changes,
-    evidence_in,
-    evidence_of,
-    first_choices,
-    follows_success,
-    is_designed,
-    predictable,
-)
+from howlearn.reading.columns import parts_of
+from howlearn.reading.guess.draft import SAID, Draft
+from howlearn.reading.guess.evidence import Evidence, Kind, changes, evidence_in, evidence_of
+from howlearn.reading.guess.not_covered import Described, NoOutcome, StimulusMissing, Untaught
 from howlearn.reading.guess.stages import two_stages
-
-NOT_COVERED = "nothing that these models cover"
-CORRECT = ("correct", "corr", "cor", "accuracy", "acc", "richtig", "korrekt", "hit", "right")
-
-
-class Kind(ABC):
-    """A kind of task: its name, what it is, and how it is recognised."""
-
-    name: ClassVar[str]
-    about: ClassVar[str]  # one line in plain words
-    settled_by: ClassVar[tuple[str, ...]] = ()  # options with which the user ends all doubt
-
-    @abstractmethod
-    def reasons(self, found: Evidence | None, draft: Draft | None) -> Sequence[str]:
-        """Why this is such a task, the main reason first; none if it is not one."""
-
-    def stops(self, reasons: Sequence[str], draft: Draft) -> str | None:
-        """What is missing, in a sentence with the option that helps, where reading must stop."""
-        return None
-
-    def is_settled(self, said: set[str]) -> bool:
-        """Whether the user has said what the doubt is about, and goes on."""
-        return said.issuperset(self.settled_by)
-
-
-# Nothing that these models cover: what is missing is said, and nothing is analysed.
-
-
-class NoOutcome(Kind):
-    """Choices after which nothing happened, or nothing that was written down."""
-
-    name = NOT_COVERED
-    about = "choices without feedback: perceptual decisions, discounting, described gambles"
-    settled_by = ("reward",)
-
-    def reasons(self, found: Evidence | None, draft: Draft | None) -> Sequence[str]:
-        """No reward at all, or what was taken for one was laid down before the choice."""
-        if draft is None:
-            return ()
-        if "reward" not in draft.guesses and "action" in draft.guesses:
-            return ("no column says what a choice earned, or whether it was right",)
-        guess = draft.guesses.get("reward")
-        for column in draft.columns("reward") if guess is not None else ():
-            shown = bool(named_like("context", [column])) or is_feature(column)
-            if guess is not None and guess.how == BY_CONTENT and shown:
-                return (f"{column} is what was shown, and no column says what a choice earned",)
-            if is_designed(draft, column):
-                return (
-                    f"{column} has the same values equally often for every learner, whatever they "
-                    "chose: it was laid down before, and is not what a choice earned",
-                )
-        return ()
-
-    def stops(self, reasons: Sequence[str], draft: Draft) -> str | None:
-        """Feedback is needed."""
-        return (
-            f"no outcome: these models need feedback, and {reasons[0]}; if one does, name it with "
-            '--reward COL, or an expression such as --reward "choice == answer"'
-        )
-
-
-class StimulusMissing(Kind):
-    """People are right about something that the context does not tell."""
-
-    name = NOT_COVERED
-    about = "what was shown is not among the context"
-    settled_by = ("context",)
-
-    def reasons(self, found: Evidence | None, draft: Draft | None) -> Sequence[str]:
-        """Right far more often than context and earlier answers could tell."""
-        if found is None or not _is_correctness(found) or len(found) < 60 or found.fixed > 0.95:
-            return ()
-        right, told = float(found.good.mean()), predictable(found)
-        spread = np.sqrt(max(told * (1 - told), 0.01) / len(found))
-        each = np.bincount(found.learner, weights=found.good) / np.bincount(found.learner)
-        if right - told < max(0.15, 6 * spread) or np.mean(each > told + 0.05) < 0.7:
-            return ()
-        if follows_success(found):  # then outcomes teach, as those of a bandit do
-            return ()
-        return (
-            f"choices are right in {right:.0%} of the trials, though the context and what was "
-            f"right before tell at most {told:.0%}",
-        )
-
-    def stops(self, reasons: Sequence[str], draft: Draft) -> str | None:
-        """Which option says what was shown."""
-        named = draft.columns("context")
-        now = f" (now {typed(','.join(named))})" if named else ""
-        return (
-            f"the stimulus is missing: {reasons[0]}, so something that was shown is not among "
-            f"the context{now}; --context COL[,COL] names it, --context none goes on without"
-        )
-
-
-class Untaught(Kind):
-    """People are right before any outcome could have told them."""
-
-    name = NOT_COVERED
-    about = "choices that no outcome could have taught: Stroop, flanker, perceptual decisions"
-    settled_by = ("context", "action", "reward")
-
-    def reasons(self, found: Evidence | None, draft: Draft | None) -> Sequence[str]:
-        """Right at the first presentations as often as later."""
-        if found is None or not found.is_binary or found.fixed < 0.85:
-            return ()
-        if int(found.context.max()) < 1 or len(found) < 60:
-            return ()
-        first = first_choices(found)
-        enough = first.times >= 20 and first.openings >= 12
-        known = first.score >= 6 and first.right >= first.reach(0.8)
-        if not enough or not known or first.opening < first.reach(0.6):
-            return ()
-        if first.later - first.guessing < 0.2:
-            return ()
-        return (
-            f"choices are right in {first.right:.0%} of the cases where something is shown for "
-            f"the first time (guessing: {first.guessing:.0%}), and in {first.later:.0%} later",
-        )
-
-    def stops(self, reasons: Sequence[str], draft: Draft) -> str | None:
-        """Nothing is learned here."""
-        return (
-            f"these choices were not learned from outcomes: {reasons[0]}; if they were learned "
-            "here all the same, name --context, --action and --reward"
-        )
 
 
 class TwoStep(Kind):
@@ -338,6 +203,7 @@ class Contextual(Kind):
 KINDS: tuple[Kind, ...] = (  # the first that is recognised counts
     TwoStep(),
     NoOutcome(),
+    Described(),
     StimulusMissing(),
     Untaught(),
     ProbabilisticSelection(),
@@ -375,13 +241,6 @@ def kind_of(
         if reasons:
             return FoundKind(kind.name, reasons)
     return None
-
-
-def _is_correctness(found: Evidence) -> bool:
-    """Whether a reward says that the choice was right, so that one action is in each trial."""
-    name = found.names.get("reward", "")
-    named = not {*CORRECT}.isdisjoint(parts_of(name)) or "correct" in name.lower()
-    return found.is_binary and (named or found.answer is not None)
 
 
 def _are_pairs(labels: Sequence[str]) -> bool:

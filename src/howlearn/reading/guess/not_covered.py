@@ -1,0 +1,251 @@
+"""What no model here covers: no outcome, choices that nothing taught, stimuli that are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howlearn.reading.columns import is_feature, is_time, like, named_like, parts_of
+from howlearn.reading.guess.column_checks import constant_within
+from howlearn.reading.guess.draft import BY_CONTENT, Draft, together, typed
+from howlearn.reading.guess.evidence import (
+    MOST_TRIALS,
+    Codes,
+    Evidence,
+    Kind,
+    changes,
+    first_choices,
+    follows_success,
+    pays_alike,
+    predictable,
+)
+
+NOT_COVERED = "nothing that these models cover"
+FEWEST_TRIALS = 60  # from which something can be said about people's choices
+CORRECT = ("correct", "corr", "cor", "accuracy", "acc", "richtig", "korrekt", "hit", "right")
+
+
+class NoOutcome(Kind):
+    """Choices after which nothing happened, or nothing that was written down."""
+
+    name = NOT_COVERED
+    about = "choices without feedback: perceptual decisions, discounting, described gambles"
+    settled_by = ("reward",)
+
+    def reasons(self, found: Evidence | None, draft: Draft | None) -> Sequence[str]:
+        """No reward at all, or what was taken for one was laid down before the choice."""
+        if draft is None:
+            return ()
+        if "reward" not in draft.guesses:
+            if any(question.about in ("action", "reward") for question in draft.questions):
+                return ()  # then it may well be there
+            if "action" not in draft.guesses:
+                return ("no column says what was chosen, nor what it earned",)
+            return ("no column says what a choice earned, or whether it was right",)
+        guess = draft.guesses.get("reward")
+        for column in draft.columns("reward") if guess is not None else ():
+            shown = bool(named_like("context", [column])) or is_feature(column)
+            if guess is not None and guess.how == BY_CONTENT and shown:
+                return (f"{column} is what was shown, and no column says what a choice earned",)
+            if is_designed(draft, column):
+                return (
+                    f"{column} has the same values equally often for every learner, whatever they "
+                    "chose: it was laid down before, and is not what a choice earned",
+                )
+        return ()
+
+    def stops(self, reasons: Sequence[str], draft: Draft) -> str | None:
+        """Feedback is needed."""
+        both = "action" not in draft.guesses
+        return (
+            f"no outcome: these models need feedback, and {reasons[0]}; if one does, name it with "
+            f"{'--action COL and ' if both else ''}--reward COL, or an expression such as --reward "
+            '"choice == answer"'
+        )
+
+
+class Described(Kind):
+    """Amounts and chances that are told before the choice, and differ from trial to trial."""
+
+    name = NOT_COVERED
+    about = "described gambles: what can be won is told before the choice"
+    settled_by = ("action", "reward")
+
+    def reasons(self, found: Evidence | None, draft: Draft | None) -> Sequence[str]:
+        """Several columns of amounts that change at random, and choices that follow no outcome."""
+        told = [] if draft is None or found is None else described(draft)
+        if found is None or len(told) < 2 or follows_success(found) or changes(found).both > 4:
+            return ()
+        return (
+            f"{', '.join(told[:3])} are told before the choice and differ from trial to trial, so "
+            "that no option comes back",
+        )
+
+    def stops(self, reasons: Sequence[str], draft: Draft) -> str | None:
+        """Options that come back are needed."""
+        return (
+            "no outcome: these models need feedback about options that come back, and "
+            f"{reasons[0]}; if they were not told, name --action and --reward"
+        )
+
+
+class StimulusMissing(Kind):
+    """People are right about something that the context does not tell."""
+
+    name = NOT_COVERED
+    about = "what was shown is not among the context"
+    settled_by = ("context",)
+
+    def reasons(self, found: Evidence | None, draft: Draft | None) -> Sequence[str]:
+        """Right far more often than context and earlier answers could tell."""
+        if found is None or not found.is_binary or found.fixed > 0.95:
+            return ()
+        if len(found) < FEWEST_TRIALS or found.comes_back < 4:
+            return ()
+        right = float(found.good.mean())
+        if not _is_correctness(found) and not (
+            right > 0.25 + 1 / len(found.actions) and pays_alike(found)
+        ):
+            return ()
+        told = predictable(found)
+        spread = np.sqrt(max(told * (1 - told), 0.01) / len(found))
+        each = np.bincount(found.learner, weights=found.good) / np.bincount(found.learner)
+        if right - told < max(0.15, 6 * spread) or np.mean(each > told + 0.05) < 0.7:
+            return ()
+        if follows_success(found):  # then outcomes teach, as those of a bandit do
+            return ()
+        return (
+            f"choices are right in {right:.0%} of the trials, though the context and what was "
+            f"right before tell at most {told:.0%}",
+        )
+
+    def stops(self, reasons: Sequence[str], draft: Draft) -> str | None:
+        """Which option says what was shown."""
+        named = draft.columns("context")
+        now = f" (now {typed(','.join(named))})" if named else ""
+        return (
+            f"the stimulus is missing: {reasons[0]}, so something that was shown is not among "
+            f"the context{now}; --context COL[,COL] names it, --context none goes on without"
+        )
+
+
+class Untaught(Kind):
+    """People are right before any outcome could have told them."""
+
+    name = NOT_COVERED
+    about = "choices that no outcome could have taught: Stroop, flanker, perceptual decisions"
+    settled_by = ("context", "action", "reward")
+
+    def reasons(self, found: Evidence | None, draft: Draft | None) -> Sequence[str]:
+        """Right at the first presentations as often as later."""
+        if found is None or not found.is_binary or found.fixed < 0.85:
+            return ()
+        if int(found.context.max()) < 1 or len(found) < FEWEST_TRIALS:
+            return ()
+        first = first_choices(found)
+        enough = first.times >= 20 and first.openings >= 12
+        known = first.score >= 6 and first.right >= first.reach(0.8)
+        if not enough or not known or first.opening < first.reach(0.6):
+            return ()
+        if first.later - first.guessing < 0.2:
+            return ()
+        return (
+            f"choices are right in {first.right:.0%} of the cases where something is shown for "
+            f"the first time (guessing: {first.guessing:.0%}), and in {first.later:.0%} later",
+        )
+
+    def stops(self, reasons: Sequence[str], draft: Draft) -> str | None:
+        """Nothing is learned here."""
+        return (
+            f"these choices were not learned from outcomes: {reasons[0]}; if they were learned "
+            "here all the same, name --context, --action and --reward"
+        )
+
+
+def _is_correctness(found: Evidence) -> bool:
+    """Whether a reward says that the choice was right, so that one action is in each trial."""
+    name = found.names.get("reward", "")
+    named = not {*CORRECT}.isdisjoint(parts_of(name)) or "correct" in name.lower()
+    return found.is_binary and (named or found.answer is not None)
+
+
+# Columns that are laid down before anybody chooses.
+
+FEW_VALUES, MANY_VALUES = 4, 8  # few may be as frequent in several learners by chance
+FEW_LEARNERS, FEW_TRIALS = 5, 10
+ALIKE = 0.9  # of the learners
+
+
+def is_designed(draft: Draft, column: str) -> bool:
+    """Whether each learner has the values of a column equally often, whatever was chosen.
+
+    What choices earn differs between learners who choose differently; amounts on offer do not.
+    """
+    action, rows = draft.column("action"), draft.chosen
+    if action is None or column not in draft.sample.columns:
+        return False
+    owner, codes = together(draft.learners()[rows]), together(draft.sample.codes(column)[rows])
+    made = together(draft.sample.codes(action)[rows])
+    if len(owner) == 0 or owner.max() < 1:
+        return False
+    values, people = int(codes.max()) + 1, int(owner.max()) + 1
+    if values < 2 or values * people > MOST_TRIALS:
+        return False
+    named = named_like("reward", [column]).get(column) == 3
+    if values < FEW_VALUES and (named or people < FEW_LEARNERS):
+        return False
+    if len(owner) < FEW_TRIALS * people:
+        return False
+    alike = _most_alike(_times(owner, codes))
+    return alike >= max(2, ALIKE * people) and _most_alike(_times(owner, made)) < ALIKE * people
+
+
+def _times(owner: Codes, codes: Codes) -> NDArray[np.intp]:
+    table = np.zeros((int(owner.max()) + 1, int(codes.max()) + 1), dtype=np.intp)
+    np.add.at(table, (owner, codes), 1)
+    return table
+
+
+def _most_alike(table: NDArray[np.intp]) -> int:
+    """How many rows of a table are the same, at most."""
+    return int(np.unique(table, axis=0, return_counts=True)[1].max())
+
+
+AMOUNTS = """
+cert certain certainty safe risky sure magnitude magnitudes amount amounts probability prob p delay
+sooner later ambig ambiguity lottery ev lowpayoff highpayoff
+"""
+SIDES = "gain loss win lose high low"
+
+
+def described(draft: Draft) -> list[str]:
+    """Columns of amounts or chances that change at random from trial to trial."""
+    rows, context = draft.chosen, draft.contexts()
+    used = {name for role in ("action", "reward", "context") for name in draft.columns(role)}
+    likely = [c for c in draft.sample.columns if c not in used and not is_time(c)]
+    if not any(like(c, AMOUNTS) for c in likely):
+        return []
+    owner = draft.learners()[rows]
+    found = []
+    for column in [c for c in likely if like(c, f"{AMOUNTS} {SIDES}")]:
+        numbers = draft.sample.numbers(column)[rows]
+        if np.isnan(numbers).any() or len(np.unique(numbers)) < MANY_VALUES:
+            continue
+        place = owner if context is None else together(owner, context[rows])
+        if _goes_on(owner, numbers) < 0.3 and not constant_within(
+            place, draft.sample.codes(column)[rows]
+        ):
+            found.append(column)
+    return found if any(like(c, AMOUNTS) for c in found) else []
+
+
+def _goes_on(owner: Codes, numbers: NDArray[np.float64]) -> float:
+    """How far numbers are like those of the trial before: their correlation within learners."""
+    order = np.argsort(owner, kind="stable")
+    near = np.diff(owner[order]) == 0
+    first, second = numbers[order][:-1][near], numbers[order][1:][near]
+    if len(first) < FEW_TRIALS or np.ptp(first) == 0 or np.ptp(second) == 0:
+        return 1.0
+    return float(np.corrcoef(first, second)[0, 1])
