@@ -59,6 +59,8 @@ def parts_of(name: str) -> list[str]:
 
 def is_rt(name: str) -> bool:
     """Whether a name is that of reaction times."""
+    if parts_of(name) == ["r", "t"]:  # the reward of trial t
+        return False
     return plain(name) in _ROLES["rt"]["names"].split() or parts_of(name)[-1:] == ["rt"]
 
 
@@ -84,6 +86,7 @@ def is_answer(name: str) -> bool:
         plain(name) in _WORDS["answers"]
         or last == "cresp"
         or (last in _WORDS["what"] and not _WORDS["right"].isdisjoint(before))
+        or (last in _WORDS["shown"] and not (_WORDS["right"] - {"right"}).isdisjoint(before))
     )
 
 
@@ -195,6 +198,7 @@ def named_like(role: str, columns: Sequence[str]) -> dict[str, int]:
     exact = [*guess(role, columns)] if role != "rt" else [c for c in columns if is_rt(c)]
     found = dict.fromkeys(exact, 3)
     words, inside = _ROLES[role]["words"].split(), _ROLES[role].get("inside", "").split()
+    letters = _ROLES[role].get("letters", "").split()
     ranked: list[tuple[int, int, str]] = []
     for column in columns:
         parts = parts_of(column)
@@ -203,6 +207,8 @@ def named_like(role: str, columns: Sequence[str]) -> dict[str, int]:
         places = [words.index(part) for part in parts if part in words]
         if places:
             ranked.append((2, min(places), column))
+        elif parts[:1] and parts[0] in letters and parts[1:] in ([], ["t"]):
+            ranked.append((1, 0, column))
         elif any(stem in plain(column) for stem in inside):
             ranked.append((1, 0, column))
     ranked = [(0, at, c) if is_practice(c) else (strength, at, c) for strength, at, c in ranked]

@@ -14,6 +14,7 @@ from howlearn.reading.columns import (
     is_time,
     like,
     named_like,
+    parts_of,
 )
 from howlearn.reading.guess.behaviour import MOST_OPTIONS, follows_from, on_offer
 from howlearn.reading.guess.column_checks import (
@@ -21,7 +22,6 @@ from howlearn.reading.guess.column_checks import (
     constant_within,
     is_key,
     is_number,
-    materialise,
     nothing_in,
     repeats,
     rows_among,
@@ -29,7 +29,6 @@ from howlearn.reading.guess.column_checks import (
     with_reward,
 )
 from howlearn.reading.guess.draft import (
-    BY_CONTENT,
     Candidate,
     Draft,
     Sample,
@@ -44,6 +43,11 @@ MOST_ACTIONS, MOST_NAMED_ACTIONS = 12, 100
 FOR_A_NAME = {4: 5.0, 3: 3.0, 2: 2.0, 1: 1.5, 0: 0.5}  # what a name is worth, as log odds
 FOR_KEYS, FOR_ONE_ON_OFFER = 1.0, 3.0
 AGAINST_ANSWERS, AGAINST_PRACTICE, AGAINST_OPTIONS = 2.5, 2.0, 4.0
+AGAINST_DERIVED = 2.5
+DERIVED = {
+    *"switch stay stayed shift repeat repeated acc accuracy correct corr optimal best good".split(),
+    *"sim simulated model predicted num latency confidence conf count".split(),
+}
 RANK = 0.1  # for each likelier name in the vocabulary
 
 
@@ -58,22 +62,45 @@ def action_candidates(draft: Draft, reward: str | None) -> list[Candidate]:
     """The columns that may hold the choices, the likeliest first."""
     rewarded = with_reward(draft)
     named = draft.named("action")
+    free = [c for c in draft.free if not _is_part(c, reward)]
+    found = _candidates(draft, rewarded, free, named, reward)
+    if not any(each.score > 0 for each in found):  # no name tells: keys and sides
+        found += [
+            Candidate(c, FOR_KEYS, ("its values are keys or sides",))
+            for c in free
+            if c not in named and c not in draft.on_offer and _are_keys(draft, rewarded, c, reward)
+        ]
+    return sorted(found, key=lambda each: -each.score)
+
+
+def _is_part(column: str, reward: str | None) -> bool:
+    """Whether a column is the reward, or a part of the expression for it."""
+    return reward is not None and (
+        column == reward or (" " in reward and in_expression(column) in reward.split())
+    )
+
+
+def _candidates(
+    draft: Draft, rewarded: Sample, free: Sequence[str], named: dict[str, int], reward: str | None
+) -> list[Candidate]:
+    """The columns for which their names speak, or that are always one of those on offer."""
     found = []
-    for column in draft.free:
+    for column in free:
         score, reasons = _by_name(draft, rewarded, column, named, reward)
         if not reasons:
             continue
         shown = fixed_by(draft, rewarded, column)
         if shown is not None:
             draft.design.add(column)
-            draft.odd(
-                f"{column} is always the same where {shown} is: what was required or planned, "
-                "not what was chosen",
-                f"--action {column} if it was chosen after all",
-            )
+            if named.get(column, 0) >= 3:
+                draft.odd(
+                    f"{column} is always the same where {shown} is: what was required or planned, "
+                    "not what was chosen",
+                    f"--action {column} if it was chosen after all",
+                )
             continue
         found.append(Candidate(column, score, tuple(reasons)))
-    return sorted(found, key=lambda each: -each.score)
+    return found
 
 
 def _by_name(
@@ -85,19 +112,27 @@ def _by_name(
         rank = [c for c in named if named[c] == named[column]].index(column)
         score = FOR_A_NAME[named[column]] - RANK * min(rank, 5)
         reasons.append("its description" if named[column] == 4 else "its name")
-    elif column in draft.one_of and _is_choice(draft, rows, column, 3, reward):
-        pass
-    elif _are_keys(draft, rows, column, reward):
-        score = FOR_KEYS
-        reasons.append("its values are keys or sides")
-    else:
+    elif column not in draft.one_of or not _is_choice(draft, rows, column, 3, reward):
         return 0.0, []
     if column in draft.one_of:
         score += FOR_ONE_ON_OFFER
         reasons.append(f"it is always one of {' and '.join(draft.on_offer)}")
     score -= AGAINST_ANSWERS * is_answer(column) + AGAINST_PRACTICE * is_practice(column)
     score -= AGAINST_OPTIONS * (column in draft.on_offer)
+    told = named.get(column) == 4  # a description outranks the name
+    score -= 0 if told else AGAINST_DERIVED * (_is_derived(column) or _is_outcome(column))
     return score, reasons
+
+
+def _is_derived(column: str) -> bool:
+    """Whether a name is that of something computed from choices, as whether they changed."""
+    return not DERIVED.isdisjoint(parts_of(column))
+
+
+def _is_outcome(column: str) -> bool:
+    """Whether a name speaks for the outcome at least as much as for the choice."""
+    speaks = named_like("reward", [column]).get(column, 0)
+    return speaks >= 2 and speaks >= named_like("action", [column]).get(column, 0)
 
 
 def fixed_by(draft: Draft, rows: Sample, column: str) -> str | None:
@@ -153,24 +188,17 @@ def are_plain_numbers(rows: Sample, column: str) -> bool:
     return all(is_number(value) for value in rows.counts(column))
 
 
-def from_right_and_wrong(draft: Draft) -> None:
+def from_right_and_wrong(draft: Draft, answer: str, mark: str) -> str | None:
     """With two answers, which was right and whether the choice was tell which it was."""
-    reward, answer = draft.column("reward"), draft.answer
-    if reward is None or answer is None or draft.named("action"):
-        return
-    answers = list(draft.sample.counts(answer))
-    marks = sorted(draft.sample.counts(reward), key=lambda mark: is_number(mark) and float(mark))
-    names = in_expression(answer), in_expression(reward)
+    answers = sorted(draft.sample.counts(answer))
+    marks = sorted(draft.sample.counts(mark), key=lambda one: is_number(one) and float(one))
+    names = in_expression(answer), in_expression(mark)
     if len(answers) != 2 or len(marks) != 2 or None in names:
-        return
+        return None
     good = marks[1] if all(map(is_number, marks)) else _good(marks)
     if good is None:
-        return
-    text = f"({names[0]} == {in_quotes(answers[0])}) == ({names[1]} == {in_quotes(good)})"
-    why = f"computed from the right answer and whether the choice was right: yes is {answers[0]}"
-    materialise(draft, "action", text)
-    if len(draft.sample.counts(text)) == 2:
-        draft.put("action", text, BY_CONTENT, why)
+        return None
+    return f"({names[0]} == {in_quotes(answers[0])}) == ({names[1]} == {in_quotes(good)})"
 
 
 def _good(marks: Sequence[str]) -> str | None:

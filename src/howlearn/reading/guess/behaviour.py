@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from howlearn.reading.columns import is_time, parts_of
+from howlearn.reading.columns import is_time, like, parts_of
 from howlearn.reading.guess.draft import Sample, together
 
 LOOKED_AT = 20_000  # rows; more tell nothing new about how columns go together
@@ -97,7 +97,8 @@ def goes_on(worth: NDArray[np.float64], action: Codes, place: Codes) -> float:
 
 _SIDE = re.compile(
     r"left|right|l|r|top|bottom|up|down|middle|center|centre|first|second|third|fourth|one|two|"
-    r"three|four|[0-9]|[a-h]|links|rechts|gauche|droite|upper|lower"
+    r"three|four|[0-9]|[a-h]|links|rechts|gauche|droite|upper|lower|cor|inc|correct|incorrect|"
+    r"better|worse|good|bad|high|low"
 )
 
 
@@ -111,7 +112,7 @@ def families(names: Sequence[str]) -> list[dict[str, str]]:
     for name in names:
         if is_time(name):
             continue
-        words = _words(name)
+        words = words_of(name)
         for i, word in enumerate(words):
             if _SIDE.fullmatch(word) and (len(words) > 1 or len(word) > 1):
                 stem = (*words[:i], "*", *words[i + 1 :])
@@ -119,10 +120,15 @@ def families(names: Sequence[str]) -> list[dict[str, str]]:
     return [family for family in found.values() if len(family) > 1]
 
 
-def _words(name: str) -> list[str]:
+def words_of(name: str) -> list[str]:
+    """The words and numbers of a name, without case."""
     return [word for part in parts_of(name) for word in re.findall(r"[^\W\d_]+|[0-9]+", part)]
 
 
+SHOWN = """
+stim stimulus stimuli option offer arm image img picture pic card symbol bandit machine door item
+cue slot deck shape object choice fractal
+"""
 MOST_OPTIONS = 60  # different things that may be on offer in a study
 ALIKE = 0.02  # of the rows may show the same thing twice
 
@@ -131,16 +137,35 @@ def on_offer(rows: Sample, names: Sequence[str]) -> tuple[tuple[str, ...], tuple
     """The columns that say what was on offer, and those that are always one of these; or none."""
     likely = [c for c in names if not is_time(c) and 2 <= len(rows.counts(c)) <= MOST_OPTIONS]
     coded = _coded_together(rows, likely)
-    groups = [tuple(family.values()) for family in families(likely)]
-    groups += [pair for pair in combinations(likely[:12], 2) if pair not in groups]
+    alike = [tuple(family.values()) for family in families(likely)]
+    groups = alike + [pair for pair in combinations(likely[:12], 2) if pair not in alike]
     best: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     for group in groups:
         if not _are_options(coded, group):
             continue
         one_of = tuple(c for c in likely if c not in group and is_one_of(coded, c, group))
-        if one_of and len(group) > len(best[0]):
+        if not one_of and not (group in alike and any(like(c, SHOWN) for c in group)):
+            continue  # amounts or chances, rather than things
+        if (bool(one_of), len(group)) > (bool(best[1]), len(best[0])):
             best = (group, one_of)
     return best
+
+
+def is_of_one_option(rows: Sample, column: str, action: str, reward: str) -> bool:
+    """Whether a column is what one of the actions would have earned, chosen or not.
+
+    It equals the reward wherever that action was chosen, and not always elsewhere.
+    """
+    known = _coded_together(rows, [column, reward])
+    mine, earned = known[column], known[reward]
+    codes = rows.codes(action)[:LOOKED_AT]
+    same = mine == earned
+    hits = []
+    for each in np.unique(codes):
+        here = (codes == each) & (mine >= 0) & (earned >= 0)
+        varied = len(np.unique(earned[here])) > 1
+        hits.append(float(same[here].mean()) if here.sum() >= FEWEST and varied else 0.0)
+    return max(hits, default=0) >= NEARLY and min(hits, default=1) < NEARLY
 
 
 def _coded_together(rows: Sample, names: Sequence[str]) -> dict[str, NDArray[np.int64]]:

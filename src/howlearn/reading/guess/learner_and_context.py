@@ -23,7 +23,15 @@ from howlearn.reading.columns import (
     named_like,
     parts_of,
 )
-from howlearn.reading.guess.behaviour import FEWEST, NEARLY, explained, follows_from, hangs_on
+from howlearn.reading.guess.behaviour import (
+    FEWEST,
+    NEARLY,
+    SHOWN,
+    explained,
+    follows_from,
+    hangs_on,
+    is_of_one_option,
+)
 from howlearn.reading.guess.column_checks import (
     is_number,
     over_all,
@@ -176,7 +184,7 @@ def _are_two(rows: Sample, one: str, other: str) -> bool:
     if named_like("reward", [one, other]) or named_like("trial", [one, other]):
         return False
     left, right = rows.counts(one), rows.counts(other)
-    shown = named_like("context", [one]) or "option" in _words(one)
+    shown = named_like("context", [one]) or like(one, SHOWN)
     if not shown and all(is_number(value) for value in (*left, *right)):
         return False  # chances or amounts
     if min(len(left), len(right)) < 2 or 2 * len({*left} & {*right}) < len({*left, *right}):
@@ -291,6 +299,13 @@ def _names_the_right(draft: Draft, rows: Sample, column: str) -> bool:
     return len(worth) > 0 and bool(np.mean(same == (worth > worth.min())) >= NEARLY)
 
 
+def _settles(rows: Sample, column: str, action: str, reward: str) -> bool:
+    """Whether a column names the right answer in other words: with the choice it fixes outcomes."""
+    few = len(rows.counts(column)) <= len(rows.counts(action))
+    codes = together(rows.codes(column), rows.codes(action))
+    return few and follows_from(rows.codes(reward), codes)
+
+
 TELLS_MORE = 0.05  # of the variance of outcomes, to be taken as shown without a telling name
 MOST_SITUATIONS = 30
 SHORT_RUN = 3.0
@@ -330,6 +345,12 @@ def _may_be_shown(draft: Draft, rows: Sample, column: str, owner: np.ndarray) ->
         return False
     if not 2 <= len(rows.counts(column)) <= MOST_SITUATIONS or rows.missing(column).any():
         return False
+    action, reward = draft.column("action"), draft.column("reward")
+    if action is not None and reward is not None:
+        if is_of_one_option(rows, column, action, reward):
+            return False
+        if _settles(rows, column, action, reward):
+            return False
     if _names_the_right(draft, rows, column) or column in draft.design:
         return False
     length, _ = runs_within(owner, rows.codes(column))

@@ -112,6 +112,7 @@ LOSSES = ("loss", "lose", "losses", "lost", "lostamount", "punishment", "penalty
 FOR_A_NAME = {4: 5.0, 3: 3.0, 2: 2.0, 1: 1.5, 0: 0.5}
 AGAINST_RIGHT = 1.0  # where another column says what was earned: feedback may mislead
 AGAINST_SPARSE, AGAINST_CONSTANT, AGAINST_OPTIONS = 2.0, 4.0, 3.0
+MOSTLY, MANY_AMOUNTS = 0.8, 6
 RIGHT = {"correct", "corr", "cor", "accuracy", "acc", "iscorrect", "hit", "right", "richtig"}
 RANK = 0.1
 
@@ -124,7 +125,7 @@ def reward_candidates(draft: Draft) -> list[Candidate]:
     fit = [c for c in fit if c not in design or named[c] >= 3]
     few = sparse(draft, fit)
     options = _of_options(draft, fit)
-    earned = [c for c in fit if c not in options and not _says_right(c)]
+    earned = [c for c in fit if c not in options and not says_right(c)]
     found = []
     for rank, column in enumerate(fit):
         score = FOR_A_NAME[named[column]] - RANK * min(rank, 5)
@@ -132,15 +133,16 @@ def reward_candidates(draft: Draft) -> list[Candidate]:
         score -= AGAINST_SPARSE * (is_practice(column) and "action" not in draft.guesses)
         score -= AGAINST_CONSTANT * (len(draft.sample.counts(column)) < 2)
         score -= AGAINST_OPTIONS * (column in options or column in design)
-        score -= AGAINST_RIGHT * (_says_right(column) and bool(earned))
+        score -= AGAINST_RIGHT * (says_right(column) and bool(earned))
         reasons = ("its description" if named[column] == 4 else "its name",)
         found.append(Candidate(column, score, reasons))
     if not any(named[c] >= 3 and not like(c, SIDES) and c not in options for c in fit):
         found += _gain_and_loss(draft)  # an outcome of its own says more than their sum
+    found = [each for each in found if each.column not in draft.design or named[each.column] >= 3]
     return sorted(found, key=lambda each: -each.score)
 
 
-def _says_right(column: str) -> bool:
+def says_right(column: str) -> bool:
     """Whether a name says that a choice was right, rather than what it earned."""
     return not RIGHT.isdisjoint((*parts_of(column), plain(column)))
 
@@ -209,10 +211,20 @@ def _gain_and_loss(draft: Draft) -> list[Candidate]:
     numbers = draft.sample.numbers(loss)
     if None in sides or np.isnan(numbers).all() or np.isnan(draft.sample.numbers(gain)).all():
         return []
+    if _are_on_offer(draft, gain, loss):
+        draft.design |= {gain, loss}
+        return []
     sign = "+" if np.nanmin(numbers) < 0 or np.nanmax(numbers) <= 0 else "-"
     text = f"{sides[0]} {sign} {sides[1]}"
     materialise(draft, "reward", text)
     return [Candidate(text, FOR_A_NAME[3] + 1.5, ("gains and losses are in two columns",))]
+
+
+def _are_on_offer(draft: Draft, gain: str, loss: str) -> bool:
+    """Whether gains and losses are those of a gamble that is shown: both in nearly every trial."""
+    numbers = [draft.sample.numbers(c) for c in (gain, loss)]
+    both = float(np.mean((np.nan_to_num(numbers[0]) != 0) & (np.nan_to_num(numbers[1]) != 0)))
+    return both > MOSTLY and min(len(draft.sample.counts(c)) for c in (gain, loss)) >= MANY_AMOUNTS
 
 
 def _is_outcome(draft: Draft, column: str) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from howlearn.core.expressions import FALSE_WORDS, TRUE_WORDS
 from howlearn.core.text import few
 from howlearn.reading.columns import is_answer, like, named_like
 from howlearn.reading.guess.action import (
@@ -13,13 +14,22 @@ from howlearn.reading.guess.action import (
     are_plain_numbers,
     from_right_and_wrong,
 )
-from howlearn.reading.guess.behaviour import LOOKED_AT, NEARLY, families, goes_on, hangs_on, purity
+from howlearn.reading.guess.behaviour import (
+    LOOKED_AT,
+    NEARLY,
+    families,
+    goes_on,
+    hangs_on,
+    purity,
+    words_of,
+)
 from howlearn.reading.guess.column_checks import (
     examples,
     follows,
     is_number,
     materialise,
     repeats,
+    runs_within,
     tell_the_same,
 )
 from howlearn.reading.guess.draft import (
@@ -41,6 +51,7 @@ from howlearn.reading.guess.reward import (
     find_reward_in_mistakes,
     is_binary,
     reward_candidates,
+    says_right,
     unreadable_rewards,
 )
 
@@ -60,6 +71,8 @@ def find_action_and_reward(draft: Draft) -> None:
     rewards = reward_candidates(draft) if draft.open("reward") else _said(draft, "reward")
     first = rewards[0].column if rewards else None
     actions = action_candidates(draft, first) if draft.open("action") else _said(draft, "action")
+    if draft.open("action"):
+        actions = [*_from_right_answers(draft, rewards), *actions]
     actions, rewards = _together(draft, actions[:MOST], rewards[:MOST])
     _put(draft, "reward", rewards)
     if draft.open("reward"):
@@ -68,15 +81,44 @@ def find_action_and_reward(draft: Draft) -> None:
         unreadable_rewards(draft)
     _put(draft, "action", actions)
     _reward_of_the_chosen(draft)
-    if draft.open("action"):
-        from_right_and_wrong(draft)
     reward = draft.column("reward")
+    if draft.open("action") and reward is not None and draft.answer and not draft.named("action"):
+        text = from_right_and_wrong(draft, draft.answer, reward)
+        if text is not None:
+            materialise(draft, "action", text)
+            yes = text.split(" == ")[1].rstrip(")").strip("'\"")
+            why = "computed from the right answer and whether the choice was right: yes is "
+            draft.put("action", text, BY_CONTENT, f"{why}{yes}")
     if draft.open("action") and reward is not None:
         draft.odd(
             f"{reward} says what a choice earned or whether it was right, and no column says which "
             "it was: models of learning need the choices themselves",
             "--action COL",
         )
+
+
+FOR_DERIVED = 2.0
+SLOW = 4.0  # trials for which the same stays right, on average
+
+
+def _from_right_answers(draft: Draft, rewards: list[Candidate]) -> list[Candidate]:
+    """What was chosen, from what was right and whether the choice was: where sides hide it.
+
+    In a reversal task the keys say left or right, and what is learned is the shape.
+    """
+    sample = draft.sample
+    found = []
+    marks = [c for c in sample.columns if says_right(c) and is_binary(draft, c)]
+    for answer in [c for c in draft.free if is_answer(c) and len(sample.counts(c)) == 2]:
+        if runs_within(draft.learners(), sample.codes(answer))[0] < SLOW:
+            continue
+        for mark in marks:
+            text = from_right_and_wrong(draft, answer, mark)
+            if text is not None:
+                materialise(draft, "action", text)
+                why = f"computed from {answer} and {mark}"
+                found.append(Candidate(text, FOR_DERIVED, (why,)))
+    return found[:1]
 
 
 def _said(draft: Draft, role: str) -> list[Candidate]:
@@ -256,15 +298,33 @@ def _chosen_of(draft: Draft, action: str, family: dict[str, str]) -> str | None:
     if offers and offers.keys() == columns.keys():  # stim_left and reward_left
         tests = {side: f"{name} == {in_expression(offers[side])}" for side in columns}
     else:
-        labels = {_plain_side(value): value for value in draft.sample.counts(action)}
-        if {_plain_side(side) for side in columns} != labels.keys():
+        labels = _labels_of(draft, action, [*columns])
+        if labels is None:
             return None
-        tests = {s: f"{name} == {in_quotes(labels[_plain_side(s)])}" for s in columns}
+        tests = {s: f"{name} == {in_quotes(labels[s])}" for s in columns}
     *sides, last = columns
     text = str(columns[last])
     for side in reversed(sides):
         text = f"if({tests[side]}, {columns[side]}, {text})"
     return text
+
+
+def _labels_of(draft: Draft, action: str, sides: list[str]) -> dict[str, str] | None:
+    """The value of the action for each side; None where it cannot be told."""
+    values = [*draft.sample.counts(action)]
+    labels = {_plain_side(value): value for value in values}
+    if {_plain_side(side) for side in sides} == labels.keys():
+        return {side: labels[_plain_side(side)] for side in sides}
+    named = [side for side in sides if side in words_of(action)]  # is_choice_1: 1 or not
+    yes = next((v for v in values if v.lower() in TRUE_WORDS), None)
+    no = next((v for v in values if v.lower() in FALSE_WORDS), None)
+    if len(sides) == 2 and len(values) == 2 and len(named) == 1 and yes and no:
+        other = next(side for side in sides if side != named[0])
+        return {named[0]: yes, other: no}
+    right, wrong = ("cor", "correct"), ("inc", "incorrect")
+    if yes and no and {*sides} in ({*pair} for pair in zip(right, wrong, strict=True)):
+        return {side: yes if side in right else no for side in sides}
+    return None
 
 
 def _plain_side(word: str) -> str:
