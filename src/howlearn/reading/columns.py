@@ -106,6 +106,8 @@ def is_mistake(name: str) -> bool:
 def is_feature(name: str) -> bool:
     """Whether a name is that of a feature of what is shown."""
     parts = parts_of(name)
+    if parts[-2:] == ["set", "size"]:  # how many there were
+        return False
     return bool(_FEATURE.fullmatch("".join(parts))) or parts[-1:] in [[f] for f in FEATURES.split()]
 
 
@@ -198,7 +200,9 @@ def named_like(role: str, columns: Sequence[str]) -> dict[str, int]:
     exact = [*guess(role, columns)] if role != "rt" else [c for c in columns if is_rt(c)]
     found = dict.fromkeys(exact, 3)
     words, inside = _ROLES[role]["words"].split(), _ROLES[role].get("inside", "").split()
-    letters = _ROLES[role].get("letters", "").split()
+    letters = [
+        [letter, *t] for letter in _ROLES[role].get("letters", "").split() for t in ("", "t")
+    ]
     ranked: list[tuple[int, int, str]] = []
     for column in columns:
         parts = parts_of(column)
@@ -207,9 +211,9 @@ def named_like(role: str, columns: Sequence[str]) -> dict[str, int]:
         places = [words.index(part) for part in parts if part in words]
         if places:
             ranked.append((2, min(places), column))
-        elif parts[:1] and parts[0] in letters and parts[1:] in ([], ["t"]):
-            ranked.append((1, 0, column))
-        elif any(stem in plain(column) for stem in inside):
+        elif (parts[:1] and parts[0] in letters and parts[1:] in ([], ["t"])) or any(
+            stem in plain(column) for stem in inside
+        ):
             ranked.append((1, 0, column))
     ranked = [(0, at, c) if is_practice(c) else (strength, at, c) for strength, at, c in ranked]
     ranked.sort(key=lambda one: (-one[0], one[1]))

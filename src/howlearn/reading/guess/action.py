@@ -8,6 +8,7 @@ import numpy as np
 
 from howlearn.reading.columns import (
     BLOCKS,
+    GROUPS,
     is_answer,
     is_feature,
     is_practice,
@@ -160,6 +161,8 @@ def _is_choice(draft: Draft, rows: Sample, column: str, strength: int, reward: s
     most = MOST_NAMED_ACTIONS if strength >= 3 else MOST_ACTIONS
     if len(values) > (MOST_OPTIONS if column in draft.one_of else most):
         return False
+    if strength < 3 and any(is_number(value) and not float(value).is_integer() for value in values):
+        return False  # amounts, chances
     alike = reward is not None and (are_words(values) or {*values} <= {*rows.counts(reward)})
     if reward is not None and alike and column != reward and tell_the_same(rows, column, reward):
         draft.odd(
@@ -176,7 +179,9 @@ def _are_keys(draft: Draft, rows: Sample, column: str, reward: str | None) -> bo
     values = [value for value in counts if value not in nothing]
     if not 2 <= len(values) <= 6 or not all(is_key(value) for value in values):
         return False
-    if is_answer(column) or is_time(column) or is_feature(column) or like(column, BLOCKS):
+    if is_answer(column) or is_time(column) or is_feature(column):
+        return False
+    if like(column, f"{BLOCKS} {GROUPS}"):
         return False
     if not repeats(rows, column) or named_like("context", [column]):
         return False

@@ -168,6 +168,17 @@ def is_of_one_option(rows: Sample, column: str, action: str, reward: str) -> boo
     return max(hits, default=0) >= NEARLY and min(hits, default=1) < NEARLY
 
 
+def are_right_and_wrong(columns: Sequence[str]) -> bool:
+    """Whether two columns say what was right and what was wrong.
+
+    >>> are_right_and_wrong(["cor_option", "inc_option"]), are_right_and_wrong(["stim1", "stim2"])
+    (True, False)
+    """
+    words = [word for column in columns for word in words_of(column)]
+    pairs = (("cor", "inc"), ("correct", "incorrect"), ("better", "worse"), ("good", "bad"))
+    return len(columns) == 2 and any({*pair} <= {*words} for pair in pairs)
+
+
 def _coded_together(rows: Sample, names: Sequence[str]) -> dict[str, NDArray[np.int64]]:
     """Columns with the same code for the same label, −1 where there is none."""
     book: dict[str, int] = {}
@@ -186,8 +197,7 @@ def _are_options(coded: Mapping[str, NDArray[np.int64]], group: Sequence[str]) -
         both = (a >= 0) & (b >= 0)
         if both.sum() < FEWEST or np.mean(a[both] == b[both]) > ALIKE:
             return False
-        shared = np.intersect1d(a[both], b[both])
-        if not len(shared):
+        if not len(np.intersect1d(a[both], b[both])) and not are_right_and_wrong((one, other)):
             return False
     return True
 

@@ -23,6 +23,7 @@ def materialise(draft: Draft, option: str, text: str) -> None:
     labels = pl.DataFrame([columns[name].per_row().alias(name) for name in derived.columns])
     words = ("0", "1") if option == "reward" else ("no", "yes")
     draft.sample = draft.sample.having(text, derived.values(labels, words))
+    draft.computed.add(text)
 
 
 def repeats(sample: Sample, column: str) -> bool:

@@ -100,6 +100,10 @@ class Sample:
         labels = column.labels.replace(dict(values))
         return replace(self, columns={**self.columns, name: replace(column, labels=labels)})
 
+    def lacking(self, names: Sequence[str]) -> Sample:
+        """The same without some columns."""
+        return replace(self, columns={n: c for n, c in self.columns.items() if n not in names})
+
     def having(self, name: str, values: pl.Series) -> Sample:
         """The same with one more column, of values for all rows."""
         column, _ = code_column(values.alias(name), {}, MISSING_TOKENS)
@@ -291,6 +295,7 @@ class Draft:
     questions: list[Question] = field(default_factory=list)
     on_offer: tuple[str, ...] = ()  # columns that show what could be chosen
     one_of: tuple[str, ...] = ()  # columns that are always one of these
+    computed: set[str] = field(default_factory=set)  # expressions that were tried as columns
     design: set[str] = field(default_factory=set)  # columns that were fixed before the choice
     kind: FoundKind | None = None  # of task, once the roles are known
 

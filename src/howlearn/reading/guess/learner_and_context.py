@@ -241,6 +241,9 @@ def find_context(draft: Draft) -> None:
             why = f"its values are the contexts of the task {task.name}"
             draft.put("context", (matching[0],), BY_CONTENT, why, tuple(matching[1:]))
             return
+    if draft.columns("offered"):
+        _beside_offers(draft, rows)
+        return
     named = draft.named("context")
     pair = pair_on_screen(rows, [c for c in draft.free if not is_chosen(c)])
     free = [c for c in named if not (is_feature(c) or is_numbered(c) or is_chosen(c))]
@@ -264,6 +267,29 @@ def find_context(draft: Draft) -> None:
         draft.put("context", (telling[0],), BY_CONTENT, why, tuple(telling[1:]))
         return
     draft.put("context", (NONE,), BY_CONTENT, "no column looks like it: always the same situation")
+
+
+def _beside_offers(draft: Draft, rows: Sample) -> None:
+    """What is on offer is no context: only what is shown besides."""
+    options = draft.columns("offered")
+    shown = together(*(rows.codes(c) for c in options))
+    named = {c: strength for c, strength in draft.named("context").items() if strength >= 2}
+    fit = [
+        c
+        for c in named
+        if not (is_chosen(c) or is_answer(c) or is_feature(c) or is_numbered(c))
+        and _is_situation(draft, rows, c)
+        and not follows_from(rows.codes(c), shown)
+        and not follows_from(rows.codes(options[0]), rows.codes(c))
+        and not any(tell_the_same(rows, c, option) for option in options)
+    ]
+    fit = [c for c in fit if not like(c, SIDE_WORDS)]
+    if fit:
+        draft.put("context", (fit[0],), BY_NAME, "", tuple(fit[1:]))
+    draft.put("context", (NONE,), BY_CONTENT, "what is shown is on offer, and nothing else is")
+
+
+SIDE_WORDS = "left right top bottom unchosen chosen l r"
 
 
 def _put_named(
@@ -362,7 +388,7 @@ def _may_be_shown(draft: Draft, rows: Sample, column: str, owner: np.ndarray) ->
 def _put_features(draft: Draft, rows: Sample) -> bool:
     """Features whose combination is the context; whether there are any."""
     for sort in (is_feature, is_numbered):
-        likely = [c for c in draft.free if sort(c) and len(rows.counts(c)) > 1]
+        likely = [c for c in draft.free if sort(c) and len(rows.counts(c)) > 1 and not is_answer(c)]
         found = tuple(c for c in likely if _is_situation(draft, rows, c))
         if sort is is_numbered and (len(found) < 2 or not _comes_back(draft, rows, found)):
             continue

@@ -51,7 +51,7 @@ YES_WORDS = ("true", "t", "yes", "y")
 
 def find_reward_in_mistakes(draft: Draft) -> None:
     """The reward from errors or losses, turned round; never such a column as it is."""
-    for column in [c for c in draft.free if is_mistake(c)]:
+    for column in [c for c in draft.free if is_mistake(c) and c not in draft.design]:
         text = turned_round(draft, column)
         if "reward" in draft.guesses:
             return
@@ -114,6 +114,7 @@ AGAINST_RIGHT = 1.0  # where another column says what was earned: feedback may m
 AGAINST_SPARSE, AGAINST_CONSTANT, AGAINST_OPTIONS = 2.0, 4.0, 3.0
 MOSTLY, MANY_AMOUNTS = 0.8, 6
 RIGHT = {"correct", "corr", "cor", "accuracy", "acc", "iscorrect", "hit", "right", "richtig"}
+EARNED = {"reward", "rewarded", "rew", "outcome", "feedback", "points", "payoff"}
 RANK = 0.1
 
 
@@ -138,13 +139,14 @@ def reward_candidates(draft: Draft) -> list[Candidate]:
         found.append(Candidate(column, score, reasons))
     if not any(named[c] >= 3 and not like(c, SIDES) and c not in options for c in fit):
         found += _gain_and_loss(draft)  # an outcome of its own says more than their sum
-    found = [each for each in found if each.column not in draft.design or named[each.column] >= 3]
+    found = [each for each in found if each.column not in draft.design or each.column in design]
     return sorted(found, key=lambda each: -each.score)
 
 
 def says_right(column: str) -> bool:
     """Whether a name says that a choice was right, rather than what it earned."""
-    return not RIGHT.isdisjoint((*parts_of(column), plain(column)))
+    words = {*parts_of(column), plain(column)}
+    return not RIGHT.isdisjoint(words) and EARNED.isdisjoint(words)
 
 
 def _of_options(draft: Draft, columns: list[str]) -> set[str]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from howlearn.core.expressions import FALSE_WORDS, TRUE_WORDS
+from howlearn.core.expression_values import FALSE_WORDS, TRUE_WORDS
 from howlearn.core.text import few
 from howlearn.reading.columns import is_answer, like, named_like
 from howlearn.reading.guess.action import (
@@ -17,6 +17,7 @@ from howlearn.reading.guess.action import (
 from howlearn.reading.guess.behaviour import (
     LOOKED_AT,
     NEARLY,
+    are_right_and_wrong,
     families,
     goes_on,
     hangs_on,
@@ -70,10 +71,16 @@ def find_action_and_reward(draft: Draft) -> None:
     draft.answer = next((c for c in draft.free if is_answer(c)), None)
     rewards = reward_candidates(draft) if draft.open("reward") else _said(draft, "reward")
     first = rewards[0].column if rewards else None
+    if draft.open("action") and _from_right_and_wrong_options(draft):
+        rewards = [r for r in rewards if r.column != draft.column("action")]
     actions = action_candidates(draft, first) if draft.open("action") else _said(draft, "action")
     if draft.open("action"):
         actions = [*_from_right_answers(draft, rewards), *actions]
     actions, rewards = _together(draft, actions[:MOST], rewards[:MOST])
+    taken = {each.column for each in (*actions[:1], *rewards[:1])}
+    draft.sample = draft.sample.lacking([c for c in draft.computed if c not in taken])
+    rewards = [r for r in rewards if r.column in draft.sample.columns]
+    actions = [a for a in actions if a.column in draft.sample.columns]
     _put(draft, "reward", rewards)
     if draft.open("reward"):
         find_reward_in_mistakes(draft)
@@ -97,7 +104,7 @@ def find_action_and_reward(draft: Draft) -> None:
         )
 
 
-FOR_DERIVED = 2.0
+FOR_DERIVED = 1.9
 SLOW = 4.0  # trials for which the same stays right, on average
 
 
@@ -108,7 +115,7 @@ def _from_right_answers(draft: Draft, rewards: list[Candidate]) -> list[Candidat
     """
     sample = draft.sample
     found = []
-    marks = [c for c in sample.columns if says_right(c) and is_binary(draft, c)]
+    marks = [c for c in sample.columns if _is_mark(draft, c)]
     for answer in [c for c in draft.free if is_answer(c) and len(sample.counts(c)) == 2]:
         if runs_within(draft.learners(), sample.codes(answer))[0] < SLOW:
             continue
@@ -119,6 +126,31 @@ def _from_right_answers(draft: Draft, rewards: list[Candidate]) -> list[Candidat
                 why = f"computed from {answer} and {mark}"
                 found.append(Candidate(text, FOR_DERIVED, (why,)))
     return found[:1]
+
+
+def _is_mark(draft: Draft, column: str) -> bool:
+    """Whether a column says only whether a choice was right."""
+    return says_right(column) and not is_answer(column) and is_binary(draft, column)
+
+
+def _from_right_and_wrong_options(draft: Draft) -> bool:
+    """What was right, what was wrong and whether the choice was right: then it names its option."""
+    marks = [c for c in draft.free if _is_mark(draft, c)]
+    if not are_right_and_wrong(draft.on_offer) or not marks or draft.one_of:
+        return False
+    right = next(iter({"cor", "correct", "better", "good"} & {*words_of(draft.on_offer[0])}), None)
+    values = [*draft.sample.counts(marks[0])]
+    yes = next((v for v in values if v.lower() in TRUE_WORDS), None)
+    no = next((v for v in values if v.lower() in FALSE_WORDS), None)
+    if yes is None or no is None or len(values) != 2:
+        return False
+    options = draft.on_offer if right else draft.on_offer[::-1]
+    why = f"{marks[0]} says which of {' and '.join(options)} was chosen"
+    draft.put("action", marks[0], BY_CONTENT, why)
+    draft.put("offered", tuple(options), BY_CONTENT, why)
+    draft.put("positions", (yes, no), BY_CONTENT, f"{yes} is {options[0]}")
+    draft.put("context", ("none",), BY_CONTENT, "what is shown is on offer")
+    return True
 
 
 def _said(draft: Draft, role: str) -> list[Candidate]:
@@ -272,9 +304,9 @@ def _reward_of_the_chosen(draft: Draft) -> None:
     if action is None or (guess is not None and guess.candidates[:1] == ()):
         return
     alone = [] if guess is None else [str(guess.value)]
-    named = [*draft.named("reward"), *alone]
-    for family in families([c for c in draft.sample.columns if c in named]):
-        if alone and alone[0] not in family.values():
+    named = {*draft.named("reward"), *alone}
+    for family in families([c for c in draft.sample.columns if c not in draft.computed]):
+        if (alone and alone[0] not in family.values()) or named.isdisjoint(family.values()):
             continue
         text = _chosen_of(draft, action, family)
         if text is None:
@@ -357,6 +389,8 @@ def find_reward_by_content(draft: Draft) -> None:
     if best is not None and score[best] > FOLLOWS:
         others = tuple(c for c in likely if c != best)
         draft.put("reward", best, BY_CONTENT, "it has two values that choices follow", others)
+        says = f"values {examples(draft.sample, best)}, after which choices are repeated or not"
+        draft.ask("reward", f"is {best} what a choice earned?", [Answer("reward", best, says)])
 
 
 def _same_values(draft: Draft, action: str) -> None:
