@@ -200,9 +200,8 @@ def named_like(role: str, columns: Sequence[str]) -> dict[str, int]:
     exact = [*guess(role, columns)] if role != "rt" else [c for c in columns if is_rt(c)]
     found = dict.fromkeys(exact, 3)
     words, inside = _ROLES[role]["words"].split(), _ROLES[role].get("inside", "").split()
-    letters = [
-        [letter, *t] for letter in _ROLES[role].get("letters", "").split() for t in ("", "t")
-    ]
+    alone = _ROLES[role].get("letters", "").split()
+    letters = [[letter, *t] for letter in alone for t in ("", "t")]
     ranked: list[tuple[int, int, str]] = []
     for column in columns:
         parts = parts_of(column)
@@ -211,9 +210,7 @@ def named_like(role: str, columns: Sequence[str]) -> dict[str, int]:
         places = [words.index(part) for part in parts if part in words]
         if places:
             ranked.append((2, min(places), column))
-        elif (parts[:1] and parts[0] in letters and parts[1:] in ([], ["t"])) or any(
-            stem in plain(column) for stem in inside
-        ):
+        elif parts in letters or any(stem in plain(column) for stem in inside):
             ranked.append((1, 0, column))
     ranked = [(0, at, c) if is_practice(c) else (strength, at, c) for strength, at, c in ranked]
     ranked.sort(key=lambda one: (-one[0], one[1]))

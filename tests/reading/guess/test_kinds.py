@@ -206,7 +206,7 @@ def test_amounts_on_offer_are_no_outcome(seed: int) -> None:
     found = inspect(pl.concat(frames))
     assert found.kind is not None
     assert found.kind.name == NOT_COVERED
-    assert "laid down before" in found.problems
+    assert "no outcome" in found.problems
 
 
 def test_gains_and_losses_go_no_go_and_pairs() -> None:

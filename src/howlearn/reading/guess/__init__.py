@@ -31,7 +31,12 @@ from howlearn.reading.guess.kinds import find_kind
 from howlearn.reading.guess.learner_and_context import find_context, find_learner
 from howlearn.reading.guess.oddities import remark
 from howlearn.reading.guess.on_offer import find_offers, find_offers_of_contexts
-from howlearn.reading.guess.roles import find_action_and_reward, find_reward_by_content
+from howlearn.reading.guess.roles import (
+    ask_what_is_good,
+    find_action_and_reward,
+    find_reward_by_content,
+    find_reward_of_the_chosen,
+)
 from howlearn.reading.guess.rows import (
     apply_where,
     find_order,
@@ -160,7 +165,9 @@ FINDERS = (
     Finder(find_action_and_reward, "action reward", "learner"),
     Finder(find_words, "recode missing", "reward"),
     Finder(find_reward_by_content, "reward", "action"),
+    Finder(ask_what_is_good, "", "action reward"),
     Finder(find_offers, "offered offers positions context", "action reward"),
+    Finder(find_reward_of_the_chosen, "reward", "action offered positions"),
     Finder(leave_other_screens_out, "where", "action reward"),
     Finder(apply_missing, "", "action reward"),  # now that it is known which columns these are
     Finder(find_missing_choices, "missing", "action"),

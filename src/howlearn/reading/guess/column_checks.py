@@ -68,7 +68,7 @@ def tell_the_same(sample: Sample, one: str, other: str) -> bool:
 
 
 def follows(draft: Draft, rows: Sample, column: str) -> float:
-    """How much likelier a value is repeated after a reward than without: learned choices are."""
+    """How much likelier a value is at least repeated after a reward: learned choices are."""
     reward = draft.column("reward")
     if reward is None:
         return 0.0
@@ -82,7 +82,10 @@ def follows(draft: Draft, rows: Sample, column: str) -> float:
     good = (worth[:-1] > np.nanmean(worth))[same] if len(worth) else np.empty(0, np.bool_)
     if not good.any() or good.all():
         return 0.0
-    return float(stays[good].mean() - stays[~good].mean())
+    after, without = stays[good], stays[~good]
+    gap, often = after.mean() - without.mean(), stays.mean()
+    error = np.sqrt(often * (1 - often) * (1 / len(after) + 1 / len(without)))
+    return float(np.sign(gap) * max(0.0, abs(gap) - 2 * error))
 
 
 def worth_in(rows: Sample, reward: str) -> np.ndarray:

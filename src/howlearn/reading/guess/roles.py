@@ -37,6 +37,7 @@ from howlearn.reading.guess.draft import (
     BY_CONTENT,
     BY_NAME,
     CLEAR,
+    SAID,
     Answer,
     Candidate,
     Draft,
@@ -56,9 +57,10 @@ from howlearn.reading.guess.reward import (
     unreadable_rewards,
 )
 
-FOLLOWS = 0.1  # how much likelier a choice is repeated after a success, to be a learned one
+FOLLOWS = 0.03  # how much likelier a choice is at least repeated after a success, to be learned
 SURELY = 1e-4  # a dependence that is less likely by chance is one
 FOR_HANGING, FOR_FOLLOWING = 1.5, 1.0
+AGAINST_IDLE = 1.0  # where the outcome hangs on another column, and not on this one
 AGAINST_AMOUNTS = 6.0  # gains and losses that hang on no choice are what was on offer
 MANY_AMOUNTS, MANY_ROWS = 8, 200
 LEAST = 0.4  # log odds: with less nothing speaks for a candidate
@@ -87,7 +89,6 @@ def find_action_and_reward(draft: Draft) -> None:
     if draft.open("reward"):
         unreadable_rewards(draft)
     _put(draft, "action", actions)
-    _reward_of_the_chosen(draft)
     reward = draft.column("reward")
     if draft.open("action") and reward is not None and draft.answer and not draft.named("action"):
         text = from_right_and_wrong(draft, draft.answer, reward)
@@ -153,6 +154,29 @@ def _from_right_and_wrong_options(draft: Draft) -> bool:
     return True
 
 
+AVOIDED = 0.05  # how much less often a choice is at least repeated after a higher outcome
+
+
+def ask_what_is_good(draft: Draft) -> None:
+    """Choices that are given up after a higher outcome: is more of it worse?"""
+    action, reward = draft.column("action"), draft.column("reward")
+    guess = draft.guesses.get("reward")
+    if action is None or reward is None or guess is None or guess.how == SAID:
+        return
+    if _follows(draft, action, reward) > -AVOIDED:
+        return
+    name = in_expression(reward) or reward
+    low = "repeated less often after a higher value"
+    draft.ask(
+        "reward",
+        f"is more of {reward} better? choices are {low}, as after punishments",
+        [
+            Answer("reward", reward, "more of it is better"),
+            Answer("reward", f"0 - {name}", "more of it is worse"),
+        ],
+    )
+
+
 def _said(draft: Draft, role: str) -> list[Candidate]:
     """What the user named, as the only candidate."""
     column = draft.column(role)
@@ -175,13 +199,20 @@ def _together(
     if not bonus:  # one column for both
         return [], rewards
     score = {**{a.column: a.score for a in actions}, **{r.column: r.score for r in rewards}}
+    idle = {a.column for a in actions if not any(bonus[p][0] for p in bonus if p[0] == a.column)}
+    bonus = {p: b for p, b in bonus.items() if p[0] not in idle & draft.computed} or bonus
     best = max(bonus, key=lambda pair: bonus[pair][0] + score[pair[0]] + score[pair[1]])
+    hangs = {a for (a, r), (extra, _) in bonus.items() if r == best[1] and extra >= FOR_HANGING}
     actions = [
-        replace(a, score=a.score + extra, reasons=(*a.reasons, *why))
+        replace(
+            a,
+            score=a.score + extra - AGAINST_IDLE * bool(hangs and a.column not in hangs),
+            reasons=(*a.reasons, *why),
+        )
         for a in actions
         if (a.column, best[1]) in bonus
         for extra, why in [bonus[a.column, best[1]]]
-        if extra > 0 or _speaks_by_itself(draft, a)
+        if extra > 0 or (_speaks_by_itself(draft, a) and a.column not in draft.computed)
     ]
     rewards = [
         replace(r, score=r.score + extra, reasons=(*r.reasons, *why))
@@ -189,7 +220,7 @@ def _together(
         if (best[0], r.column) in bonus
         for extra, why in [bonus[best[0], r.column]]
     ]
-    actions.sort(key=lambda each: (each.column != best[0], -each.score))
+    actions.sort(key=lambda each: -each.score)
     rewards.sort(key=lambda each: (each.column != best[1], -each.score))
     return actions, [r for r in rewards if r.score > LEAST or (r is rewards[0] and r.score > NONE)]
 
@@ -202,6 +233,8 @@ def _speaks_by_itself(draft: Draft, action: Candidate) -> bool:
 def _bonus(draft: Draft, action: Candidate, reward: Candidate) -> tuple[float, list[str]]:
     """What speaks for an outcome's being the one of a choice, as log odds and in words."""
     sample = draft.sample
+    if action.column in draft.computed and (in_expression(reward.column) or "") in action.column:
+        return 0.0, []  # the choice was computed from it
     rows = np.flatnonzero(~sample.missing(action.column) & ~sample.missing(reward.column))
     rows = rows[:LOOKED_AT]
     worth = earnings(sample, reward.column)[rows]
@@ -298,7 +331,7 @@ def _says(draft: Draft, candidate: Candidate) -> str:
 # Outcomes of all options, of which the chosen one's was earned.
 
 
-def _reward_of_the_chosen(draft: Draft) -> None:
+def find_reward_of_the_chosen(draft: Draft) -> None:
     """The outcome of what was chosen, where each option has a column with its outcome."""
     action, guess = draft.column("action"), draft.guesses.get("reward")
     if action is None or (guess is not None and guess.candidates[:1] == ()):
@@ -327,7 +360,11 @@ def _chosen_of(draft: Draft, action: str, family: dict[str, str]) -> str | None:
     if name is None or None in columns.values():
         return None
     offers = {side: c for group in families(draft.on_offer) for side, c in group.items()}
-    if offers and offers.keys() == columns.keys():  # stim_left and reward_left
+    places, options = draft.guesses.get("positions"), draft.columns("offered")
+    if places is not None and offers.keys() == columns.keys():  # stim_left, reward_left and a side
+        said = dict(zip(options, places.columns, strict=False))
+        tests = {s: f"{name} == {in_quotes(said.get(offers[s], ''))}" for s in columns}
+    elif offers and offers.keys() == columns.keys():  # stim_left and reward_left
         tests = {side: f"{name} == {in_expression(offers[side])}" for side in columns}
     else:
         labels = _labels_of(draft, action, [*columns])
