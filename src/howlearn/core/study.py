@@ -296,6 +296,15 @@ class Study:
             return np.full(len(self.context), len(self.actions), np.int64)
         return self.offers.sum(axis=1)[self.offer]
 
+    @property
+    def log_chance(self) -> Floats:
+        """Of every sequence: the log-likelihood of choosing at random among what was on offer."""
+        if self.offers is None:
+            return -self.n_scored * np.log(len(self.actions))
+        each = np.where(self.scored, -np.log(self.n_offered), 0.0)
+        found: Floats = np.diff(np.concatenate(([0.0], np.cumsum(each)))[self.starts])
+        return found
+
     def with_offered(self, offered: Bools | Sequence[Sequence[object]]) -> Study:
         """The same trials with what was on offer: [trial, action], or the labels of each trial.
 

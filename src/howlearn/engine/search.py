@@ -81,7 +81,7 @@ PROBES = 4  # values of a parameter at which that is tried
 class SearchedLikelihood(Protocol):
     """What is climbed: some learners' likelihood, in u."""
 
-    n_actions: int
+    log_options: float | Floats  # the log of how many actions are on offer: one, or [learner, 1]
     analytic: bool  # whether ``both`` is there
 
     @property
@@ -176,7 +176,7 @@ def highest(
         return Tops(theta, status, agreement)
     u, value = _searched(likelihood, marks, guesses, effort)
     alone = _agreeing(value).sum(axis=2) == 1
-    chance = -n_seen * np.log(likelihood.n_actions)
+    chance = -n_seen * likelihood.log_options
     doubtful = alone | (value.max(axis=2) < chance + AT_CHANCE)
     if (doubtful & seen).any():  # look again, elsewhere and more closely
         again = np.flatnonzero((doubtful & seen).any(axis=1))

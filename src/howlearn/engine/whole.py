@@ -61,6 +61,16 @@ class Records:
             self.offered,
         )
 
+    @property
+    def log_options(self) -> float | Floats:
+        """The log of how many actions are on offer; [learner, 1] with its means if they differ."""
+        if not len(self.offered):
+            return float(np.log(self.offered.shape[1]))
+        each = np.concatenate(([0.0], np.cumsum(np.log(self.offered.sum(axis=1)))))
+        lengths = np.maximum(np.diff(self.offsets), 1)
+        found: Floats = np.diff(each[self.offsets]) / lengths
+        return found[:, None]
+
 
 class Space:
     """Parameters as what a search moves in."""
@@ -132,7 +142,7 @@ class RecordLikelihood:
     def __init__(self, whole: Whole, setting: Setting, records: Records) -> None:
         self.whole, self.module = whole, whole.module
         self.stage, self.columns = whole.stage(setting), records.columns
-        self.offsets, self.n_actions = records.offsets, setting.n_actions
+        self.offsets, self.log_options = records.offsets, records.log_options
         given = getattr(whole.first, "gradient", None) is not None
         self.analytic = given and not whole.adjustments
 

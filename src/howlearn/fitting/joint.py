@@ -14,6 +14,7 @@ from howlearn.engine.layout import Statuses
 from howlearn.engine.whole import Records, Space
 from howlearn.fitting.fits import ALL, Fits
 from howlearn.fitting.replay import MixtureAdvisor
+from howlearn.fitting.settings import records_of
 from howlearn.models.mixture import Best, Mixture, WeighedTrials
 from howlearn.models.model import Model
 
@@ -35,7 +36,7 @@ class JointLikelihood:
     def __init__(self, advisor: MixtureAdvisor, records: Sequence[Records], study: Study) -> None:
         model = advisor.model
         self.model, self.advisor, self.records = model, advisor, records
-        self.actions, self.n_actions = study.actions, len(study.actions)
+        self.actions, self.log_options = study.actions, records_of(study).log_options
         self.scored = [study.part(i, i + 1).scored for i in range(len(study))]
         self.hidden = len(model.own) if model.profiled else 0
         parameters = [p for _, p in model.owners(study.actions)]

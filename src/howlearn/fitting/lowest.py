@@ -34,6 +34,8 @@ def lowest(study: Study, part: ModelFits, epsilon: float) -> Lowest:
         records = records_of(study.part(i, i + 1))
         for j in range(shape[1]):
             log_p = advisor.log_probabilities(records, np.ascontiguousarray(part.theta[i, j]))
+            if len(records.offered):  # what is not on offer does not count
+                log_p = np.where(records.offered, log_p, 0.0)
             least = np.exp(log_p.min(axis=1))
             at = int(np.argmin(least))
             found.probability[i, j], found.trial[i, j] = least[at], at + 1

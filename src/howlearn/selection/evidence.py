@@ -8,10 +8,11 @@ from math import lgamma
 
 import numpy as np
 
-from howlearn.core.arrays import Floats, log_sum
+from howlearn.core.arrays import Bools, Floats, log_sum
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
 from howlearn.core.text import listed
+from howlearn.fitting.counts import counts_upto, linked_by, renormalised_counts
 from howlearn.fitting.fits import ALL, Fits
 from howlearn.fitting.replay import advisor_for
 from howlearn.fitting.settings import records_of
@@ -105,11 +106,58 @@ def log_evidence_of_coin(study: Study) -> Floats:
     """Every distribution of the actions equally probable."""
     k = len(study.actions)
     out = np.empty(len(study))
+    if study.offers is not None:
+        for part, first in zip(study.parts(50), range(0, len(study), 50), strict=True):
+            ends = np.diff(part.starts)[:, None]
+            counts = counts_upto(part, study.offers, ends)[:, 0]
+            out[first : first + len(part)] = [
+                log_evidence_of_offers(c, study.offers) for c in counts
+            ]
+        return out
     for i in range(len(study)):
         mine = slice(study.starts[i], study.starts[i + 1])
         counts = np.bincount(study.action[mine][study.scored[mine]], minlength=k)
         out[i] = lgamma(k) + sum(lgamma(c + 1) for c in counts) - lgamma(int(counts.sum()) + k)
     return out
+
+
+def log_evidence_of_offers(counts: Floats, sets: Bools) -> float:
+    """The same where actions were chosen from sets: counts[set, action].
+
+    Groups of actions that are never on offer together, not even by way of others, are on their
+    own. A group with one set has the integral of a coin; of others it is Laplace's approximation,
+    with the logs of the odds as parameters.
+
+    >>> sets = np.array([[True, True, False, False], [False, False, True, True]])
+    >>> counts = np.array([[3.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
+    >>> round(float(np.exp(log_evidence_of_offers(counts, sets))), 6)  # 3!·1!/5!
+    0.05
+    """
+    seen = counts.sum(axis=1) > 0
+    total, linked = 0.0, linked_by(seen, sets)
+    for mine in np.unique(linked, axis=0):
+        here = seen & sets[:, mine].any(axis=1)
+        k, n = int(mine.sum()), float(counts[here].sum())
+        if np.all(sets[here][:, mine]):
+            each = counts[here][:, mine].sum(axis=0)
+            total += lgamma(k) + sum(lgamma(c + 1) for c in each) - lgamma(n + k)
+        else:
+            total += _laplace_of_odds(counts[here][:, mine], sets[here][:, mine])
+    return total
+
+
+def _laplace_of_odds(counts: Floats, sets: Bools) -> float:
+    """Of one group: a priori it is as if every action had been chosen once, of all."""
+    k = counts.shape[1]
+    every, once = np.ones((1, k), np.bool_), np.ones((1, k))
+    sets, counts = np.concatenate([sets, every]), np.concatenate([counts, once])
+    p = renormalised_counts(counts, sets, 0.0)
+    of_set = p * sets / (sets @ p)[:, None]
+    times = counts.sum(axis=1)
+    hessian = np.diag(times @ of_set) - np.einsum("s,sa,sb->ab", times, of_set, of_set)
+    value = np.sum(counts * np.log(np.where(sets, of_set, 1.0)))
+    _, log_det = np.linalg.slogdet(hessian[1:, 1:])
+    return float(lgamma(k) + value + 0.5 * (k - 1) * np.log(2 * np.pi) - 0.5 * log_det)
 
 
 def log_volume(value: Callable[[Floats], float], best: Floats, ends: Floats) -> float:
@@ -249,5 +297,5 @@ def unintegrated(fits: Fits, models: Sequence[Model]) -> Floats:
 
 def chance_evidence(study: Study) -> Floats:
     """Of a learner who does not learn: a fair coin, or one that is not."""
-    fair = -study.n_scored * np.log(len(study.actions))
+    fair = study.log_chance
     return np.maximum(fair, log_evidence_of_coin(study))

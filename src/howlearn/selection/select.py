@@ -328,9 +328,8 @@ def winners(score: NDArray[np.float64], n_parameters: NDArray[np.int64]) -> NDAr
 def _fair(fits: Fits) -> Fits:
     """A coin that is not even fitted: every action equally probable, no parameter."""
     actions = fits.study.actions
-    log_k = np.log(len(actions))
     theta = np.full((*fits.sizes.shape, len(actions) - 1), 1 / len(actions))
-    left = fits.study.n_scored[:, None] - fits.sizes
+    before, after = _at_random(fits.study, fits.sizes)
     fair = Coin("fair")
     part = ModelFits(
         fair,
@@ -338,8 +337,22 @@ def _fair(fits: Fits) -> Fits:
         tuple(parameter.name for _, parameter in fair.owners(actions)),
         theta,
         np.zeros(theta.shape, np.int8),
-        -log_k * fits.sizes,
-        -log_k * left,
-        np.zeros(len(left), np.int64),
+        before,
+        after,
+        np.zeros(len(before), np.int64),
     )
     return Fits(fits.study, fits.truncations, fits.sizes, {"fair": part})
+
+
+def _at_random(study: Study, sizes: NDArray[np.int64]) -> tuple[NDArray[np.float64], ...]:
+    """Log-likelihoods of chance, one over what was on offer: of so many scored trials, and after.
+
+    ``sizes`` are [learner, truncation].
+    """
+    if study.offers is None:
+        log_k = np.log(len(study.actions))
+        return -log_k * sizes, -log_k * (study.n_scored[:, None] - sizes)
+    each = np.concatenate(([0.0], -np.cumsum(np.log(study.n_offered[study.scored]))))
+    edges = np.concatenate(([0], np.cumsum(study.n_scored)))[:, None]
+    middle = each[edges[:-1] + sizes]
+    return middle - each[edges[:-1]], each[edges[1:]] - middle

@@ -222,9 +222,9 @@ class RecordedRewards:
         pays: dict[int, Floats] = {}
         for k, situation in enumerate(met.tolist()):
             paid_for = [own.of(k * self.shape[1] + action) for action in range(self.shape[1])]
-            there = np.ones(self.shape[1], bool)
+            there: list[bool] = [True] * self.shape[1]
             if trials.offered is not None:
-                there = trials.offered[situations == situation].any(axis=0)
+                there = [bool(a) for a in np.any(trials.offered[situations == situation], axis=0)]
             n_untried = sum(not len(known) for known in compress(paid_for, there))
             tried = np.concatenate(paid_for)
             for action, known in enumerate(paid_for):
