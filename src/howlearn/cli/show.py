@@ -102,7 +102,7 @@ def reading(study: Study) -> None:
     sequences = "" if learners == len(study) else f" in {len(study):,} sequences"
     aside.print(
         f"[dim]{many(learners, 'learner')}{sequences}, {many(len(study.context), 'trial')}, "
-        f"{many(len(study.contexts), 'context')}, {len(study.actions)} actions. {counts}[/]",
+        f"{many(len(study.contexts), 'context')}, {study.actions_in_words}. {counts}[/]",
         soft_wrap=True,
     )
     if isinstance(study, StoredStudy):

@@ -297,6 +297,22 @@ class Study:
         return self.offers.sum(axis=1)[self.offer]
 
     @property
+    def actions_in_words(self) -> str:
+        """How many actions there are, and are on offer.
+
+        >>> import howlearn as hl
+        >>> rows = {"learner": "a", "choice": ["x", "y", "z"], "reward": 1, "shown": "x|y|z"}
+        >>> study = hl.read(pl.DataFrame(rows), context="none")
+        >>> study.with_offered([["x", "y"], ["y", "z"], ["z", "x", "y"]]).actions_in_words
+        '3 actions, 2 to 3 of them on offer'
+        """
+        words = f"{len(self.actions)} actions"
+        if self.offers is None:
+            return words
+        few, most = (int(end(self.offers.sum(axis=1))) for end in (np.min, np.max))
+        return f"{words}, {few if few == most else f'{few} to {most}'} of them on offer"
+
+    @property
     def log_chance(self) -> Floats:
         """Of every sequence: the log-likelihood of choosing at random among what was on offer."""
         if self.offers is None:

@@ -95,8 +95,8 @@ def behaviour(
     if len(found.study.contexts) > CONTEXTS:
         notes.append(f"{len(found.study.contexts):,} contexts are too many for a curve each")
     words = _statement(frame, rod)
-    judged = bool(np.any(rod.right != UNKNOWN))
-    chance = 1 / len(found.study.actions) if judged else None
+    judged = (rod.right != UNKNOWN) & found.study.scored
+    chance = float(np.mean(1 / found.study.n_offered[judged])) if judged.any() else None
     return Behaviour(
         frame, rod.measure, rod.percent, rod.along, words, tuple(notes), chance, _inside(frame)
     )

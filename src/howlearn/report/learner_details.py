@@ -229,6 +229,8 @@ class _LearnerTables:
             target, of = right[at], RIGHT
             if np.any(target == UNKNOWN):
                 usual = int(np.bincount(action[at]).argmax())
+                if study.offers is not None and study.offer is not None:
+                    at = at[study.offers[study.offer[mine][at], usual]]
                 target, of = np.full(len(at), usual), study.actions[usual]
             place = self.rod.place[mine][at]
             _, group = np.unique(place, return_inverse=True)

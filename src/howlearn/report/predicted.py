@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from howlearn.core.arrays import Floats, Ints
+from howlearn.core.arrays import Bools, Floats, Ints
 from howlearn.core.errors import HowlearnError
 from howlearn.fitting.replay import Advisor, advisor_for
 from howlearn.fitting.settings import records_of
@@ -82,14 +82,16 @@ def predicted(found: Results, learners: int = 2_000) -> Predicted:
     rod = yardstick(study, found.task)
     sequence = np.repeat(who, length)
     action = study.action[original].astype(np.int64)
-    reliability = _reliability(p[free], action[free])
+    offered = None if study.offered is None else study.offered[original][free]
+    reliability = _reliability(p[free], action[free], offered)
     curve = _curve(rod, p, original, np.repeat(_learner_codes(study.learners, who), length))
     models = _models(found, p[free], action[free], sequence[free])
     notes = []
     if len(who) < len(study):
         all_of = len(set(study.learners))
         notes.append(f"{learners:,} of {all_of:,} learners, picked evenly")
-    words = _statement(models, reliability, len(study.actions))
+    chance = float(np.exp(-np.mean(np.log(study.n_offered[original][free]))))
+    words = _statement(models, reliability, chance)
     return Predicted(reliability, curve, models, rod.along, words, tuple(notes))
 
 
@@ -99,11 +101,13 @@ def _learner_codes(learners: tuple[str, ...], who: Ints) -> Ints:
     return np.array([place[name] for name in names], np.int64)
 
 
-def _reliability(p: Floats, action: Ints) -> pl.DataFrame:
-    """Of two actions one tells everything; of more, every action of a trial is a prediction."""
+def _reliability(p: Floats, action: Ints, offered: Bools | None = None) -> pl.DataFrame:
+    """Of two actions one tells everything; of more, every action on offer is a prediction."""
     took = np.arange(p.shape[1]) == action[:, None]
     if p.shape[1] == 2:
         p, took = p[:, :1], took[:, :1]
+    elif offered is not None:
+        p, took = p[offered], took[offered]
     p, took = p.reshape(-1), took.reshape(-1)
     bin = np.minimum((p * BINS).astype(np.int64), BINS - 1)
     n = np.bincount(bin, minlength=BINS)
@@ -209,7 +213,7 @@ def _models(found: Results, p: Floats, action: Ints, sequence: Ints) -> pl.DataF
     )
 
 
-def _statement(models: pl.DataFrame, reliability: pl.DataFrame, n_actions: int) -> str:
+def _statement(models: pl.DataFrame, reliability: pl.DataFrame, chance: float) -> str:
     weight = models["n"] / models["n"].sum()
     best = float((models["best"] * weight).sum())
     with np.errstate(divide="ignore"):
@@ -217,7 +221,7 @@ def _statement(models: pl.DataFrame, reliability: pl.DataFrame, n_actions: int) 
     inside = reliability.filter(pl.col("predicted").is_between("lower", "upper")).height
     return (
         f"The selected models gave what was chosen a probability of {mean:.2f} (geometric mean; "
-        f"chance: {1 / n_actions:.2f}), and {best:.0%} of the choices were the ones that they held "
+        f"chance: {chance:.2f}), and {best:.0%} of the choices were the ones that they held "
         f"most probable; predicted and observed shares agree in {inside} of "
         f"{reliability.height} bins."
     )

@@ -7,9 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from howlearn.core.arrays import Floats, Ints
+from howlearn.core.arrays import Bools, Floats, Ints
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study, right_and_wrong
+from howlearn.models.schedule import SAME, Schedule
 from howlearn.models.task import Task
 from howlearn.simulation.shown import codes_in
 
@@ -103,11 +104,27 @@ def right_actions(study: Study, task: Task | None = None) -> tuple[Ints, bool]:
             )
             phase = np.searchsorted(schedule.from_trial, trial, side="right") - 1
             best = schedule.best[phase, codes[study.context]]
+            if study.offered is not None:
+                best = _best_on_offer(schedule, phase, codes[study.context], study.offered)
             found = np.where(best.sum(axis=1) == 1, best.argmax(axis=1), UNKNOWN)
             return found, bool(np.isin(schedule.probability, (0.0, 1.0)).all())
     if study.answers is not None and np.any(study.answers >= 0):
-        return study.answers[study.context].astype(np.int64), True
+        right = study.answers[study.context].astype(np.int64)
+        if study.offered is not None:
+            there = study.offered[np.arange(len(right)), right]
+            right = np.where((right >= 0) & there, right, UNKNOWN)
+        return right, True
     return _by_records(study), True
+
+
+def _best_on_offer(schedule: Schedule, phase: Ints, context: Ints, offered: Bools) -> Bools:
+    """[trial, action]: the actions with the highest expected reward among those on offer."""
+    at = (phase, context)
+    p = schedule.probability[at]
+    mean = p * schedule.reward[at] + (1 - p) * schedule.otherwise[at]
+    mean = np.where(offered, mean, -np.inf)
+    best: Bools = mean >= mean.max(axis=1, keepdims=True) - SAME
+    return best
 
 
 def _by_records(study: Study) -> Ints:
@@ -117,18 +134,25 @@ def _by_records(study: Study) -> Ints:
         return nothing
     n_actions = len(study.actions)
     situation = _runs(study) * len(study.contexts) + study.context
+    sets = np.ones((1, n_actions), bool) if study.offers is None else study.offers
+    if study.offer is not None:  # what is right depends on what is on offer
+        situation = situation * len(sets) + study.offer
     told = study.learned & np.isfinite(study.reward)
     pair = situation * n_actions + study.action
     paid, unpaid = (np.unique(pair[told & (study.reward == value)]) for value in two[::-1])
     where = paid // n_actions
     if len(np.intersect1d(paid, unpaid)) or len(np.unique(where)) < len(where):
         return nothing
-    if n_actions == 2:  # the other one must be right
-        left = unpaid[~np.isin(unpaid // 2, where)]
-        if len(np.unique(left // 2)) < len(left):
+    left = unpaid[~np.isin(unpaid // n_actions, where)]
+    left = left[sets.sum(axis=1)[left // n_actions % len(sets)] == 2]
+    if len(left):  # of two the other one must be right
+        if len(np.unique(left // n_actions)) < len(left):
             return nothing
-        paid = np.sort(np.concatenate([paid, left ^ 1]))
-        where = paid // 2
+        others = sets[left // n_actions % len(sets)].copy()
+        others[np.arange(len(left)), left % n_actions] = False
+        right = left // n_actions * n_actions + others.argmax(axis=1)
+        paid = np.sort(np.concatenate([paid, right]))
+        where = paid // n_actions
     if not len(where):
         return nothing
     at = np.minimum(np.searchsorted(where, situation), len(where) - 1)

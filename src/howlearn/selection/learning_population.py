@@ -89,7 +89,8 @@ def prints_of(study: Study) -> NDArray[np.uint64]:
 
 
 def _prints(study: Study) -> NDArray[np.uint64]:
-    columns = (study.context, study.action, study.reward, study.scored, study.learned, study.reset)
+    columns = [study.context, study.action, study.reward, study.scored, study.learned, study.reset]
+    columns += [] if study.offered is None else [study.offered]
     same = repr((study.contexts, study.actions, study.reward_range)).encode()
     found = np.empty(len(study), np.uint64)
     for i in range(len(study)):

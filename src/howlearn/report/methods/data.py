@@ -31,6 +31,10 @@ FATES = {
         "forced choice taught the models and was not scored",
         "forced choices taught the models and were not scored",
     ),
+    "trials with one action on offer": (
+        "trial with one action on offer taught the models and was not scored",
+        "trials with one action on offer taught the models and were not scored",
+    ),
     "test trials": (
         "choice in a test phase was scored and taught nothing",
         "choices in a test phase were scored and taught nothing",
@@ -64,6 +68,11 @@ def data_sentences(
     if options.get("reset_by"):
         columns = listed_names(quoted(column) for column in options["reset_by"])
         yield f"Learning started anew with every value of {columns}."
+    if options.get("offered") or options.get("offers"):
+        yield (
+            "Not every action was on offer in every trial: all probabilities, those of chance "
+            "included, are over the actions that were."
+        )
     rows = dict(manifest.get("rows") or {})
     total = rows.pop(READ, None)
     recoded = {name: n for name, n in rows.items() if str(name).startswith("recoded ")}
