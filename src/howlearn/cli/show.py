@@ -95,6 +95,10 @@ def reading(study: Study) -> None:
     """What was found in the files."""
     from howlearn.core.stored_study import StoredStudy
 
+    if study.kind is not None:
+        aside.print(f"Kind of task: {escape(one_line(str(study.kind)))}", soft_wrap=True)
+    if study.kind is not None and study.kind.stops:
+        note(study.kind.stops)
     for role, column in study.roles.items():
         aside.print(f"[dim]{role} ← {escape(one_line(column))}[/]", soft_wrap=True)
     counts = escape(", ".join(f"{phrase}: {count:,}" for phrase, count in study.counts.items()))

@@ -96,6 +96,21 @@ class FoundKind:
     def __str__(self) -> str:
         return f"{self.name} ({'; '.join(self.reasons)})" if self.reasons else self.name
 
+    def record(self) -> dict[str, Any]:
+        """As a manifest has it."""
+        stops = {"stops": self.stops} if self.stops else {}
+        return {"name": self.name, "reasons": [*self.reasons], **stops}
+
+    @staticmethod
+    def recorded(record: Any) -> FoundKind | None:
+        """What a manifest has; None if it has nothing of the kind."""
+        if not isinstance(record, Mapping) or not isinstance(record.get("name"), str):
+            return None
+        reasons = record.get("reasons")
+        return FoundKind(
+            record["name"], tuple(map(str, reasons if isinstance(reasons, list) else ()))
+        )
+
 
 @dataclass(frozen=True)
 class Source:
@@ -158,6 +173,7 @@ class Study:
     right_wrong: tuple[float, float] | None = None  # rewards for wrong and right, if only two
     answers: NDArray[np.int16] | None = None  # [context]: the action always right there, or −1
     excluded: tuple[str | None, ...] | None = None  # [sequence]: why; None: nobody was asked about
+    kind: FoundKind | None = None  # of task, if anybody looked
     offers: Bools | None = None  # [set, action]: which actions each set has; None: always all
     offer: NDArray[np.int32] | None = None  # [trial]: the set that was on offer
 

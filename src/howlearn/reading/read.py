@@ -53,6 +53,8 @@ NAMED = 5  # learners that a note names
 
 def build_study(facts: Facts, store: TrialStore, reader: TrialReader, problems: Problems) -> Study:
     """The study, or everything that was found wrong on the way here."""
+    from howlearn.reading.guess.kinds import with_kind
+
     plan, books = reader.plan, reader.books
     keys, codes = sequences_of(books)
     scored = facts.scored(codes)
@@ -75,7 +77,7 @@ def build_study(facts: Facts, store: TrialStore, reader: TrialReader, problems: 
     offers = settle_offers(store, compress(sets, used), used, list(books.actions.codes), actions)
     excluded, unknown = exclude(codes, reader, facts.known(codes), problems)
     ledger = problems.ledger
-    return store.study(
+    study = store.study(
         codes,
         scored,
         learners=tuple(str(key[0]) for key in keys),
@@ -95,6 +97,7 @@ def build_study(facts: Facts, store: TrialStore, reader: TrialReader, problems: 
         excluded=excluded,
         offers=offers,
     )
+    return with_kind(study, plan)
 
 
 def _settle_forgone(

@@ -38,6 +38,7 @@ def manifest_of(
         "columns": dict(study.roles),
         "rows": dict(study.counts),
         "notes": list(study.notes),
+        **({} if study.kind is None else {"kind": study.kind.record()}),
         "learners": len(set(study.learners)),
         "sequences": len(study),
         "trials": len(study.context),

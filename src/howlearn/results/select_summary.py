@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from howlearn.core.study import FoundKind
 from howlearn.core.text import many
 from howlearn.fitting.fits import STATUSES
 from howlearn.reading import exclude
@@ -33,6 +34,7 @@ UNSTABLE = 0.5  # a share of doubles
 def summary_of(results: Results) -> Iterator[Listing | Sentence]:
     """Shares of each model, agreement, verdicts, and the fits that need attention."""
     found = _Counts(results)
+    yield from _kind(results)
     yield found.listing()
     if "excluded" in results.manifest:
         yield from _excluded(results)
@@ -62,6 +64,13 @@ def summary_of(results: Results) -> Iterator[Listing | Sentence]:
         yield from _stability(results)
     if "leaders" in results.tables:
         yield from _weights(results, found)
+
+
+def _kind(results: Results) -> Iterator[Sentence]:
+    """What kind of task it is, as far as the trials tell it."""
+    kind = FoundKind.recorded(results.manifest.get("kind"))
+    if kind is not None:
+        yield Sentence(f"Kind of task: {kind}.", folded=True)
 
 
 @dataclass(frozen=True, eq=False)

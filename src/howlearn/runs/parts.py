@@ -42,7 +42,7 @@ def _content(frame: pl.DataFrame) -> bytes:
     return buffer.getvalue()
 
 
-TOLD = ("notes",)  # what a manifest tells its reader, and no result depends on
+TOLD = ("notes", "kind")  # what a manifest tells its reader, and no result depends on
 
 
 def deciding(manifest: Mapping[str, Any]) -> dict[str, Any]:

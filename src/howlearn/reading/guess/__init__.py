@@ -102,7 +102,7 @@ def inspect(
     study, problems = None, (draft.kind.stops if draft.kind else None) or ""
     if not lacking and not problems:
         try:
-            study = read(source, task=task, **draft.options())
+            study = replace(read(source, task=task, **draft.options()), kind=draft.kind)
         except HowlearnError as error:
             problems = str(error)
     remark(draft, study)

@@ -377,7 +377,7 @@ class Kind(ABC):
     def reasons(self, found: Evidence | None, draft: Draft | None) -> Sequence[str]:
         """Why this is such a task, the main reason first; none if it is not one."""
 
-    def stops(self, reasons: Sequence[str], draft: Draft) -> str | None:
+    def stops(self, reasons: Sequence[str], draft: Draft | None) -> str | None:
         """What is missing, in a sentence with the option that helps, where reading must stop."""
         return None
 

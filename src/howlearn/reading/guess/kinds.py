@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +16,9 @@ from howlearn.reading.guess.draft import SAID, Draft
 from howlearn.reading.guess.evidence import Evidence, Kind, changes, evidence_in, evidence_of
 from howlearn.reading.guess.not_covered import Described, NoOutcome, StimulusMissing, Untaught
 from howlearn.reading.guess.stages import two_stages
+
+if TYPE_CHECKING:
+    from howlearn.reading.plan import ReadingPlan
 
 
 class TwoStep(Kind):
@@ -31,9 +36,9 @@ class TwoStep(Kind):
         stages = None if draft is None else two_stages(draft)
         return () if stages is None else stages.reasons
 
-    def stops(self, reasons: Sequence[str], draft: Draft) -> str | None:
+    def stops(self, reasons: Sequence[str], draft: Draft | None) -> str | None:
         """Which option reads the stages."""
-        stages = two_stages(draft)
+        stages = None if draft is None else two_stages(draft)
         words = "" if stages is None else stages.typed
         return (
             f"this is a two-step task ({reasons[0]}), and one choice per row would be a bandit, "
@@ -231,16 +236,22 @@ def find_kind(draft: Draft) -> FoundKind | None:
     return draft.kind
 
 
-def kind_of(
-    study: Study, names: dict[str, str], scale: tuple[float, float] | None = None
-) -> FoundKind | None:
-    """The kind of task that a study comes from, as far as its trials tell it."""
-    found = evidence_of(study, names, scale)
+def with_kind(study: Study, plan: ReadingPlan) -> Study:
+    """The study, and what kind of task its trials come from, as far as they tell it."""
+    roles, options = plan.roles, plan.options
+    names = {
+        "context": ",".join(roles.context),
+        "action": roles.action,
+        "reward": roles.reward,
+    }
+    found = evidence_of(study, names, options.reward_scale)
+    said = {name for name in (*names, "stages") if getattr(options, name, None)}
     for kind in KINDS if len(found) else ():
         reasons = tuple(kind.reasons(found, None))
         if reasons:
-            return FoundKind(kind.name, reasons)
-    return None
+            stops = None if kind.is_settled(said) else kind.stops(reasons, None)
+            return replace(study, kind=FoundKind(kind.name, reasons, stops))
+    return study
 
 
 def _are_pairs(labels: Sequence[str]) -> bool:

@@ -56,9 +56,9 @@ class NoOutcome(Kind):
                 )
         return ()
 
-    def stops(self, reasons: Sequence[str], draft: Draft) -> str | None:
+    def stops(self, reasons: Sequence[str], draft: Draft | None) -> str | None:
         """Feedback is needed."""
-        both = "action" not in draft.guesses
+        both = draft is not None and "action" not in draft.guesses
         return (
             f"no outcome: these models need feedback, and {reasons[0]}; if one does, name it with "
             f"{'--action COL and ' if both else ''}--reward COL, or an expression such as --reward "
@@ -83,7 +83,7 @@ class Described(Kind):
             "that no option comes back",
         )
 
-    def stops(self, reasons: Sequence[str], draft: Draft) -> str | None:
+    def stops(self, reasons: Sequence[str], draft: Draft | None) -> str | None:
         """Options that come back are needed."""
         return (
             "no outcome: these models need feedback about options that come back, and "
@@ -121,9 +121,9 @@ class StimulusMissing(Kind):
             f"right before tell at most {told:.0%}",
         )
 
-    def stops(self, reasons: Sequence[str], draft: Draft) -> str | None:
+    def stops(self, reasons: Sequence[str], draft: Draft | None) -> str | None:
         """Which option says what was shown."""
-        named = draft.columns("context")
+        named = () if draft is None else draft.columns("context")
         now = f" (now {typed(','.join(named))})" if named else ""
         return (
             f"the stimulus is missing: {reasons[0]}, so something that was shown is not among "
@@ -156,7 +156,7 @@ class Untaught(Kind):
             f"the first time (guessing: {first.guessing:.0%}), and in {first.later:.0%} later",
         )
 
-    def stops(self, reasons: Sequence[str], draft: Draft) -> str | None:
+    def stops(self, reasons: Sequence[str], draft: Draft | None) -> str | None:
         """Nothing is learned here."""
         return (
             f"these choices were not learned from outcomes: {reasons[0]}; if they were learned "

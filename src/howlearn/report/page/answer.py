@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from howlearn.core.study import FoundKind
 from howlearn.core.text import in_words, listed, many
 from howlearn.fitting.fits import STATUSES
 from howlearn.reading.labels import natural_key
@@ -79,12 +80,18 @@ def answer(results: Results) -> Answer:
         n,
         n_all - n,
         _disagreements(kept, criteria),
-        [(str(role), str(column)) for role, column in results.manifest["columns"].items()],
+        [*_kind(results), *((str(r), str(c)) for r, c in results.manifest["columns"].items())],
         [(str(what), int(count)) for what, count in results.manifest["rows"].items()],
         [str(note) for note in results.manifest["notes"]],
         _deviations(results),
         _conditions(kept, results),
     )
+
+
+def _kind(results: Results) -> list[tuple[str, str]]:
+    """The kind of task, as the first thing that was read."""
+    kind = FoundKind.recorded(results.manifest.get("kind"))
+    return [] if kind is None else [("kind of task", str(kind))]
 
 
 def _sentences(selection: pl.DataFrame, criteria: Sequence[str], unit: str) -> list[str]:

@@ -1,0 +1,53 @@
+"""The kind of task, through the commands."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from running import Run
+
+
+def _bandit() -> pl.DataFrame:
+    rng, n = np.random.default_rng(3), 80
+    chosen = rng.integers(1, 3, n)
+    return pl.DataFrame(
+        {
+            "subject": np.repeat([1, 2], n // 2),
+            "trial": np.tile(np.arange(n // 2), 2),
+            "choice": chosen,
+            "reward": (rng.random(n) < 0.3 * chosen).astype(int),
+        }
+    )
+
+
+def test_what_is_not_covered_stops_and_writes_nothing(run: Run) -> None:
+    _bandit().drop("reward").write_csv("data.csv")
+    ran = run("inspect", "data.csv")
+    assert ran.status == 2
+    assert "no outcome: these models need feedback" in ran.err
+    assert "--reward COL" in ran.err
+    assert not Path("howlearn.toml").exists()
+
+
+def test_the_kind_goes_from_inspection_to_results(run: Run) -> None:
+    _bandit().write_csv("data.csv")
+    ran = run("inspect", "data.csv")
+    kind = "bandit (always the same situation, 2 options; rewards are 0 and 1)"
+    assert f"Kind of task: {kind}" in " ".join(ran.out.split())
+    assert f"# Kind of task: {kind}" in Path("howlearn.toml").read_text()
+    ran = run("select", "--model", "OneForAll", "--criterion", "aic")
+    assert ran.status == 0, ran.err
+    assert ran.out.splitlines()[0].startswith("Kind of task: bandit (always the same situation")
+    assert f"Kind of task: {kind}" in ran.err.splitlines()[:2]
+    manifest = json.loads(Path("results", "manifest.json").read_text())
+    assert manifest["kind"]["name"] == "bandit"
+
+
+def test_files_that_nobody_inspected_have_a_kind_too(run: Run) -> None:
+    _bandit().write_csv("data.csv")
+    ran = run("select", "data.csv", "--context", "none", "--model", "OneForAll")
+    assert ran.err.splitlines()[0].startswith("Kind of task: bandit")
