@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import urllib.error
@@ -94,6 +95,29 @@ def test_a_local_cluster_is_closed_to_others() -> None:
             with pytest.raises(urllib.error.HTTPError, match="404"):
                 urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5)
         assert mine.client.submit(os.getpid).result(timeout=20) != os.getpid()
+
+
+def _modules_from(dask_worker: Any) -> list[str]:
+    return sys.path
+
+
+def test_a_local_cluster_imports_nothing_from_folders_of_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dask has its folder, which others may have made before, among those of modules."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    (tmp_path / "dask-scratch-space").mkdir(mode=0o777)
+    before = [*sys.path]
+    with cluster_at("local:1") as mine:
+        (there,) = mine.client.run(_modules_from).values()
+        found = [Path(path) for path in (*there, *sys.path) if path.startswith(str(tmp_path))]
+        assert found
+        for path in found:
+            inside = path.relative_to(tmp_path).parts[0]
+            assert inside.startswith("howlearn-")
+            assert (tmp_path / inside).stat().st_mode & 0o777 == 0o700
+    assert sys.path == before
+    assert [path.name for path in tmp_path.iterdir()] == ["dask-scratch-space"]
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import signal
+import sys
+import tempfile
 import time
 import uuid
 import warnings
@@ -264,23 +266,37 @@ def _local(where: str) -> Iterator[Client]:
     count = where.removeprefix(LOCAL)
     if not (count.isascii() and count.isdigit()) or not 1 <= int(count) <= 1024:
         raise HowlearnError(f"--dask {where}: write local:4 for four processes on this machine")
-    with _shielded(), config.set(CALM):
-        cluster = distributed.LocalCluster(
-            security=_certificates(),
-            n_workers=int(count),
-            threads_per_worker=1,
-            memory_limit=0,  # parts are small; pausing would only stop a run
-            scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
-            silence_logs=logging.CRITICAL,
-        )
-    client = distributed.Client(cluster, set_as_default=False)
-    try:
-        yield client
-    finally:
-        with suppress(Exception):
-            client.close(timeout=5)
-        with suppress(Exception):
-            cluster.close(timeout=5)
+    with _scratch() as scratch:
+        with _shielded(), config.set({**CALM, "temporary-directory": scratch}):
+            cluster = distributed.LocalCluster(
+                security=_certificates(),
+                n_workers=int(count),
+                threads_per_worker=1,
+                memory_limit=0,  # parts are small; pausing would only stop a run
+                scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
+                silence_logs=logging.CRITICAL,
+            )
+        client = distributed.Client(cluster, set_as_default=False)
+        try:
+            yield client
+        finally:
+            with suppress(Exception):
+                client.close(timeout=5)
+            with suppress(Exception):
+                cluster.close(timeout=5)
+
+
+@contextmanager
+def _scratch() -> Iterator[str]:
+    """A folder for this user only: Dask looks for modules in its own.
+
+    By default that is one in the folder for temporary files, which anybody may have made before.
+    """
+    with tempfile.TemporaryDirectory(prefix="howlearn-", ignore_cleanup_errors=True) as scratch:
+        try:
+            yield scratch
+        finally:  # anybody may make it again once it is gone
+            sys.path[:] = [path for path in sys.path if not path.startswith(scratch)]
 
 
 def _certificates() -> Any:
