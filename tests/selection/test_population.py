@@ -16,6 +16,7 @@ from howlearn.core.study import together
 from howlearn.fitting.fit import fit
 from howlearn.models.coin import Coin
 from howlearn.models.partition_model import PartitionModel
+from howlearn.models.q_learning import QLearning
 from howlearn.models.task import Task
 from howlearn.results.select_into import select
 from howlearn.selection import learning_population as home
@@ -385,3 +386,20 @@ def test_learners_of_a_partition_that_is_not_listed_are_recognised():
     assert chosen["model"].cast(str).to_list() == competing["model"].to_list()
     by_learner = scores["probability"].to_numpy().reshape(40, 7).sum(axis=1)
     assert by_learner == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("criterion", [Population(), Population(other=True), Evidence()])
+def test_partitions_with_one_rate_only(criterion):
+    """No listed partition is then part of Other, which is the mixture over all of them."""
+    task = Task.load("shepard-1")
+    study = simulate(task, "ByFeature1", {"eta": 0.1}, learners=4, trials=60, seed=1)
+    shared = PartitionModel("two", Partition.each(task.contexts), rates="shared")
+    found = select(study, [shared, QLearning()], [criterion])
+    assert np.isfinite(found.scores["score"].to_numpy()).all()
+    # As if a partition were listed to which the learners give nothing.
+    nodes, hyper = log_rates(GradientBandit()), Hyper(-2.5, 0.5, 0.3)
+    every = log_evidence_other(study, [shared], nodes, hyper)
+    listed = PartitionModel("each", Partition.each(task.contexts))
+    less = log_evidence_other(study, [shared, listed], nodes, hyper)
+    assert np.isfinite(every).all()
+    assert np.abs(every - less).max() < 1.0

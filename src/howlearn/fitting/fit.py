@@ -30,7 +30,7 @@ from howlearn.fitting.intervals import nats_within
 from howlearn.fitting.joint import with_others
 from howlearn.fitting.lowest import along_path, by_formula
 from howlearn.fitting.unfittable import PASSED_ON, CannotFit, Guard, reason
-from howlearn.fitting.ways import Way, by_way
+from howlearn.fitting.ways import Way, by_way, kept_inside
 from howlearn.models.model import Model, same
 from howlearn.models.names import among, models_of
 from howlearn.runs.parts import in_threads, threads_of
@@ -232,7 +232,8 @@ def _fit_block(
         wide = reach if searched or not way.searched else None
         found = way.fit(FitWork(study, marks, of, wide))
         of |= {part.model.name: part for part in found}
-    return Fits(study, truncations, sizes, {model.name: of[model.name] for model in models}, reach)
+    wanted = {model.name: kept_inside(of[model.name], study, marks) for model in models}
+    return Fits(study, truncations, sizes, wanted, reach)
 
 
 @dataclass(frozen=True, eq=False)

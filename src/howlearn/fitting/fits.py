@@ -139,6 +139,12 @@ class ModelFits:
     agreement: NDArray[np.float64] | None = None  # share of the searches that ended at the best
     n_met: NDArray[np.int64] | None = None  # [learner, truncation]: D, without cells not met so far
     ends: NDArray[np.float64] | None = None  # of intervals: [learner, parameter, 2]; NaN: none
+    inside: NDArray[np.float64] | None = None  # what scores later trials, where it is not theta
+
+    @property
+    def plugged(self) -> NDArray[np.float64]:
+        """The parameters at which trials after those fitted are scored; see ``kept_inside``."""
+        return self.theta if self.inside is None else self.inside
 
     def picked(self, learners: slice | NDArray[np.integer]) -> ModelFits:
         """The fits of some learners."""
@@ -255,13 +261,16 @@ class Fits:
     def probabilities(
         self, learner: int, model: str, truncation: Truncation = 1.0
     ) -> NDArray[np.float64]:
-        """Log-probability of every action at every trial of a learner: [trial, action]."""
+        """Log-probability of every action at every trial of a learner: [trial, action].
+
+        Where trials are left after those fitted, at the parameters that score them.
+        """
         from howlearn.fitting.replay import log_probabilities
 
         if model not in self.of:
             raise HowlearnError(f"no model {model!r} was fitted; there are {', '.join(self.of)}")
         part = self.of[model]
-        theta = part.theta[learner, self.at(truncation)]
+        theta = part.plugged[learner, self.at(truncation)]
         return log_probabilities(self.study, learner, part.model, theta)
 
     def log_probability(

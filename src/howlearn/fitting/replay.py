@@ -51,7 +51,7 @@ class Advisor(ABC, Generic[M]):
     """A model in the setting of a study, ready to be replayed on one learner's record."""
 
     published: ClassVar[bool] = True  # whether the paper's generator, mistake and all, can play it
-    positive: ClassVar[bool] = False  # whether it never rules an action out
+    positive: bool = False  # whether it never rules an action out
     constant: ClassVar[bool] = False  # whether it is the same at all trials of all learners
     # Of cells in which rules learn: by rule the cell of every context, and each cell's parameters.
     rules: Sequence[tuple[Rule, NDArray[np.int64], NDArray[np.int64]]] = ()
@@ -278,6 +278,7 @@ class MixtureAdvisor(Advisor[Mixture]):
             advisor(expert.model, self.contexts, self.actions, self.setting)
             for expert in self.model.experts
         ]
+        self.positive = all(expert.positive for expert in self.experts)
 
     def log_probabilities(self, records: Records, theta: Floats) -> Floats:
         return self._blended(records, theta)[1]

@@ -120,6 +120,7 @@ class _Counts:
             "no better than a coin": "no better than a coin",
             "probably none of these": "probably none of these (a partition not listed: over 90%)",
             "the only candidate": "the only candidate",
+            "the only one possible": "the only one possible (all others rule a choice out)",
         }
         grey = []
         for word, label in meaning.items():

@@ -159,9 +159,11 @@ def _of_block(
         log_w[1:] = np.maximum(cells, -1e300) + weight[1:, None]
         every = log_total(log_w) - log_rising(j, ALPHA)
         total = float(log_sum(every + prior))
-        known = [log_w[cells].sum(axis=0) - log_rising(j, ALPHA) for cells in listed]
-        mine = float(log_sum(np.array([log_sum(part + prior) for part in known])))
-        left = -np.expm1(min(mine - total, 0.0)) if listed else 1.0
+        left = 1.0
+        if listed:  # nothing is where all candidates have one rate for several cells
+            known = [log_w[cells].sum(axis=0) - log_rising(j, ALPHA) for cells in listed]
+            mine = float(log_sum(np.array([log_sum(part + prior) for part in known])))
+            left = -np.expm1(min(mine - total, 0.0))
         # All but nothing is left: what rounding leaves of it.
         out[i] = total + np.log(max(left, 1e-15)) - np.log1p(-size)
     return out

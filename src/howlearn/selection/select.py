@@ -305,7 +305,8 @@ def ranking(score: NDArray[np.float64], n_parameters: NDArray[np.int64]) -> NDAr
     [[2, 0, 1]]
     """
     down = np.argsort(-score, axis=1, kind="stable")
-    falls = -np.diff(np.take_along_axis(score, down, axis=1), axis=1) > TIE
+    with np.errstate(invalid="ignore"):  # two that are ruled out fall by no number: a tie
+        falls = -np.diff(np.take_along_axis(score, down, axis=1), axis=1) > TIE
     level = np.concatenate([np.zeros((len(score), 1), int), np.cumsum(falls, axis=1)], axis=1)
     levels = np.empty_like(down)
     np.put_along_axis(levels, down, level, axis=1)

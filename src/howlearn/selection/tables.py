@@ -213,19 +213,22 @@ def _with_unfitted(selection: Selection, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def margins(choice: Choice) -> pl.Series:
-    """Nats between the selected model and the next; empty where there is only one."""
+    """Nats between the selected model and the next; empty where no other is possible."""
     if choice.scores.p_other is not None and choice.outside.any():
-        return pl.Series(np.where(choice.outside, _ahead_of_all(choice), _inside(choice)))
+        both = np.where(choice.outside, _ahead_of_all(choice), _inside(choice))
+        return pl.Series(both).fill_nan(None)
     if choice.order.shape[1] == 1:
         return empty(pl.Float64, len(choice.order))
-    return pl.Series(_inside(choice))
+    return pl.Series(_inside(choice)).fill_nan(None)
 
 
 def _inside(choice: Choice) -> NDArray[np.float64]:
     if choice.order.shape[1] == 1:
         return np.full(len(choice.order), np.nan)
-    # A tie that parameter counting decided may stand the other way round by rounding.
-    return np.maximum(choice.ranked[:, 0] - choice.ranked[:, 1], 0.0)
+    first, second = choice.ranked[:, 0], choice.ranked[:, 1]
+    # Not a number where the second gives a choice probability 0. And a tie that parameter counting
+    # decided may stand the other way round by rounding.
+    return np.maximum(first - np.where(np.isneginf(second), np.nan, second), 0.0)
 
 
 def _ahead_of_all(choice: Choice) -> NDArray[np.float64]:
@@ -241,6 +244,7 @@ def verdicts(selection: Selection, choice: Choice) -> pl.Series:
     """Each selection in words: clear, undecided between …, no better than a coin.
 
     Models less than ``within`` nats behind are not told apart, and neither is not learning at all.
+    Where all others give some choice probability 0, none is behind by any number of nats.
     """
     names = [*selection.fits.of]
     ranked, ahead = choice.ranked, choice.above_coin
@@ -259,7 +263,9 @@ def verdicts(selection: Selection, choice: Choice) -> pl.Series:
         elif len(between) > 1:
             words.append(f"undecided between {listed(between)}")
         else:
-            words.append("the only candidate" if len(names) == 1 else "clear")
+            alone = len(names) > 1 and np.isneginf(ranked[i, 1])
+            clear = "the only one possible" if alone else "clear"
+            words.append("the only candidate" if len(names) == 1 else clear)
     return pl.Series(words, dtype=pl.String)
 
 
@@ -271,7 +277,7 @@ def learners(selection: Selection) -> pl.DataFrame:
     """
     fits = selection.fits
     models = [_selected(fits, choice).to_numpy() for choice in selection.choices]
-    smallest = np.min([margins(choice).to_numpy() for choice in selection.choices], axis=0)
+    smallest = np.fmin.reduce([margins(choice).to_numpy() for choice in selection.choices])
     row: dict[str, pl.Series | NDArray] = {
         "_learner": np.arange(len(fits.study)),
         "n_trials": fits.study.n_scored,

@@ -190,6 +190,7 @@ VERDICTS = {  # by how they begin
     "no better than a coin": "No better than a coin",
     "probably none of these": "Probably none",
     "the only candidate": "Only candidate",
+    "the only one possible": "Only one possible",
 }
 NOTE = (
     "Margin: nats between the selected model and the next. IQR: interquartile range, as [first "

@@ -198,7 +198,7 @@ def _with_everyone(rows: Sequence[Row], criterion: str, n: int, unit: str) -> st
 def _verdicts(selection: pl.DataFrame, criteria: Sequence[str]) -> list[tuple[str, list[int]]]:
     words = selection.with_columns(pl.col("verdict").str.replace(r" between .*", ""))
     found = {c: Counter(words.filter(criterion=c)["verdict"].to_list()) for c in criteria}
-    order = ["clear", UNDECIDED, COIN, NONE, "the only candidate"]
+    order = ["clear", UNDECIDED, COIN, NONE, "the only candidate", "the only one possible"]
     names = [*dict.fromkeys([*order, *(word for each in found.values() for word in each)])]
     rows = [(word, [found[c][word] for c in criteria]) for word in names]
     return [row for row in rows if any(row[1])]
