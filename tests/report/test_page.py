@@ -400,6 +400,20 @@ def test_in_a_browser(written: Report, tmp_path: Path) -> None:
             visit.close()
 
 
+def test_a_page_that_is_printed_at_once_has_all_charts(written: Report) -> None:
+    """They are drawn one after the other; here the second never has its turn."""
+    stuck = "const later = setTimeout; window.setTimeout = (f, t) => t === undefined || later(f, t)"
+    with started() as browser:
+        page = browser.new_page()
+        page.add_init_script(stuck)
+        page.goto(written.files[0].as_uri())
+        page.wait_for_selector("figure .chart svg")
+        boxes, drawn = page.locator("figure .chart"), page.locator("figure .chart svg")
+        assert drawn.count() == 1 < boxes.count()
+        page.pdf()
+        assert drawn.count() == boxes.count()
+
+
 def _on_a_desk(browser: Any, file: Path, folder: Path) -> Visit:
     visit = Visit(browser, file, viewport={"width": 1280, "height": 900})
     page = visit.page

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from howlearn.report.page.answer import stability
-from howlearn.report.page.figures import quartile_table
+from howlearn.report.page.figures import Figure, about, quartile_table
 from howlearn.report.rate_charts import SCHEMA, rates
 from howlearn.selection.predictions import averages
 
@@ -44,6 +44,17 @@ def test_the_chart_of_estimates() -> None:
     drawn = rates(estimates()).to_dict()
     (row,) = next(loads(text) for text in drawn["datasets"].values() if "median" in text)
     assert (row["lower"], row["median"], row["upper"]) == (LOWER, 0.3, UPPER)
+
+
+def test_the_chart_of_estimates_counts_sequences() -> None:
+    """Two of each learner, in two cells; of all of them, though only some are drawn."""
+    one = estimates()
+    frame = pl.concat([one, one]).with_columns(cell=pl.lit("a"))
+    frame = pl.concat([frame, frame.with_columns(cell=pl.lit("b"))])
+    for drawn in (rates(frame), rates(frame.head(3), frame)):
+        assert "One · eta (10 learners)" in str(drawn.to_dict())
+    figure = about(Figure("estimates", rates(frame), frame), "sequence")
+    assert "One · eta (10 sequences)" in str(figure.chart)
 
 
 def test_the_summary_of_stability() -> None:

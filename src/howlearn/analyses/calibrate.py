@@ -286,8 +286,8 @@ class Calibration(Analysis):
 
 def _errors(fresh: Mapping[str, Any]) -> tuple[str, str]:
     return (
-        f"{fresh['mean_error']:.1%} ± {fresh['mean_standard_error']:.1%}",
-        f"{fresh['max_error']:.1%} ± {fresh['max_standard_error']:.1%}\n{fresh['worst_model']}",
+        f"{fresh['mean_error']:z.1%} ± {fresh['mean_standard_error']:z.1%}",
+        f"{fresh['max_error']:z.1%} ± {fresh['max_standard_error']:z.1%}\n{fresh['worst_model']}",
     )
 
 

@@ -113,7 +113,7 @@ def _largest(differences: pl.DataFrame) -> list[str]:
     found = []
     for row in apart.sort(pl.col("difference").abs(), descending=True).head(SHOWN).to_dicts():
         found.append(
-            f"{row['model']}: {row['share']:.0%} of {row['group']}, {row['other_share']:.0%} of "
+            f"{row['model']}: {row['share']:z.0%} of {row['group']}, {row['other_share']:z.0%} of "
             f"{row['other']}; difference {100 * row['difference']:+.0f} points (95% interval "
             f"{100 * row['lower']:+.0f} to {100 * row['upper']:+.0f})."
         )

@@ -358,7 +358,7 @@ def pooled_jump(
         selected = _selected(ell, d, kappa)
         reason = (
             f"Around {steepest:.3g} nats per parameter the mean complexity loses {jump:.3g} "
-            f"parameters, {share:.0%} of all it ever loses; the constant is twice that price."
+            f"parameters, {share:z.0%} of all it ever loses; the constant is twice that price."
         )
     return PooledJump(
         kappas=grid,
@@ -400,8 +400,8 @@ def _pooled_objections(
     if share < LARGE_PART:
         found.append(
             "As the price per parameter grows the mean complexity of the selected models slides "
-            f"down without a jump: within {delta:.0%} of any price it loses at most {share:.0%} "
-            f"of all it ever loses, where {LARGE_PART:.0%} would be a jump."
+            f"down without a jump: within {delta:z.0%} of any price it loses at most {share:z.0%} "
+            f"of all it ever loses, where {LARGE_PART:z.0%} would be a jump."
         )
     else:
         below = np.flatnonzero(mean <= d.max(axis=1).mean() / 2)

@@ -114,7 +114,7 @@ def percent(share: float, error: float | None) -> str:
     """
     if share < 0.0005:
         return "<0.1%"
-    return f"{share:.1%}" + (f" ± {100 * error:.1f}" if error is not None else "")
+    return f"{share:z.1%}" + (f" ± {100 * error:.1f}" if error is not None else "")
 
 
 def sentences(found: Discovery, condition: str, criterion: str) -> list[str]:
@@ -131,7 +131,7 @@ def sentences(found: Discovery, condition: str, criterion: str) -> list[str]:
     first = counts.sort("len", descending=True, maintain_order=True).row(0)
     said.append(
         f"the best partition is most often {first[0]}, for {first[1]:,} of {best.height:,}; the "
-        f"best one has {best['probability'].median():.0%} of the probability (median)"
+        f"best one has {best['probability'].median():z.0%} of the probability (median)"
     )
     return said
 

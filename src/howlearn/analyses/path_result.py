@@ -40,7 +40,7 @@ def price(found: Path) -> str:
     rows = _of(found, KAPPA)
     if len(rows) == 1:
         row = rows[0]
-        shares = _range(*(f"{row[end]:.0%}" for end in ("lowest_share", "highest_share")))
+        shares = _range(*(f"{row[end]:z.0%}" for end in ("lowest_share", "highest_share")))
         return (
             f"Price: {row['model']} leads at every price from 0 to {found.max_kappa:g} nats per "
             f"parameter, with {shares} of the {_unit(found)}."
@@ -259,7 +259,7 @@ def _row(row: dict) -> tuple[str, ...]:
     along = "price (nats)" if row["axis"] == KAPPA else along
     ends = row["from_value"], row["to_value"]
     place = row["criterion"] if None in ends else _range(*(f"{end:.3g}" for end in ends))
-    share = _range(*(f"{row[end]:.0%}" for end in ("lowest_share", "highest_share")))
+    share = _range(*(f"{row[end]:z.0%}" for end in ("lowest_share", "highest_share")))
     return along, place, row["model"], share
 
 

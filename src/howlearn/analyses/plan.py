@@ -152,7 +152,7 @@ class Plan(Analysis):
             rows = []
             for truth in self.models:
                 shares = mine.filter(true_model=truth)["recovered"]
-                rows.append((truth, *(f"{share:.0%}" for share in shares)))
+                rows.append((truth, *(f"{share:z.0%}" for share in shares)))
             title = f"Learners whose model is recovered by {criterion!r}"
             yield Listing(title, ("true model", *(f"{n:,}" for n in self.trials)), rows)
         for criterion in self.criteria:
@@ -173,16 +173,16 @@ class Plan(Analysis):
             least = at.row(0, named=True)
             found.append(
                 f"{criterion!r}: {enough:,} trials would do: from there on every model is "
-                f"recovered for at least {self.target:.0%} of its learners (with {enough:,} trials "
-                f"least often {least['true_model']}, {least['recovered']:.0%} ± "
-                f"{least['standard_error']:.0%})."
+                f"recovered for at least {self.target:z.0%} of its learners (with {enough:,} "
+                f"trials least often {least['true_model']}, {least['recovered']:z.0%} ± "
+                f"{least['standard_error']:z.0%})."
             )
         else:
             found.append(
                 f"{criterion!r}: no number of trials up to {self.trials[-1]:,} would do: "
-                f"{worst['true_model']} is recovered for {worst['recovered']:.0%} ± "
-                f"{worst['standard_error']:.0%} of its learners with {self.trials[-1]:,} trials, "
-                f"and {self.target:.0%} are wanted."
+                f"{worst['true_model']} is recovered for {worst['recovered']:z.0%} ± "
+                f"{worst['standard_error']:z.0%} of its learners with {self.trials[-1]:,} trials, "
+                f"and {self.target:z.0%} are wanted."
             )
         return found + self._confused(criterion) + self._width(criterion)
 
@@ -196,7 +196,7 @@ class Plan(Analysis):
         for (a, b), rows in confused.group_by("model", "other_model", maintain_order=True):
             longest = rows["trials"].max()
             error = rows.filter(trials=longest).row(0, named=True)["error"]
-            text = f"{a} and {b} (up to {longest:,} trials, error {error:.0%})"
+            text = f"{a} and {b} (up to {longest:,} trials, error {error:z.0%})"
             found.append((longest, error, text))
         if not found:
             return [f"{criterion!r}: every two models can be told apart with each number tried."]
@@ -215,11 +215,11 @@ class Plan(Analysis):
             corrected = rows["corrected_half_width"]
             known = [width for width in corrected if width is not None and width < USELESS]
             after = (
-                f"±{max(known):.0%} once confusion is accounted for"
+                f"±{max(known):z.0%} once confusion is accounted for"
                 if len(known) == len(corrected)
                 else "not at all once confusion is accounted for"
             )
-            texts.append(f"with {n:,} learners ±{rows['half_width'].max():.0%} ({after})")
+            texts.append(f"with {n:,} learners ±{rows['half_width'].max():z.0%} ({after})")
         return [
             f"{criterion!r}: the share of a model would be known, at {self.trials[-1]:,} trials, "
             f"{', '.join(texts)}."

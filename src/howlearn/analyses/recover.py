@@ -110,7 +110,7 @@ class Recovery(Analysis):
             (
                 row["true_model"], row["cell"], row["parameter"],
                 f"{row['true_value']:.3g}", f"{row['median_estimate']:.3g}",
-                "" if row["relative_error"] is None else f"{row['relative_error']:.0%}",
+                "" if row["relative_error"] is None else f"{row['relative_error']:z.0%}",
             )
             for row in self.recovery.iter_rows(named=True)
         ]  # fmt: skip
@@ -128,9 +128,9 @@ class Recovery(Analysis):
         for (criterion,), rows in own.group_by("criterion", maintain_order=True):
             worst = rows.sort("share", maintain_order=True).row(0, named=True)
             found.append(
-                f"{criterion}: the true model is selected for {rows['share'].mean():.0%} of the "
+                f"{criterion}: the true model is selected for {rows['share'].mean():z.0%} of the "
                 f"simulated learners, least often where it is {worst['true_model']} "
-                f"({worst['share']:.0%})."
+                f"({worst['share']:z.0%})."
             )
         return [*map(Sentence, found)]
 
@@ -141,9 +141,9 @@ class Recovery(Analysis):
         wrong = rows.filter(pl.col("selected_model") != truth).sort("share", descending=True)
         text = "no candidate"
         if len(right):
-            text = f"{right['share'][0]:.0%} ± {right['standard_error'][0]:.0%}"
+            text = f"{right['share'][0]:z.0%} ± {right['standard_error'][0]:z.0%}"
         if len(wrong) and wrong["share"][0] > 0:
-            text += f"\n{wrong['selected_model'][0]} {wrong['share'][0]:.0%}"
+            text += f"\n{wrong['selected_model'][0]} {wrong['share'][0]:z.0%}"
         return text
 
     def where(self, folder: Path) -> list[str]:

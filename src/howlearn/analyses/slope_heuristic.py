@@ -196,7 +196,7 @@ def _objections(
     found = [too_few(curve.complexity, len(curve.index)), not_falling(curve)]
     if slope is None or points is None or r_squared is None:
         found.append(
-            f"No model is selected by {PLATEAU:.0%} of the regressions in a row, so the slope "
+            f"No model is selected by {PLATEAU:z.0%} of the regressions in a row, so the slope "
             "does not settle."
         )
     elif slope <= 0:

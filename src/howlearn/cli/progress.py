@@ -56,7 +56,7 @@ class Lines:
         left = ""
         if done > before:
             left = f", about {_words((now - since) * (total - done) / (done - before))} left"
-        self.tell(f"{self.what}: {done:,} of {total:,} ({done / total:.0%}){left}")
+        self.tell(f"{self.what}: {done:,} of {total:,} ({done / total:z.0%}){left}")
 
 
 @contextmanager

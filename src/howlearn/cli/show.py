@@ -226,6 +226,6 @@ def show_recovery(path: Path) -> None:
     for (truth,), rows in frame.group_by("true_model", maintain_order=True):
         by = [rows.filter(criterion=c)["model"] == truth for c in criteria]
         listing.add_row(
-            escape(str(truth)), str(len(by[0])), *(f"{found.mean():.0%}" for found in by)
+            escape(str(truth)), str(len(by[0])), *(f"{found.mean():z.0%}" for found in by)
         )
     console.print(listing)

@@ -204,7 +204,7 @@ def _two_axes(fits: FitArrays) -> None:
 
 def _require(holds: Bools, what: str) -> None:
     if np.mean(holds) < MOST:
-        raise Unfit(f"likelihoods {what}, are expected; {np.mean(~holds):.0%} are not")
+        raise Unfit(f"likelihoods {what}, are expected; {np.mean(~holds):z.0%} are not")
 
 
 REWARDS = (0, 15)  # the first reward of a cell may be an item's number (SPEC 8.B1)

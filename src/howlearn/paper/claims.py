@@ -200,7 +200,7 @@ class Claim:
         ahead = self.corrected.value - limit
         if self.at_most is not None:
             ahead = -ahead
-        words = f"{'more' if self.at_least is not None else 'less'} than {limit:.0%}"
+        words = f"{'more' if self.at_least is not None else 'less'} than {limit:z.0%}"
         if ahead > CLEARLY * error:
             return f"holds ({words})"
         if ahead < -CLEARLY * error:

@@ -257,7 +257,8 @@ def _matrix(known: dict[Key, float], figure: str, setting: str) -> Any:
 def _diagonal(known: dict[Key, float], setting: str) -> str:
     """Of the appendix's bars only those of the true models are known."""
     shares = (
-        f"{model} {known[Key('appendix', SELECTED, setting, model, model)]:.0%}" for model in MODELS
+        f"{model} {known[Key('appendix', SELECTED, setting, model, model)]:z.0%}"
+        for model in MODELS
     )
     listed = ", ".join(shares)
     return f"Known are the shares of learners for whom their own model is selected: {listed}."

@@ -83,7 +83,7 @@ def _weights(result: Reproduction) -> str:
 
 def _ties(result: Reproduction) -> str:
     lines = [
-        f"N={n}: {tied:.0%} tied, error {first:.0%} or {fewest:.0%}"
+        f"N={n}: {tied:z.0%} tied, error {first:z.0%} or {fewest:z.0%}"
         for n, tied, first, fewest in result.ties()
     ]
     return (

@@ -295,7 +295,7 @@ def _statement(frame: pl.DataFrame, rod: Yardstick) -> str:
     if len(apart):
         text += f" and in {_of(apart)} by context"
     worst = both.row(int(both["gap"].abs().arg_max() or 0), named=True)
-    form = "{:.0%}" if rod.percent else "{:.3g}"
+    form = "{:z.0%}" if rod.percent else "{:.3g}"
     where = "overall" if worst["context"] == EVERY else f"in context {worst['context']}"
     at = f"{worst['first']}–{worst['last']}" if rod.width > 1 else str(worst["first"])
     numbers = [form.format(worst[column]) for column in ("mean", "mean_model")]
@@ -307,4 +307,4 @@ def _statement(frame: pl.DataFrame, rod: Yardstick) -> str:
 
 def _of(frame: pl.DataFrame) -> str:
     inside = int(frame["inside"].sum())
-    return f"{inside} of {frame.height} bins ({inside / frame.height:.0%})"
+    return f"{inside} of {frame.height} bins ({inside / frame.height:z.0%})"

@@ -155,10 +155,11 @@ def reliability(predicted: Predicted) -> Chart:
         return nothing(RELIABILITY_QUESTION)
     chart = _calibration(predicted.reliability)
     note = (
-        "Left: an action that a model gives 30% should be chosen in 30% of such trials. Points: "
+        "An action that a model gives 30% should be chosen in 30% of such trials. Points: "
         "choices with 95% binomial intervals, their size the number of predictions."
     )
     if len(predicted.curve):
+        note = f"Left: {note[0].lower()}{note[1:]}"
         chart = alt.hconcat(chart, _along(predicted.curve, predicted.along), spacing=40)
         note += " Right: choices of the right answer, and the mean probability that models gave it."
     return finished(chart, RELIABILITY_QUESTION, note, 560, predicted.statement)

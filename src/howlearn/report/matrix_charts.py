@@ -156,8 +156,8 @@ def confusion_of(source: Any, criterion: str | None = None) -> Chart:
     name = worst[mine.columns.index("true_model")]
     share = worst[mine.columns.index("share")]
     words = (
-        f"By {criterion} the true model is selected for {right.mean():.0%} of simulated learners; "
-        f"least often where it is {name} ({share:.0%})."
+        f"By {criterion} the true model is selected for {right.mean():z.0%} of simulated learners; "
+        f"least often where it is {name} ({share:z.0%})."
     )
     return chart.properties(description=words)
 
@@ -261,9 +261,9 @@ def disagreement(frame: pl.DataFrame, models: Sequence[str]) -> Chart:
 
 def _finding(frame: pl.DataFrame) -> str:
     apart = frame.filter(pl.col("first_model") != pl.col("second_model"))
-    same = 1 - float(apart["share"].sum())
+    same = float(frame.filter(pl.col("first_model") == pl.col("second_model"))["share"].sum())
     first, second = frame["first"][0], frame["second"][0]
-    text = f"{first} and {second} select the same model for {same:.0%} of the learners"
+    text = f"{first} and {second} select the same model for {same:z.0%} of the learners"
     if apart.is_empty():
         return text + "."
     most = apart.row(0, named=True)

@@ -86,7 +86,7 @@ def _finding(frame: pl.DataFrame, marks: pl.DataFrame) -> str:
             continue
         there = at.filter(pl.col("value") == pl.col("value").max())
         best = there.sort("share", descending=True, maintain_order=True).row(0, named=True)
-        parts.append(f"{best['model']} ({best['share']:.0%}) at {row['criterion']}")
+        parts.append(f"{best['model']} ({best['share']:z.0%}) at {row['criterion']}")
     return f"Most often selected: {', '.join(parts)}." if parts else ""
 
 

@@ -156,6 +156,7 @@ def confusion(source: Calibration | Recovery | Path | str, criterion: str | None
     figure="curves",
     called="learning curves",
     replays=True,
+    of_learners=True,
 )
 def learning_curves(
     source: Source, task: Task | str | None = None, learners: int = 200, seed: int = 0
@@ -172,7 +173,7 @@ def learning_curves(
     unlike = curve.inside is not None and curve.inside < UNLIKE
     caution = (
         "But the selected models do not behave like the people: learning curves simulated from "
-        f"them hold the data in {curve.inside:.0%} of the bins only (section 3). The best of "
+        f"them hold the data in {curve.inside:z.0%} of the bins only (section 3). The best of "
         "the candidates need not be a good model; others may be added with --add-model."
     )
     made = curve_charts.learning_curves(curve)

@@ -218,14 +218,20 @@ def rate_table(found: Results) -> pl.DataFrame:
     return frame.with_columns(status=status.otherwise("status"))
 
 
-def rates(frame: pl.DataFrame) -> Chart:
-    """Strips of points with quartiles, a panel per model and parameter; bounds marked."""
-    frame = frame.filter(pl.col("estimate").is_finite())
+def rates(frame: pl.DataFrame, whole: pl.DataFrame | None = None) -> Chart:
+    """Strips of points with quartiles, a panel per model and parameter; bounds marked.
+
+    Where ``frame`` is drawn from more estimates, ``whole`` are all of them: they are counted.
+    """
+    known = pl.col("estimate").is_finite()
+    frame, whole = frame.filter(known), (frame if whole is None else whole).filter(known)
     if frame.is_empty():
         return nothing(QUESTION)
-    counts = frame.group_by("model", "parameter", maintain_order=True).agg(
-        pl.col("learner").n_unique()
-    )
+    # An estimate per sequence stands in each cell, whether or not learners have several sequences.
+    panel = ["model", "parameter"]
+    counts = whole.group_by(*panel, "cell", maintain_order=True).agg(pl.len().alias("learner"))
+    counts = counts.group_by(panel, maintain_order=True).agg(pl.col("learner").max())
+    counts = counts.join(frame.select(panel).unique(), on=panel, how="semi")
     counts = counts.sort("learner", descending=True, maintain_order=True)
     written = labels(frame["model"].unique(maintain_order=True), longest=28)
     # One axis for a parameter in all models, so that panels can be compared.

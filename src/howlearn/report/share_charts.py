@@ -153,7 +153,7 @@ def _bars(frame: pl.DataFrame, models: Sequence[str]) -> tuple[pl.DataFrame, lis
         bar |= {"colour": colour[row["selected_model"]], "share": row["share"]}
         bar |= {"lower": row.get("lower"), "upper": row.get("upper")}
         bar["end"] = max(row["share"], row.get("upper") or 0.0)
-        rows.append(bar | {"text": f"{row['share']:.0%}"})
+        rows.append(bar | {"text": f"{row['share']:z.0%}"})
     return pl.DataFrame(rows, infer_schema_length=None), [*written.values()], [*true.values()]
 
 
@@ -183,7 +183,7 @@ def shares_by_criterion(frame: pl.DataFrame, models: Sequence[str]) -> Chart:
         model=name.replace_strict(written, return_dtype=pl.String),
         colour=name.replace_strict(colour, return_dtype=pl.String),
         end=pl.max_horizontal("share", "upper", "corrected_upper"),
-        text=pl.col("share").map_elements("{:.0%}".format, pl.String),
+        text=pl.col("share").map_elements("{:z.0%}".format, pl.String),
     )
     corrected = rows["corrected"].count() > 0
     layers = _share_layers(rows, [*written.values()], corrected)
@@ -241,7 +241,7 @@ def _leaders(frame: pl.DataFrame) -> str:
         tied = int((mine["share"] == most["share"]).sum()) - 1
         also = f" (and {tied} other{'s' * (tied > 1)} as often)" if tied else ""
         parts.append(
-            f"{most['model']}{also} for {most['share']:.0%} of the learners by {criterion}"
+            f"{most['model']}{also} for {most['share']:z.0%} of the learners by {criterion}"
         )
     return f"Most often selected: {'; '.join(parts)}."
 
@@ -428,7 +428,7 @@ def _finding(frame: pl.DataFrame, within: float) -> str:
         )
         .rows()
     )
-    parts = [f"{share:.0%} by {criterion} ({ahead:.0%})" for criterion, share, ahead in clear]
+    parts = [f"{share:z.0%} by {criterion} ({ahead:z.0%})" for criterion, share, ahead in clear]
     return (
         f"The verdict is clear for {', '.join(parts)} of the learners; in brackets, those whose "
         f"model is at least {within:g} nats ahead of the next."

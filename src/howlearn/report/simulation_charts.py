@@ -260,7 +260,7 @@ def plan(frame: pl.DataFrame, target: float | None, models: Sequence[str]) -> Ch
     note = "Share of the learners of each true model for whom it is selected, ±1 SE."
     if target is not None:
         parts.insert(0, _target(target, x, y, panels))
-        note += f" Grey line: the target, {target:.0%}."
+        note += f" Grey line: the target, {target:z.0%}."
     return finished(lines.drawing(parts, x, y, panels), question, note, 600)
 
 

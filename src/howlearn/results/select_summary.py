@@ -112,7 +112,7 @@ class _Counts:
         beyond = any(selected[c, OTHER] for c in results.criteria)
         for name in [*results.names, *([OTHER] if beyond else [])]:
             counts = [selected[c, name] for c in results.criteria]
-            cells = (f"{count:,}  ({count / self.n:.0%})" if count else "·" for count in counts)
+            cells = (f"{count:,}  ({count / self.n:z.0%})" if count else "·" for count in counts)
             rows.append((name, *cells))
         meaning = {
             "clear": f"clear (ahead by {results.within:g} nats or more)",
@@ -140,7 +140,7 @@ def _excluded(results: Results) -> Iterator[Listing | Sentence]:
             cells = []
             for criterion in results.criteria:
                 pair = [shares.get((who, criterion, name), 0.0) for who in (INCLUDED, ALL)]
-                cells.append(" / ".join(f"{share:.0%}" for share in pair) if any(pair) else "·")
+                cells.append(" / ".join(f"{share:z.0%}" for share in pair) if any(pair) else "·")
             if name != OTHER or any(cell != "·" for cell in cells):
                 rows.append((name, *cells))
         yield Listing("Shares without / with the excluded", ("model", *results.criteria), rows)
@@ -179,8 +179,8 @@ def _population(results: Results) -> Iterator[Listing | Sentence]:
     rows = [
         (
             row["model"],
-            f"{row['share']:.0%}",
-            f"{row['lower']:.0%} to {row['upper']:.0%}",
+            f"{row['share']:z.0%}",
+            f"{row['lower']:z.0%} to {row['upper']:z.0%}",
             f"{leads[row['model']]:.2f}",
         )
         for row in listed.iter_rows(named=True)
@@ -193,7 +193,9 @@ def _population(results: Results) -> Iterator[Listing | Sentence]:
     second = frame.filter((pl.col("rates") != first) & pl.col("share").is_not_null())
     if len(rates) and len(second):
         told = ", ".join(
-            f"{r['model']} {r['share']:.0%}" for r in second.iter_rows(named=True) if r["share"] > 0
+            f"{r['model']} {r['share']:z.0%}"
+            for r in second.iter_rows(named=True)
+            if r["share"] > 0
         )
         which = second["rates"][0]
         yield Sentence(
@@ -210,8 +212,8 @@ def _others(rows: pl.DataFrame) -> Iterator[Sentence]:
     for row in rows.iter_rows(named=True):
         yield Sentence(
             f"Learners with a partition that is not listed (p_other in selection.csv): "
-            f"{row['share_with_other']:.0%} ({row['lower_with_other']:.0%} to "
-            f"{row['upper_with_other']:.0%})."
+            f"{row['share_with_other']:z.0%} ({row['lower_with_other']:z.0%} to "
+            f"{row['upper_with_other']:z.0%})."
         )
         if row["share_with_other"] > MANY_OTHERS:
             yield Sentence(
@@ -273,7 +275,7 @@ def _corrected(results: Results) -> Iterator[Listing]:
         for criterion in criteria:
             row = known[criterion, name]
             share, low, high = (row[f"corrected{end}"] for end in ("", "_lower", "_upper"))
-            cells.append(f"{share:.0%}  ({100 * low:.0f} to {100 * high:.0f})")
+            cells.append(f"{share:z.0%}  ({100 * low:z.0f} to {100 * high:z.0f})")
         rows.append((name, *cells))
     title = "Shares of the models, corrected for the calibration's confusion, with 95% intervals"
     yield Listing(title, ("model", *criteria), rows)

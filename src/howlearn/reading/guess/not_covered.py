@@ -117,8 +117,8 @@ class StimulusMissing(Kind):
         if follows_success(found):  # then outcomes teach, as those of a bandit do
             return ()
         return (
-            f"choices are right in {right:.0%} of the trials, though the context and what was "
-            f"right before tell at most {told:.0%}",
+            f"choices are right in {right:z.0%} of the trials, though the context and what was "
+            f"right before tell at most {told:z.0%}",
         )
 
     def stops(self, reasons: Sequence[str], draft: Draft | None) -> str | None:
@@ -152,8 +152,8 @@ class Untaught(Kind):
         if first.later - first.guessing < 0.2:
             return ()
         return (
-            f"choices are right in {first.right:.0%} of the cases where something is shown for "
-            f"the first time (guessing: {first.guessing:.0%}), and in {first.later:.0%} later",
+            f"choices are right in {first.right:z.0%} of the cases where something is shown for "
+            f"the first time (guessing: {first.guessing:z.0%}), and in {first.later:z.0%} later",
         )
 
     def stops(self, reasons: Sequence[str], draft: Draft | None) -> str | None:

@@ -87,11 +87,19 @@ function closeMenus(event) {
   }
 }
 
+const begun = new Map(); // what is drawn once, in its turn or because the page is printed
+function drawFigure(element) {
+  const spec = figureOf.get(element.dataset.figure).spec;
+  if (!begun.has(element)) begun.set(element, drawOnScreen(element.querySelector(".chart"), spec));
+  return begun.get(element);
+}
+
 async function drawFigures() {
   const elements = [...document.querySelectorAll("[data-figure]")];
   elements.forEach(startFigure);
+  window.addEventListener("beforeprint", () => elements.forEach(drawFigure)); // paper does not wait
   for (const element of elements) {
-    await drawOnScreen(element.querySelector(".chart"), figureOf.get(element.dataset.figure).spec);
+    await drawFigure(element);
     await new Promise((resume) => setTimeout(resume)); // let the reader scroll meanwhile
   }
 }

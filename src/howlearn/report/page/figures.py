@@ -112,6 +112,7 @@ class Figure:
     chart: Any
     table: pl.DataFrame
     finding: str = ""
+    of_learners: bool = False  # also where these have several sequences
 
     @property
     def title(self) -> tuple[str, str]:
@@ -135,7 +136,7 @@ class Figure:
 
 def about(figure: Figure, unit: str) -> Figure:
     """The same, in words about sequences where a learner has several."""
-    if unit == "learner":
+    if unit == "learner" or figure.of_learners:
         return figure
     return replace(figure, chart=_worded(spec_of(figure.chart)), finding=_named(figure.finding))
 
@@ -272,7 +273,8 @@ def _disagreement(results: Results) -> Iterator[Made]:
     for other in results.criteria[1:]:
         frame = matrix_charts.disagreement_table(results, results.criteria[0], other)
         if (frame["first_model"] == frame["second_model"]).all():
-            yield f"{results.criteria[0]} and {other} select the same model for every learner."
+            both = f"{results.criteria[0]} and {other}"
+            yield f"{both} select the same model for every {results.unit}."
             continue
         number = results.criteria.index(other)
         name = "disagreement" if number == 1 else f"disagreement-{number}"
@@ -286,7 +288,8 @@ def _drawn(drawing: Drawing, results: Results, seed: int) -> Iterator[Made]:
     if not isinstance(made, Drawn):
         made = Drawn(titled(made, drawing.question), results.table(drawing.tables[0]))
     if made.shown:
-        yield _figure(drawing.figure or drawing.name, made.chart, made.table, made.finding)
+        figure = _figure(drawing.figure or drawing.name, made.chart, made.table, made.finding)
+        yield replace(figure, of_learners=drawing.of_learners)
     if made.caution:
         yield Caution(made.caution)
     yield from made.notes
@@ -301,8 +304,8 @@ def _confusions(known: Calibrated, names: list[str]) -> Iterator[Made]:
             worst = own.sort("share").row(0, named=True)
             finding = (
                 f"In this design {criterion} finds the true model of "
-                f"{own['share'].mean():.0%} of simulated learners; least often where "
-                f"{worst['true_model']} is true ({worst['share']:.0%})."
+                f"{own['share'].mean():z.0%} of simulated learners; least often where "
+                f"{worst['true_model']} is true ({worst['share']:z.0%})."
             )
         yield _figure(f"confusion-{number + 1}", chart, frame, finding)
     yield from known.doubts
@@ -317,7 +320,7 @@ def _estimates(results: Results, seed: int) -> Iterator[Made]:
     if len(frame) > POINTS:
         drawn = frame.with_row_index("#").sample(POINTS, seed=seed).sort("#").drop("#")
         yield f"The chart shows {POINTS:,} of {len(frame):,} estimates, drawn at random."
-    chart = rate_charts.rates(drawn)
+    chart = rate_charts.rates(drawn, frame)
     yield _figure("estimates", chart, quartile_table(frame), rate_charts.finding(frame))
 
 
