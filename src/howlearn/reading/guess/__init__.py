@@ -39,13 +39,12 @@ from howlearn.reading.guess.roles import (
 )
 from howlearn.reading.guess.rows import (
     apply_where,
-    find_order,
-    find_stretches,
     leave_incomplete_out,
     leave_other_loops_out,
     leave_other_screens_out,
     leave_practice_out,
 )
+from howlearn.reading.guess.stretches import find_order, find_stretches
 from howlearn.reading.options import ReadOptions, options_named, refused
 from howlearn.reading.problems import listed
 from howlearn.reading.read import read

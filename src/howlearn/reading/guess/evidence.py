@@ -84,8 +84,11 @@ class Evidence:
         return np.bincount(self.owner[pairs])
 
 
-def evidence_in(draft: Draft) -> Evidence | None:
-    """The evidence of a draft whose action and reward are known; None where there is none."""
+def evidence_in(draft: Draft, reset_by: Sequence[str] | None = None) -> Evidence | None:
+    """The evidence of a draft whose action and reward are known; None where there is none.
+
+    Learning starts anew with ``reset_by``, or else as the draft has it.
+    """
     sample, action, reward = draft.sample, draft.column("action"), draft.column("reward")
     if action is None or reward is None:
         return None
@@ -103,7 +106,8 @@ def evidence_in(draft: Draft) -> Evidence | None:
     rows, sequence = rows[order], together(sequence[order])
     context = draft.contexts()
     context = np.zeros(len(rows), np.intp) if context is None else context[rows]
-    stretches = [sample.codes(name)[rows] for name in draft.columns("reset_by")]
+    resets = draft.columns("reset_by") if reset_by is None else reset_by
+    stretches = [sample.codes(name)[rows] for name in resets]
     made, actions = _compact(sample.codes(action)[rows], sample.columns[action].labels.to_list())
     answer = None
     if draft.answer is not None and draft.answer in sample.columns:
@@ -361,6 +365,54 @@ def changes(found: Evidence) -> Changes:
 def _score(products: NDArray[np.float64]) -> float:
     spread = float(np.sqrt(np.sum(products**2)))
     return float(products.sum()) / spread if spread > 0 else 0.0
+
+
+# Blocks with new arms: they pay otherwise, the same all along, and choices start afresh.
+
+FEWEST_STARTS = 10  # of blocks, after others in which a learner preferred one action
+
+
+def differs(found: Evidence) -> bool:
+    """Whether what actions pay differs between the stretches of a learner, by more than chance."""
+    base = together(found.sequence, found.shown, found.action)
+    cell = together(found.owner, found.shown, found.action)
+    rest = _centred(base, found.reward)
+    inside = float(np.sum(_centred(cell, found.reward) ** 2))
+    between = float(np.sum(rest**2)) - inside
+    more = int(cell.max()) - int(base.max())
+    left = len(cell) - int(cell.max()) - 1
+    if more < 2 or left < 2 or between <= 0:
+        return False
+    ratio = (between / more) / max(inside / left, 1e-12)
+    return ratio > 1.5 and ratio > 1 + 6 * np.sqrt(2 / more)
+
+
+def starts_afresh(found: Evidence) -> bool | None:
+    """Whether first choices of a stretch ignore what was preferred before it; None: unclear."""
+    place = together(found.owner, found.shown)
+    first = np.unique(place, return_index=True)[1]
+    times = np.zeros((len(first), len(found.actions)))
+    late = 2 * _position(place) >= np.bincount(place)[place]
+    np.add.at(times, (place[late], found.action[late]), 1)
+    liked = np.where(times.max(axis=1) >= 0.7 * times.sum(axis=1), times.argmax(axis=1), -1)
+    home = together(found.sequence, found.shown)[first]  # what the stretches belong to
+    order = np.lexsort((first, home))
+    near = (np.diff(home[order]) == 0) & (liked[order][:-1] >= 0)
+    whose = together(home[order][1:][near])
+    then, before = found.action[first][order][1:][near], liked[order][:-1][near]
+    n = np.bincount(whose)
+    several = n[whose] > 1 if len(n) else np.zeros(0, np.bool_)
+    if np.count_nonzero(several) < FEWEST_STARTS:
+        return None
+    # Some always begin with the same action: what would be the same if nothing were remembered.
+    shape = (len(n), len(found.actions))
+    begun, preferred = np.zeros(shape), np.zeros(shape)
+    np.add.at(begun, (whose, then), 1)
+    np.add.at(preferred, (whose, before), 1)
+    by_chance = (np.sum(begun * preferred, axis=1) / n**2)[whose]
+    more = ((then == before) - by_chance)[several]
+    middle, around = float(more.mean()), 1.64 * float(more.std()) / np.sqrt(len(more))
+    return True if middle + around < 0.3 else False if middle - around > 0.15 else None
 
 
 # Kinds of tasks, which are recognised by such evidence.

@@ -109,7 +109,8 @@ class Gambling(Kind):
             return ()
         return (
             f"rewards go from {low:g} to {high:g}, in {len(found.values):,} sizes",
-            f"always the same situation, {len(found.actions)} options",
+            f"always the same situation, {_options(found)}",
+            *_fresh_starts(found),
         )
 
 
@@ -123,18 +124,13 @@ class NewStimuli(Kind):
         """Several fresh starts of each learner, and contexts that belong to one of them."""
         if found is None or int(found.context.max(initial=0)) < 1:
             return ()
-        starts = int(found.owner.max()) + 1
-        sequences = int(found.sequence.max()) + 1
-        if starts < 2 * sequences:
+        starts = _fresh_starts(found)
+        if not starts:
             return ()
         sizes = np.unique(found.per_owner())
         size = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
         what = "stimulus" if size == "1" else "stimuli"
-        each = round(starts / sequences)
-        return (
-            f"learning starts anew in each of about {each:,} blocks of a learner",
-            f"set size: {size} {what} in a block",
-        )
+        return *starts, f"set size: {size} {what} in a block"
 
 
 class Reversal(Kind):
@@ -169,6 +165,7 @@ class Bandit(Kind):
             f"always the same situation, {_options(found)}",
             _rewards(found),
             *(("what the options pay drifts",) if changes(found).same > 4 else ()),
+            *_fresh_starts(found),
         )
 
 
@@ -252,6 +249,15 @@ def with_kind(study: Study, plan: ReadingPlan) -> Study:
             stops = None if kind.is_settled(said) else kind.stops(reasons, None)
             return replace(study, kind=FoundKind(kind.name, reasons, stops))
     return study
+
+
+def _fresh_starts(found: Evidence) -> tuple[str, ...]:
+    """That learning starts anew again and again, if it does."""
+    starts, sequences = int(found.owner.max()) + 1, int(found.sequence.max()) + 1
+    if starts < 2 * sequences:
+        return ()
+    each = round(starts / sequences)
+    return (f"learning starts anew in each of about {each:,} blocks of a learner",)
 
 
 def _are_pairs(labels: Sequence[str]) -> bool:

@@ -1,0 +1,304 @@
+"""Where learning starts again, and in which order trials were made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations, permutations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howlearn.core.options import NONE
+from howlearn.reading.columns import (
+    BLOCKS,
+    CONDITIONS,
+    KINDS,
+    is_answer,
+    is_time,
+    like,
+    named_like,
+)
+from howlearn.reading.guess.column_checks import (
+    constant_within,
+    is_number,
+    runs_within,
+    unique_within,
+)
+from howlearn.reading.guess.draft import BY_CONTENT, BY_NAME, SAID, Draft, Guess, together
+from howlearn.reading.guess.evidence import changes, differs, evidence_in, starts_afresh
+
+# Stretches of trials within learners: conditions with problems of their own, and blocks.
+
+
+PAYOFFS = "mu mean prob probability p rate payoff ev value"
+SHORTEST = 4  # trials of a stretch, on average
+SHOWN_OFTEN = 4  # times each context of a stretch is shown, so that none is missing by chance
+CHANGED = 0.2  # of the contexts: more are another problem
+Codes = NDArray[np.intp]
+
+
+def find_stretches(draft: Draft) -> None:
+    """Conditions under which the same contexts have other answers, and blocks with new contexts."""
+    context = draft.contexts()
+    likely = [c for c in draft.free if _is_stretch(draft, c, draft.learners())]
+    conditions = [c for c in likely if like(c, CONDITIONS) and not like(c, "block")]
+    if context is not None and draft.open("by") and "reset_by" not in draft.guesses:
+        found = [c for c in conditions if _answers_change(draft, c, context)]
+        if found:
+            why = "the same contexts have other right answers under each of its values"
+            draft.put("by", (found[0],), BY_CONTENT, why, tuple(found[1:]))
+    blocks = [c for c in likely if like(c, BLOCKS) and c in draft.free]
+    blocks = [c for c in blocks if _is_stretch(draft, c, draft.sequences())]
+    if context is not None and draft.open("reset_by"):
+        _find_sets(draft, blocks, context)
+    if draft.open("reset_by"):
+        _find_new_arms(draft, [*((c,) for c in blocks), *_twofold(draft)])
+    where = draft.guesses.get("where")
+    rest = [c for c in dict.fromkeys((*conditions, *blocks)) if c in draft.free]
+    rest = [c for c in rest if where is None or c not in str(where.value)]
+    for column in [c for c in rest if c not in draft.columns("context")][:3]:
+        if _without_rewards(draft, column).any():
+            continue  # a test of what was learned before it
+        if _is_stretch(draft, column, draft.sequences()):
+            draft.odd(
+                f"{column} divides each learner's trials into stretches, and learning is taken to "
+                "go on over them",
+                f"--reset-by {column} if it starts anew in each, --by {column} to judge each alone",
+            )
+
+
+def _is_stretch(draft: Draft, column: str, owner: Codes) -> bool:
+    """Whether each value of a column has one stretch of trials within each owner."""
+    if not like(column, f"{BLOCKS} {CONDITIONS} {KINDS}") or is_time(column) or is_answer(column):
+        return False
+    codes = draft.sample.codes(column)
+    if draft.sample.missing(column).any() or constant_within(owner, codes):
+        return False
+    length, one_run = runs_within(owner, codes)
+    return one_run and length >= SHORTEST
+
+
+def _answers_change(draft: Draft, column: str, context: Codes) -> bool:
+    """Whether what is right in a context differs between the stretches of a learner."""
+    sample, action, reward = draft.sample, draft.column("action"), draft.column("reward")
+    rows = draft.chosen
+    if draft.answer is not None:
+        right = sample.codes(draft.answer)
+        rows = rows & ~sample.missing(draft.answer)
+    elif action is not None and reward is not None:
+        right = sample.codes(action)
+        numbers = sample.numbers(reward)
+        if np.isnan(numbers).all():
+            return False
+        rows = rows & (numbers == np.nanmax(numbers))
+    else:
+        return False
+    if not rows.any():
+        return False
+    place = together(draft.learners()[rows], context[rows])
+    stretch = together(place, sample.codes(column)[rows])
+    answers = right[rows]
+    one_answer = constant_within(stretch, answers)  # else what is right is a matter of chance
+    return one_answer and _differing(place, answers) > CHANGED
+
+
+def _differing(owner: Codes, codes: NDArray[np.integer]) -> float:
+    """The share of owners with several values."""
+    pairs, first = np.unique(together(owner, codes), return_index=True)
+    several = np.bincount(owner[first], minlength=int(owner.max(initial=0)) + 1) > 1
+    return float(several.mean()) if len(pairs) else 0.0
+
+
+def _find_sets(draft: Draft, blocks: list[str], context: Codes) -> None:
+    """Blocks that bring new contexts, even if they have the same names."""
+    for block in blocks:
+        if not _sets_differ(draft, block, context):
+            continue
+        names = draft.guesses["context"]
+        if names.how != SAID:
+            draft.guesses["context"] = Guess(
+                "context",
+                (block, *names.columns),
+                BY_CONTENT,
+                f"each {block} shows another set, so that a context is {block} × "
+                f"{' × '.join(names.columns)}; if {names.typed} means the same in all, take it "
+                "alone",
+                names.others,
+            )
+        why = f"each {block} shows another set of contexts; without this line learning goes on"
+        draft.put("reset_by", (block,), BY_CONTENT, why)
+        return
+
+
+def _twofold(draft: Draft) -> list[tuple[str, str]]:
+    """Sessions and blocks, where each session counts its blocks from the start."""
+    named = [c for c in draft.free if like(c, BLOCKS) and not (is_time(c) or is_answer(c))]
+    named = [c for c in named if not draft.sample.missing(c).any()]
+    owner, found = draft.sequences(), []
+    for outer, inner in permutations(named, 2):
+        if _is_stretch(draft, outer, owner) and not _is_stretch(draft, inner, owner):
+            within = together(owner, draft.sample.codes(outer))
+            if _is_stretch(draft, inner, within):
+                found.append((outer, inner))
+    return found
+
+
+def _find_new_arms(draft: Draft, blocks: Sequence[tuple[str, ...]]) -> None:
+    """Blocks or games in which the same actions pay otherwise, and learners start afresh."""
+    for columns in blocks:
+        found, block = evidence_in(draft, columns), " × ".join(columns)
+        if found is None or not differs(found) or changes(found).same > 4:
+            continue  # nothing new, or new all the time
+        if starts_afresh(found) or _has_payoffs(draft, columns):
+            why = (
+                f"what the actions earn is another in each {block}, and first choices do not "
+                f"follow the last {block}; without this line learning goes on"
+            )
+            draft.put("reset_by", columns, BY_CONTENT, why)
+            draft.odd(
+                f"each {block} is taken as a new problem, so that learning starts anew in it",
+                "--reset-by none if it goes on",
+            )
+            return
+
+
+def _has_payoffs(draft: Draft, blocks: Sequence[str]) -> bool:
+    """Whether columns say what each action pays: the same within blocks, and not only exchanged."""
+    rows, owner = draft.chosen, draft.sequences()[draft.chosen]
+    inside = together(owner, *(draft.sample.codes(block)[rows] for block in blocks))
+    likely = [c for c in draft.free if like(c, PAYOFFS)]
+    pays = [c for c in likely if constant_within(inside, draft.sample.codes(c)[rows])]
+    pays = [c for c in pays if np.isfinite(draft.sample.numbers(c)[rows]).all()]
+    if len(pays) < 2:
+        return False
+    each = np.sort(np.stack([draft.sample.numbers(c)[rows] for c in pays], axis=1), axis=1)
+    return len(np.unique(each, axis=0)) > 2
+
+
+def _without_rewards(draft: Draft, block: str) -> NDArray[np.bool_]:
+    """The choices in blocks in which nobody was ever rewarded, though others were."""
+    reward, rows = draft.column("reward"), draft.chosen
+    if reward is None:
+        return np.zeros(int(rows.sum()), dtype=np.bool_)
+    codes = draft.sample.codes(block)[rows]
+    told = np.bincount(codes, weights=~draft.sample.missing(reward)[rows])
+    return told[codes] == 0 if told.any() else np.zeros(len(codes), dtype=np.bool_)
+
+
+def _sets_differ(draft: Draft, block: str, context: Codes) -> bool:
+    """Whether contexts are missing in blocks that show each of theirs often."""
+    rows = draft.chosen
+    rows[rows] = ~_without_rewards(draft, block)
+    if not rows.any():
+        return False
+    owner, context = draft.sequences()[rows], context[rows]
+    place = together(owner, draft.sample.codes(block)[rows])
+    pairs, first = np.unique(together(place, context), return_index=True)
+    met = np.bincount(place[first])  # contexts of each block
+    trials = np.bincount(place)
+    _, start = np.unique(place, return_index=True)
+    known, at = np.unique(together(owner, context), return_index=True)
+    all_met = np.bincount(owner[at])[owner[start]]  # contexts of the learner of each block
+    often = trials >= SHOWN_OFTEN * met
+    if len(pairs) > len(known) and not _are_numbered(draft, block):
+        return False  # some come back, and are the same
+    return len(known) > 0 and float(np.mean(often & (met < all_met))) > CHANGED
+
+
+def _are_numbered(draft: Draft, block: str) -> bool:
+    """Whether blocks have numbers, and contexts too, so that 1 may be another one in each block."""
+    labels = [value for name in draft.columns("context") for value in draft.sample.counts(name)]
+    numbers = all(is_number(value) for value in draft.sample.counts(block))
+    return numbers and all(is_number(value) or len(value) == 1 for value in labels)
+
+
+# The order of trials: one number, numbers that start anew in each block, or the rows.
+
+
+def find_order(draft: Draft) -> None:
+    """Guess what orders the trials of a sequence."""
+    if "trial" in draft.guesses:
+        return
+    rows = draft.chosen
+    named = [c for c in named_like("trial", draft.free) if _are_numbers(draft, c, rows)]
+    owner = draft.sequences()[rows]
+    segments = [draft.sample.codes(c)[rows] for c in draft.columns("reset_by")]
+    for column in named:
+        numbers = draft.sample.codes(column)[rows]
+        if unique_within(owner, numbers) or (
+            segments and unique_within(together(owner, *segments), numbers)
+        ):
+            others = tuple(c for c in named if c != column)
+            draft.put("trial", (column,), BY_NAME, "", others)
+            return
+    if not named:
+        if named_like("trial", draft.free):
+            why = f"{', '.join(named_like('trial', draft.free))}: not a number in every trial"
+            draft.put("trial", (NONE,), BY_CONTENT, why)
+        return
+    _restarting(draft, named, owner, rows)
+
+
+def _are_numbers(draft: Draft, column: str, rows: NDArray[np.bool_]) -> bool:
+    numbers = draft.sample.numbers(column)[rows]
+    return bool(len(numbers)) and bool(np.isfinite(numbers).all())
+
+
+def _restarting(draft: Draft, named: list[str], owner: Codes, rows: NDArray[np.bool_]) -> None:
+    """Numbers that start anew: in each block, session or both, if columns say so."""
+    sample, column = draft.sample, named[0]
+    outer = _numbering(draft, column, owner, rows)
+    if outer:
+        whole = " × ".join(outer)
+        why = f"{column} starts anew in each {whole}"
+        draft.put("trial", (*outer, column), BY_CONTENT, why)
+        if not {*outer} & {*draft.columns("reset_by"), *draft.columns("by")}:
+            draft.odd(
+                f"{column} starts anew in each {whole}: the order is {', then '.join(outer)}, then "
+                f"{column}, and learning goes on",
+                f"--reset-by {','.join(outer)} makes it start anew, if each {whole} has new "
+                "contexts",
+            )
+        return
+    if _only_restarts(sample.numbers(column)[rows], owner):
+        why = f"{column} starts anew within learners; the rows are in order"
+        draft.put("trial", (NONE,), BY_CONTENT, why)
+        draft.odd(
+            f"{column} starts anew within learners and no column tells the blocks apart: the order "
+            "of the rows is kept",
+            "--trial BLOCK,TRIAL, or --reset-by COL if learning starts anew",
+        )
+        return
+    why = f"{column} has the same number several times within learners"
+    draft.put("trial", (NONE,), BY_CONTENT, why)
+    draft.odd(
+        f"{column} has the same number several times within learners and does not run in order: "
+        "are several learners taken as one?",
+        "--learner COL, --by COL, --trial COL,COL",
+    )
+
+
+MOST_OUTER = 3  # columns that number the rows together with the trial's number
+
+
+def _numbering(draft: Draft, column: str, owner: Codes, rows: NDArray[np.bool_]) -> tuple[str, ...]:
+    """The columns within which a trial's number is met once only, the slowest first."""
+    sample = draft.sample
+    numbers = sample.codes(column)[rows]
+    used = [*draft.columns("by"), *draft.columns("reset_by"), *draft.columns("context")]
+    words = f"{BLOCKS} {CONDITIONS} loop rep repeat"
+    likely = [c for c in dict.fromkeys((*draft.free, *used)) if like(c, words) and c != column]
+    likely = [c for c in likely if _are_numbers(draft, c, rows)]
+    codes = {c: sample.codes(c)[rows] for c in likely}
+    for size in range(1, MOST_OUTER + 1):
+        for some in combinations(likely, size):
+            if unique_within(together(owner, *(codes[c] for c in some)), numbers):
+                return tuple(sorted(some, key=lambda c: -runs_within(owner, codes[c])[0]))
+    return ()
+
+
+def _only_restarts(numbers: NDArray[np.float64], owner: Codes) -> bool:
+    """Whether numbers grow within learners, but for a few places where they fall far back."""
+    order = np.argsort(owner, kind="stable")
+    steps = np.diff(numbers[order])[np.diff(owner[order]) == 0]
+    return len(steps) > 0 and float(np.mean(steps <= 0)) < 0.2

@@ -1,0 +1,71 @@
+"""Blocks and sessions: which bring new arms, and how they number the trials."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from howlearn.reading.guess import inspect
+
+SEEDS = range(5)
+
+
+def games(
+    seed: int, new: bool, people: int = 6, blocks: int = 10, exchange: bool = False
+) -> pl.DataFrame:
+    """People who learn in blocks: about new arms in each, or about the same ones all along."""
+    rng, rows = np.random.default_rng(seed), []
+    for person in range(people):
+        chance, values = rng.random(2), np.full(2, 0.5)
+        for block in range(1, blocks + 1):
+            if new:
+                chance, values = rng.random(2), np.full(2, 0.5)
+            elif exchange:
+                chance = np.array([0.8, 0.2] if block % 2 else [0.2, 0.8])
+            for trial in range(1, 21):
+                odds = np.exp(4 * values)
+                a = int(rng.choice(2, p=odds / odds.sum()))
+                earned = int(rng.random() < chance[a])
+                values[a] += 0.4 * (earned - values[a])
+                rows.append((person, block, trial, *chance, a, earned))
+    names = ["subject", "block", "trial", "p1", "p2", "choice", "reward"]
+    return pl.DataFrame(rows, schema=names, orient="row")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_new_arms_reset_and_the_same_ones_do_not(seed: int) -> None:
+    found = inspect(games(seed, new=True).drop("p1", "p2"))
+    assert found.options["reset_by"] == ("block",)
+    assert any("learning starts anew in it" in str(oddity) for oddity in found.oddities)
+    assert found.kind is not None
+    assert "learning starts anew in each of about 10 blocks of a learner" in found.kind.reasons
+    assert found.study is not None
+    assert int(found.study.reset.sum()) == 60
+    kept = inspect(games(seed, new=True).drop("p1", "p2"), reset_by="none")
+    assert "reset_by" not in kept.options
+    for data in (games(seed, new=False), games(seed, new=False, exchange=True)):
+        assert "reset_by" not in inspect(data).options
+
+
+def test_columns_that_say_what_arms_pay_tell_new_arms_of_few_people() -> None:
+    data = games(1, new=True, people=2, blocks=4)
+    assert inspect(data).options["reset_by"] == ("block",)
+    assert "reset_by" not in inspect(data.drop("p1", "p2")).options
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_sessions_blocks_and_trials_number_the_rows(seed: int) -> None:
+    inside = {"session": (pl.col("block") - 1) // 5 + 1, "block": (pl.col("block") - 1) % 5 + 1}
+    same = games(seed, new=False).with_columns(**inside).drop("p1", "p2")
+    shuffled = same.sample(fraction=1.0, shuffle=True, seed=seed)
+    for data in (same, shuffled):
+        found = inspect(data, learner="subject")
+        assert found.options["trial"] == ("session", "block", "trial")
+    ordered, mixed = inspect(same).study, inspect(shuffled, learner="subject").study
+    assert ordered is not None
+    assert mixed is not None
+    for name in ordered.learners:
+        assert mixed[name].action.tolist() == ordered[name].action.tolist()
+    new = games(seed, new=True).with_columns(**inside).drop("p1", "p2")
+    assert inspect(new).options["reset_by"] == ("session", "block")
