@@ -120,6 +120,29 @@ def test_a_local_cluster_imports_nothing_from_folders_of_others(
     assert [path.name for path in tmp_path.iterdir()] == ["dask-scratch-space"]
 
 
+def test_processes_import_nothing_from_the_current_folder(
+    trials: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Which may be a stranger's; as a command, howlearn itself does not look there either."""
+    trap = f"from pathlib import Path\nPath({str(tmp_path / 'ran')!r}).touch()\nraise ImportError\n"
+    for module in ("multiprocessing", "numpy", "tornado", "struct"):
+        Path(f"{module}.py").write_text(trap)
+    command = tmp_path_factory.mktemp("bin") / "howlearn"
+    command.write_text(
+        f"import sys\nsys.path.insert(0, {str(Path(hl.__file__).parents[1])!r})\n"
+        "from howlearn.cli import main\nif __name__ == '__main__':\n    main()\n"
+    )
+    words = ("select", trials, "--task", "five-four", *QUICK, "--out", "results")
+    ran = subprocess.run(
+        [sys.executable, str(command), *words, "--dask", "local:1"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert not (tmp_path / "ran").exists()
+    assert ran.returncode == 0, ran.stderr
+
+
 @pytest.fixture(scope="module")
 def study() -> hl.Study:
     return hl.simulate("five-four", "ByShape", {"eta": 0.05}, learners=8, trials=60, seed=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import signal
 import sys
 import tempfile
@@ -180,6 +181,7 @@ class Cluster:
 MISSING = "--dask needs {}: pip install 'howlearn[cluster]'"
 CONNECTING = 30.0  # seconds until a scheduler that never answered is given up
 LOCAL = "local:"
+SAFE_PATH = "PYTHONSAFEPATH"  # in the environment: no module is looked for in the current folder
 # Nobody looks at how a cluster of our own feels, which by default is asked fifty times a second.
 CALM = {
     "distributed.admin.tick.interval": "1s",
@@ -288,15 +290,21 @@ def _local(where: str) -> Iterator[Client]:
 
 @contextmanager
 def _scratch() -> Iterator[str]:
-    """A folder for this user only: Dask looks for modules in its own.
+    """A folder for this user only, and processes that import modules only from where this one does.
 
-    By default that is one in the folder for temporary files, which anybody may have made before.
+    Dask looks for modules in its own folder, by default one for temporary files that anybody may
+    have made before; and Python, when it starts a process, first in the current folder.
     """
+    before = os.environ.get(SAFE_PATH)
+    os.environ[SAFE_PATH] = "1"
     with tempfile.TemporaryDirectory(prefix="howlearn-", ignore_cleanup_errors=True) as scratch:
         try:
             yield scratch
         finally:  # anybody may make it again once it is gone
             sys.path[:] = [path for path in sys.path if not path.startswith(scratch)]
+            del os.environ[SAFE_PATH]
+            if before is not None:
+                os.environ[SAFE_PATH] = before
 
 
 def _certificates() -> Any:
