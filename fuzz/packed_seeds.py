@@ -1,4 +1,4 @@
-"""Seeds of formats that are not text: Parquet, spreadsheets, MATLAB, R, compressed text."""
+"""Seeds of formats that are not text: Parquet, spreadsheets, MATLAB, NumPy, R, compressed text."""
 
 from __future__ import annotations
 
@@ -164,6 +164,25 @@ def _letters(file: Any, place: str, text: str) -> Any:
     return node
 
 
+def numpy_file(name: str) -> bytes:
+    """The trials as arrays: a table with names in .npy, matrices of learners × trials in .npz."""
+    import numpy as np
+
+    buffer = io.BytesIO()
+    if name.endswith(".npy"):
+        kinds = [(n, "U1" if isinstance(v[0], str) else "f8") for n, v in columns().items()]
+        np.save(buffer, np.array(rows(), dtype=kinds))
+        return buffer.getvalue()
+    shown = columns()
+    arrays = {n: np.array(shown[n]).reshape(2, -1) for n in ("stimulus", "choice", "reward")}
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for key, array in arrays.items():
+            part = io.BytesIO()
+            np.save(part, array)
+            archive.writestr(zipfile.ZipInfo(f"{key}.npy"), part.getvalue())
+    return buffer.getvalue()
+
+
 def r_file(name: str, compression: Any) -> bytes:
     """The trials as a data frame of R."""
     import pandas as pd
@@ -210,6 +229,8 @@ SEEDS: dict[str, Writer] = {
     "matlab 5": lambda: one("a.mat", "matlab", matlab("5")),
     "matlab 7": lambda: one("a.mat", "matlab", matlab("5", compressed=True)),
     "matlab 7.3": lambda: one("a.mat", "hdf5", matlab73()),
+    "npy": lambda: one("a.npy", "npy", numpy_file("a.npy")),
+    "npz": lambda: one("a.npz", "npz", numpy_file("a.npz")),
     "rds": lambda: one("a.rds", "r", r_file("a.rds", "gzip")),
     "rds unpacked": lambda: one("a.rds", "r", r_file("a.rds", None)),
     "rdata": lambda: one("a.RData", "r", r_file("a.RData", "gzip")),

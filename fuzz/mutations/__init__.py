@@ -20,6 +20,8 @@ OF_KIND: dict[str, Sequence[Mutation]] = {
     "zip": (*workbooks.ALL, *workbooks.ALL, *archives.ZIPS, *archives.ZIPS, *raw.ALL),
     "parquet": (*claims.PARQUET, *claims.PARQUET, *claims.ALL, *raw.ALL),
     "matlab": (*claims.MATLAB, *claims.ALL, *raw.ALL),
+    "npy": (*claims.ALL, *raw.ALL),
+    "npz": (*archives.ZIPS, *claims.ALL, *raw.ALL),
     "hdf5": (*claims.HDF5, *claims.HDF5, *claims.ALL, *raw.ALL),
     "r": (*claims.R, *archives.STREAMS, *claims.ALL, *raw.ALL),
     "gzip": (*archives.STREAMS, *archives.INSIDE, *raw.ALL),

@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from howlearn.core.text import DECIMAL
+from howlearn.core.errors import HowlearnError
+from howlearn.core.text import DECIMAL, canonical
 
 FEW = 2_000  # values that are coded one by one
 MISSING_TOKENS = frozenset({"", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL"})
@@ -168,3 +169,32 @@ def combine(columns: Sequence[CodedColumn]) -> Combination:
         left, right = pairs // width, pairs % width
         parts = (*(part.gather(left) for part in parts), column.labels.gather(right))
     return Combination(codes, parts, first)
+
+
+# What --recode and --missing say about labels.
+
+
+def parse_recode(text: str) -> tuple[str, Mapping[str, str]]:
+    """The column (or role) and the values that a --recode speaks of.
+
+    >>> parse_recode("reward:-1=0,1.0=1")
+    ('reward', {'-1': '0', '1': '1'})
+    """
+    name, colon, pairs = text.partition(":")
+    values: dict[str, str] = {}
+    for pair in pairs.split(","):
+        old, equals, new = pair.rpartition("=")
+        if not (name.strip() and colon and equals):
+            raise HowlearnError(f"--recode {text!r}: write COL:OLD=NEW,OLD=NEW")
+        values[canonical(old)] = canonical(new)
+    return name.strip(), values
+
+
+def parse_missing(text: str) -> tuple[str | None, str]:
+    """The column (or role), None for all of them, and the value that a --missing speaks of.
+
+    >>> parse_missing("-1"), parse_missing("action:-1.0")
+    ((None, '-1'), ('action', '-1'))
+    """
+    name, colon, value = text.rpartition(":")
+    return (name.strip() or None) if colon else None, canonical(value)

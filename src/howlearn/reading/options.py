@@ -21,7 +21,7 @@ from howlearn.core.options import (
     WholeNumber,
     several,
 )
-from howlearn.core.text import canonical
+from howlearn.reading.labels import parse_missing, parse_recode
 
 __all__ = ["DATA", "NONE", "ReadOptions"]
 
@@ -345,6 +345,23 @@ class ReadOptions:
         may_be_open=True,
     )
 
+    axes: tuple[str, ...] = _option(
+        Names("NAME,…,trial"),
+        "What the levels or the axes of nested data and arrays are, as learner,block,trial; "
+        "'column' for one along which the quantities are.",
+        'the names of the levels, or of the axes of arrays, such as ["learner", "block", "trial"]; '
+        '"column": along it are the columns',
+        rank=3,
+        may_be_open=True,
+    )
+    padding: str | None = _option(
+        Kind("VALUE"),
+        "The value that fills up rows of arrays at their ends; NAME:VALUE of one array.",
+        "the value that fills up the rows of arrays at their ends, such as -1",
+        rank=3,
+        may_be_open=True,
+    )
+
     def __post_init__(self) -> None:
         for name, option in DATA.items():
             object.__setattr__(self, name, option.given(getattr(self, name)))
@@ -412,29 +429,3 @@ def offers_as_text(offers: Mapping[Any, Any]) -> tuple[str, ...]:
         else json.dumps({str(label): [str(one) for one in mine]}, ensure_ascii=False)
         for label, mine in offers.items()
     )
-
-
-def parse_recode(text: str) -> tuple[str, Mapping[str, str]]:
-    """The column (or role) and the values that a --recode speaks of.
-
-    >>> parse_recode("reward:-1=0,1.0=1")
-    ('reward', {'-1': '0', '1': '1'})
-    """
-    name, colon, pairs = text.partition(":")
-    values: dict[str, str] = {}
-    for pair in pairs.split(","):
-        old, equals, new = pair.rpartition("=")
-        if not (name.strip() and colon and equals):
-            raise HowlearnError(f"--recode {text!r}: write COL:OLD=NEW,OLD=NEW")
-        values[canonical(old)] = canonical(new)
-    return name.strip(), values
-
-
-def parse_missing(text: str) -> tuple[str | None, str]:
-    """The column (or role), None for all of them, and the value that a --missing speaks of.
-
-    >>> parse_missing("-1"), parse_missing("action:-1.0")
-    ((None, '-1'), ('action', '-1'))
-    """
-    name, colon, value = text.rpartition(":")
-    return (name.strip() or None) if colon else None, canonical(value)

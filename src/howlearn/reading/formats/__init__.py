@@ -63,12 +63,13 @@ def _load() -> None:
         delimited,
         experiment_logs,
         matlab,
+        numpy_files,
         parquet,
         r,
         spreadsheets,
     )
 
-    for home in (delimited, spreadsheets, experiment_logs, parquet, matlab, r):
+    for home in (delimited, spreadsheets, experiment_logs, parquet, matlab, numpy_files, r):
         for format in home.FORMATS:
             Format.registry.register(format)
 

@@ -82,7 +82,6 @@ _OTHERS = {
     b"$FL3": "an SPSS file",
     b"<stata_dta>": "a Stata file",
     b"ARROW1": "a Feather file",
-    b"\x93NUMPY": "a numpy file",
     b"\x80\x04\x95": "a Python pickle",
     b"\x80\x05\x95": "a Python pickle",
     b"7z\xbc\xaf": "a 7z archive",
@@ -170,8 +169,6 @@ def _archive(path: Path) -> DataError:
     names = names_in(path)
     if any(name.startswith(("word/", "ppt/")) for name in names):
         return refused(path, "a document without columns")
-    if any(name.endswith(".npy") for name in names):
-        return refused(path, "a numpy file")
     return refused(path, "a ZIP archive", "unpack it, and name the files or the folder inside")
 
 

@@ -13,8 +13,9 @@ import polars as pl
 from howlearn.core.errors import DataError, Problem
 from howlearn.reading.formats import Format
 from howlearn.reading.formats.detect import refused
-from howlearn.reading.formats.nested import from_records, parts, table_in
-from howlearn.reading.formats.table import Held
+from howlearn.reading.formats.levels import Look, Unclear, named_levels
+from howlearn.reading.formats.nested import from_records, parts, table_in, whole_table
+from howlearn.reading.formats.table import Asking, Held, Table
 from howlearn.reading.formats.text_layout import decoded, encoding_of
 
 FORMAT = "E-Prime log, rows counted as trials"
@@ -167,38 +168,53 @@ def without_quotes(values: pl.Series) -> pl.Series:
 NEEDED = "a list of trials, or an object with one"
 
 
-def open_json(path: Path, inside: str | None = None, content: bytes | None = None) -> list[Held]:
+def open_json(path: Path, inside: str | None = None, content: bytes | None = None) -> list[Table]:
     """The table in a JSON file; its rows are counted as trials, from 1."""
     raw = path.read_bytes() if content is None else content
     encoding = encoding_of(raw)
     if encoding is None:
         raise refused(path, "a file that is not text")
-    notes: list[str] = []
     try:
         values = _values(path, decoded(raw, encoding))
-        frame = _table(values, notes)
+        return _json_tables(path, values, None)
     except (UnicodeError, RecursionError):
         raise refused(path, "a file that is not JSON or is damaged") from None
+
+
+def _json_tables(path: Path, values: list[Any], look: Look | None) -> list[Table]:
+    def again(axes: Sequence[str], padding: str | None) -> list[Table]:
+        return _json_tables(path, values, Look(tuple(axes), padding))
+
+    asked = look or Look()
+    try:
+        frame = _table(values, asked)
+    except Unclear as unclear:
+        if look is not None:
+            raise DataError([unclear.problem(str(path))]) from None
+        return [Asking(str(path), path.stem, unclear.problem(str(path)), again)]
     if frame is None or not frame.height:
         found = "JSON without trials" if values else "an empty file"
         raise DataError([Problem(str(path), None, None, found, NEEDED)])
     kind = "jsPsych JSON" if is_jspsych(frame.columns) else "JSON"
     lines = " (several values one after the other)" if len(values) > 1 else ""
     told = f"{kind}{lines}, rows counted as trials"
-    return [Held(str(path), path.stem, frame, told, 1, [*dict.fromkeys(notes)])]
+    bare = frame.columns[frame.width - asked.bare :] if asked.bare else ()
+    table = Held(str(path), path.stem, frame, told, 1, asked.told(), bare=bare)
+    table.again = again
+    return [table]
 
 
-def _table(values: list[Any], notes: list[str]) -> Any:
+def _table(values: list[Any], look: Look) -> Any:
     if len(values) == 1:
         inner = values[0]
         with suppress(ValueError):  # JSON as a text in JSON
             inner = json.loads(inner) if isinstance(inner, str) else inner
-        return table_in(inner, notes=notes)
+        return whole_table(inner, look)
     if all(isinstance(value, dict) for value in values):  # JSON Lines: a trial or a learner each
-        return table_in(values, notes=notes)
-    found = {str(i): table_in(value, notes=notes) for i, value in enumerate(values, start=1)}
+        return whole_table(values, look)
+    found = {str(i): table_in(value, look) for i, value in enumerate(values, start=1)}
     tables = {name: frame for name, frame in found.items() if frame is not None and frame.height}
-    return parts(tables) if tables else None
+    return named_levels(parts(tables), look) if tables else None
 
 
 def _values(path: Path, text: str) -> list[Any]:

@@ -14,8 +14,8 @@ import numpy as np
 from howlearn.core.errors import DataError, HowlearnError, Problem
 from howlearn.reading.formats import Format
 from howlearn.reading.formats.detect import check_growth, no_damage
-from howlearn.reading.formats.nested import tables_of
-from howlearn.reading.formats.table import Held
+from howlearn.reading.formats.table import Table
+from howlearn.reading.formats.variables import tables_of
 
 HDF5 = b"\x89HDF\r\n\x1a\n"
 NEW = "MATLAB 7.3"
@@ -27,7 +27,7 @@ OPAQUE = (
 )
 
 
-def open_matlab(path: Path, inside: str | None = None, content: bytes | None = None) -> list[Held]:
+def open_matlab(path: Path, inside: str | None = None, content: bytes | None = None) -> list[Table]:
     """The tables in a .mat file; their rows are counted as trials, from 1."""
     with path.open("rb") as file:
         head = file.read(1024)
@@ -102,8 +102,6 @@ def numbers(value: np.ndarray[Any, Any]) -> Any:
     """A matrix as it is, one with a single row or column as a vector, a single number alone."""
     if value.size == 1:
         return value.reshape(-1)[0].item()
-    if value.ndim > 2 and sum(n > 1 for n in value.shape) > 2:
-        return None  # more axes than a table has
     squeezed = value.squeeze() if value.ndim > 2 or 1 in value.shape else value
     return squeezed if squeezed.dtype.kind in "biuf" else None
 
@@ -116,7 +114,15 @@ def cell(items: list[Any], shape: tuple[int, ...]) -> Any:
         if all(isinstance(name, str) and name for name in names):
             columns = zip(*rows[1:], strict=True)
             return {n: [_plain(v) for v in c] for n, c in zip(names, columns, strict=True)}
+        return [[_plain(item) for item in row] for row in rows]
     return [_plain(item) for item in items]
+
+
+def in_rows(items: list[Any], shape: tuple[int, ...]) -> list[Any]:
+    """Structures, listed row by row, as people × blocks where their array has both."""
+    if len(shape) != 2 or min(shape) < 2:
+        return items
+    return [items[i : i + shape[1]] for i in range(0, len(items), shape[1])]
 
 
 def _plain(item: Any) -> Any:
@@ -196,12 +202,15 @@ class Reader:
         ]
         if not arrays or not all(arrays):
             return {name: self._tree(node, depth + 1) for name, node in fields.items()}
+        references = {name: self._array(node) for name, node in fields.items()}
+        shape = next(iter(references.values())).shape
         columns = {
-            name: [self._tree(self.file[ref], depth + 1) for ref in self._array(node).flat]
-            for name, node in fields.items()
+            name: [self._tree(self.file[ref], depth + 1) for ref in values.flat]
+            for name, values in references.items()
         }
         length = min(map(len, columns.values()))
-        return [{name: column[i] for name, column in columns.items()} for i in range(length)]
+        rows = [{name: column[i] for name, column in columns.items()} for i in range(length)]
+        return in_rows(rows, shape)
 
 
 def _class(node: h5py.Dataset) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from howlearn.reading.formats.detect import FREE, TIMES
-from howlearn.reading.formats.matlab import cell, numbers
+from howlearn.reading.formats.matlab import cell, in_rows, numbers
 
 HEADER = 128
 DEEPEST = 20
@@ -164,7 +164,11 @@ class File:
             dict(zip(names, items[i : i + len(names)], strict=True))
             for i in range(0, len(items), len(names))
         ]
-        return rows[0] if len(rows) == 1 else rows
+        if len(rows) == 1:
+            return rows[0]
+        if len(shape) == 2 and min(shape) > 1:  # the file goes down the columns
+            rows = [rows[i + shape[0] * j] for i in range(shape[0]) for j in range(shape[1])]
+        return in_rows(rows, shape)
 
     def _text(self, data: bytes, place: int, shape: tuple[int, ...]) -> Any:
         """Letters; a matrix of them has one text per row."""

@@ -1,4 +1,4 @@
-"""Matrices as tables: with the names of their columns beside them, or learners × trials."""
+"""Arrays as tables: matrices with names of their columns, learners × blocks × trials."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from howlearn.core.text import canonical
 from howlearn.reading.columns import guess, plain
+from howlearn.reading.formats.levels import AXIS, COLUMN, LEARNER, TRIAL, Look, Unclear, level
+from howlearn.reading.problems import listed
 
 # Values of other formats as columns of text.
 
@@ -103,7 +106,7 @@ def together(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 FEWEST_TRIALS = 3  # a matrix with fewer columns is no learner's sequence
-LEARNER, TRIAL = "learner", "trial"
+MOST_AXES = 6  # of arrays
 # numbers of learners and of trials as Stan's data have them, and what is known of each learner
 _LEARNERS = "n ns nsub nsubs nsubj nsubjects nlearners nparticipants".split()
 _TRIALS = "t nt ntrial ntrials maxtrials".split()
@@ -115,7 +118,7 @@ def with_header(value: Mapping[str, Any]) -> pl.DataFrame | None:
     """A matrix beside the names of its columns."""
     names = {key: _names(inner) for key, inner in value.items()}
     headers = {key: found for key, found in names.items() if found is not None}
-    matrices = {key: inner for key, inner in value.items() if _matrix(inner) is not None}
+    matrices = {key: inner for key, inner in value.items() if _table(inner) is not None}
     fitting = [
         (matrix, header)
         for matrix in matrices
@@ -125,45 +128,169 @@ def with_header(value: Mapping[str, Any]) -> pl.DataFrame | None:
     if len(fitting) != 1:
         return None
     [(matrix, header)] = fitting
-    rows = _matrix(matrices[matrix])
+    rows = _table(matrices[matrix])
     assert rows is not None
     return pl.DataFrame([column_of(n, rows[:, i]) for i, n in enumerate(headers[header])])
 
 
-def from_matrices(value: Mapping[str, Any], notes: list[str] | None = None) -> pl.DataFrame | None:
-    """Matrices of one shape, learners × trials or turned round, as one row per trial.
+def from_arrays(value: Mapping[str, Any], look: Look) -> pl.DataFrame | None:
+    """Arrays of one shape as one row per trial: learners × trials, turned round, or as told.
 
-    Which way they are is told by what stands beside them; where nothing tells, the longer side of
-    MATLAB's and R's matrices is the trials, and a note says so.
+    Which way matrices are is told by --axes or by what stands beside them; where nothing tells, the
+    longer side of MATLAB's and R's matrices is the trials, and a note says so.
 
     >>> both = {"choice": np.array([[1, 2, 1], [2, 2, 1]]), "reward": np.array([[0, 1, 1]] * 2)}
-    >>> from_matrices(both).rows()[3]
+    >>> from_arrays(both, Look()).rows()[3]
     ('2', '1', '2', '0')
     """
-    matrices = {key: found for key, inner in value.items() if (found := _matrix(inner)) is not None}
-    shapes = Counter(matrix.shape for matrix in matrices.values())
+    arrays = {key: found for key, inner in value.items() if (found := array_of(inner)) is not None}
+    shapes = Counter(array.shape for array in arrays.values())
     if not shapes:
         return None
-    shape, times = max(shapes.items(), key=lambda item: item[1])
-    if times < MANY or max(shape) < FEWEST_TRIALS:
+    shape, times = max(shapes.items(), key=lambda item: (item[1], len(item[0])))
+    if look.axes and len(look.axes) >= len(shape) and (times >= MANY or COLUMN in look.axes):
+        return _along(value, arrays, shape, look.axes[len(look.axes) - len(shape) :], look)
+    if len(shape) != 2 or times < MANY or max(shape) < FEWEST_TRIALS:
         return None
     vectors = {key: inner for key, inner in value.items() if isinstance(inner, np.ndarray | list)}
-    owners = [key for key in guess("learner", list(vectors)) if key not in matrices]
-    numbered = guess("trial", [*vectors, *matrices])
+    owners = [key for key in guess("learner", list(vectors)) if key not in arrays]
+    numbered = guess("trial", [*vectors, *arrays])
     turned = _told(value, vectors, owners, shape)
     if turned is None:
-        turned = shape[0] > shape[1] and not any(isinstance(value[key], list) for key in matrices)
-        if shape[0] >= shape[1] and notes is not None:
-            notes.append(_unclear(shape, turned, not (owners or numbered)))
-    learners, trials = shape[::-1] if turned else shape
-    columns = [] if owners else [column_of(LEARNER, np.repeat(np.arange(learners) + 1, trials))]
-    if not numbered:
-        columns.append(column_of(TRIAL, np.tile(np.arange(trials) + 1, learners)))
+        turned = shape[0] > shape[1] and not any(isinstance(value[key], list) for key in arrays)
+        if shape[0] >= shape[1]:
+            look.notes.append(_unclear(shape, turned, not (owners or numbered)))
+    axes = (TRIAL, LEARNER) if turned else (LEARNER, TRIAL)
+    return _along(value, arrays, shape, axes, look)
+
+
+def ask_for_axes(value: Mapping[str, Any]) -> None:
+    """Ask what the axes of arrays are where they are more than two; raises Unclear."""
+    arrays = {key: found for key, inner in value.items() if (found := array_of(inner)) is not None}
+    large = {key: array for key, array in arrays.items() if array.ndim > 2}
+    if not large:
+        return
+    first = next(iter(large.values()))
+    shown = listed([f"{key} ({_sizes(array.shape)})" for key, array in large.items()])
+    usual = (LEARNER, "session", "block")[: first.ndim - 1]
+    others = ",".join((*usual[: first.ndim - 2], TRIAL, COLUMN))
+    remedy = (
+        f"--axes {','.join((*usual, TRIAL))} in the order of these axes; {others} if the values "
+        "along the last are different quantities"
+    )
+    raise Unclear(f"arrays with {first.ndim} axes: {shown}", "names for the axes", remedy)
+
+
+def _sizes(shape: Sequence[int]) -> str:
+    return " × ".join(map(str, shape))
+
+
+def _along(
+    value: Mapping[str, Any],
+    arrays: Mapping[str, np.ndarray[Any, Any]],
+    shape: tuple[int, ...],
+    axes: Sequence[str],
+    look: Look,
+) -> pl.DataFrame:
+    """Arrays whose axes are known, as one row per trial."""
+    if TRIAL not in axes:
+        found = f"arrays of {_sizes(shape)}"
+        raise Unclear(
+            found, f"trial among their axes, not {listed([*axes])}", "--axes NAME,…,trial"
+        )
+    outer = [i for i, name in enumerate(axes) if name not in (TRIAL, COLUMN)]
+    outer.sort(key=lambda i: axes[i] != LEARNER)  # the rows of a learner stay together
+    order = [*outer, axes.index(TRIAL), *([axes.index(COLUMN)] if COLUMN in axes else [])]
+    sizes = [shape[i] for i in order if axes[i] != COLUMN]
+    stacks = {k: np.transpose(a, order) for k, a in arrays.items() if a.shape == shape}
+    beside = {key: inner for key, inner in value.items() if key not in stacks}
+    placed = {key: _spread(inner, sizes) for key, inner in beside.items()}
+    along = [k for k, c in placed.items() if c is not None and np.ndim(beside[k]) == 1]
+    owners = [key for key in guess("learner", along) if len(outer) == 1]
+    columns: list[pl.Series] = []
+    for place, i in enumerate(outer if not owners else ()):
+        labels = _spread(np.arange(shape[i]) + 1, sizes, place)
+        assert labels is not None
+        columns.append(column_of(level(len(outer) - place, _hint(axes[i], look)), labels))
+    if not guess("trial", [*along, *stacks]):
+        labels = _spread(np.arange(sizes[-1]) + 1, sizes, len(sizes) - 1)
+        assert labels is not None
+        columns.append(column_of(TRIAL, labels))
     for key, inner in value.items():
-        column = _long(inner, matrices.get(key), learners, trials, turned)
-        if column is not None:
+        column = placed.get(key)
+        if key in stacks:
+            columns += _columns_of(key, stacks[key], sizes, len(stacks) == 1, look)
+        elif column is not None:
             columns.append(column_of(key, column))
-    return pl.DataFrame(columns)
+        else:
+            look.leave(key, what_is(inner))
+    frame = pl.DataFrame(columns)
+    padded = _padded(stacks, sizes, look)
+    return frame if padded is None else frame.filter(~padded)
+
+
+def _hint(axis: str, look: Look) -> str:
+    """What a level says about itself: the name that the user gave its axis."""
+    return f"{AXIS}{axis}" if look.axes else ""
+
+
+def _columns_of(
+    key: str, stack: np.ndarray[Any, Any], sizes: Sequence[int], alone: bool, look: Look
+) -> list[pl.Series]:
+    """An array as a column, or as one for each place along its axis of columns."""
+    if stack.ndim == len(sizes):
+        return [column_of(key, stack.reshape(-1))]
+    flat = stack.reshape(-1, stack.shape[-1])
+    look.bare = flat.shape[1] if alone else 0
+    before = "" if alone else f"{key}."
+    return [column_of(f"{before}{i + 1}", flat[:, i]) for i in range(flat.shape[1])]
+
+
+def _spread(inner: Any, sizes: Sequence[int], place: int | None = None) -> Any:
+    """What stands beside arrays as a column with one entry per trial; None: it has no place.
+
+    A vector is along the first axis of its length, or the one that is given.
+    """
+    total = math.prod(sizes)
+    if isinstance(inner, Mapping | pl.DataFrame):
+        return None
+    if not isinstance(inner, list | np.ndarray):
+        return [inner] * total
+    if isinstance(inner, list) and any(isinstance(item, list | Mapping) for item in inner):
+        return None
+    flat = np.asarray(inner, dtype=None if isinstance(inner, np.ndarray) else object)
+    if place is None and flat.ndim == 1:
+        place = next((i for i, size in enumerate(sizes) if size == len(flat)), None)
+    if flat.ndim != 1 or place is None:
+        return None
+    repeated = np.repeat(flat, math.prod(sizes[place + 1 :]))
+    return np.tile(repeated, total // len(repeated)) if len(repeated) else None
+
+
+def _padded(
+    stacks: Mapping[str, np.ndarray[Any, Any]], sizes: Sequence[int], look: Look
+) -> np.ndarray[Any, Any] | None:
+    """The trials at the ends of rows that only fill them up; None: there is no padding."""
+    if look.padding is None:
+        return None
+    name, _, value = look.padding.rpartition(":")
+    wanted = canonical(value)
+    found = {
+        key: np.array([canonical(text_of(v) or "") == wanted for v in stack.reshape(-1)])
+        for key, stack in stacks.items()
+        if stack.ndim == len(sizes) and name in ("", key)
+    }
+    filled = {key: mask for key, mask in found.items() if mask.any()}
+    if not filled:
+        look.notes.append(f"--padding {look.padding}: no array has this value")
+        return None
+    whole = np.logical_and.reduce([*filled.values()]).reshape(-1, sizes[-1])
+    ends = np.logical_and.accumulate(whole[:, ::-1], axis=1)[:, ::-1]
+    look.notes.append(
+        f"{int(ends.sum()):,} trials at the ends of rows hold {value} in {listed([*filled])} and "
+        "were left out as padding"
+    )
+    return ends.reshape(-1)
 
 
 def _told(
@@ -197,41 +324,42 @@ def _unclear(shape: tuple[int, ...], turned: bool, ours: bool) -> str:
     )
 
 
-def _long(
-    inner: Any, matrix: np.ndarray[Any, Any] | None, learners: int, trials: int, turned: bool
-) -> Any:
-    """A value as a column with one entry per learner and trial; None where it has no place."""
-    if matrix is not None:
-        straight = matrix.T if turned else matrix
-        return straight.reshape(-1) if straight.shape == (learners, trials) else None
-    if isinstance(inner, list | np.ndarray):
-        if isinstance(inner, list) and any(isinstance(item, list | Mapping) for item in inner):
-            return None
-        flat = np.asarray(inner, dtype=None if isinstance(inner, np.ndarray) else object)
-        if flat.ndim != 1:
-            return None
-        if len(flat) == learners:
-            return np.repeat(flat, trials)
-        return np.tile(flat, learners) if len(flat) == trials else None
-    if isinstance(inner, Mapping | pl.DataFrame):
-        return None
-    return [inner] * (learners * trials)
-
-
-def _matrix(value: Any) -> np.ndarray[Any, Any] | None:
-    """Something with rows and columns of single values."""
+def array_of(value: Any) -> np.ndarray[Any, Any] | None:
+    """Single values along two axes or more."""
     if isinstance(value, np.ndarray):
-        return value if value.ndim == 2 and value.shape[0] > 0 else None
+        return value if value.ndim > 1 and value.shape[0] > 0 else None
     if not (isinstance(value, list) and value and all(isinstance(row, list) for row in value)):
         return None
     width = len(value[0])
-    if width < FEWEST_TRIALS or any(len(row) != width for row in value):
+    if width < FEWEST_TRIALS and not (value[0] and isinstance(value[0][0], list)):
         return None
-    if any(isinstance(item, list | Mapping) for row in value for item in row):
+    if any(len(row) != width for row in value):
         return None
-    matrix = np.empty((len(value), width), dtype=object)
-    matrix[:] = value
-    return matrix
+    try:
+        found = np.array(value, dtype=object)
+    except ValueError:  # not of one shape
+        return None
+    if found.ndim > MOST_AXES or any(isinstance(v, list | Mapping) for v in found.reshape(-1)):
+        return None
+    return found
+
+
+def what_is(value: Any) -> str:
+    """What a value is, in words; nothing for a single one, which hardly ever is missed."""
+    if isinstance(value, Mapping):
+        return f"a structure of {listed([*map(str, value)])}"
+    if isinstance(value, pl.DataFrame):
+        return f"a table of {listed(value.columns)}"
+    shape = getattr(value, "shape", None)
+    if shape:
+        return _sizes(shape) if len(shape) > 1 else f"{shape[0]} values"
+    return f"a list of {len(value)}" if isinstance(value, list) else ""
+
+
+def _table(value: Any) -> np.ndarray[Any, Any] | None:
+    """Rows and columns of single values."""
+    found = array_of(value)
+    return found if found is not None and found.ndim == 2 else None
 
 
 def _names(value: Any) -> list[str] | None:

@@ -1,7 +1,7 @@
 """Nested values (of JSON, MATLAB, R) as tables: records, columns, matrices, one part per learner.
 
-A value is a dict (object, struct, named list), a list (array, cell, list), a numpy array with one
-or two axes, or something single.
+A value is a dict (object, struct, named list), a list (array, cell, list), a numpy array, or
+something single.
 """
 
 from __future__ import annotations
@@ -9,37 +9,84 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from howlearn.core.errors import DataError, Problem
-from howlearn.reading.columns import guess
-from howlearn.reading.formats.matrices import column_of, from_matrices, together, with_header
-from howlearn.reading.formats.table import INSIDE, MOST_COLUMNS, Held, one_of
-from howlearn.reading.problems import listed
+from howlearn.reading.columns import is_telling
+from howlearn.reading.formats.levels import MARK, Look, named_levels, together_as
+from howlearn.reading.formats.matrices import (
+    array_of,
+    ask_for_axes,
+    column_of,
+    from_arrays,
+    together,
+    what_is,
+    with_header,
+)
+from howlearn.reading.formats.table import MOST_COLUMNS
 
 DEEPEST = 8  # levels that are looked into
-LEARNER = "learner"
+MOST_BARE, FEW_COLUMNS = 200, 20  # columns of a matrix without names; of one per learner
+SEVERAL = 5  # trials of a session in a cell, on average
+MANY_TRIALS = 10  # values of vectors that hardly are something about one trial
 MANY_NAMES, MOST_CELLS = 1_000, 5_000_000  # of records that hardly share a name
 
 
-def table_in(value: Any, depth: int = 0, notes: list[str] | None = None) -> pl.DataFrame | None:
+def table_in(value: Any, look: Look, depth: int = 0, name: str = "") -> pl.DataFrame | None:
     """The table that a value is or holds; None where there is none.
 
-    What the user should know about how it was taken is added to the notes.
+    ``name`` is what the value is called. What the user should know is added to the look's notes.
     """
     if depth > DEEPEST:
         return None
     if isinstance(value, pl.DataFrame):
         return value
     if isinstance(value, Mapping):
-        return _of_dict(value, depth, notes)
+        return _of_dict(value, look, depth)
     if isinstance(value, list):
-        return _of_list(value, depth, notes)
+        return _of_list(value, look, depth, name)
     return None
+
+
+def whole_table(value: Any, look: Look, name: str = "") -> pl.DataFrame | None:
+    """The table in a value with names for its levels; one without names of columns if need be."""
+    found = table_in(value, look, name=name)
+    if found is None:
+        found = bare_table(value, look, name)
+        if found is not None:
+            look.bare = sum(not column.startswith(MARK) for column in found.columns)
+    return None if found is None else named_levels(found, look)
+
+
+def bare_table(value: Any, look: Look, name: str = "", depth: int = 0) -> pl.DataFrame | None:
+    """Rows of values without names, perhaps a matrix for each learner; columns have numbers."""
+    if depth > DEEPEST:
+        return None
+    rows = array_of(value)
+    if rows is not None:
+        if rows.ndim != 2 or not 2 <= rows.shape[1] <= MOST_BARE:
+            return None
+        return pl.DataFrame([column_of(str(i + 1), rows[:, i]) for i in range(rows.shape[1])])
+    if not isinstance(value, list | Mapping):
+        return None
+    items = value.items() if isinstance(value, Mapping) else enumerate(value, start=1)
+    found = {str(key): bare_table(inner, look, str(key), depth + 1) for key, inner in items}
+    tables = {key: frame for key, frame in found.items() if frame is not None}
+    widths = Counter(frame.width for frame in tables.values())
+    if not widths or (isinstance(value, list) and 2 * len(tables) <= len(value)):
+        return None
+    [(width, times), *others] = widths.most_common()
+    if others and others[0][1] == times:
+        return None  # nobody knows which
+    for key, inner in value.items() if isinstance(value, Mapping) else ():
+        if key not in tables or tables[key].width != width:
+            look.leave(key, what_is(inner))
+    alike = {key: frame for key, frame in tables.items() if frame.width == width}
+    if len(alike) == 1 and isinstance(value, Mapping):
+        return next(iter(alike.values()))
+    return together([*together_as(alike, name).values()])
 
 
 def vector_of(value: Any) -> Sequence[Any] | np.ndarray[Any, Any] | None:
@@ -105,19 +152,12 @@ def from_records(records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     return pl.DataFrame([column_of(name, values) for name, values in columns.items()])
 
 
-def parts(found: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """The tables of several learners together; whose each is unless they say it themselves."""
-    if not all(guess(LEARNER, frame.columns) for frame in found.values()):
-        found = {
-            name: frame
-            if LEARNER in frame.columns
-            else frame.select(pl.lit(name).alias(LEARNER), pl.all())
-            for name, frame in found.items()
-        }
-    return together(list(found.values()))
+def parts(found: Mapping[str, pl.DataFrame], name: str = "") -> pl.DataFrame:
+    """The tables of several learners, sessions or blocks together, with one more level."""
+    return together([*together_as(found, name).values()])
 
 
-def _of_list(value: list[Any], depth: int, notes: list[str] | None) -> pl.DataFrame | None:
+def _of_list(value: list[Any], look: Look, depth: int, name: str) -> pl.DataFrame | None:
     if not value:
         return None
     if all(isinstance(item, Mapping) for item in value):
@@ -126,30 +166,80 @@ def _of_list(value: list[Any], depth: int, notes: list[str] | None) -> pl.DataFr
             return from_records(value)
     elif not all(isinstance(item, Mapping | list | pl.DataFrame) for item in value):
         return None
-    found = {str(i): table_in(item, depth + 1, notes) for i, item in enumerate(value, start=1)}
-    tables = {name: frame for name, frame in found.items() if frame is not None and frame.height}
+    found = {str(i): table_in(item, look, depth + 1) for i, item in enumerate(value, start=1)}
+    tables = {label: frame for label, frame in found.items() if frame is not None and frame.height}
     if not tables or 2 * len(tables) <= len(value):
         return None
-    return parts(tables)
+    for label in found.keys() - tables.keys():
+        look.leave(f"part {label}{f' of {name}' if name else ''}", "without trials")
+    return parts(tables, name)
 
 
-def _of_dict(value: Mapping[str, Any], depth: int, notes: list[str] | None) -> pl.DataFrame | None:
+def _of_dict(value: Mapping[str, Any], look: Look, depth: int) -> pl.DataFrame | None:
     if not value:
         return None
     table = _split(value)
     if table is None:
         table = with_header(value)
     if table is None:
-        table = _with_trials(value, depth, notes)
+        table = _with_trials(value, look, depth)
+    if table is None and not _matrices_of_people(value):
+        table = from_arrays(value, look)
     if table is None:
-        table = from_matrices(value, notes)
+        table = _rows_of_cells(value, look)
     if table is None:
-        table = from_vectors(value)
+        table = from_vectors(value, look)
     if table is None:
         table = _indexed(value)
     if table is None:
-        table = _learners(value, depth, notes)
+        table = _learners(value, look, depth)
+    if table is None:
+        ask_for_axes(value)
     return table
+
+
+def _matrices_of_people(value: Mapping[str, Any]) -> bool:
+    """Whether matrices are tables without names, one for each learner, and not quantities."""
+    arrays = {key: array for key, inner in value.items() if (array := array_of(inner)) is not None}
+    quantities = any(is_telling(key) for key in arrays)
+    return not quantities and all(
+        a.ndim == 2 and a.shape[1] <= FEW_COLUMNS for a in arrays.values()
+    )
+
+
+def _rows_of_cells(value: Mapping[str, Any], look: Look) -> pl.DataFrame | None:
+    """Columns of cells, each of them a vector: a row is a session with trials of its own."""
+    cells = {key: inner for key, inner in value.items() if _vectors(inner)}
+    lengths = Counter(len(inner) for inner in cells.values())
+    if not lengths:
+        return None
+    length, times = lengths.most_common(1)[0]
+    if times < 2:
+        return None
+    rows: list[dict[str, Any]] = [{} for _ in range(length)]
+    for key, inner in value.items():
+        if isinstance(inner, list | np.ndarray) and len(inner) == length:
+            for row, item in zip(rows, inner, strict=True):
+                row[key] = item
+        elif single(inner):
+            for row in rows:
+                row[key] = inner
+        else:
+            look.leave(key, what_is(inner))
+    found = {str(i): from_vectors(row, look) for i, row in enumerate(rows, start=1)}
+    tables = {label: frame for label, frame in found.items() if frame is not None}
+    for label in found.keys() - tables.keys():
+        look.leave(f"row {label}", "without trials")
+    return parts(tables) if tables else None
+
+
+def _vectors(value: Any) -> bool:
+    """Whether a value is a list of vectors, each with several trials."""
+    if not isinstance(value, list):
+        return False
+    there = [item for item in value if item is not None]
+    lengths = [len(v) for item in there if (v := vector_of(item)) is not None]
+    return 2 * len(lengths) > len(there) > 0 and sum(lengths) >= SEVERAL * len(there)
 
 
 def _split(value: Mapping[str, Any]) -> pl.DataFrame | None:
@@ -174,7 +264,16 @@ def _holds_trials(value: Any) -> bool:
         return True
     lengths = _lengths(value)
     vectors = sum(lengths.values())
-    return bool(lengths) and max(lengths.values()) >= 2 and 2 * vectors >= len(value)
+    if bool(lengths) and max(lengths.values()) >= 2 and 2 * vectors >= len(value):
+        return True
+    if any(n >= MANY_TRIALS and times >= 2 for n, times in lengths.items()):
+        return True
+    arrays = Counter(a.shape for inner in value.values() if (a := array_of(inner)) is not None)
+    return any(times >= 2 for times in arrays.values()) or any(
+        _holds_trials(inner)
+        or (isinstance(inner, list) and inner and all(map(_holds_trials, inner)))
+        for inner in value.values()
+    )
 
 
 def _lengths(value: Mapping[str, Any]) -> Counter[int]:
@@ -183,9 +282,7 @@ def _lengths(value: Mapping[str, Any]) -> Counter[int]:
     return Counter(len(vector) for vector in vectors if vector is not None and len(vector) > 1)
 
 
-def _with_trials(
-    value: Mapping[str, Any], depth: int, notes: list[str] | None
-) -> pl.DataFrame | None:
+def _with_trials(value: Mapping[str, Any], look: Look, depth: int) -> pl.DataFrame | None:
     """An object with a list of trials inside; what stands beside it holds for all of them."""
     keys = [key for key, inner in value.items() if _records(inner)]
     frames = [key for key, inner in value.items() if isinstance(inner, pl.DataFrame)]
@@ -193,20 +290,23 @@ def _with_trials(
     chosen = frames if len(frames) == 1 and not keys else (named or keys)
     if not chosen or (len(chosen) > 1 and not named):
         return None
-    table = table_in(value[chosen[0]], depth + 1, notes)
-    return None if table is None else _beside(table, value, chosen[0])
+    table = table_in(value[chosen[0]], look, depth + 1, chosen[0])
+    return None if table is None else _beside(table, value, chosen[0], look)
 
 
-def _beside(table: pl.DataFrame, value: Mapping[str, Any], key: str) -> pl.DataFrame:
+def _beside(table: pl.DataFrame, value: Mapping[str, Any], key: str, look: Look) -> pl.DataFrame:
     """The table with the single values that stand beside it, on every row."""
     others = flat({name: v for name, v in value.items() if name != key})
     repeated = {name: v for name, v in others.items() if single(v) and name not in table.columns}
+    for name, inner in others.items():
+        if name not in repeated:
+            look.leave(name, what_is(inner))
     return table.with_columns(
         column_of(name, [v]).new_from_index(0, table.height) for name, v in repeated.items()
     )
 
 
-def from_vectors(value: Mapping[str, Any]) -> pl.DataFrame | None:
+def from_vectors(value: Mapping[str, Any], look: Look) -> pl.DataFrame | None:
     """Vectors of the same length as columns; single values beside them hold for all rows."""
     spread = flat(value)
     lengths, direct = _lengths(spread), _lengths(value)
@@ -227,6 +327,8 @@ def from_vectors(value: Mapping[str, Any]) -> pl.DataFrame | None:
             ]
         elif single(inner):
             columns.append(column_of(name, [inner]).new_from_index(0, length))
+        else:
+            look.leave(name, what_is(inner))
     return pl.DataFrame(columns)
 
 
@@ -244,88 +346,19 @@ def _indexed(value: Mapping[str, Any]) -> pl.DataFrame | None:
     return None
 
 
-def _learners(value: Mapping[str, Any], depth: int, notes: list[str] | None) -> pl.DataFrame | None:
+def _learners(value: Mapping[str, Any], look: Look, depth: int) -> pl.DataFrame | None:
     """An object whose members are tables: a learner each, or the one table that there is."""
-    found = {str(name): table_in(inner, depth + 1, notes) for name, inner in value.items()}
+    found = {
+        str(name): table_in(inner, look, depth + 1, str(name)) for name, inner in value.items()
+    }
     tables = {name: frame for name, frame in found.items() if frame is not None and frame.height}
     if len(tables) == 1:
         [(name, table)] = tables.items()
-        return _beside(table, value, name)
-    columns = [set(frame.columns) for frame in tables.values()]
+        return _beside(table, value, name, look)
+    columns = [{c for c in frame.columns if c[0:1] != "\0"} for frame in tables.values()]
     alike = columns and len(set.intersection(*columns)) * 2 > max(map(len, columns))
-    return parts(tables) if alike else None
-
-
-# Which of the variables in a file are the study: MATLAB and R save whatever there was.
-
-
-def tables_of(
-    path: Path, variables: Mapping[str, Any], inside: str | None, format: str, frames: bool
-) -> list[Held]:
-    """The tables among the variables; ``frames``: a data frame comes before other lists."""
-    chosen, named = one_of(path, inside, list(variables), "variable")
-    notes: list[str] = []
-    found = _tables({name: variables[name] for name in chosen}, frames, notes)
-    if not found and not named:
-        whole = table_in(dict(variables), notes=notes)
-        if whole is not None and whole.height:
-            return [_noted(_held(path, None, whole, format, False), notes)]
-    if not found:
-        allowed = "columns of equal length, one record per learner, or learners × trials matrices"
-        there = listed([f"{name} ({_what(value)})" for name, value in variables.items()])
-        raise DataError([Problem(str(path), None, None, there or "nothing inside", allowed)])
-    columns = [set(frame.columns) for frame in found.values()]
-    if any(other != columns[0] for other in columns):
-        names = [f"{name} ({listed(frame.columns)})" for name, frame in found.items()]
-        first = next(iter(found))
-        raise DataError(
-            [
-                Problem(
-                    str(path),
-                    None,
-                    None,
-                    f"several tables: {'; '.join(names)}",
-                    "one table, or several with the same columns",
-                    f"name one of them, as in {path.name}{INSIDE}{first}",
-                )
-            ]
-        )
-    several = len(found) > 1 or named
-    tables = [_held(path, name, frame, format, several) for name, frame in found.items()]
-    if len(tables) > 1:
-        notes.append(f"{len(tables)} variables with the same columns were read")
-    _noted(tables[0], notes)
-    return tables
-
-
-def _noted(table: Held, notes: list[str]) -> Held:
-    table.notes = (*table.notes, *dict.fromkeys(notes))
-    return table
-
-
-def _tables(
-    variables: Mapping[str, Any], frames: bool, notes: list[str]
-) -> dict[str, pl.DataFrame]:
-    if frames:
-        whole = {n: v for n, v in variables.items() if isinstance(v, pl.DataFrame) and v.height}
-        if whole:
-            return whole
-    nested = {n: v for n, v in variables.items() if isinstance(v, dict | list)}
-    found = {name: table_in(value, notes=notes) for name, value in nested.items()}
-    return {name: frame for name, frame in found.items() if frame is not None and frame.height}
-
-
-def _held(path: Path, name: str | None, frame: pl.DataFrame, format: str, several: bool) -> Held:
-    words = f"{format}, variable {name}" if name else f"{format}, its variables together"
-    shown = f"{path}{INSIDE}{name}" if several else str(path)
-    stem = name if several and name else path.stem
-    return Held(shown, stem, frame, f"{words}, rows counted as trials", 1)
-
-
-def _what(value: Any) -> str:
-    if isinstance(value, dict):
-        return f"a structure of {listed(list(value))}"
-    shape = getattr(value, "shape", None)
-    if shape:
-        return " × ".join(map(str, shape)) if len(shape) > 1 else f"{shape[0]} values"
-    return f"a list of {len(value)}" if isinstance(value, list) else "one value"
+    if not alike:
+        return None
+    for name in found.keys() - tables.keys():
+        look.leave(name, what_is(value[name]))
+    return parts(tables)

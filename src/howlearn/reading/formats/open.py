@@ -24,7 +24,7 @@ from howlearn.reading.formats.folders import (
     strays,
 )
 from howlearn.reading.formats.parquet import partitioned
-from howlearn.reading.formats.shape import shaped
+from howlearn.reading.formats.shape import arranged, shaped
 from howlearn.reading.formats.sidecars import describe
 from howlearn.reading.formats.table import Frame, Table, split_name
 from howlearn.reading.formats.wide import long, texts
@@ -143,7 +143,7 @@ def open_tables(
         opened: list[Table] = []
         for path in files:
             try:
-                opened += _open(path, seen)
+                opened += arranged(_open(path, seen), options)
             except DataError as error:
                 problems += error.problems
         if files != [given]:

@@ -15,13 +15,13 @@ from howlearn.core.errors import HowlearnError
 from howlearn.reading.formats import Format
 from howlearn.reading.formats.detect import no_damage
 from howlearn.reading.formats.matrices import column_of
-from howlearn.reading.formats.nested import tables_of
-from howlearn.reading.formats.table import Held, distinct_names
+from howlearn.reading.formats.table import Table, distinct_names
+from howlearn.reading.formats.variables import tables_of
 
 EXTRA = "R files need the package rdata: pip install 'howlearn[r]', or save it in R with write.csv"
 
 
-def open_r(path: Path, inside: str | None = None, content: bytes | None = None) -> list[Held]:
+def open_r(path: Path, inside: str | None = None, content: bytes | None = None) -> list[Table]:
     """The tables in a file of R; their rows are counted as trials, from 1."""
     try:
         import rdata
@@ -113,8 +113,6 @@ def _array(value: np.ndarray[Any, Any]) -> Any:
         value = np.array(value.tolist(), dtype=object)
     if value.size == 1:
         return value.reshape(-1)[0]
-    if value.ndim > 2:
-        return None
     return value.reshape(-1) if value.ndim == 2 and 1 in value.shape else value
 
 

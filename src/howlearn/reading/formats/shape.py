@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from howlearn.core.errors import DataError, HowlearnError, Problem
 from howlearn.core.text import shortened
 from howlearn.reading.formats.folders import Respelled
-from howlearn.reading.formats.table import Table, distinct_names
+from howlearn.reading.formats.levels import check_axes, no_levels
+from howlearn.reading.formats.table import Asking, Table, distinct_names
 from howlearn.reading.options import ReadOptions
 from howlearn.reading.problems import listed
 
@@ -22,7 +23,20 @@ def shaped(tables: Sequence[Table], options: ReadOptions | None) -> list[Table]:
     return [_named(table, options.names) for table in tables]
 
 
+def arranged(tables: Sequence[Table], options: ReadOptions | None) -> Sequence[Table]:
+    """The tables of one file with the axes and the padding that the options name."""
+    if options is None or not (options.axes or options.padding is not None):
+        return tables
+    check_axes(options.axes)
+    again = next((table.again for table in tables if table.again is not None), None)
+    if again is None:
+        raise no_levels(tables[0].name)
+    return again(options.axes, options.padding)
+
+
 def _named(table: Table, names: Sequence[str]) -> Table:
+    if isinstance(table, Asking):
+        raise DataError([table.question])
     if tuple(names) == (HEADER,):
         return table if table.with_header is None else table.with_header()
     if not names:

@@ -33,12 +33,32 @@ class Table(ABC):
     # Names that several columns have; the first keeps it, the second is called NAME (2).
     twice: Sequence[str] = ()
     bare: Sequence[str] = ()  # columns that nobody has named: they are called by their numbers
+    # The tables of its file with other axes and padding, where it has any.
+    again: Callable[[Sequence[str], str | None], Sequence[Table]] | None = None
     # The same with the first row as names, where it was not taken for them.
     with_header: Callable[[], Table] | None = None
 
     @abstractmethod
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """The rows of the named columns; raises DataError where they cannot be read."""
+
+
+class Asking(Table):
+    """In the place of a table that only the user can tell how to read."""
+
+    def __init__(
+        self,
+        name: str,
+        stem: str,
+        question: Problem,
+        again: Callable[[Sequence[str], str | None], Sequence[Table]],
+    ) -> None:
+        self.name, self.stem, self.columns, self.first_row = name, stem, (), 1
+        self.question, self.again = question, again
+
+    def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Nothing, before the question is answered."""
+        raise DataError([self.question])
 
 
 class Wrapped(Table):

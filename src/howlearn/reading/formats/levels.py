@@ -1,0 +1,215 @@
+"""The levels of nested data: which part each row comes from, and what the levels are called.
+
+While a nested value is taken apart, every level of it is a column whose name begins with MARK; the
+innermost is number 1. When all is known they get names: learner, session, block, or what the user
+says with ``--axes``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from howlearn.core.errors import DataError, HowlearnError, Problem
+from howlearn.core.text import many
+from howlearn.reading.columns import guess, parts_of
+from howlearn.reading.problems import listed
+
+MARK, AXIS = "\0level", "="
+LEARNER, TRIAL, COLUMN = "learner", "trial", "column"
+INNER = {1: ("block",), 2: ("session", "block")}  # by how many levels are below the learner
+_WORDS = {
+    "learner": "learner subject subj sub participant person people animal mouse rat monkey user id",
+    "session": "session sess ses day visit",
+    "block": "block blk run",
+    "group": "group cohort",
+    "phase": "phase part stage",
+    "game": "game round episode",
+}
+_CALLED = {word: name for name, words in _WORDS.items() for word in words.split()}
+
+
+@dataclass
+class Look:
+    """How a nested value is looked at: what the user says, and what is to be told."""
+
+    axes: tuple[str, ...] = ()  # names of all levels from the outermost to the trials
+    padding: str | None = None  # VALUE, or NAME:VALUE
+    notes: list[str] = field(default_factory=list)
+    left: dict[str, None] = field(default_factory=dict)  # what has no place in the table
+    bare: int = 0  # columns that nobody has named
+
+    def leave(self, name: str, what: str) -> None:
+        """Remember that something was not read."""
+        if what and len(self.left) < 100:
+            self.left.setdefault(f"{name} ({what})")
+
+    def told(self) -> list[str]:
+        """All notes."""
+        left = [f"what has no place beside its trials was left out: {listed([*self.left])}"]
+        return [*dict.fromkeys(self.notes), *(left if self.left else ())]
+
+
+class Unclear(Exception):
+    """Something that only the user knows: what was found, what is allowed, what helps."""
+
+    def problem(self, file: str) -> Problem:
+        """The question as it is told."""
+        found, allowed, remedy = self.args
+        return Problem(file, None, None, found, allowed, remedy)
+
+
+def levels_of(frame: pl.DataFrame) -> list[str]:
+    """The columns of the levels, the outermost first."""
+    found = [name for name in frame.columns if name.startswith(MARK)]
+    return sorted(found, key=_number, reverse=True)
+
+
+def level(number: int, hint: str = "") -> str:
+    """What a level is called until all are known; the hint is the name of what holds it."""
+    return f"{MARK}{number} {hint}"
+
+
+def _number(name: str) -> int:
+    return int(name.removeprefix(MARK).split(" ")[0])
+
+
+def together_as(found: Mapping[str, pl.DataFrame], hint: str) -> dict[str, pl.DataFrame]:
+    """Parts of one kind, each with one more level that says which it is."""
+    inside: dict[int, set[str]] = {}
+    for frame in found.values():
+        for name in levels_of(frame):
+            inside.setdefault(_number(name), set()).add(name)
+    # a level that is called otherwise in each part, as after its learner, has no name
+    same = {n: names.pop() if len(names) == 1 else level(n) for n, names in inside.items()}
+    new = level(max(inside, default=0) + 1, hint)
+    return {
+        label: frame.rename({n: same[_number(n)] for n in levels_of(frame)}).select(
+            pl.lit(label).alias(new), pl.all()
+        )
+        for label, frame in found.items()
+    }
+
+
+def named_levels(frame: pl.DataFrame, look: Look) -> pl.DataFrame:
+    """The table with names for its levels; what the learners are is told by their number."""
+    levels = levels_of(frame)
+    names = _asked(frame, levels, look) if look.axes else _usual(frame, levels)
+    kept = {old: new for old, new in zip(levels, names, strict=True) if new is not None}
+    frame = frame.drop([old for old in levels if old not in kept])
+    who = next((old for old, new in kept.items() if new == LEARNER), None)
+    above = [*kept][: [*kept].index(who)] if who is not None else []
+    if who is not None and above and _exactly(who) is None:
+        # the first learner of one group is not the first of another
+        frame = frame.with_columns(pl.concat_str([*above, who], separator="/").alias(who))
+    own = {*frame.columns}
+    frame = frame.rename({o: n if n not in own else f"{n} (level)" for o, n in kept.items()})
+    shown = [name for name in names if name is not None]
+    if shown and not look.bare:
+        look.notes.append(_outline(frame, shown))
+    return frame
+
+
+def _asked(frame: pl.DataFrame, levels: Sequence[str], look: Look) -> list[str | None]:
+    names = [name for name in look.axes if name not in (TRIAL, COLUMN)]
+    known = [_exactly(name) for name in levels]
+    open_names = iter(name for name in names if name not in known)
+    if len(names) == len(levels):
+        return [next(open_names, None) if name is None else name for name in known]
+    sizes = [str(frame[name].n_unique()) for name in levels]
+    kinds = f" (of {' × '.join(sizes)} parts)" if sizes else ""
+    found = f"{many(len(levels), 'level')} above the trials{kinds}"
+    allowed = f"as many as --axes names: {listed(names)}"
+    raise Unclear(found, allowed, "--axes NAME,…,trial in their order")
+
+
+def _usual(frame: pl.DataFrame, levels: Sequence[str]) -> list[str | None]:
+    """What the levels are most likely: learners outside, unless the data have them as a column."""
+    varied = [name for name in levels if frame[name].n_unique() > 1]
+    names: dict[str, str | None] = dict.fromkeys(levels)
+    hints = {name: _called(name) for name in varied}
+    owner = _owner(frame, varied)
+    rest = list(varied)
+    if owner is not None and rest:
+        if frame.select(owner, rest[0]).n_unique() == frame[owner].n_unique():
+            rest.pop(0)  # the column says the same
+        inner = rest
+    else:
+        who = [name for name in varied if hints[name] == LEARNER][:1] or varied[:1]
+        for name in who:
+            names[name] = LEARNER
+        outside = rest[: rest.index(who[0])] if who else []
+        for place, name in enumerate(outside):
+            names[name] = hints[name] or ("group" if place == 0 else f"group {place + 1}")
+        inner = [name for name in rest if name not in who and name not in outside]
+    usual = INNER.get(len(inner), tuple(f"level {i + 2}" for i in range(len(inner))))
+    if owner is not None and inner and inner[0] == varied[0] and len(inner) == 1:
+        usual = ("session",)
+    for name, word in zip(inner, usual, strict=True):
+        hint = hints[name]
+        names[name] = hint if hint and hint not in names.values() else word
+    return [names[name] for name in levels]
+
+
+def _owner(frame: pl.DataFrame, levels: Sequence[str]) -> str | None:
+    """A column that says whose each part is: it is the same in all rows of every part."""
+    own = [name for name in frame.columns if not name.startswith(MARK)]
+    for column in guess(LEARNER, own):
+        outer = levels[:1]
+        if not outer or frame[column].null_count():
+            continue
+        if frame.select(outer[0], column).n_unique() == frame[outer[0]].n_unique():
+            return column
+    return None
+
+
+def _exactly(name: str) -> str | None:
+    """The name of a level that is an axis of an array."""
+    hint = name.split(" ", 1)[1] if " " in name else ""
+    return hint.removeprefix(AXIS) if hint.startswith(AXIS) else None
+
+
+def _called(name: str) -> str | None:
+    """What a level is called, by the name of what holds it."""
+    hint = name.split(" ", 1)[1] if " " in name else ""
+    for part in parts_of(hint):
+        word = part.rstrip("0123456789")
+        found = _CALLED.get(word) or _CALLED.get(word.removesuffix("s"))
+        if found:
+            return found
+    return None
+
+
+def _outline(frame: pl.DataFrame, levels: Sequence[str]) -> str:
+    """Learners, blocks and trials with their numbers, in a line."""
+    said, keys = [], []
+    for name in levels:
+        column = name if name in frame.columns else f"{name} (level)"
+        above = frame.select(*keys, column).unique()
+        counts = above.group_by(keys).len()["len"] if keys else pl.Series([above.height])
+        said.append(f"{_range(counts)} {name}")
+        keys.append(column)
+    trials = frame.group_by(keys).len()["len"] if keys else pl.Series([frame.height])
+    own = listed([name for name in frame.columns if name not in keys])
+    return f"its layout: {' × '.join(said)} × {_range(trials)} trials of {own}"
+
+
+def _range(counts: pl.Series) -> str:
+    low, high = counts.min(), counts.max()
+    return f"{low}" if low == high else f"{low} to {high}"
+
+
+def check_axes(axes: Sequence[str]) -> None:
+    """Refuse names that cannot be meant."""
+    if len({*axes}) < len(axes):
+        raise HowlearnError(f"--axes {','.join(axes)}: a name stands there twice")
+    if axes and TRIAL not in axes:
+        raise HowlearnError(f"--axes {','.join(axes)}: one of them must be trial")
+
+
+def no_levels(file: str) -> DataError:
+    """What is wrong where --axes or --padding is given for a plain table."""
+    found, allowed = "a table without axes", "arrays, or data in levels, for --axes and --padding"
+    return DataError([Problem(file, None, None, found, allowed, "leave them out")])
