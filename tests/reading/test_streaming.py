@@ -126,10 +126,16 @@ def same_studies(stored: Study, held: Study) -> None:
 
 
 WHOLE = trials()
+OFFERED = trials(actions="LRM").with_columns(
+    first=pl.col("action"),
+    second=pl.col("rt").map_elements(lambda x: "LRMX"[int(4 * x)], pl.String),
+)
 CASES = {
     "plain": (WHOLE, {}),
     "one file is many batches of one learner": (trials(learners=1, trials=40), {}),
     "three actions": (trials(actions="LRM"), {}),
+    "offers": (OFFERED, {"offered": ["first", "second"]}),
+    "offers of all": (WHOLE.with_columns(shown=pl.lit("R|L")), {"offered": "shown"}),
     "missed trials": (some(WHOLE, "action", None, 5), {}),
     "missed at the ends": (some(some(WHOLE, "action", None, 9), "action", None, 9, 8), {}),
     "rows left out": (WHOLE, {"where": "rt > 0.3"}),
