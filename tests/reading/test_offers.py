@@ -226,3 +226,16 @@ def test_in_howlearn_toml(tmp_path: Path) -> None:
             f'offered = "pair"\noffers = {offers}\n'
         )
         assert offered(hl.read(tmp_path / "howlearn.toml")) == EXPECTED
+
+
+def test_one_forgone_column_is_of_the_other_on_offer() -> None:
+    data = frame(other=[0.25, 0.5, None, 0.75, 1.0])
+    options = {"action": "choice", "context": "item", "offered": ["left", "right"]}
+    study = hl.read(data, forgone="other", **options)
+    nan = np.nan
+    expected = [[nan, 0.25, nan, nan], [nan, nan, 0.5, nan], [nan] * 4, [nan, nan, 0.75, nan],
+                [nan, 1.0, nan, nan]]  # fmt: skip
+    np.testing.assert_array_equal(study.forgone, expected)
+    with pytest.raises(DataError, match="1 column for 4 actions"):
+        hl.read(frame(other=[0] * 5, choice=[1, 4, 2, 3, 1]), action="choice", context="item",
+                forgone="other")  # fmt: skip

@@ -136,3 +136,16 @@ class Problems:
     def error(self) -> DataError:
         """Everything found so far as one error."""
         return DataError(tuple(self._found.values()))
+
+
+def refuse_whole(
+    problems: Problems,
+    column: str | None,
+    found: str,
+    allowed: str = "at least two actions",
+    remedy: str = "--action COL, --task TASK",
+) -> None:
+    """Add a problem of all files together."""
+    names = problems.ledger.names
+    file = names[0] if len(names) == 1 else f"{len(names)} files"
+    problems.extend([Problem(file, None, column, found, allowed, remedy)])

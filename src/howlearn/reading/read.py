@@ -27,7 +27,7 @@ from howlearn.reading.offers import as_lists, settle_offers
 from howlearn.reading.options import described, options_named
 from howlearn.reading.order import Key, assemble, sequence_name, sequences_of
 from howlearn.reading.plan import ReadingPlan, make_plan, missing_columns
-from howlearn.reading.problems import Ledger, Problems, listed, no_rows
+from howlearn.reading.problems import Ledger, Problems, listed, no_rows, refuse_whole
 from howlearn.reading.project_file import own_study_file
 from howlearn.reading.rewards import by_action, check_chosen, misfit
 from howlearn.reading.rows import BATCH_ROWS, Batch
@@ -71,10 +71,10 @@ def build_study(facts: Facts, store: TrialStore, reader: TrialReader, problems: 
     shown = {a for actions, there in zip(sets, used, strict=True) if there for a in actions}
     actions = _final_labels(books.actions, facts, store, "action", shown)
     if len(actions) < 2:
-        _refuse_whole(problems, plan.roles.action, f"one action only ({listed(actions)})")
+        refuse_whole(problems, plan.roles.action, f"one action only ({listed(actions)})")
         problems.raise_all()
-    told = _settle_forgone(store, plan, actions, problems)
     offers = settle_offers(store, compress(sets, used), used, list(books.actions.codes), actions)
+    told = _settle_forgone(store, plan, actions, offers, problems)
     excluded, unknown = exclude(codes, reader, facts.known(codes), problems)
     ledger = problems.ledger
     study = store.study(
@@ -101,15 +101,20 @@ def build_study(facts: Facts, store: TrialStore, reader: TrialReader, problems: 
 
 
 def _settle_forgone(
-    store: TrialStore, plan: ReadingPlan, actions: tuple[str, ...], problems: Problems
+    store: TrialStore,
+    plan: ReadingPlan,
+    actions: tuple[str, ...],
+    offers: NDArray[np.bool_] | None,
+    problems: Problems,
 ) -> dict[str, str]:
     """Lay out by action what was not earned; and in words which column belongs to which."""
     columns = plan.roles.forgone
     if not columns:
         return {}
-    wrong = misfit(columns, actions)
+    most = len(actions) if offers is None else int(offers.sum(axis=1).max())
+    wrong = misfit(columns, actions, most)
     if wrong is not None:
-        _refuse_whole(problems, ", ".join(columns), *wrong)
+        refuse_whole(problems, ", ".join(columns), *wrong)
         problems.raise_all()
     if len(columns) > 1:
         for arrays, rows in store.blocks(["forgone", "action", "reward", "rewarded"]):
@@ -117,9 +122,11 @@ def _settle_forgone(
         problems.raise_all()
 
     def laid_out(arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-        return by_action(arrays["forgone"], arrays["action"], len(actions))
+        there = None if offers is None else offers[arrays["offer"]]
+        return by_action(arrays["forgone"], arrays["action"], len(actions), there)
 
-    store.put("forgone", ["forgone", "action"], laid_out)
+    also = [] if offers is None else ["offer"]
+    store.put("forgone", ["forgone", "action", *also], laid_out)
     if len(columns) == 1:
         return {"forgone": f"{columns[0]} (of the other action)"}
     pairs = zip(columns, actions, strict=True)
@@ -180,7 +187,7 @@ def _check_choices(reader: TrialReader, problems: Problems) -> None:
     column = ", ".join(reader.plan.roles.offered) or None
     found, allowed = "one action on offer in every row", "at least two actions in some rows"
     remedy = "--offered COL,COL with one column per option, or lists such as a|b"
-    _refuse_whole(problems, column, found, allowed, remedy)
+    refuse_whole(problems, column, found, allowed, remedy)
     problems.raise_all()
 
 
@@ -189,27 +196,15 @@ def _check_whole(nobody: bool, facts: Facts, reader: TrialReader, problems: Prob
     if nobody:
         left_out = [name for name in reader.counts if "left out" in name]
         found = f"no learner left: {', '.join(left_out) or 'every row is blank'}"
-        _refuse_whole(problems, None, found, "at least one learner", "--where EXPR, --min-trials N")
+        refuse_whole(problems, None, found, "at least one learner", "--where EXPR, --min-trials N")
     elif not reader.rewards_seen:
         remedy = "--reward COL"
-        _refuse_whole(problems, reader.plan.roles.reward, "no reward in any row", "rewards", remedy)
+        refuse_whole(problems, reader.plan.roles.reward, "no reward in any row", "rewards", remedy)
     elif not facts.teaches:
         found = "nothing that is ever learned: every rewarded trial is a test trial"
         remedy = "--test-when EXPR, --learned COL"
         column = reader.plan.roles.learned
-        _refuse_whole(problems, column, found, "at least one trial that teaches", remedy)
-
-
-def _refuse_whole(
-    problems: Problems,
-    column: str | None,
-    found: str,
-    allowed: str = "at least two actions",
-    remedy: str = "--action COL, --task TASK",
-) -> None:
-    names = problems.ledger.names
-    file = names[0] if len(names) == 1 else f"{len(names)} files"
-    problems.extend([Problem(file, None, column, found, allowed, remedy)])
+        refuse_whole(problems, column, found, "at least one trial that teaches", remedy)
 
 
 def _final_labels(

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from howlearn.core.arrays import Floats
+from howlearn.core.arrays import Bools, Floats
 from howlearn.reading.columns import VALUES
 from howlearn.reading.labels import CodedColumn
 from howlearn.reading.problems import Problems, listed
@@ -117,13 +117,17 @@ class RewardAdvice:
 # --forgone: what each action would have earned, laid out when all actions are known.
 
 
-def misfit(columns: Sequence[str], actions: Sequence[str]) -> tuple[str, str, str] | None:
+def misfit(
+    columns: Sequence[str], actions: Sequence[str], most: int
+) -> tuple[str, str, str] | None:
     """What is wrong with that many columns for these actions: found, allowed, what helps.
 
-    >>> misfit(["other"], ["A", "B"]), misfit(["a", "b"], ["A", "B"])
+    ``most`` are on offer at once.
+
+    >>> misfit(["other"], ["A", "B"], 2), misfit(["a", "b"], ["A", "B"], 2)
     (None, None)
     """
-    if len(columns) == len(actions) or (len(columns) == 1 and len(actions) == 2):
+    if len(columns) == len(actions) or (len(columns) == 1 and most == 2):
         return None
     found = f"{len(columns)} column{'s' * (len(columns) > 1)} for {len(actions)} actions"
     one = ", or one for the other action" if len(actions) == 2 else ""
@@ -159,8 +163,12 @@ def check_chosen(
         )
 
 
-def by_action(values: Floats, action: NDArray[np.integer], n_actions: int) -> Floats:
+def by_action(
+    values: Floats, action: NDArray[np.integer], n_actions: int, offered: Bools | None = None
+) -> Floats:
     """[trial, action] from one column for the other action or one per action; NaN if chosen.
+
+    One column is about what was on offer.
 
     >>> by_action(np.array([[0.5], [1.0]]), np.array([0, 1]), 2)
     array([[nan, 0.5],
@@ -168,4 +176,6 @@ def by_action(values: Floats, action: NDArray[np.integer], n_actions: int) -> Fl
     """
     table = values if values.shape[1] == n_actions else np.repeat(values, n_actions, axis=1)
     table[np.arange(len(table)), action] = np.nan
+    if offered is not None and values.shape[1] < n_actions:
+        table[~offered] = np.nan
     return table
