@@ -367,7 +367,7 @@ def test_a_scheduler_that_is_gone_ends_the_run_in_words(
 
 @pytest.mark.parametrize(("how", "status"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
 def test_a_run_that_is_stopped_leaves_no_process_behind(
-    trials: str, how: signal.Signals, status: int
+    trials: str, how: signal.Signals, status: int, tmp_path: Path
 ) -> None:
     """As a terminal stops it: all processes of the command are told; a kill hits one of them."""
     Path("slow.py").write_text(SLOW)
@@ -378,10 +378,12 @@ def test_a_run_that_is_stopped_leaves_no_process_behind(
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
     )
     with process:
         assert process.stderr is not None
         next(line for line in process.stderr if "working" in line)
+        assert list(tmp_path.glob("howlearn-*"))  # the folder of its processes
         if how == signal.SIGINT:
             os.killpg(process.pid, how)
         else:
@@ -392,6 +394,7 @@ def test_a_run_that_is_stopped_leaves_no_process_behind(
     if how == signal.SIGINT:
         assert len(lines) == 1, said
         assert lines[0].startswith("howlearn: interrupted")
+        assert not list(tmp_path.glob("howlearn-*"))
     until(lambda: _is_empty(process.pid), "the end of all processes", 20)
 
 
