@@ -287,3 +287,79 @@ def test_a_model_of_ones_own_that_does_not_ask_is_renormalised():
     weights = np.where(study.offered, 2.0 ** np.arange(4), 0.0)
     expected = weights / weights.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(np.exp(log_p), expected, atol=1e-12)
+
+
+# Tasks that say what is on offer.
+
+
+PAIRS = """
+name = "pairs"
+actions = ["A", "B", "C", "D"]
+contexts = [{ name = "x", rewards = { A = 0.9, B = 0.1, C = { probability = 0.7 }, D = 0.3 } }]
+offers = [["A", "B"], ["C", "D"], ["A"]]
+trials = 60
+"""
+SIDES = """
+name = "sides"
+actions = ["left", "right", "up", "down"]
+action_aliases = { 1 = "left", 2 = "right", 3 = "up", 4 = "down" }
+contexts = [
+  { name = "flat", offers = [["left", "right"]], correct = "left" },
+  { name = "steep", offers = [["up", "down"]], correct = "down" },
+]
+stop = { correct_in_a_row = 6 }
+"""
+
+
+def test_a_task_offers_its_sets_by_turns(load):
+    task = load(PAIRS)
+    study = hl.simulate(task, "OneForAll", {"eta": 0.5}, learners=4, seed=3)
+    assert study.offered[np.arange(240), study.action].all()
+    sets = [tuple(np.flatnonzero(row)) for row in study.offered]
+    assert [sets.count(one) for one in ((0, 1), (2, 3), (0,))] == [80, 80, 80]
+    assert study.n_scored.tolist() == [40] * 4
+    forced = study.n_offered == 1
+    assert study.learned[forced].all()
+    assert (study.reward[forced] == 0.9).all()
+    again = hl.read(study.frame(), task=task, offered="offered")
+    np.testing.assert_array_equal(again.offered, study.offered)
+    with pytest.raises(hl.HowlearnError, match=r"3 sets of actions .* --offered COL"):
+        hl.read(study.frame(), task=task)
+
+
+def test_a_task_says_what_is_on_offer_in_each_context(load):
+    task = load(SIDES)
+    assert task.answers.tolist() == [0, 3]
+    study = hl.simulate(task, "OnePerItem", {"eta": 1.0}, learners=3, trials=400, seed=3)
+    assert study.offered[np.arange(len(study.action)), study.action].all()
+    assert (np.diff(study.starts) < 400).all()  # they stop once they choose what is right
+    frame = study.frame().drop("offered")
+    np.testing.assert_array_equal(hl.read(frame, task=task).offered, study.offered)
+    codes = {name: str(code) for code, name in enumerate(task.actions, start=1)}
+    coded = frame.with_columns(pl.col("action").replace(codes))
+    np.testing.assert_array_equal(hl.read(coded, task=task).offered, study.offered)
+    wrong = frame.with_columns(context=pl.lit("flat"))
+    with pytest.raises(hl.HowlearnError, match=r"where left\|right was on offer"):
+        hl.read(wrong, task=task)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('["A"]]', '["E"]]', 'offers: found "E"; allowed: A, B, C, D'),
+        ('["A"]]', '["A", "A"]]', "each of them once"),
+        ('[["A", "B"], ["C", "D"], ["A"]]', '[["A"], ["B"]]', "one action is on offer everywhere"),
+        ("C = { probability = 0.7 }, ", "", "lacks C"),
+    ],
+)
+def test_offers_of_a_task_that_cannot_be(load, old, new, words):
+    with pytest.raises(hl.HowlearnError, match=words):
+        load(PAIRS.replace(old, new))
+
+
+def test_plans_and_recovery_with_the_offers_of_a_task(load):
+    task = load(SIDES.replace("stop = { correct_in_a_row = 6 }", "trials = 40"))
+    found = hl.recover(task, parameters={"eta": 0.3}, learners=4, criteria=["aic"], threads=1)
+    assert found.confusion["learners"].sum() == 8
+    planned = hl.plan(task, parameters={"eta": 0.3}, trials=[20], simulated=4, criteria=["aic"])
+    assert len(planned.recovered)

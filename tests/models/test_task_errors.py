@@ -12,7 +12,7 @@ PAIR = BASE + 'contexts = [{name = "x", correct = "A"}, {name = "y", correct = "
 
 TOP = (
     "name, description, actions, contexts, action_aliases, context_aliases, reward_range, trials, "
-    "order, reversals, stop, models"
+    "order, offers, reversals, stop, models"
 )
 MODEL_KEYS = (
     "name, kind, partition, by, cells, exceptions, rule, rules, form, rates, max_rate, experts, "
@@ -28,7 +28,7 @@ BROKEN = [
         BASE + '[[contexts]]\nname = "x"\ntrials = 5',
         [
             "contexts[1].trials (context x): unknown key; allowed: name, features, correct, "
-            "rewards (trials of the task itself stands above the first [table])"
+            "rewards, offers (trials of the task itself stands above the first [table])"
         ],
     ),
     ('actions = ["A"]\ncontexts = [1]',

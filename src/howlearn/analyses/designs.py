@@ -186,6 +186,7 @@ def described(task: Task) -> dict[str, Any]:
         },
         "reversals": [asdict(reversal) for reversal in task.reversals],
         "stop": task.stop,
+        **({"offers": dict(task.offers)} if task.offers else {}),
     }
 
 

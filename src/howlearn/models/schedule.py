@@ -81,6 +81,17 @@ class Schedule:
     otherwise: NDArray[np.float64]
     best: NDArray[np.bool_]
 
+    def best_of(
+        self, phase: NDArray[np.int64], context: NDArray[np.int64], offered: NDArray[np.bool_]
+    ) -> NDArray[np.bool_]:
+        """[trial, action]: those with the highest expected reward among those on offer."""
+        at = (phase, context)
+        p = self.probability[at]
+        mean = p * self.reward[at] + (1 - p) * self.otherwise[at]
+        mean = np.where(offered, mean, -np.inf)
+        best: NDArray[np.bool_] = mean >= mean.max(axis=1, keepdims=True) - SAME
+        return best
+
 
 def build_schedule(rewards: Rewards, reversals: Sequence[Reversal]) -> Schedule:
     """Lay out the rewards of every phase; reversals take effect one after another.

@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 
 from howlearn.core import safe_files
 from howlearn.core.errors import HowlearnError
+from howlearn.core.partition import Partition
 from howlearn.core.rule import Rule
+from howlearn.core.rules import RULES, GradientBandit
 from howlearn.core.safe_files import text_in
 from howlearn.models.candidates import candidates
 from howlearn.models.mixture import Expert, Mixture
 from howlearn.models.model import Model
-from howlearn.models.names import MIXTURES, model_named
+from howlearn.models.names import MIXTURES, learning_named, learning_names, model_named
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.schedule import (
     Reversal,
@@ -26,6 +28,7 @@ from howlearn.models.schedule import (
     Rewards,
     Schedule,
     build_schedule,
+    certain,
     correct_rewards,
 )
 from howlearn.models.task_file import (
@@ -33,11 +36,100 @@ from howlearn.models.task_file import (
     Order,
     Problem,
     TaskFile,
-    build_models,
     check_task,
+    known,
+    offers_in,
     parse_task_file,
+    repeated,
     task_error,
 )
+
+# The partition models of a task file.
+
+
+RESERVED = "Coin"  # known to every task
+
+
+def build_models(task: TaskFile) -> tuple[tuple[PartitionModel, ...], list[Problem]]:
+    """The partition models of the file, and what is wrong with those that cannot be built."""
+    tables = task.models or []
+    models: list[PartitionModel] = []
+    problems = [*repeated("models", [table.name for table in tables])]
+    for i, table in enumerate(tables):
+        if table.kind != "partition":
+            continue
+        mistakes = [*_check_model(task, table)]
+        if not mistakes:
+            try:
+                models.append(_build_model(task, table))
+            except HowlearnError as error:
+                mistakes = [((), str(error))]
+        problems += [(("models", i, *loc), text) for loc, text in mistakes]
+    return tuple(models), problems
+
+
+def _check_model(task: TaskFile, table: ModelTable) -> Iterator[Problem]:
+    contexts = dict.fromkeys(context.name for context in task.contexts)
+    for key in ("experts", "source", "parameters"):
+        if getattr(table, key):
+            yield (key,), 'stands in a partition model; needed: kind = "exp4" or "switch"'
+    if table.name == RESERVED:
+        yield ("name",), f'"{RESERVED}" is known to every task; allowed: another name'
+    ways = [key for key in ("partition", "by", "cells") if getattr(table, key) is not None]
+    if len(ways) != 1:
+        yield (), f"has {' and '.join(ways) or 'no cells'}; needed: one of partition, by and cells"
+    # Only what every context has: a context that lacks a feature is reported on its own.
+    shared = [
+        name for name in task.contexts[0].features if all(name in c.features for c in task.contexts)
+    ]
+    for feature in table.by or []:
+        yield from known(feature, shared, ("by",))
+    members = dict.fromkeys(name for cell in table.cells or [] for name in cell)
+    for name in members:
+        yield from known(name, contexts, ("cells",))
+    lacking = [name for name in contexts if name not in members]
+    if table.cells is not None and lacking:
+        yield ("cells",), f"lacks {', '.join(lacking)}; needed: every context in one cell"
+    for name in table.exceptions:
+        yield from known(name, contexts, ("exceptions",))
+    yield from _check_rule(table)
+
+
+def _check_rule(table: ModelTable) -> Iterator[Problem]:
+    if table.rule is not None and table.rules is not None:
+        yield (), "has rule and rules; allowed: one of them"
+    if table.rule is not None:
+        yield from known(table.rule, learning_names(), ("rule",))
+    for name in table.rules or []:
+        yield from known(name, learning_names(), ("rules",))
+    if table.rule is None and table.rules is None:
+        for key in ("form", "max_rate"):
+            if getattr(table, key) is not None:
+                yield (key,), f"stands without a rule; needed: rule, one of {', '.join(RULES)}"
+
+
+def _build_model(task: TaskFile, table: ModelTable) -> PartitionModel:
+    features = {context.name: context.features for context in task.contexts}
+    if table.by is not None:
+        partition = Partition.by(features, table.by)
+    elif table.cells is not None:
+        partition = Partition(tuple(tuple(cell) for cell in table.cells))
+    elif table.partition == "each":
+        partition = Partition.each(tuple(features))
+    else:
+        partition = Partition.all(tuple(features))
+    return PartitionModel(
+        table.name, partition.without(table.exceptions), _rules(table), table.rates
+    )
+
+
+def _rules(table: ModelTable) -> Rule | Model | tuple[Rule | Model, ...]:
+    form = table.form or "gain"
+    max_rate = 1.0 if table.max_rate is None else table.max_rate
+    if table.rules is not None:
+        return tuple(learning_named(name, form, max_rate) for name in table.rules)
+    return GradientBandit() if table.rule is None else learning_named(table.rule, form, max_rate)
+
 
 # The mixtures of a task file: Exp4 and Switch over its models.
 
@@ -115,6 +207,9 @@ def _problems(
         yield ("experts",), str(error)
 
 
+Offers = Mapping[str, tuple[tuple[str, ...], ...]]
+
+
 @dataclass(frozen=True)
 class Task:
     """What the learners were asked to do, and the models that may explain how they learned it.
@@ -142,6 +237,7 @@ class Task:
     stop: int | None = None  # a learner stops after so many correct actions in a row
     fixed_rules: frozenset[str] = frozenset()  # models that name their rule themselves
     mixed: tuple[ModelTable, ...] = ()  # mixtures, as the file describes them
+    offers: Offers = field(default_factory=dict)  # by context: one of these; empty: all actions
 
     @staticmethod
     def shipped() -> tuple[str, ...]:
@@ -238,7 +334,18 @@ class Task:
         if not np.isin(schedule.probability, (0.0, 1.0)).all():
             return None
         best = schedule.best[0]
+        if self.offers:  # right whatever is on offer
+            sets = [np.array(self.offered_in(c)) for c in self.contexts]
+            best = np.stack([
+                np.all(schedule.best_of(np.zeros(len(s), int), np.full(len(s), i), s), axis=0)
+                for i, s in enumerate(sets)
+            ])  # fmt: skip
         return np.where(best.sum(axis=1) == 1, best.argmax(axis=1), -1).astype(np.int16)
+
+    def offered_in(self, context: str) -> list[list[bool]]:
+        """The sets of actions of which one is on offer in a context: [set][action]."""
+        sets = self.offers.get(context, (self.actions,))
+        return [[action in one for action in self.actions] for one in sets]
 
 
 def _text_of(path: Path) -> str:
@@ -284,7 +391,15 @@ def _from_text(text: str, file: str) -> Task:
             table.name for table in form.models or [] if table.rule or table.rules
         ),
         mixed=mixed,
+        offers=_offers(form),
     )
+
+
+def _offers(form: TaskFile) -> Offers:
+    """By context the sets of actions of which each trial offers one; nothing if always all are."""
+    each = {c.name: tuple(map(tuple, offers_in(form, c))) for c in form.contexts}
+    whole = all(set(one) == {*form.actions} for sets in each.values() for one in sets)
+    return {} if whole else each
 
 
 def _rewards(form: TaskFile) -> Rewards:
@@ -294,7 +409,10 @@ def _rewards(form: TaskFile) -> Rewards:
             rewards[context.name] = correct_rewards(form.actions, context.correct)
         elif context.rewards is not None:
             rewards[context.name] = {
-                action: Reward(**context.rewards[action].model_dump()) for action in form.actions
+                action: Reward(**context.rewards[action].model_dump())
+                if action in context.rewards
+                else certain(form.reward_range[0])  # it is never on offer there
+                for action in form.actions
             }
     return rewards
 

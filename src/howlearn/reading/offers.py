@@ -129,6 +129,11 @@ class OfferPlan:
     positions: Options  # what the action says of the first, second, … option; none: its name
     recode: Mapping[str, str]  # of actions
     missing: Set[str]
+    aliases: Mapping[str, str]  # of actions, in a task
+
+    def named(self, action: str | None) -> str | None:
+        """An action as the task calls it."""
+        return None if action is None else self.aliases.get(action, action)
 
     def placed(self, labels: Sequence[str | None]) -> tuple[str | None, ...]:
         """What stood at each position by the labels of a row; None where nothing did."""
@@ -138,9 +143,9 @@ class OfferPlan:
         elif self.meaning:
             found = tuple(one for label in labels if label for one in self.meaning[label])
         named = [None if one is None or one in self.missing else one for one in found]
-        if self.positions:
-            return tuple(named)
-        return tuple(one and self.recode.get(one, one) for one in named)
+        if not self.positions:
+            named = [one and self.recode.get(one, one) for one in named]
+        return tuple(map(self.named, named))
 
 
 @dataclass(frozen=True)
@@ -229,7 +234,7 @@ def _kind(plan: OfferPlan, key: tuple[str | None, ...]) -> _Kind:
         return _Kind(options, None)
     there = BETWEEN.join(options)
     if not plan.positions:
-        if action in options:
+        if plan.named(action) in options:
             return _Kind(options, action)
         return _Kind(options, action, NOT_THERE, f"{action} where {there} was on offer")
     if action not in plan.positions:

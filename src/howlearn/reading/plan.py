@@ -269,7 +269,7 @@ def _offers(plan: ReadingPlan) -> OfferPlan | None:
     """How what was on offer is told, if it is."""
     options, roles = plan.options, plan.roles
     if not options.offered and not options.offers:
-        return None
+        return _offers_of_task(plan)
     if not options.offered and not roles.context:
         raise HowlearnError(
             "--offers without --offered says what is on offer in each context, and there is one "
@@ -281,7 +281,26 @@ def _offers(plan: ReadingPlan) -> OfferPlan | None:
         tuple(canonical(position) for position in options.positions),
         plan.recode.get(roles.action, {}),
         plan.missing,
+        plan.task.action_aliases if plan.task else {},
     )
+
+
+def _offers_of_task(plan: ReadingPlan) -> OfferPlan | None:
+    """What the task says is on offer in each context, if that is always the same."""
+    task = plan.task
+    if task is None or not task.offers:
+        return None
+    for context, sets in task.offers.items():
+        if len(sets) > 1:
+            raise HowlearnError(
+                f"task {task.name} has {len(sets)} sets of actions of which one is on offer in "
+                f"context {context}; --offered COL[,COL] says which it was in every row"
+            )
+    meaning = {context: sets[0] for context, sets in task.offers.items()}
+    meaning |= {alias: meaning[name] for alias, name in task.context_aliases.items()}
+    if not plan.roles.context:
+        return None
+    return OfferPlan((), meaning, (), {}, plan.missing, task.action_aliases)
 
 
 def _one_learner(options: ReadOptions, roles: Roles, tables: Sequence[Table]) -> list[str]:

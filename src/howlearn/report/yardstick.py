@@ -7,10 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from howlearn.core.arrays import Bools, Floats, Ints
+from howlearn.core.arrays import Floats, Ints
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study, right_and_wrong
-from howlearn.models.schedule import SAME, Schedule
 from howlearn.models.task import Task
 from howlearn.simulation.shown import codes_in
 
@@ -105,7 +104,7 @@ def right_actions(study: Study, task: Task | None = None) -> tuple[Ints, bool]:
             phase = np.searchsorted(schedule.from_trial, trial, side="right") - 1
             best = schedule.best[phase, codes[study.context]]
             if study.offered is not None:
-                best = _best_on_offer(schedule, phase, codes[study.context], study.offered)
+                best = schedule.best_of(phase, codes[study.context], study.offered)
             found = np.where(best.sum(axis=1) == 1, best.argmax(axis=1), UNKNOWN)
             return found, bool(np.isin(schedule.probability, (0.0, 1.0)).all())
     if study.answers is not None and np.any(study.answers >= 0):
@@ -115,16 +114,6 @@ def right_actions(study: Study, task: Task | None = None) -> tuple[Ints, bool]:
             right = np.where((right >= 0) & there, right, UNKNOWN)
         return right, True
     return _by_records(study), True
-
-
-def _best_on_offer(schedule: Schedule, phase: Ints, context: Ints, offered: Bools) -> Bools:
-    """[trial, action]: the actions with the highest expected reward among those on offer."""
-    at = (phase, context)
-    p = schedule.probability[at]
-    mean = p * schedule.reward[at] + (1 - p) * schedule.otherwise[at]
-    mean = np.where(offered, mean, -np.inf)
-    best: Bools = mean >= mean.max(axis=1, keepdims=True) - SAME
-    return best
 
 
 def _by_records(study: Study) -> Ints:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import compress
 from typing import Protocol
 
@@ -58,7 +58,26 @@ def by_task(task: Task, trials: int, random: np.random.Generator) -> ShownTrials
         context = np.concatenate(cycles)[:trials]
     flags = np.full(trials, SCORED | LEARNED, np.uint8)
     flags[0] |= RESET
-    return ShownTrials(context, flags, np.zeros(trials, np.int16), np.zeros(trials))
+    shown = ShownTrials(context, flags, np.zeros(trials, np.int16), np.zeros(trials))
+    return _with_offers(task, shown, random) if task.offers else shown
+
+
+def _with_offers(task: Task, shown: ShownTrials, random: np.random.Generator) -> ShownTrials:
+    """Every set of a context is on offer about as often, in random order.
+
+    Where there is one action only, it is taken, and not scored.
+    """
+    offered = np.ones((len(shown), len(task.actions)), np.bool_)
+    for i, name in enumerate(task.contexts):
+        mine = np.flatnonzero(shown.context == i)
+        sets = np.array(task.offered_in(name))
+        rounds = [random.permutation(len(sets)) for _ in range(-(-len(mine) // len(sets)))]
+        if len(mine):
+            offered[mine] = sets[np.concatenate(rounds)[: len(mine)]]
+    alone = offered.sum(axis=1) == 1
+    flags = np.where(alone, shown.flags & ~np.uint8(SCORED), shown.flags).astype(np.uint8)
+    action = np.where(alone, offered.argmax(axis=1), 0).astype(np.int16)
+    return replace(shown, flags=flags, action=action, offered=offered)
 
 
 def as_recorded(study: Study, learner: int, code: NDArray[np.int64]) -> ShownTrials:
@@ -128,6 +147,10 @@ class TaskRewards:
         return np.where(paid, self.schedule.reward[at], self.schedule.otherwise[at])
 
     def correct(self, sequence: ShownTrials, actions: NDArray[np.int16]) -> NDArray[np.bool_]:
+        if sequence.offered is not None:
+            at = self._phase(sequence), sequence.context
+            best = self.schedule.best_of(*at, sequence.offered)
+            return best[np.arange(len(actions)), actions]
         return self.schedule.best[self._phase(sequence), sequence.context, actions]
 
     def _phase(self, sequence: ShownTrials) -> NDArray[np.int64]:

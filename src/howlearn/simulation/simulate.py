@@ -221,6 +221,9 @@ def _learner(
     shown = stage.sequence(recorded, random)
     draws = np.ascontiguousarray(random.random((len(shown), 2)).T)  # one compiled layout for all
     gains = stage.rewards.gains(recorded, shown, draws[1])
+    if stage.like is None and shown.offered is not None:  # what cannot be chosen is earned too
+        alone = (shown.flags & SCORED) == 0
+        shown.reward[alone] = gains[alone, shown.action[alone]]
     first = np.empty((0, gains.shape[1]))
     if stage.as_published and isinstance(stage.rewards, TaskRewards):
         first = stage.rewards.first_gains(shown)
@@ -266,7 +269,7 @@ def _study(
     shown = [each for each, _ in played]
     flags = np.concatenate([each.flags for each in shown])
     action = np.concatenate([each.action for each in shown])
-    offered, offers, offer = _offered(stage, shown)
+    offered, offers, offer = _offered(shown)
     told = None
     if stage.tells:
         told = np.concatenate([gains for _, gains in played])
@@ -300,10 +303,10 @@ def _study(
 
 
 def _offered(
-    stage: Stage, shown: Sequence[ShownTrials]
+    shown: Sequence[ShownTrials],
 ) -> tuple[NDArray[np.bool_] | None, NDArray[np.bool_] | None, NDArray[np.int32] | None]:
     """What was on offer, and as the few sets that there are."""
-    if stage.like is None or stage.like.offers is None:
+    if any(each.offered is None for each in shown):
         return None, None, None
     offered = np.concatenate([each.offered for each in shown if each.offered is not None])
     return offered, *distinct_offers(offered)
