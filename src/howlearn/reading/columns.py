@@ -11,7 +11,7 @@ from pathlib import Path
 
 from howlearn.core.errors import Problem
 from howlearn.core.options import NONE, commas
-from howlearn.reading.options import ReadOptions
+from howlearn.reading.options import STAGE, ReadOptions
 from howlearn.reading.problems import listed
 
 FILE_STEM = "file"  # --learner file
@@ -289,6 +289,8 @@ def find_roles(
     action = finder.find("action", options.action)
     reward = finder.find("reward", options.reward)
     trial = _trial(options.trial, finder)
+    if options.stages is not None and trial and STAGE not in trial:
+        trial = (*trial, STAGE)
     scored = finder.find("scored", options.scored, NONE)
     learned = finder.find("learned", options.learned, NONE)
     if context is None or action is None or reward is None:

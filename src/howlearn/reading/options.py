@@ -28,6 +28,10 @@ __all__ = ["DATA", "NONE", "ReadOptions"]
 ROLES_NAMED = ("learner", "context", "action", "reward", "trial")  # --names action: --action action
 
 
+# Where a row holds several choices, each trial has its number, its choice and its state.
+STAGE, STAGE_CHOICE, STAGE_STATE = "stage_number", "stage_choice", "stage_state"
+
+
 class ColumnName(Kind):
     """One column, or an expression in its place."""
 
@@ -362,9 +366,23 @@ class ReadOptions:
         may_be_open=True,
     )
 
+    stages: str | None = _option(
+        Kind("COL; COL@STATE"),
+        "Several choices in each row, one after the other, and the state in which each is made.",
+        'the columns of several choices in a row, as "choice1; choice2@state": each row is read as '
+        "one trial per choice, whose context is the state (``docs/data.md``)",
+        rank=1,
+        check=lambda text, *_: ReadOptions(stages=text),
+    )
+
     def __post_init__(self) -> None:
         for name, option in DATA.items():
             object.__setattr__(self, name, option.given(getattr(self, name)))
+        if self.stages is not None:
+            from howlearn.reading.formats.wide import stage_columns
+
+            for name, value in stage_columns(self.stages, self.action, self.context).items():
+                object.__setattr__(self, name, value)
         for role in ROLES_NAMED:  # who names a column so says what it is
             if role in self.names and not getattr(self, role):
                 object.__setattr__(self, role, DATA[role].given(role))

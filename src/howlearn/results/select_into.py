@@ -70,6 +70,8 @@ def originals(study: Study) -> list[pl.DataFrame]:
         frame = _rows(table)
         if frame.height != rows and isinstance(table, Long):  # an option said that it is not wide
             frame = _rows(table.table)
+        if frame.height and rows != frame.height and rows % frame.height == 0:  # --stages
+            frame = frame[np.repeat(np.arange(frame.height), rows // frame.height)]
         frames.append(frame)
         if frame.height != rows:
             raise HowlearnError(

@@ -27,7 +27,7 @@ from howlearn.reading.formats.parquet import partitioned
 from howlearn.reading.formats.shape import arranged, shaped
 from howlearn.reading.formats.sidecars import describe
 from howlearn.reading.formats.table import Frame, Table, split_name
-from howlearn.reading.formats.wide import long, texts
+from howlearn.reading.formats.wide import Staged, long, texts
 from howlearn.reading.labels import natural_key
 from howlearn.reading.options import ReadOptions
 from howlearn.reading.problems import listed
@@ -131,7 +131,7 @@ def open_tables(
     ):
         paths = _paths(list(source))
     else:
-        table = long(Frame(source), options)
+        (table,) = _staged([long(Frame(source), options)], options)
         return [table], [], _told([table])
     tables: list[Table] = []
     problems: list[Problem] = []
@@ -155,8 +155,16 @@ def open_tables(
                 problems += error.problems
     tables, spelled = spelled_alike(tables)
     tables, found = as_bids([long(table, options) for table in tables])
+    tables = _staged(tables, options)
     describe(tables)
     return tables, problems, [*notes, *spelled, *_told(tables), *found]
+
+
+def _staged(tables: Sequence[Table], options: ReadOptions | None) -> list[Table]:
+    """The tables, with one row per choice where the user says that rows hold several."""
+    if options is None or options.stages is None:
+        return [*tables]
+    return [Staged(table, options.stages) for table in tables]
 
 
 def learner_names(tables: Sequence[Table]) -> list[str]:

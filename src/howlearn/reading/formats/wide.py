@@ -1,19 +1,22 @@
-"""Wide tables: one row per learner, and a column for each trial's choice, reward and so on."""
+"""Tables with several trials in a row: of one learner, or the stages of one trial."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from howlearn.core.errors import DataError
+from howlearn.core.errors import DataError, HowlearnError
+from howlearn.core.expressions import derive, is_expression
+from howlearn.core.options import NONE
 from howlearn.reading.columns import guess, plain
 from howlearn.reading.formats.table import Table, Wrapped
-from howlearn.reading.options import ReadOptions
+from howlearn.reading.options import STAGE, STAGE_CHOICE, STAGE_STATE, ReadOptions
 
 FEWEST = 3  # numbers of a family
 ENOUGH = 8  # numbers that are a learner's trials whatever the columns are called
@@ -226,3 +229,104 @@ def _below(columns: Sequence[pl.Series], name: str) -> pl.Series:
     if len({column.dtype for column in columns}) > 1:
         columns = [column.cast(pl.String) for column in columns]
     return pl.concat([column.alias(name) for column in columns])
+
+
+# Several choices in a row: one trial per choice.
+
+
+def parse_stages(text: str) -> list[tuple[str, str | None]]:
+    """The choice of each stage, and where its state stands; None: it has none.
+
+    >>> parse_stages("choice1; choice2@final_state")
+    [('choice1', None), ('choice2', 'final_state')]
+    """
+    found = []
+    for part in text.split(";"):
+        choice, at, state = (each.strip() for each in part.partition("@"))
+        if not choice or (at and not state):
+            raise HowlearnError(f'--stages {text!r}: write "COL; COL@STATE", one COL per choice')
+        found.append((choice, state or None))
+    if len(found) < 2:
+        raise HowlearnError(f"--stages {text!r}: one choice only; two or more need ; between them")
+    return found
+
+
+def stage_columns(
+    text: str, action: str | None, context: Sequence[str]
+) -> dict[str, str | tuple[str, ...]]:
+    """The columns of a table of stages that play the roles of action and context."""
+    parse_stages(text)
+    if action not in (None, STAGE_CHOICE):
+        raise HowlearnError(
+            f"--stages {text!r} names the choices, and --action {action} another one: give one of "
+            "the two"
+        )
+    shown = tuple(name for name in context if name not in (NONE, STAGE_STATE))
+    return {"action": STAGE_CHOICE, "context": (*shown, STAGE_STATE)}
+
+
+class Staged(Wrapped):
+    """A table with several choices in each row, as one row per choice.
+
+    All have the row's reward. The context is the state in which the choice was made, or else the
+    stage; a choice that is missing is a missed trial.
+    """
+
+    def __init__(self, table: Table, stages: str) -> None:
+        super().__init__(table)
+        self.stages = parse_stages(stages)
+        taken = [name for name in (STAGE, STAGE_CHOICE, STAGE_STATE) if name in table.columns]
+        if taken:
+            raise HowlearnError(
+                f"--stages: {table.name} has a column {taken[0]} already; call it something else"
+            )
+        self.first_row = 1  # trials are counted
+        names = [name for stage in self.stages for name in stage if name is not None]
+        others = [name for name in names if name not in table.columns]
+        for name in others:
+            if not is_expression(name):
+                close = get_close_matches(name, table.columns, 1)
+                hint = f" (did you mean {close[0]}?)" if close else ""
+                known = ", ".join(filter(None, table.columns))
+                raise HowlearnError(
+                    f"--stages {stages!r}: there is no column {name}{hint}; the columns: {known}"
+                )
+        self._derived = {name: derive(name, "--stages", table.columns) for name in others}
+        self.columns = (*table.columns, STAGE, STAGE_CHOICE, STAGE_STATE)
+        self.format = f"{table.format}, {len(self.stages)} choices per row counted as trials"
+
+    def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """One row per row and stage, in this order."""
+        own = [name for name in columns if name in self.table.columns]
+        inner = dict.fromkeys((*own, *self._needed()))
+        for frame in self.table.frames([*inner]):
+            height, n = frame.height, len(self.stages)
+            row = np.repeat(np.arange(height), n)
+            order = np.arange(n * height).reshape(n, height).T.reshape(-1)
+            choices = [self._values(frame, choice) for choice, _ in self.stages]
+            states = [
+                pl.Series([f"stage {i}"]).new_from_index(0, height)
+                if state is None
+                else self._values(frame, state)
+                for i, (_, state) in enumerate(self.stages, start=1)
+            ]
+            numbers = [pl.Series([str(i + 1)]).new_from_index(0, height) for i in range(n)]
+            made = {STAGE: numbers, STAGE_CHOICE: choices, STAGE_STATE: states}
+            found = {name: frame.get_column(name).gather(row) for name in own}
+            for name, parts in made.items():
+                found[name] = _below(parts, name).gather(order)
+            yield pl.DataFrame([found[name] for name in columns])
+
+    def _needed(self) -> Iterator[str]:
+        """The columns that the stages are made of."""
+        for stage in self.stages:
+            for name in stage:
+                if name is not None:
+                    yield from self._derived[name].columns if name in self._derived else (name,)
+
+    def _values(self, frame: pl.DataFrame, name: str) -> pl.Series:
+        if name not in self._derived:
+            return frame.get_column(name).cast(pl.String)
+        derived = self._derived[name]
+        labels = pl.DataFrame([frame.get_column(c).cast(pl.String) for c in derived.columns])
+        return derived.values(labels, ("no", "yes")).cast(pl.String)

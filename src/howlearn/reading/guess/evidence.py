@@ -37,6 +37,7 @@ class Evidence:
     names: dict[str, str]  # role → its column, or what stands for one
     answer: Codes | None = None  # the right action of each trial, −1 where it is not known
     sets: frozenset[frozenset[str]] = frozenset()  # of actions that were on offer together
+    columns: tuple[str, ...] = ()  # of the data, where only a study is left of them
 
     def __len__(self) -> int:
         return len(self.action)
@@ -158,7 +159,12 @@ def _compact(codes: NDArray[np.integer], labels: list[str | None]) -> tuple[Code
     return made.reshape(-1), tuple(str(labels[code]) for code in used.tolist())
 
 
-def evidence_of(study: Study, names: dict[str, str], scale: tuple[float, float] | None) -> Evidence:
+def evidence_of(
+    study: Study,
+    names: dict[str, str],
+    scale: tuple[float, float] | None,
+    columns: Sequence[str] = (),
+) -> Evidence:
     """The evidence of a study, of its first learners if it is large."""
     stop = max(1, int(np.searchsorted(study.starts, MOST_TRIALS, side="right")) - 1)
     part = study.part(0, min(stop, len(study)))
@@ -186,6 +192,7 @@ def evidence_of(study: Study, names: dict[str, str], scale: tuple[float, float] 
         names,
         None,
         frozenset(frozenset(np.array(study.actions)[row].tolist()) for row in sets),
+        tuple(columns),
     )
 
 
@@ -429,7 +436,9 @@ class Kind(ABC):
     def reasons(self, found: Evidence | None, draft: Draft | None) -> Sequence[str]:
         """Why this is such a task, the main reason first; none if it is not one."""
 
-    def stops(self, reasons: Sequence[str], draft: Draft | None) -> str | None:
+    def stops(
+        self, reasons: Sequence[str], found: Evidence | None, draft: Draft | None
+    ) -> str | None:
         """What is missing, in a sentence with the option that helps, where reading must stop."""
         return None
 

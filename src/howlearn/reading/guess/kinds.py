@@ -15,7 +15,7 @@ from howlearn.reading.columns import parts_of
 from howlearn.reading.guess.draft import SAID, Draft
 from howlearn.reading.guess.evidence import Evidence, Kind, changes, evidence_in, evidence_of
 from howlearn.reading.guess.not_covered import Described, NoOutcome, StimulusMissing, Untaught
-from howlearn.reading.guess.stages import two_stages
+from howlearn.reading.guess.stages import TwoStages, two_stages
 
 if TYPE_CHECKING:
     from howlearn.reading.plan import ReadingPlan
@@ -33,17 +33,29 @@ class TwoStep(Kind):
 
     def reasons(self, found: Evidence | None, draft: Draft | None) -> Sequence[str]:
         """Two columns of choices that are called stages, or have a state between them."""
-        stages = None if draft is None else two_stages(draft)
+        named = "" if found is None else found.names.get("stages")
+        if named:
+            return (f"each choice of a row is a trial: {named}",)
+        stages = self._stages(found, draft)
         return () if stages is None else stages.reasons
 
-    def stops(self, reasons: Sequence[str], draft: Draft | None) -> str | None:
+    def stops(
+        self, reasons: Sequence[str], found: Evidence | None, draft: Draft | None
+    ) -> str | None:
         """Which option reads the stages."""
-        stages = None if draft is None else two_stages(draft)
-        words = "" if stages is None else stages.typed
+        stages = self._stages(found, draft)
+        if stages is None:
+            return None
         return (
-            f"this is a two-step task ({reasons[0]}), and one choice per row would be a bandit, "
-            f'which it is not; --stages "{words}" reads each row as two trials, one per stage'
+            f"this is a two-step task ({stages.reasons[0]}), and one choice per row would be a "
+            f'bandit, which it is not; --stages "{stages.typed}" reads each row as two trials, one '
+            "per stage"
         )
+
+    def _stages(self, found: Evidence | None, draft: Draft | None) -> TwoStages | None:
+        if draft is not None:
+            return two_stages([*draft.sample.columns], draft.sample.counts)
+        return None if found is None else two_stages(found.columns)
 
 
 # Kinds that are covered.
@@ -227,7 +239,7 @@ def find_kind(draft: Draft) -> FoundKind | None:
         if not reasons:
             continue
         said = {name for name, guess in draft.guesses.items() if guess.how == SAID}
-        stops = None if kind.is_settled(said) else kind.stops(reasons, draft)
+        stops = None if kind.is_settled(said) else kind.stops(reasons, found, draft)
         draft.kind = FoundKind(kind.name, reasons, stops)
         break
     return draft.kind
@@ -241,12 +253,13 @@ def with_kind(study: Study, plan: ReadingPlan) -> Study:
         "action": roles.action,
         "reward": roles.reward,
     }
-    found = evidence_of(study, names, options.reward_scale)
-    said = {name for name in (*names, "stages") if getattr(options, name, None)}
+    names |= {"stages": options.stages} if options.stages else {}
+    found = evidence_of(study, names, options.reward_scale, sorted(plan.anywhere))
+    said = {name for name in names if getattr(options, name)}
     for kind in KINDS if len(found) else ():
         reasons = tuple(kind.reasons(found, None))
         if reasons:
-            stops = None if kind.is_settled(said) else kind.stops(reasons, None)
+            stops = None if kind.is_settled(said) else kind.stops(reasons, found, None)
             return replace(study, kind=FoundKind(kind.name, reasons, stops))
     return study
 

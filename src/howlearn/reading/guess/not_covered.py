@@ -56,7 +56,9 @@ class NoOutcome(Kind):
                 )
         return ()
 
-    def stops(self, reasons: Sequence[str], draft: Draft | None) -> str | None:
+    def stops(
+        self, reasons: Sequence[str], found: Evidence | None, draft: Draft | None
+    ) -> str | None:
         """Feedback is needed."""
         both = draft is not None and "action" not in draft.guesses
         return (
@@ -83,7 +85,9 @@ class Described(Kind):
             "that no option comes back",
         )
 
-    def stops(self, reasons: Sequence[str], draft: Draft | None) -> str | None:
+    def stops(
+        self, reasons: Sequence[str], found: Evidence | None, draft: Draft | None
+    ) -> str | None:
         """Options that come back are needed."""
         return (
             "no outcome: these models need feedback about options that come back, and "
@@ -121,7 +125,9 @@ class StimulusMissing(Kind):
             f"right before tell at most {told:z.0%}",
         )
 
-    def stops(self, reasons: Sequence[str], draft: Draft | None) -> str | None:
+    def stops(
+        self, reasons: Sequence[str], found: Evidence | None, draft: Draft | None
+    ) -> str | None:
         """Which option says what was shown."""
         named = () if draft is None else draft.columns("context")
         now = f" (now {typed(','.join(named))})" if named else ""
@@ -156,7 +162,9 @@ class Untaught(Kind):
             f"the first time (guessing: {first.guessing:z.0%}), and in {first.later:z.0%} later",
         )
 
-    def stops(self, reasons: Sequence[str], draft: Draft | None) -> str | None:
+    def stops(
+        self, reasons: Sequence[str], found: Evidence | None, draft: Draft | None
+    ) -> str | None:
         """Nothing is learned here."""
         return (
             f"these choices were not learned from outcomes: {reasons[0]}; if they were learned "

@@ -247,15 +247,16 @@ def _are_numbers(draft: Draft, column: str, rows: NDArray[np.bool_]) -> bool:
 def _restarting(draft: Draft, named: list[str], owner: Codes, rows: NDArray[np.bool_]) -> None:
     """Numbers that start anew: in each block, session or both, if columns say so."""
     sample, column = draft.sample, named[0]
-    outer = _numbering(draft, column, owner, rows)
-    if outer:
+    order = _numbering(draft, column, owner, rows)
+    if order:
+        outer = order[: order.index(column)]
         whole = " × ".join(outer)
-        why = f"{column} starts anew in each {whole}"
-        draft.put("trial", (*outer, column), BY_CONTENT, why)
-        if not {*outer} & {*draft.columns("reset_by"), *draft.columns("by")}:
+        why = f"{column} starts anew in each {whole}" if outer else "one trial per stage"
+        draft.put("trial", order, BY_CONTENT, why)
+        if outer and not {*outer} & {*draft.columns("reset_by"), *draft.columns("by")}:
             draft.odd(
-                f"{column} starts anew in each {whole}: the order is {', then '.join(outer)}, then "
-                f"{column}, and learning goes on",
+                f"{column} starts anew in each {whole}: the order is {', then '.join(order)}, and "
+                "learning goes on",
                 f"--reset-by {','.join(outer)} makes it start anew, if each {whole} has new "
                 "contexts",
             )
@@ -282,18 +283,20 @@ MOST_OUTER = 3  # columns that number the rows together with the trial's number
 
 
 def _numbering(draft: Draft, column: str, owner: Codes, rows: NDArray[np.bool_]) -> tuple[str, ...]:
-    """The columns within which a trial's number is met once only, the slowest first."""
+    """The columns that number the rows together with a trial's number, the slowest first."""
     sample = draft.sample
     numbers = sample.codes(column)[rows]
     used = [*draft.columns("by"), *draft.columns("reset_by"), *draft.columns("context")]
-    words = f"{BLOCKS} {CONDITIONS} loop rep repeat"
+    words = f"{BLOCKS} {CONDITIONS} loop rep repeat stage"
     likely = [c for c in dict.fromkeys((*draft.free, *used)) if like(c, words) and c != column]
     likely = [c for c in likely if _are_numbers(draft, c, rows)]
     codes = {c: sample.codes(c)[rows] for c in likely}
     for size in range(1, MOST_OUTER + 1):
         for some in combinations(likely, size):
             if unique_within(together(owner, *(codes[c] for c in some)), numbers):
-                return tuple(sorted(some, key=lambda c: -runs_within(owner, codes[c])[0]))
+                codes[column] = numbers
+                length = {c: runs_within(owner, codes[c])[0] for c in (*some, column)}
+                return tuple(sorted(length, key=lambda c: -length[c]))
     return ()
 
 

@@ -1,0 +1,128 @@
+"""Several choices in a row: --stages reads each as a trial of its own."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import howlearn as hl
+from howlearn.core.errors import HowlearnError
+from howlearn.reading.guess import inspect
+
+STAGES = "choice1; choice2@final_state"
+
+
+def two_step(seed: int = 1, people: int = 4, trials: int = 60) -> pl.DataFrame:
+    rng, n = np.random.default_rng(seed), people * trials
+    first = rng.integers(1, 3, n)
+    state = np.where(rng.random(n) < 0.7, first, 3 - first)
+    return pl.DataFrame(
+        {
+            "subject": np.repeat(np.arange(people), trials),
+            "trial": np.tile(np.arange(trials), people),
+            "choice1": first,
+            "final_state": state,
+            "choice2": rng.integers(1, 3, n),
+            "reward": rng.integers(0, 2, n),
+        }
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_two_step_task_stops_until_its_stages_are_named(seed: int) -> None:
+    found = inspect(two_step(seed))
+    assert found.kind is not None
+    assert found.kind.name == "two-step"
+    assert found.study is None
+    assert f'--stages "{STAGES}"' in found.problems
+    named = inspect(two_step(seed), stages=STAGES)
+    assert named.kind is not None
+    assert named.kind.name == "two-step"
+    assert named.study is not None
+    assert named.options["trial"] == ("trial", "stage_number")
+    assert inspect(two_step(seed), action="choice1").study is not None
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "state"),
+    [
+        ("level1_choice", "level2_choice", None),
+        ("stage_1_choice", "stage_2_choice", "state"),
+        ("stepone_choice", "steptwo_choice", None),
+        ("firstStageChoice", "secondStageChoice", None),
+        ("response1", "response2", "transition"),
+    ],
+)
+def test_names_of_stages(one: str, two: str, state: str | None) -> None:
+    data = two_step().rename({"choice1": one, "choice2": two, "final_state": state or "x"})
+    kind = inspect(data if state else data.drop("x")).kind
+    assert kind is not None
+    assert kind.name == "two-step"
+
+
+def test_what_is_no_two_step_task() -> None:
+    """Options on offer, answers in a list, and two answers with nothing between them."""
+    data = two_step().rename({"choice1": "option1", "choice2": "option2"}).drop("final_state")
+    data = data.with_columns(option2=3 - pl.col("option1"), choice=pl.lit(1))
+    listed = two_step().rename({"final_state": "choice3"})
+    for each in (data, listed, two_step().drop("final_state")):
+        kind = inspect(each).kind
+        assert kind is None or kind.name != "two-step"
+
+
+def test_each_choice_is_a_trial() -> None:
+    data = two_step()
+    study = hl.read(data, stages=STAGES)
+    trials = study["0"]
+    assert len(study.context) == 2 * data.height
+    mine = data.filter(pl.col("subject") == 0)
+    contexts = [study.contexts[c] for c in trials.context]
+    assert contexts[::2] == ["stage 1"] * len(mine)
+    assert contexts[1::2] == [str(state) for state in mine["final_state"]]
+    actions = [int(study.actions[a]) for a in trials.action]
+    assert actions[::2] == mine["choice1"].to_list()
+    assert actions[1::2] == mine["choice2"].to_list()
+    assert trials.reward[::2].tolist() == trials.reward[1::2].tolist() == mine["reward"].to_list()
+    shuffled = data.sample(fraction=1.0, shuffle=True, seed=2)
+    again = hl.read(shuffled, stages=STAGES)["0"]
+    assert [study.actions[a] for a in again.action] == [study.actions[a] for a in trials.action]
+
+
+def test_a_second_stage_that_is_missing_is_a_missed_trial() -> None:
+    data = two_step().with_columns(
+        choice2=pl.when(pl.col("trial") == 3).then(None).otherwise(pl.col("choice2"))
+    )
+    study = hl.read(data, stages=STAGES)
+    assert study.counts["missed trials"] == 4
+    assert len(study.context) == 2 * data.height - 4
+
+
+def test_states_may_be_computed() -> None:
+    data = two_step().with_columns(choice2=pl.col("choice2") + 2 * (pl.col("final_state") - 1))
+    data = data.rename({"choice1": "level1_choice", "choice2": "level2_choice"})
+    data = data.drop("final_state")
+    found = inspect(data)
+    assert found.kind is not None
+    stages = "level1_choice; level2_choice@level2_choice > 2"
+    assert stages in (found.kind.stops or "")
+    study = inspect(data, stages=stages).study
+    assert study is not None
+    assert study.contexts == ("no", "stage 1", "yes")
+    assert study.offers is not None
+    assert sorted(study.offers.sum(axis=1).tolist()) == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"stages": "choice1"}, "one choice only"),
+        ({"stages": "choice1; @state"}, "COL; COL@STATE"),
+        ({"stages": "choice1; choice3@final_state"}, "there is no column choice3"),
+        ({"stages": STAGES, "action": "choice1"}, "give one of the two"),
+    ],
+)
+def test_what_cannot_be_stages(options: dict[str, str], said: str) -> None:
+    for reads in (hl.read, inspect):
+        with pytest.raises(HowlearnError, match=said):
+            reads(two_step(), **options)
