@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
@@ -12,11 +14,12 @@ from howlearn.cli.build import Given, command
 from howlearn.cli.next_command import following
 from howlearn.cli.options import DATA, FILES, FRESH, OUT
 from howlearn.cli.show import console, listing_of
-from howlearn.core.options import Panel
+from howlearn.core.options import FilePath, OnOff, Option, Panel
 from howlearn.reading.analysis_options import TASK
 from howlearn.reading.options import DATA as READING
 
 if TYPE_CHECKING:
+    from howlearn.reading.guess.draft import Question
     from howlearn.reading.guess.inspection import Inspection
 
 
@@ -30,6 +33,20 @@ if TYPE_CHECKING:
     *DATA,
     OUT.but(default=Path("howlearn.toml"), help="The file with the options."),
     FRESH.but(help="Replace the file if it is there.", panel=Panel.output),
+    Option(
+        "trials",
+        FilePath("OUT.csv"),
+        "Also write the trials exactly as they will be analysed, one row each.",
+        panel=Panel.output,
+    ),
+    Option("json", OnOff(), "Print what was found as JSON.", False, panel=Panel.output),
+    Option(
+        "yes",
+        OnOff(),
+        "Ask nothing: take the likeliest answer of each question, and say so.",
+        False,
+        panel=Panel.data,
+    ),
 )
 def inspect(given: Given) -> None:
     """Look at files, say what is in them, and write howlearn.toml, which all commands take.
@@ -37,16 +54,18 @@ def inspect(given: Given) -> None:
     Which column is what is guessed from names and from what columns hold; every guess is printed
     with its reason. An option corrects a guess: --action COL; --reset-by none takes one back. Where
     a column is expected, an expression may stand: --action "house_old == chose_old", --reward
-    "gain + loss".
+    "gain + loss". What the data do not tell is asked; --yes takes the likeliest answers.
 
     For example: howlearn inspect data --action key --where "phase == 'learn'"
     """
     from howlearn.cli.next_command import option
     from howlearn.cli.show import note, progress_bar
+    from howlearn.core.csv_tables import write_csv
     from howlearn.core.errors import DataError, HowlearnError
     from howlearn.reading.columns import unseparated
     from howlearn.reading.guess import inspect as look
     from howlearn.reading.project_file import is_unchanged, outside, said_in
+    from howlearn.runs.files import write_whole
 
     out, fresh = given.out, given.fresh
     if out.exists() and not (fresh or is_unchanged(out)):
@@ -65,21 +84,79 @@ def inspect(given: Given) -> None:
         if kept:
             words = ", ".join(option(name) for name in kept)
             note(f"kept from {out}, since you said so before: {words} (--fresh forgets them)")
-    with progress_bar("reading"):
-        found = look(names, **given.of(TASK, *READING.values()))
-    if found.study is None and len(found.examples) == 1:  # no table: nothing of it is shown
-        raise DataError([unseparated(names[0])])
-    inspection(found)
+    _check_table(given.trials, fresh)
+    while True:
+        with progress_bar("reading"):
+            found = look(names, **given.of(TASK, *READING.values()))
+        if found.study is None and len(found.examples) == 1:  # no table: nothing of it is shown
+            raise DataError([unseparated(names[0])])
+        if given.json:
+            print(json.dumps(found.as_json(), ensure_ascii=False, indent=1))
+        else:
+            inspection(found)
+        if found.study is None or not found.questions or given.yes or not _can_ask(given.json):
+            break
+        given.update(_answered(found.questions[0]))
     if found.study is None:
         raise HowlearnError(_what_to_type(found, names))
+    if found.questions and not given.yes:
+        raise HowlearnError(_questions(found))
     _write(out, names, found, given.task)
+    if given.trials is not None:
+        write_whole(given.trials, lambda path: write_csv(found.trials(), path), tidy=False)
+    if given.json:
+        return
+    for doubt in found.doubts:
+        note(doubt)
     alone = given.task is None and len(found.study.contexts) == 1
     typed = names if outside(out, names) else []  # where a file alone decides nothing
     next_command(out, alone, typed)
 
 
+def _check_table(table: Path | None, fresh: bool) -> None:
+    """Refuse a place for the trials before anything is read."""
+    from howlearn.core.errors import HowlearnError
+
+    if table is None:
+        return
+    if not table.absolute().parent.is_dir():
+        raise HowlearnError(f"--trials {table}: there is no folder {table.parent}")
+    if table.exists() and not fresh:
+        raise HowlearnError(f"--trials {table}: it is there already; --fresh replaces it")
+
+
+def _can_ask(as_json: bool) -> bool:
+    """Whether somebody sits there."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and not as_json
+
+
+def _answered(question: Question) -> dict[str, Any]:
+    """Ask, with the likeliest answer first; the options that answer it."""
+    from rich.prompt import IntPrompt
+
+    console.print(f"[bold]{escape(_line(question.sentence))}[/]")
+    for i, answer in enumerate(question.answers, 1):
+        console.print(f"  {i}  {escape(_line(f'{answer.typed}   {answer.says}'))}", soft_wrap=True)
+    choices = [str(i) for i in range(1, len(question.answers) + 1)]
+    chosen = question.answers[IntPrompt.ask("Which?", choices=choices, default=1) - 1]
+    return {chosen.option: chosen.value, **chosen.also}
+
+
+def _questions(found: Inspection) -> str:
+    """What is not clear, and the options that say it."""
+    asked = "\n".join(_indented(str(question)) for question in found.questions)
+    return (
+        f"the data do not tell everything, and nothing was written:\n{asked}\n"
+        "type one of these options, or --yes to take the first of each"
+    )
+
+
+def _indented(text: str) -> str:
+    return "\n".join(_line(line) for line in text.split("\n"))
+
+
 def _write(out: Path, files: list[str], found: Inspection, task: str | None) -> None:
-    from howlearn.reading.project_file import write_study_file
+    from howlearn.reading.project_file import GUESSED, write_study_file
 
     comments = {
         "": [
@@ -89,7 +166,9 @@ def _write(out: Path, files: list[str], found: Inspection, task: str | None) -> 
         ],
         **found.comments(),
     }
-    write_study_file(out, files, found.options, {"task": task}, comments)
+    doubts = {"doubts": found.doubts} if found.doubts else {}
+    comments["doubts"] = [f"{GUESSED}: what was not clear; results repeat it until it is removed"]
+    write_study_file(out, files, {**found.options, **doubts}, {"task": task}, comments)
 
 
 def _what_to_type(found: Inspection, files: list[str]) -> str:

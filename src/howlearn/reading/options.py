@@ -365,6 +365,12 @@ class ReadOptions:
         rank=3,
         may_be_open=True,
     )
+    doubts: tuple[str, ...] = _option(
+        Repeated("TEXT"),
+        "What was not clear when the options were found; results repeat it.",
+        "what was not clear when the options were found; results repeat it",
+        rank=2,
+    )
 
     stages: str | None = _option(
         Kind("COL; COL@STATE"),

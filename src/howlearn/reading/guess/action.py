@@ -44,7 +44,7 @@ MOST_ACTIONS, MOST_NAMED_ACTIONS = 12, 100
 FOR_A_NAME = {4: 5.0, 3: 3.0, 2: 2.0, 1: 1.5, 0: 0.5}  # what a name is worth, as log odds
 FOR_KEYS, FOR_ONE_ON_OFFER = 1.0, 3.0
 AGAINST_ANSWERS, AGAINST_PRACTICE, AGAINST_OPTIONS = 2.5, 2.0, 4.0
-AGAINST_DERIVED = 2.5
+AGAINST_DERIVED, AGAINST_PERCEPTUAL = 2.5, 1.5
 DERIVED = {
     *"switch stay stayed shift repeat repeated acc accuracy correct corr optimal best good".split(),
     *"sim simulated model predicted num latency confidence conf count".split(),
@@ -118,6 +118,8 @@ def _by_name(
     if column in draft.one_of:
         score += FOR_ONE_ON_OFFER
         reasons.append(f"it is always one of {' and '.join(draft.on_offer)}")
+    if column in draft.about and "perceptual" in draft.about[column].text.lower():
+        score -= AGAINST_PERCEPTUAL  # of two decisions the one that is paid for
     score -= AGAINST_ANSWERS * is_answer(column) + AGAINST_PRACTICE * is_practice(column)
     score -= AGAINST_OPTIONS * (column in draft.on_offer)
     told = named.get(column) == 4  # a description outranks the name

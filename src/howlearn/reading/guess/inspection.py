@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import polars as pl
 
+from howlearn.core.errors import HowlearnError
+from howlearn.core.offers import offer_label
 from howlearn.core.study import FoundKind, Study
 from howlearn.core.text import few, many, shortened
-from howlearn.reading.guess.draft import SAID, Guess, Oddity, Question
+from howlearn.reading.guess.draft import SAID, Guess, Oddity, Question, shares
 from howlearn.reading.project_file import GUESSED
 
 ROLES = ("learner", "context", "action", "reward", "trial")
@@ -51,6 +54,55 @@ class Inspection:
     def coding(self) -> dict[str, Guess]:
         """What is said or guessed besides the roles."""
         return {name: guess for name, guess in self.guesses.items() if name not in ROLES}
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What was taken without being clear: it goes into howlearn.toml and the results."""
+        asked = [f"{one.sentence} {one.answers[0].typed} was taken" for one in self.questions]
+        named = {question.about for question in self.questions}
+        close = [
+            f"the {role} could also be {others[0]}; {self.guesses[role].typed} was taken"
+            for role in ROLES
+            if role in self.guesses and role not in named
+            for others in [_close(self.guesses[role])]
+            if others
+        ]
+        return (*asked, *close)
+
+    def trials(self) -> pl.DataFrame:
+        """The trials exactly as they will be analysed, one row each, in the order used.
+
+        ``offered`` has labels joined by ``|`` and is empty where all actions were on offer;
+        ``block`` changes where the state is reset, and is empty where it never is.
+        """
+        if self.study is None:
+            raise HowlearnError(self.problems or "there is no study: roles are lacking")
+        return trials_of(self.study)
+
+    def as_json(self) -> dict[str, Any]:
+        """Roles with scores and runners-up, kind of task, questions and notes, as plain values."""
+        study = self.study
+        return {
+            "files": dict(self.files),
+            "kind": None
+            if self.kind is None
+            else {
+                "name": self.kind.name,
+                "reasons": list(self.kind.reasons),
+                "stops": self.kind.stops,
+            },
+            "roles": {r: _as_json(self.guesses[r]) for r in ROLES if r in self.guesses},
+            "options": {name: _plain(value) for name, value in self.options.items()},
+            "lacking": list(self.lacking),
+            "questions": [_question(each) for each in self.questions],
+            "doubts": list(self.doubts),
+            "notes": list(dict.fromkeys((*self.notes, *map(str, self.oddities)))),
+            "problems": self.problems or None,
+            "learners": None if study is None else len(set(study.learners)),
+            "trials": None if study is None else len(study.context),
+            "contexts": None if study is None else list(study.contexts),
+            "actions": None if study is None else list(study.actions),
+        }
 
     def examples_of(self, guess: Guess) -> str:
         """Values of the columns of a guess."""
@@ -115,6 +167,75 @@ class Inspection:
             line += f"; could also be {_some(guess.others)}" if guess.others else ""
             found[name] = [line]
         return found
+
+
+NEAR = 0.1  # of what speaks for a role: a runner-up with less is not worth a word
+
+
+def _close(guess: Guess) -> list[str]:
+    """The runners-up that are not far behind."""
+    likely = shares(guess.candidates)
+    pairs = zip(guess.candidates[1:], likely[1:], strict=True)
+    return [candidate.column for candidate, share in pairs if share >= NEAR]
+
+
+def _as_json(guess: Guess) -> dict[str, Any]:
+    likely = shares(guess.candidates)
+    runners = zip(guess.candidates[1:], likely[1:], strict=True)
+    return {
+        "column": _plain(guess.value),
+        "score": guess.share,
+        "how": guess.how,
+        "why": guess.why,
+        "runners_up": [
+            {"column": each.column, "score": share, "why": "; ".join(each.reasons)}
+            for each, share in runners
+        ],
+    }
+
+
+def _question(question: Question) -> dict[str, Any]:
+    answers = [{"option": a.typed, "says": a.says} for a in question.answers]
+    return {"about": question.about, "question": question.sentence, "answers": answers}
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def trials_of(study: Study) -> pl.DataFrame:
+    """The trials of a study as a table of labels."""
+    lengths = np.diff(study.starts)
+    sequence = np.repeat(np.arange(len(lengths)), lengths)
+    learner = np.array(study.learners, dtype=object)[sequence]
+    begins = np.zeros(len(sequence), dtype=np.bool_)
+    begins[study.starts[:-1][lengths > 0]] = True
+    numbers: dict[str, int] = {}
+    block = []
+    for name, new in zip(learner.tolist(), (study.reset | begins).tolist(), strict=True):
+        numbers[name] = numbers.get(name, 0) + new
+        block.append(numbers[name])
+    never = not numbers or max(numbers.values()) == 1
+    offered = [None] * len(sequence)
+    if study.offers is not None and study.offer is not None:
+        labels = [None if row.all() else offer_label(row, study.actions) for row in study.offers]
+        offered = [labels[i] for i in study.offer.tolist()]
+    trial = np.concatenate([np.arange(1, n + 1) for n in lengths]) if len(lengths) else []
+    reward = pl.Series("reward", study.reward).fill_nan(None)
+    return pl.DataFrame(
+        {
+            "learner": learner.tolist(),
+            "trial": trial,
+            "context": np.array(study.contexts, dtype=object)[study.context].tolist(),
+            "action": np.array(study.actions, dtype=object)[study.action].tolist(),
+            "reward": reward,
+            "offered": pl.Series(offered, dtype=pl.String),
+            "block": pl.Series([None] * len(block) if never else block, dtype=pl.Int64),
+            "scored": study.scored,
+            "learned": study.learned,
+        },
+        schema_overrides={"learner": pl.String, "context": pl.String, "action": pl.String},
+    )
 
 
 def _some(names: tuple[str, ...]) -> str:
