@@ -16,7 +16,6 @@ from howlearn.reading.columns import (
     ROLES,
     Roles,
     find_roles,
-    named_like,
     unnamed_forgone,
     unseparated,
     used_by,
@@ -31,9 +30,13 @@ if TYPE_CHECKING:
     from howlearn.models.task import Task
     from howlearn.reading.bins import Bins
     from howlearn.reading.formats.table import Table
+    from howlearn.reading.guess.draft import Draft
 
 
 # What inspect may find besides the roles, and reading does only if it is told to.
+LOOKED_AT = ("learner", "context", "action", "reward")
+OFFERS = ("offered", "offers", "positions")
+FEWEST = 20  # rows; with fewer nothing can be told from what columns do
 GUESSED_BESIDES = "where missing recode reward_scale by reset_by".split()
 MAY_BE_ABSENT = (
     "--where EXPR",
@@ -140,10 +143,9 @@ def make_plan(
     """Settle roles from the columns of the first table, recodings and conditions from all."""
     one_context = task is not None and len(task.contexts) == 1
     roles, problems = find_roles(options, tables[0].columns, one_context, tables[0].name)
-    wanted = _unclear_roles(roles, options, tables)
     more: list[str] = []
-    if wanted:
-        roles, problems, more = _guessed(wanted, options, tables, task, (roles, problems))
+    if any(not getattr(options, role) for role in LOOKED_AT):
+        options, roles, problems, more = _as_inspected(options, tables, task, (roles, problems))
     columns = tuple(dict.fromkeys(name for table in tables for name in table.columns))
     if roles is None:
         return None, problems
@@ -174,53 +176,65 @@ def make_plan(
     return replace(plan, notes=(*plan.notes, *unnamed_forgone(options, unused))), []
 
 
-def _unclear_roles(
-    roles: Roles | None, options: ReadOptions, tables: Sequence[Table]
-) -> tuple[str, ...]:
-    """The roles that common names do not tell, and that other names or values may."""
-    if roles is None:
-        return ("learner", "context", "action", "reward", "trial")
-    alone = len(tables) == 1 and roles.learner is None and options.learner is None
-    return ("learner",) if alone and named_like("learner", tables[0].columns) else ()
-
-
-def _guessed(
-    wanted: Sequence[str],
+def _as_inspected(
     options: ReadOptions,
     tables: Sequence[Table],
     task: Task | None,
     before: tuple[Roles | None, list[Problem]],
-) -> tuple[Roles | None, list[Problem], list[str]]:
-    """The roles as ``inspect`` finds them, and a note on what it would set besides.
+) -> tuple[ReadOptions, Roles | None, list[Problem], list[str]]:
+    """Options and roles as ``inspect`` finds them, and a note on what it would set besides.
 
-    That there is but one context is not guessed here: it has to be said.
+    What it would ask about is refused; that there is but one context has to be said, unless it
+    is what was on offer that changes.
     """
-    from howlearn.reading.guess import guess_columns
+    from howlearn.reading.guess import look_at
 
-    found = guess_columns(tables, options, task)
-    columns = {
-        role: found[role].value
-        for role in wanted
-        if role in found and not getattr(options, role) and found[role].columns != (NONE,)
-    }
-    if not columns or columns == {"learner": FILE_STEM}:
-        return before[0], before[1], []
+    draft = look_at(tables, options, task)
+    if draft is None:
+        return options, *before, []
+    found, (roles, problems) = draft.guesses, before
+    if "action" in found and "reward" in found and draft.sample.height >= FEWEST:
+        _refuse_questions(draft, options)
+    changes = {n: found[n].value for n in OFFERS if n in found and not getattr(options, n)}
+    on_offer = "offered" in changes
+    wanted = LOOKED_AT if roles is not None else (*LOOKED_AT, "trial")
+    for role in wanted:
+        if role not in found or getattr(options, role):
+            continue
+        known = () if roles is None else roles.columns_of(role)
+        nowhere = found[role].columns in ((NONE,), (FILE_STEM,))
+        shown = role == "context" and on_offer
+        if known and not ({*known} & draft.weighed(role) or shown):
+            continue  # nothing spoke against it: what is wrong with its values is told
+        if found[role].columns != known and (not nowhere or shown):
+            changes[role] = found[role].value
+    if not changes:
+        return options, roles, problems, []
     one_context = task is not None and len(task.contexts) == 1
-    named = replace(options, **columns)
+    named = replace(options, **changes)
     roles, problems = find_roles(named, tables[0].columns, one_context, tables[0].name)
     if roles is None:
-        return None, problems, []
-    told = {
-        role: f"{text} (guessed)"
-        for role, text in roles.found.items()
-        if columns.get(role, FILE_STEM) != FILE_STEM
-    }
+        return options, None, problems, []
+    told = {role: f"{text} (guessed)" for role, text in roles.found.items() if role in changes}
     besides = [name for name in GUESSED_BESIDES if name in found and not getattr(options, name)]
     notes = [
         "some columns were guessed by what they hold, as howlearn inspect does; it would also set "
         f"{', '.join(besides)}, which is not done here"
     ]
-    return replace(roles, found={**roles.found, **told}), [], notes if besides else []
+    offered = {n: changes[n] for n in OFFERS if n in changes}
+    said = [f"{found[n].why} (--{n} none if not)" for n in offered if n != "positions"]
+    roles = replace(roles, found={**roles.found, **told})
+    return replace(options, **offered), roles, [], [*(notes if besides else []), *said]
+
+
+def _refuse_questions(draft: Draft, options: ReadOptions) -> None:
+    """What the data do not tell has to be said; what no model covers is not read."""
+    if draft.kind is not None and draft.kind.stops:
+        raise HowlearnError(draft.kind.stops)
+    asked = [question for question in draft.questions if not getattr(options, question.about)]
+    if asked:
+        texts = "\n".join(map(str, asked))
+        raise HowlearnError(f"the data do not tell everything:\n{texts}\nsay it by an option")
 
 
 def _exclusions(options: ReadOptions, columns: Sequence[str]) -> tuple[exclusion.Condition, ...]:

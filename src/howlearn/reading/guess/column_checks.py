@@ -74,6 +74,7 @@ def follows(draft: Draft, rows: Sample, column: str) -> float:
         return 0.0
     inside = rows_among(draft, rows)
     seen = [c for c in named_like("context", draft.free) if repeats(rows, c)][:1]
+    seen = [*draft.columns("context")] or seen
     owner = together(draft.learners()[inside], *(rows.codes(c) for c in seen))
     order = np.argsort(owner, kind="stable")
     worth = worth_in(rows, reward)[order]
@@ -85,7 +86,7 @@ def follows(draft: Draft, rows: Sample, column: str) -> float:
     after, without = stays[good], stays[~good]
     gap, often = after.mean() - without.mean(), stays.mean()
     error = np.sqrt(often * (1 - often) * (1 / len(after) + 1 / len(without)))
-    return float(np.sign(gap) * max(0.0, abs(gap) - 2 * error))
+    return float(np.sign(gap) * max(0.0, abs(gap) - (2 if gap > 0 else 4) * error))
 
 
 def worth_in(rows: Sample, reward: str) -> np.ndarray:

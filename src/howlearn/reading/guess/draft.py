@@ -110,10 +110,10 @@ class Sample:
         return replace(self, columns={**self.columns, name: column})
 
 
-def take_sample(tables: Sequence[Table]) -> Sample:
+def take_sample(tables: Sequence[Table], cells: int = MOST_CELLS) -> Sample:
     """Read the first rows of the tables; DataError where none of them has any."""
     names = _telling(columns_of(tables))
-    most = max(FEWEST_ROWS, MOST_CELLS // max(1, len(names)))
+    most = max(FEWEST_ROWS, cells // max(1, len(names)))
     frames: list[pl.DataFrame] = []
     files: list[NDArray[np.int32]] = []
     left, whole = most, True
@@ -354,6 +354,12 @@ class Draft:
         found = () if guess is None else guess.columns
         return tuple(name for name in found if name in self.sample.columns)
 
+    def weighed(self, role: str) -> set[str]:
+        """The columns that were candidates for a role, or were ruled out by what they do."""
+        guess = self.guesses.get(role)
+        candidates = () if guess is None else guess.candidates
+        return {each.column for each in candidates} | self.design | {*self.on_offer}
+
     @property
     def free(self) -> list[str]:
         """The columns that play no role yet."""
@@ -376,6 +382,8 @@ class Draft:
     def contexts(self) -> NDArray[np.intp] | None:
         """A code per row for the context; None when it is always the same."""
         names = self.columns("context")
+        if "context" not in self.guesses:  # reading takes the features for it
+            names = self.columns("features")
         return together(*(self.sample.codes(name) for name in names)) if names else None
 
     def sequences(self) -> NDArray[np.intp]:
