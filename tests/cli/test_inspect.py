@@ -73,7 +73,7 @@ def test_a_file_that_is_there_is_kept(run: Run) -> None:
 @pytest.mark.parametrize(
     ("text", "words", "said"),
     [
-        ("a,b\none,1.5\ntwo,2.5\nsix,3.5\none,1.5\ntwo,2.5\n", [], "--action COL --reward COL"),
+        ("x,b\none,1.5\ntwo,2.5\nsix,3.5\none,1.5\ntwo,2.5\n", [], "--action COL --reward COL"),
         ("a,b\none,1.5\n", ["--action", "c"], "--action c: there is no column c"),
         ("who,b\none,1.5\n", ["--learner", "who"], "data.csv --learner who --action COL"),
         ("", [], "an empty file"),

@@ -39,8 +39,8 @@ _ARITHMETIC: dict[type, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
     ast.Mod: lambda left, right: left % right.replace(0.0, None),
 }
 CLOSE = 0.8  # how like a column's name a word is that may be a slip of the pen
-IF, LAG, COLUMN = "_if_", "lag", "column"  # Python has another "if"
-FUNCTIONS = 'if(CONDITION, A, B), lag(COL) and column("NAME")'
+IF, LAG, COLUMN, JOIN = "_if_", "lag", "column", "join"  # Python has another "if"
+FUNCTIONS = 'if(CONDITION, A, B), lag(COL), join(COL, COL) and column("NAME")'
 _QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`([^`]+)`""")
 _IF = re.compile(r"(^|[-(,+*/%=<>\[{]|\b(?:and|or|not|in|else)\b)(\s*)if(?=\s*\()")
 
@@ -251,6 +251,10 @@ class Translator:
             return self._named(node.args[0])
         if name == LAG and plain and 1 <= len(node.args) <= 2:
             return self._lagged(*node.args)
+        if name == JOIN and plain and len(node.args) > 1:
+            parts = [self.value(each) for each in node.args]
+            text = pl.concat_str([part.label for part in parts], separator=":")
+            return of_text(text, both(text.is_not_null(), *(part.known for part in parts)))
         raise Refused(
             f"{self.written(node)!r} is not part of the language of conditions; there are "
             f"{FUNCTIONS}"

@@ -18,7 +18,7 @@ import polars as pl
 
 from howlearn.core.arrays import Bools
 from howlearn.core.errors import HowlearnError
-from howlearn.core.expression_grammar import COLUMN, IF, LAG, OWNER, Translator, syntax_of
+from howlearn.core.expression_grammar import COLUMN, IF, JOIN, LAG, OWNER, Translator, syntax_of
 from howlearn.core.expression_values import YES_NO, Refused
 from howlearn.core.text import LONGEST as SHOWN
 from howlearn.core.text import one_line
@@ -140,7 +140,7 @@ def is_expression(text: str) -> bool:
     if isinstance(tree, ast.Compare | ast.BoolOp | ast.BinOp | ast.UnaryOp | ast.IfExp):
         return any(isinstance(node, ast.Name) for node in ast.walk(tree))
     if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name):
-        return tree.func.id in (IF, LAG, COLUMN)
+        return tree.func.id in (IF, LAG, COLUMN, JOIN)
     return bool(names)
 
 

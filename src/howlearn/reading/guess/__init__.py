@@ -25,17 +25,18 @@ from howlearn.reading.guess.coding import (
     find_words,
 )
 from howlearn.reading.guess.column_checks import examples, materialise
-from howlearn.reading.guess.draft import Draft, Guess, check_names, columns_of, take_sample
+from howlearn.reading.guess.context import find_context
+from howlearn.reading.guess.draft import Draft, Guess, check_names
 from howlearn.reading.guess.inspection import Inspection
 from howlearn.reading.guess.kinds import find_kind
-from howlearn.reading.guess.learner_and_context import find_context, find_learner
+from howlearn.reading.guess.learner import find_learner
 from howlearn.reading.guess.oddities import remark
 from howlearn.reading.guess.on_offer import find_offers, find_offers_of_contexts
+from howlearn.reading.guess.options_outcomes import find_reward_of_the_chosen
 from howlearn.reading.guess.roles import (
     ask_what_is_good,
     find_action_and_reward,
     find_reward_by_content,
-    find_reward_of_the_chosen,
 )
 from howlearn.reading.guess.rows import (
     apply_where,
@@ -44,6 +45,7 @@ from howlearn.reading.guess.rows import (
     leave_other_screens_out,
     leave_practice_out,
 )
+from howlearn.reading.guess.sample import columns_of, take_sample
 from howlearn.reading.guess.stretches import find_order, find_stretches
 from howlearn.reading.options import ReadOptions, options_named, refused
 from howlearn.reading.problems import listed

@@ -29,15 +29,9 @@ from howlearn.reading.guess.column_checks import (
     tell_the_same,
     with_reward,
 )
-from howlearn.reading.guess.draft import (
-    Candidate,
-    Draft,
-    Sample,
-    in_expression,
-    in_quotes,
-    together,
-)
-from howlearn.reading.guess.learner_and_context import is_chosen
+from howlearn.reading.guess.context import is_chosen
+from howlearn.reading.guess.draft import Candidate, Draft, in_expression, in_quotes
+from howlearn.reading.guess.sample import Sample, together
 from howlearn.reading.rewards import GOOD_WORDS
 
 MOST_ACTIONS, MOST_NAMED_ACTIONS = 12, 100
@@ -142,7 +136,7 @@ def fixed_by(draft: Draft, rows: Sample, column: str) -> str | None:
     """What is shown and fixes a column, for everybody or for each learner; None if nothing does."""
     owner = draft.learners()[rows_among(draft, rows)]
     codes = rows.codes(column)
-    for shown in named_like("context", draft.free):
+    for shown in draft.shown():
         if shown == column or is_chosen(shown) or not repeats(rows, shown):
             continue
         place = rows.codes(shown)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.reading.columns import is_time, like, parts_of
-from howlearn.reading.guess.draft import Sample, together
+from howlearn.reading.guess.sample import Sample, together
 
 LOOKED_AT = 20_000  # rows; more tell nothing new about how columns go together
 FEWEST = 20  # rows from which it can be told that a column follows from another

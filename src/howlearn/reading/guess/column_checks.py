@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from howlearn.core.expressions import derive
 from howlearn.core.text import few, shortened
-from howlearn.reading.columns import VALUES, named_like
-from howlearn.reading.guess.draft import Draft, Sample, together
+from howlearn.reading.columns import VALUES
+from howlearn.reading.guess.draft import Draft
+from howlearn.reading.guess.sample import Sample, together
 from howlearn.reading.rewards import BAD_WORDS, GOOD_WORDS, worth_of
 
 
@@ -73,8 +74,7 @@ def follows(draft: Draft, rows: Sample, column: str) -> float:
     if reward is None:
         return 0.0
     inside = rows_among(draft, rows)
-    seen = [c for c in named_like("context", draft.free) if repeats(rows, c)][:1]
-    seen = [*draft.columns("context")] or seen
+    seen = [*draft.columns("context")] or [c for c in draft.shown() if repeats(rows, c)][:1]
     owner = together(draft.learners()[inside], *(rows.codes(c) for c in seen))
     order = np.argsort(owner, kind="stable")
     worth = worth_in(rows, reward)[order]

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.study import Study
-from howlearn.reading.guess.draft import Draft, together
+from howlearn.reading.guess.draft import Draft
+from howlearn.reading.guess.sample import together
 from howlearn.reading.labels import natural_key
 from howlearn.reading.offers import options_in, parse_offers
 from howlearn.reading.rewards import worth_of

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from howlearn.reading.columns import is_feature, is_time, like, named_like, parts_of
 from howlearn.reading.guess.column_checks import constant_within
-from howlearn.reading.guess.draft import BY_CONTENT, Draft, together, typed
+from howlearn.reading.guess.draft import BY_CONTENT, Draft, typed
 from howlearn.reading.guess.evidence import (
     MOST_TRIALS,
     Codes,
@@ -21,6 +21,7 @@ from howlearn.reading.guess.evidence import (
     pays_alike,
     predictable,
 )
+from howlearn.reading.guess.sample import together
 
 NOT_COVERED = "nothing that these models cover"
 FEWEST_TRIALS = 60  # from which something can be said about people's choices

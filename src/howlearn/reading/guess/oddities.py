@@ -12,8 +12,9 @@ from howlearn.core.text import few
 from howlearn.reading.columns import GROUPS, KINDS, is_feature, is_numbered, like, named_like
 from howlearn.reading.guess.coding import describes
 from howlearn.reading.guess.column_checks import TESTING, constant_within
-from howlearn.reading.guess.draft import SAID, Draft, in_expression, together, typed
+from howlearn.reading.guess.draft import SAID, Draft, in_expression, typed
 from howlearn.reading.guess.reward import remark_mistakes
+from howlearn.reading.guess.sample import together
 
 MANY_CONTEXTS = 20
 FEW_TRIALS = 20

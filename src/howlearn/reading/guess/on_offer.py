@@ -13,8 +13,9 @@ from howlearn.core.text import few
 from howlearn.reading.columns import is_answer, is_numbered, is_time, like
 from howlearn.reading.guess.behaviour import FEWEST, NEARLY, goes_on, hangs_on
 from howlearn.reading.guess.column_checks import nothing_in, worth_in
-from howlearn.reading.guess.draft import BY_CONTENT, Answer, Draft, Sample, typed
-from howlearn.reading.guess.learner_and_context import pair_on_screen
+from howlearn.reading.guess.context import pair_on_screen
+from howlearn.reading.guess.draft import BY_CONTENT, Answer, Draft, typed
+from howlearn.reading.guess.sample import Sample
 from howlearn.reading.offers import options_in
 
 MOST_LABELS = 60  # of pairs, or of contexts with offers of their own

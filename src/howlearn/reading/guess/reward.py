@@ -16,7 +16,6 @@ from howlearn.reading.columns import (
     is_practice,
     is_time,
     like,
-    named_like,
     parts_of,
     plain,
 )
@@ -35,11 +34,11 @@ from howlearn.reading.guess.draft import (
     SAID,
     Candidate,
     Draft,
-    Sample,
     in_expression,
     in_quotes,
     typed,
 )
+from howlearn.reading.guess.sample import Sample
 from howlearn.reading.rewards import worth_of
 
 # Columns that count what went wrong: a success is where they have nothing to say.
@@ -164,7 +163,7 @@ def _of_options(draft: Draft, columns: list[str]) -> set[str]:
 def _is_design(draft: Draft, column: str, others: bool) -> bool:
     """Whether a column follows from what is shown: it cannot be what a choice brought about."""
     codes = draft.sample.codes(column)
-    for shown in named_like("context", draft.free):
+    for shown in draft.shown():
         if shown == column or not repeats(draft.sample, shown):
             continue
         if follows_from(codes, draft.sample.codes(shown)) and not tell_the_same(

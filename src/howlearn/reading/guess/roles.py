@@ -9,16 +9,11 @@ import numpy as np
 from howlearn.core.expression_values import FALSE_WORDS, TRUE_WORDS
 from howlearn.core.text import few
 from howlearn.reading.columns import is_answer, like, named_like
-from howlearn.reading.guess.action import (
-    action_candidates,
-    are_plain_numbers,
-    from_right_and_wrong,
-)
+from howlearn.reading.guess.action import action_candidates, are_plain_numbers, from_right_and_wrong
 from howlearn.reading.guess.behaviour import (
     LOOKED_AT,
     NEARLY,
     are_right_and_wrong,
-    families,
     goes_on,
     hangs_on,
     purity,
@@ -43,9 +38,7 @@ from howlearn.reading.guess.draft import (
     Draft,
     Guess,
     in_expression,
-    in_quotes,
     shares,
-    together,
 )
 from howlearn.reading.guess.reward import (
     SIDES,
@@ -56,9 +49,11 @@ from howlearn.reading.guess.reward import (
     says_right,
     unreadable_rewards,
 )
+from howlearn.reading.guess.sample import together
 
 FOLLOWS = 0.03  # how much likelier a choice is at least repeated after a success, to be learned
 SURELY = 1e-4  # a dependence that is less likely by chance is one
+SURELY_FOLLOWS = 0.15
 FOR_HANGING, FOR_FOLLOWING = 1.5, 1.0
 AGAINST_IDLE = 1.0  # where the outcome hangs on another column, and not on this one
 AGAINST_AMOUNTS = 6.0  # gains and losses that hang on no choice are what was on offer
@@ -73,13 +68,14 @@ def find_action_and_reward(draft: Draft) -> None:
     draft.answer = next((c for c in draft.free if is_answer(c)), None)
     rewards = reward_candidates(draft) if draft.open("reward") else _said(draft, "reward")
     first = rewards[0].column if rewards else None
-    if draft.open("action") and _from_right_and_wrong_options(draft):
+    if _from_right_and_wrong_options(draft):
         rewards = [r for r in rewards if r.column != draft.column("action")]
     actions = action_candidates(draft, first) if draft.open("action") else _said(draft, "action")
     if draft.open("action"):
         actions = [*_from_right_answers(draft, rewards), *actions]
     actions, rewards = _together(draft, actions[:MOST], rewards[:MOST])
     taken = {each.column for each in (*actions[:1], *rewards[:1])}
+    taken |= {c for guess in draft.guesses.values() for c in guess.columns}
     draft.sample = draft.sample.lacking([c for c in draft.computed if c not in taken])
     rewards = [r for r in rewards if r.column in draft.sample.columns]
     actions = [a for a in actions if a.column in draft.sample.columns]
@@ -136,7 +132,8 @@ def _is_mark(draft: Draft, column: str) -> bool:
 
 def _from_right_and_wrong_options(draft: Draft) -> bool:
     """What was right, what was wrong and whether the choice was right: then it names its option."""
-    marks = [c for c in draft.free if _is_mark(draft, c)]
+    named = [*draft.columns("action")]
+    marks = [c for c in named or draft.free if _is_mark(draft, c)]
     if not are_right_and_wrong(draft.on_offer) or not marks or draft.one_of:
         return False
     right = next(iter({"cor", "correct", "better", "good"} & {*words_of(draft.on_offer[0])}), None)
@@ -154,6 +151,7 @@ def _from_right_and_wrong_options(draft: Draft) -> bool:
     return True
 
 
+PAINFUL = {"punish", "punishment", "punished", "shock", "shocks", "pain", "aversive"}
 AVOIDED = 0.05  # how much less often a choice is at least repeated after a higher outcome
 
 
@@ -163,13 +161,15 @@ def ask_what_is_good(draft: Draft) -> None:
     guess = draft.guesses.get("reward")
     if action is None or reward is None or guess is None or guess.how == SAID:
         return
-    if _follows(draft, action, reward) > -AVOIDED:
+    about = [c for c in draft.sample.columns if not PAINFUL.isdisjoint(words_of(c))]
+    if _follows(draft, action, reward) > -AVOIDED and not about:
         return
     name = in_expression(reward) or reward
-    low = "repeated less often after a higher value"
+    why = "choices are repeated less often after a higher value, as after punishments"
+    why = f"{about[0]} sounds of punishments" if about else why
     draft.ask(
         "reward",
-        f"is more of {reward} better? choices are {low}, as after punishments",
+        f"is more of {reward} better? {why}",
         [
             Answer("reward", reward, "more of it is better"),
             Answer("reward", f"0 - {name}", "more of it is worse"),
@@ -239,8 +239,9 @@ def _bonus(draft: Draft, action: Candidate, reward: Candidate) -> tuple[float, l
     rows = rows[:LOOKED_AT]
     worth = earnings(sample, reward.column)[rows]
     codes = sample.codes(action.column)[rows]
-    shown = [c for c in named_like("context", draft.free) if repeats(sample, c)]
-    shown = [c for c in shown if c not in (action.column, reward.column)][:1]
+    shown = [c for c in draft.shown() if repeats(sample, c)]
+    shown = [c for c in shown if c not in (action.column, reward.column)]
+    shown = shown if draft.columns("context") else shown[:1]
     learner = draft.learners()[rows]
     place = together(*(sample.codes(c)[rows] for c in shown)) if shown else np.zeros_like(learner)
     own = together(learner, place)
@@ -328,79 +329,6 @@ def _says(draft: Draft, candidate: Candidate) -> str:
     )
 
 
-# Outcomes of all options, of which the chosen one's was earned.
-
-
-def find_reward_of_the_chosen(draft: Draft) -> None:
-    """The outcome of what was chosen, where each option has a column with its outcome."""
-    action, guess = draft.column("action"), draft.guesses.get("reward")
-    if action is None or (guess is not None and guess.candidates[:1] == ()):
-        return
-    alone = [] if guess is None else [str(guess.value)]
-    named = {*draft.named("reward"), *alone}
-    for family in families([c for c in draft.sample.columns if c not in draft.computed]):
-        if (alone and alone[0] not in family.values()) or named.isdisjoint(family.values()):
-            continue
-        text = _chosen_of(draft, action, family)
-        if text is None:
-            continue
-        forgone = list(family.values())
-        why = f"{' and '.join(forgone)} are the outcomes of the options: the chosen one's is taken"
-        draft.guesses.pop("reward", None)
-        draft.questions = [q for q in draft.questions if q.about != "reward"]
-        draft.put("reward", text, BY_CONTENT, why)
-        materialise(draft, "reward", text)
-        return
-
-
-def _chosen_of(draft: Draft, action: str, family: dict[str, str]) -> str | None:
-    """An expression for the outcome of the chosen option; None where it cannot be told."""
-    name = in_expression(action)
-    columns = {side: in_expression(column) for side, column in family.items()}
-    if name is None or None in columns.values():
-        return None
-    offers = {side: c for group in families(draft.on_offer) for side, c in group.items()}
-    places, options = draft.guesses.get("positions"), draft.columns("offered")
-    if places is not None and offers.keys() == columns.keys():  # stim_left, reward_left and a side
-        said = dict(zip(options, places.columns, strict=False))
-        tests = {s: f"{name} == {in_quotes(said.get(offers[s], ''))}" for s in columns}
-    elif offers and offers.keys() == columns.keys():  # stim_left and reward_left
-        tests = {side: f"{name} == {in_expression(offers[side])}" for side in columns}
-    else:
-        labels = _labels_of(draft, action, [*columns])
-        if labels is None:
-            return None
-        tests = {s: f"{name} == {in_quotes(labels[s])}" for s in columns}
-    *sides, last = columns
-    text = str(columns[last])
-    for side in reversed(sides):
-        text = f"if({tests[side]}, {columns[side]}, {text})"
-    return text
-
-
-def _labels_of(draft: Draft, action: str, sides: list[str]) -> dict[str, str] | None:
-    """The value of the action for each side; None where it cannot be told."""
-    values = [*draft.sample.counts(action)]
-    labels = {_plain_side(value): value for value in values}
-    if {_plain_side(side) for side in sides} == labels.keys():
-        return {side: labels[_plain_side(side)] for side in sides}
-    named = [side for side in sides if side in words_of(action)]  # is_choice_1: 1 or not
-    yes = next((v for v in values if v.lower() in TRUE_WORDS), None)
-    no = next((v for v in values if v.lower() in FALSE_WORDS), None)
-    if len(sides) == 2 and len(values) == 2 and len(named) == 1 and yes and no:
-        other = next(side for side in sides if side != named[0])
-        return {named[0]: yes, other: no}
-    right, wrong = ("cor", "correct"), ("inc", "incorrect")
-    if yes and no and {*sides} in ({*pair} for pair in zip(right, wrong, strict=True)):
-        return {side: yes if side in right else no for side in sides}
-    return None
-
-
-def _plain_side(word: str) -> str:
-    word = word.lower()
-    return {"l": "left", "r": "right", "first": "1", "second": "2"}.get(word, word)
-
-
 # Without a telling name for the reward.
 
 
@@ -426,6 +354,7 @@ def find_reward_by_content(draft: Draft) -> None:
     if best is not None and score[best] > FOLLOWS:
         others = tuple(c for c in likely if c != best)
         draft.put("reward", best, BY_CONTENT, "it has two values that choices follow", others)
+    if best is not None and FOLLOWS < score[best] < SURELY_FOLLOWS:
         says = f"values {examples(draft.sample, best)}, after which choices are repeated or not"
         draft.ask("reward", f"is {best} what a choice earned?", [Answer("reward", best, says)])
 

@@ -15,22 +15,9 @@ from howlearn.reading.columns import (
     named_like,
     plain,
 )
-from howlearn.reading.guess.column_checks import (
-    PRACTICE,
-    TESTING,
-    TRAINING,
-    is_number,
-    nothing_in,
-)
-from howlearn.reading.guess.draft import (
-    BY_CONTENT,
-    BY_NAME,
-    Draft,
-    Guess,
-    Mask,
-    in_expression,
-    in_quotes,
-)
+from howlearn.reading.guess.column_checks import PRACTICE, TESTING, TRAINING, is_number, nothing_in
+from howlearn.reading.guess.draft import BY_CONTENT, BY_NAME, Draft, Guess, in_expression, in_quotes
+from howlearn.reading.guess.sample import Mask
 
 MOST_KINDS = 30
 FEW_GAPS = 0.2  # of the rows; more would be another mistake

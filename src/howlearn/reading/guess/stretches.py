@@ -24,8 +24,9 @@ from howlearn.reading.guess.column_checks import (
     runs_within,
     unique_within,
 )
-from howlearn.reading.guess.draft import BY_CONTENT, BY_NAME, SAID, Draft, Guess, together
+from howlearn.reading.guess.draft import BY_CONTENT, BY_NAME, SAID, Draft, Guess
 from howlearn.reading.guess.evidence import changes, differs, evidence_in, starts_afresh
+from howlearn.reading.guess.sample import together
 
 # Stretches of trials within learners: conditions with problems of their own, and blocks.
 
@@ -40,14 +41,17 @@ Codes = NDArray[np.intp]
 def find_stretches(draft: Draft) -> None:
     """Conditions under which the same contexts have other answers, and blocks with new contexts."""
     context = draft.contexts()
-    likely = [c for c in draft.free if _is_stretch(draft, c, draft.learners())]
+    named = [*draft.free, *draft.columns("context")]  # block × stimulus may be the context
+    likely = [c for c in named if _is_stretch(draft, c, draft.learners())]
     conditions = [c for c in likely if like(c, CONDITIONS) and not like(c, "block")]
     if context is not None and draft.open("by") and "reset_by" not in draft.guesses:
         found = [c for c in conditions if _answers_change(draft, c, context)]
         if found:
             why = "the same contexts have other right answers under each of its values"
             draft.put("by", (found[0],), BY_CONTENT, why, tuple(found[1:]))
-    blocks = [c for c in likely if like(c, BLOCKS) and c in draft.free]
+    blocks = [
+        c for c in likely if like(c, BLOCKS) and c in (*draft.free, *draft.columns("context"))
+    ]
     blocks = [c for c in blocks if _is_stretch(draft, c, draft.sequences())]
     if context is not None and draft.open("reset_by"):
         _find_sets(draft, blocks, context)

@@ -1,4 +1,4 @@
-"""Which columns are the learner and the context."""
+"""Which columns are the context: what was shown before the choice."""
 
 from __future__ import annotations
 
@@ -10,11 +10,7 @@ import numpy as np
 
 from howlearn.core.options import NONE
 from howlearn.reading.columns import (
-    BLOCKS,
     CONDITIONS,
-    FILE_STEM,
-    GROUPS,
-    KINDS,
     is_answer,
     is_feature,
     is_numbered,
@@ -35,111 +31,15 @@ from howlearn.reading.guess.behaviour import (
 from howlearn.reading.guess.column_checks import (
     is_number,
     over_all,
-    repeats,
     rows_among,
     runs_within,
     tell_the_same,
     worth_in,
 )
-from howlearn.reading.guess.draft import (
-    BY_CONTENT,
-    BY_NAME,
-    Answer,
-    Draft,
-    Guess,
-    Sample,
-    together,
-    typed,
-)
+from howlearn.reading.guess.draft import BY_CONTENT, BY_NAME, Answer, Draft, Guess, typed
+from howlearn.reading.guess.sample import Sample, together
 
-COUNTING = 0.9  # of the steps from row to row of a trial's number go up
-LONG_RUN = 10  # rows in a row that a learner has at least, to be found without a name
-
-
-def find_learner(draft: Draft) -> None:
-    """A column that is the same over many rows, or the files."""
-    sample = draft.sample
-    files = int(sample.file.max(initial=0)) + 1
-    named = named_like("learner", draft.free)
-    fit = [c for c in named if repeats(sample, c)]
-    if fit:
-        if files > 1 and len(sample.counts(fit[0])) == 1:
-            why = f"each file is one learner, since {fit[0]} is the same in all files"
-            draft.put("learner", FILE_STEM, BY_CONTENT, why, (fit[0],))
-        draft.put("learner", fit[0], BY_NAME, "", tuple(fit[1:]))
-    for column in named if "learner" not in draft.guesses else ():
-        if sample.counts(column):
-            draft.odd(f"{column} is another in nearly every row, so that it is not the learner")
-    if "learner" not in draft.guesses and files == 1:
-        found = [column for column in draft.free if _is_owner(draft, column)]
-        if found:
-            why = "it is the same over long stretches, and numbers start anew where it changes"
-            draft.put("learner", found[0], BY_CONTENT, why, tuple(found[1:]))
-            if _identifies(found[0]) and like(found[0], BLOCKS) and len(found) == 1:
-                draft.odd(
-                    f"{found[0]} is taken as the learner, since numbers start anew with it",
-                    "--learner file if it is one person all along",
-                )
-    if "learner" not in draft.guesses and sample.in_names:
-        draft.put("learner", FILE_STEM, BY_NAME, "the files' names hold it, after sub-")
-    if "learner" not in draft.guesses:
-        one = "no column looks like it: " + (
-            "each file is one learner" if files > 1 else "the file is taken as one learner"
-        )
-        draft.put("learner", FILE_STEM, BY_CONTENT, one)
-        if files == 1:
-            _could_be(draft)
-
-
-def _could_be(draft: Draft) -> None:
-    """One learner in one file is rare: name a column that may hold several."""
-    found = [column for column in draft.free if _has_stretches(draft, column)]
-    if found:
-        n = len(draft.sample.counts(found[0]))
-        draft.odd(
-            f"all rows are taken as those of one learner, but {found[0]} has {n:,} values, each "
-            "over a long stretch of rows",
-            f"--learner {found[0]} if these are the learners",
-        )
-
-
-def _is_owner(draft: Draft, column: str) -> bool:
-    """Whether a column without a telling name has the learners: other columns start anew there."""
-    sample = draft.sample
-    if not _has_stretches(draft, column):
-        return False
-    codes = sample.codes(column)
-    change = np.flatnonzero(codes[1:] != codes[:-1]) + 1
-    return any(_restarts(sample, other, change) for other in draft.free if other != column)
-
-
-def _has_stretches(draft: Draft, column: str) -> bool:
-    """Whether each value of a column has one long stretch of rows, and may name somebody."""
-    sample = draft.sample
-    other = like(column, f"{BLOCKS} {CONDITIONS} {KINDS} {GROUPS}") and not _identifies(column)
-    if other or is_time(column):
-        return False
-    if not repeats(sample, column) or len(sample.counts(column)) < 2:
-        return False
-    codes = sample.codes(column)
-    length, one_run = runs_within(np.zeros(len(codes), np.intp), codes)
-    return one_run and length >= LONG_RUN and not sample.missing(column).any()
-
-
-def _identifies(column: str) -> bool:
-    """Whether a name ends like an identifier: a run may be a block, a run_id is somebody's."""
-    return parts_of(column)[-1:] in (["id"], ["uuid"], ["code"], ["uid"])
-
-
-def _restarts(sample: Sample, column: str, change: np.ndarray) -> bool:
-    numbers = sample.numbers(column)
-    steps = np.diff(numbers)
-    inside = np.delete(steps, change - 1)
-    if not named_like("trial", [column]):
-        return bool(np.all(inside == 1) and np.all(steps[change - 1] < 0))
-    # Rows may be left out, and numbers start anew in blocks too.
-    return bool(np.mean(inside > 0) >= COUNTING and np.all(steps[change - 1] < 0))
-
+COUNTING = 0.9  # of the steps from row to row of a counter go up
 
 # Two things on screen at once, as stim_left and stim_right: neither alone is the context.
 

@@ -1,0 +1,162 @@
+"""The rows that are looked at: enough to guess from, coded column by column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from howlearn.core.errors import DataError, Problem
+from howlearn.reading.columns import is_telling
+from howlearn.reading.formats.matrices import has_no_text
+from howlearn.reading.formats.table import Table
+from howlearn.reading.labels import MISSING_TOKENS, CodedColumn, code_column
+from howlearn.reading.problems import no_rows
+from howlearn.reading.read import has_rows
+
+if TYPE_CHECKING:
+    pass
+
+
+MOST_CELLS = 20_000_000  # rows × columns to look at; the study itself is read in full
+FEWEST_ROWS = 2_000  # of a file with very many columns
+MOST_COLUMNS = 400  # that are all looked at
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The first rows of all tables, each column coded."""
+
+    columns: dict[str, CodedColumn]
+    file: NDArray[np.int32]  # of each row; the files of one learner, as BIDS has them, are one
+    whole: bool  # whether these are all rows
+    rows: Mask  # the rows that are looked at
+    in_names: bool = False  # whether the files' names say who the learner is
+    unread: tuple[Problem, ...] = ()  # what is wrong with the files that cannot be read
+
+    @property
+    def height(self) -> int:
+        """How many rows are looked at."""
+        return int(self.rows.sum())
+
+    def only(self, rows: Mask) -> Sample:
+        """The same with fewer rows."""
+        return replace(self, rows=self.rows & rows)
+
+    def codes(self, name: str) -> NDArray[np.int32]:
+        """The codes of the rows that are looked at."""
+        return self.columns[name].codes[self.rows]
+
+    def missing(self, name: str) -> Mask:
+        """Where the rows that are looked at have no value."""
+        return self.columns[name].missing()[self.rows]
+
+    def counts(self, name: str) -> dict[str, int]:
+        """The values with how often each occurs, the most frequent first."""
+        column = self.columns[name]
+        times = np.bincount(self.codes(name), minlength=len(column.labels))
+        order = np.argsort(-times, kind="stable")
+        order = order[times[order] > 0]
+        found: dict[str, int] = {}
+        for label, n in zip(
+            column.labels.gather(order).to_list(), times[order].tolist(), strict=True
+        ):
+            if label is not None:
+                found[label] = found.get(label, 0) + n
+        return found
+
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        """The numbers of the rows that are looked at, NaN where there is none."""
+        numbers = self.columns[name].numbers()
+        return np.where(np.isfinite(numbers), numbers, np.nan)[self.codes(name)]
+
+    def without(self, name: str, values: Sequence[str]) -> Sample:
+        """The same with these values of a column taken as missing."""
+        column = self.columns[name]
+        gone = column.labels.is_in(list(values)).fill_null(False)
+        labels = column.labels.zip_with(~gone, pl.Series([None], dtype=pl.String))
+        return replace(self, columns={**self.columns, name: replace(column, labels=labels)})
+
+    def recoded(self, name: str, values: Mapping[str, str]) -> Sample:
+        """The same with these values of a column taken as others."""
+        column = self.columns[name]
+        labels = column.labels.replace(dict(values))
+        return replace(self, columns={**self.columns, name: replace(column, labels=labels)})
+
+    def lacking(self, names: Sequence[str]) -> Sample:
+        """The same without some columns."""
+        return replace(self, columns={n: c for n, c in self.columns.items() if n not in names})
+
+    def having(self, name: str, values: pl.Series) -> Sample:
+        """The same with one more column, of values for all rows."""
+        column, _ = code_column(values.alias(name), {}, MISSING_TOKENS)
+        return replace(self, columns={**self.columns, name: column})
+
+
+def take_sample(tables: Sequence[Table], cells: int = MOST_CELLS) -> Sample:
+    """Read the first rows of the tables; DataError where none of them has any."""
+    names = _telling(columns_of(tables))
+    most = max(FEWEST_ROWS, cells // max(1, len(names)))
+    frames: list[pl.DataFrame] = []
+    files: list[NDArray[np.int32]] = []
+    left, whole = most, True
+    owners: dict[str, int] = {}
+    unread: list[Problem] = []
+    for table in tables:
+        number = owners.setdefault(table.learner or table.name, len(owners))
+        if left <= 0:
+            whole = False
+            break
+        here = [name for name in names if name in table.columns]
+        try:
+            for frame in table.frames(here):
+                whole &= frame.height <= left
+                part = pl.DataFrame([_text(c) for c in frame.head(left).get_columns()])
+                frames.append(part)
+                files.append(np.full(part.height, number, dtype=np.int32))
+                left -= part.height
+                if left <= 0:
+                    break
+        except DataError as error:  # told here only where nothing can be guessed without it
+            unread += error.problems
+    if not any(map(has_rows, frames)):
+        raise DataError(unread or [no_rows(table.name) for table in tables])
+    empty = pl.DataFrame(schema=dict.fromkeys(names, pl.String))
+    rows = pl.concat([empty, *frames], how="diagonal")
+    file = np.concatenate([np.empty(0, np.int32), *files])
+    columns = {name: code_column(rows[name], {}, MISSING_TOKENS)[0] for name in names}
+    in_names = all(table.learner for table in tables)
+    rows_seen = np.ones(len(file), dtype=np.bool_)
+    return Sample(columns, file, whole, rows_seen, in_names, tuple(unread))
+
+
+def columns_of(tables: Sequence[Table]) -> list[str]:
+    """The columns of all tables: some software writes one only where it was needed."""
+    return [*dict.fromkeys(name for table in tables for name in table.columns if name)]
+
+
+def _telling(names: list[str]) -> list[str]:
+    """Of very many columns those whose names say something, and the first ones."""
+    if len(names) <= MOST_COLUMNS:
+        return names
+    return [name for i, name in enumerate(names) if i < MOST_COLUMNS // 2 or is_telling(name)]
+
+
+def _text(column: pl.Series) -> pl.Series:
+    if has_no_text(column.dtype):
+        return pl.Series(column.name, [None], dtype=pl.String).new_from_index(0, len(column))
+    return column.cast(pl.String)
+
+
+def together(*codes: NDArray[np.integer]) -> NDArray[np.intp]:
+    """One code for each combination that occurs."""
+    whole = np.zeros(len(codes[0]), dtype=np.intp) if codes else np.empty(0, np.intp)
+    for each in codes:
+        pairs = whole.astype(np.int64) * (int(each.max(initial=0)) + 1) + each
+        whole = np.unique(pairs, return_inverse=True)[1].reshape(-1)
+    return whole
