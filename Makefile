@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test docs browser bench fuzz lint clean
+.PHONY: help setup demo test lowest docs browser bench fuzz lint clean
 
 help:  ## what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/'
@@ -24,6 +24,18 @@ demo: $(STAMP)  ## simulate learners, select their models, print and write the r
 
 test: lint browser  ## lint, types, import contract, doctests, tests
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+# Old versions warn of what has changed since, so that warnings are no errors here. All commands and
+# the report: what uses libraries in most ways. LOWEST_TESTS=tests for everything.
+LOWEST := .venv-lowest
+LOWEST_TESTS ?= tests/cli tests/report
+lowest: browser  ## the commands and the report with the lowest versions of all dependencies
+	test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python tests/lowest.py > $(LOWEST)/lowest.txt
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check \
+	  -c $(LOWEST)/lowest.txt -e '.[all]' pytest pytest-xdist hypothesis playwright
+	HOWLEARN_CACHE=$(CURDIR)/$(LOWEST)/cache $(LOWEST)/bin/python -m pytest -W default \
+	  -n auto --dist worksteal $(LOWEST_TESTS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -49,4 +61,4 @@ fuzz: $(STAMP)  ## 100,000 mutated input files through the readers; FUZZ="--file
 	$(BIN)/python -m fuzz $(FUZZ)
 
 clean:  ## remove what make has made
-	rm -rf .venv demo dist build
+	rm -rf .venv $(LOWEST) demo dist build

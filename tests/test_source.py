@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import howlearn
+from lowest import lowest
 
 SOURCE = Path(howlearn.__file__).parent
 MODULES = "pickle cloudpickle dill joblib shelve marshal yaml xml lxml subprocess ctypes".split()
@@ -57,3 +58,10 @@ def test_dangerous_names_stand_only_where_they_are_listed() -> None:
     assert len(files) > 200
     found = {(f.relative_to(SOURCE).as_posix(), name) for f in files for name in _found(f)}
     assert found == {*ALLOWED}
+
+
+def test_every_dependency_has_a_lowest_version() -> None:
+    """Which ``make lowest`` then installs."""
+    found = dict(each.split("==") for each in lowest())
+    assert {"numpy", "polars", "altair", "h5py", "distributed"} <= found.keys()
+    assert all(re.fullmatch(r"[0-9]+(\.[0-9]+)*", version) for version in found.values())

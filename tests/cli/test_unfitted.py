@@ -104,7 +104,7 @@ def test_many_short_learners_are_an_error(run: Run, files: tuple[str, str]) -> N
     """More often an option is wrong than so many learners."""
     frame = pl.read_csv(files[1], schema_overrides={"context": pl.String})
     number = pl.int_range(pl.len()).over("learner")
-    five = frame["learner"].unique(maintain_order=True)[:5].implode()
+    five = frame["learner"].unique(maintain_order=True)[:5].to_list()
     frame.filter(~pl.col("learner").is_in(five) | (number == 0)).write_csv("half.csv")
     ran = run("select", "half.csv", *WORDS, "--out", "r")
     assert ran.status == 2

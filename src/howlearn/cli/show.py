@@ -87,7 +87,8 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
                 yield say
     finally:
         appear.cancel()
-        bar.stop()
+        if aside.is_terminal:  # elsewhere rich 13 leaves an empty line
+            bar.stop()
         log.removeHandler(handler)
 
 
