@@ -14,6 +14,7 @@ from howlearn.core.arrays import Bools, Floats, Ints
 from howlearn.core.columns import renamed, reserved
 from howlearn.core.errors import HowlearnError
 from howlearn.core.offers import checked_offers, distinct_offers, joined_offers, offer_label
+from howlearn.core.task_kind import FoundKind
 
 
 def count_true(flags: Bools, starts: Ints) -> Ints:
@@ -83,33 +84,6 @@ class Trials:
 
     def __len__(self) -> int:
         return len(self.context)
-
-
-@dataclass(frozen=True)
-class FoundKind:
-    """The kind of task that trials come from, and why."""
-
-    name: str
-    reasons: tuple[str, ...] = ()  # the main one first
-    stops: str | None = None  # a sentence that says what is missing, where nothing can be analysed
-
-    def __str__(self) -> str:
-        return f"{self.name} ({'; '.join(self.reasons)})" if self.reasons else self.name
-
-    def record(self) -> dict[str, Any]:
-        """As a manifest has it."""
-        stops = {"stops": self.stops} if self.stops else {}
-        return {"name": self.name, "reasons": [*self.reasons], **stops}
-
-    @staticmethod
-    def recorded(record: Any) -> FoundKind | None:
-        """What a manifest has; None if it has nothing of the kind."""
-        if not isinstance(record, Mapping) or not isinstance(record.get("name"), str):
-            return None
-        reasons = record.get("reasons")
-        return FoundKind(
-            record["name"], tuple(map(str, reasons if isinstance(reasons, list) else ()))
-        )
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from howlearn.core.errors import Problem
-from howlearn.reading.labels import CodedColumn, Combination, combine
+from howlearn.core.errors import HowlearnError, Problem
+from howlearn.reading.labels import CodedColumn, Combination, combine, split_names
 from howlearn.reading.offers import Offered
 from howlearn.reading.plan import ReadingPlan
 from howlearn.reading.problems import Problems, listed
@@ -144,7 +144,7 @@ class Books:
     def learn_features(self, rows: Rows, context: CodedColumn | None) -> None:
         """Remember each context's features, and refuse a second value."""
         names = self.plan.options.features
-        if not names or context is None:
+        if not names or context is None or self.plan.parts:
             return
         keys = combine([context, *(rows.columns[name] for name in names)])
         present = rows.present(keys.codes, len(keys.first))
@@ -165,6 +165,25 @@ class Books:
         rows.refuse(
             self.problems, column, bad, allowed, "--context COL[,COL], --features COL[,COL]"
         )
+
+    def features_of(self, contexts: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
+        """The features of each context: those of the columns, of its name, or of the task."""
+        plan, names = self.plan, self.plan.options.features
+        if not names:
+            return {} if plan.task is None else plan.task.features
+        known: Mapping[str, Sequence[str | None]] = self.features
+        if plan.parts:
+            parts = split_names(contexts)
+            if parts is None or len(parts[0]) != len(names):
+                found = "no parts alike" if parts is None else f"{len(parts[0])} parts"
+                raise HowlearnError(
+                    f"--features {','.join(names)}: there are no such columns, and the names of "
+                    f"the contexts ({listed(list(contexts))}) have {found} that could be called so"
+                )
+            known = dict(zip(contexts, parts, strict=True))
+        return {
+            c: dict(zip(names, map(str, known[c]), strict=True)) for c in contexts if c in known
+        }
 
     def learn_kept(self, rows: Rows, owners: Sequence[CodedColumn]) -> None:
         """Remember the columns to keep, and refuse a second value within a sequence."""

@@ -25,6 +25,7 @@ _ROLES: dict[str, dict[str, str]] = _KNOWN["roles"]
 _WORDS = {name: frozenset(words.split()) for name, words in _KNOWN["words"].items()}
 _DESCRIBED = {role: re.compile(words) for role, words in _KNOWN["described"].items()}
 VALUES = {name: tuple(words.split()) for name, words in _KNOWN["values"].items()}
+PART_WORDS = {name: frozenset(words.split()) for name, words in _KNOWN["parts"].items()}
 BLOCKS, CONDITIONS, KINDS, FEATURES, GROUPS, SIDES = _KNOWN["lists"].values()
 GUESSED = ("learner", "context", "action", "reward", "trial", "scored", "learned")
 ROLES = (*GUESSED, "forgone", "episode", "duration", "offered")  # the last: never by names

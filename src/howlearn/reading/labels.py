@@ -60,6 +60,35 @@ def _digits(text: str) -> tuple[int, str]:
     return len(text.lstrip("0")), text.lstrip("0")
 
 
+_PIECES = re.compile(r"[A-ZÀ-Þ]?[^\W\d_A-ZÀ-Þ]+|[A-ZÀ-Þ]+|[0-9]+")
+
+
+def split_names(labels: Sequence[str]) -> list[tuple[str, ...]] | None:
+    """The parts of names at the places where they differ; None if they are not made alike.
+
+    Parts are words and numbers; a name that is one word or number has its letters or digits.
+
+    >>> split_names(["white-square", "white-circle", "gray-square"])
+    [('white', 'square'), ('white', 'circle'), ('gray', 'square')]
+    >>> split_names(["stim_A1", "stim_A2", "stim_B1"]), split_names(["01", "10"])
+    ([('A', '1'), ('A', '2'), ('B', '1')], [('0', '1'), ('1', '0')])
+    >>> split_names(["apple", "pear"])
+    """
+    pieces = [tuple(_PIECES.findall(label)) for label in labels]
+    if pieces and max(map(len, pieces)) == 1:
+        pieces = [tuple(each[0]) if each else () for each in pieces]
+    if len({len(each) for each in pieces}) != 1:
+        return None
+    places: dict[tuple[int, ...], int] = {}  # the first of those that tell the same
+    for i, found in enumerate(zip(*pieces, strict=True)):
+        first = {part: j for j, part in enumerate(dict.fromkeys(found))}
+        if len(first) > 1:
+            places.setdefault(tuple(first[part] for part in found), i)
+    if len(places) < 2:
+        return None
+    return [tuple(each[i] for i in places.values()) for each in pieces]
+
+
 def typed(labels: Sequence[str | None]) -> pl.Series:
     """Labels as numbers when all of them are, as text otherwise."""
     series = pl.Series(labels, dtype=pl.String)

@@ -84,6 +84,13 @@ class ReadingPlan:
     offers: OfferPlan | None = None  # None: every action is always on offer
 
     @property
+    def parts(self) -> tuple[str, ...]:
+        """Features that are no columns: names for the parts of the contexts' names."""
+        names = self.options.features
+        known = (name in self.anywhere or is_expression(name) for name in names)
+        return () if any(known) else names
+
+    @property
     def columns(self) -> dict[str, str]:
         """The columns to read, with the option that names each."""
         return {
@@ -101,7 +108,7 @@ class ReadingPlan:
         roles.update(dict.fromkeys(self.roles.offered, "--offered COL[,COL]"))
         roles.update(dict.fromkeys(self.roles.context, "--context COL[,COL]"))
         named = {
-            "--features COL[,COL]": options.features,
+            "--features COL[,COL]": () if self.parts else options.features,
             "--by COL[,COL]": options.by,
             "--keep COL[,COL]": options.keep,
             "--reset-by COL[,COL]": options.reset_by,

@@ -84,7 +84,7 @@ def build_study(facts: Facts, store: TrialStore, reader: TrialReader, problems: 
         contexts=contexts,
         actions=actions,
         reward_range=plan.reward_range,
-        features=_features(reader, contexts),
+        features=books.features_of(contexts),
         about=_about(keys, codes, reader),
         counts={name: n for name, n in reader.counts.items() if n or name.startswith(TOLD)},
         notes=(*_notes(reader), *short, *_silent(facts, store, plan), *unknown),
@@ -225,14 +225,6 @@ def _final_labels(
         table = np.array([place.get(label, -1) for label in labels], dtype=np.int32)
         store.recode(name, table)
     return tuple(final)
-
-
-def _features(reader: TrialReader, contexts: tuple[str, ...]) -> Mapping[str, Mapping[str, str]]:
-    names = reader.plan.options.features
-    if not names:
-        return reader.plan.task.features if reader.plan.task is not None else {}
-    known = reader.books.features
-    return {c: dict(zip(names, map(str, known[c]), strict=True)) for c in contexts if c in known}
 
 
 def _about(keys: Sequence[Key], codes: Sequence[int], reader: TrialReader) -> pl.DataFrame:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from howlearn.core.study import FoundKind
+from howlearn.core.task_kind import FoundKind
 from howlearn.core.text import many
 from howlearn.fitting.fits import STATUSES
 from howlearn.reading import exclude

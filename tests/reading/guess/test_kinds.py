@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import howlearn as hl
-from howlearn.core.study import FoundKind
+from howlearn.core.task_kind import FoundKind
 from howlearn.reading.guess import inspect
 from howlearn.reading.guess.kinds import KINDS
 from howlearn.reading.guess.not_covered import NOT_COVERED

@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
+from itertools import combinations
+from operator import eq
 
 import numpy as np
 
 from howlearn.core.options import NONE
 from howlearn.core.study import SHORTEST
 from howlearn.core.text import few
-from howlearn.reading.columns import VALUES, is_answer, is_feature, is_practice, is_rt, is_time
+from howlearn.reading.columns import (
+    PART_WORDS,
+    VALUES,
+    is_answer,
+    is_feature,
+    is_practice,
+    is_rt,
+    is_time,
+)
 from howlearn.reading.guess.column_checks import (
     are_words,
     constant_within,
     is_number,
     nothing_in,
+    over_all,
     sparse,
+    tell_the_same,
 )
-from howlearn.reading.guess.draft import BY_CONTENT, BY_NAME, Draft, Guess
+from howlearn.reading.guess.draft import BY_CONTENT, BY_NAME, SAID, Draft, Guess
+from howlearn.reading.labels import natural_key, split_names
 from howlearn.reading.options import parse_missing
 
 # Rewards that are written for people: amounts with a unit, and words for success and failure.
@@ -259,6 +272,63 @@ def find_features(draft: Draft) -> None:
     )
     if found:
         draft.put("features", found, BY_NAME, "they describe the context: each gives candidates")
+
+
+MANY_NAMES = 100
+MOST_PARTS, MOST_OF_A_PART, MOST_DIGITS = 6, 12, 3
+
+
+def find_parts(draft: Draft) -> None:
+    """Contexts whose names are made of parts, such as white-square-large: the parts are features.
+
+    Where two columns tell the same, the one with such names is the context.
+    """
+    shown = draft.column("context")
+    if shown is None or not draft.open("features") or draft.task is not None:
+        return
+    rows = draft.sample.only(over_all(draft.sample, draft.chosen))
+    alike = [c for c in draft.free if tell_the_same(rows, c, shown)]
+    said = draft.guesses["context"].how == SAID
+    for column in (shown,) if said else (shown, *alike):
+        names = sorted(rows.counts(column), key=natural_key)
+        parts = split_names(names) if 4 <= len(names) <= MANY_NAMES else None
+        if parts is None or not _is_product(parts):
+            continue
+        called = _called(parts, draft.sample.columns)
+        places = zip(called, zip(*parts, strict=True), strict=True)
+        words = [f"{name} ({few(sorted({*each}), 3)})" for name, each in places]
+        if column != shown:
+            why = f"it tells the same as {shown}, in names that are made of parts"
+            draft.guesses["context"] = Guess("context", (column,), BY_CONTENT, why, (shown,))
+        draft.put("features", called, BY_CONTENT, f"the parts of its names: {', '.join(words)}")
+        draft.odd(
+            f"the names of the contexts are taken apart into features: {', '.join(words)}",
+            "--features none takes them whole",
+        )
+        return
+
+
+def _is_product(parts: Sequence[tuple[str, ...]]) -> bool:
+    """Whether at least half of all combinations of parts are there, each once."""
+    sizes = [len({*each}) for each in zip(*parts, strict=True)]
+    digits = all(len(part) == 1 and part.isdigit() for each in parts for part in each)
+    most = MOST_DIGITS if digits else MOST_OF_A_PART  # else they count the contexts
+    whole = int(np.prod(sizes))
+    distinct = len({*parts}) == len(parts)
+    for one, other in combinations(zip(*parts, strict=True), 2):
+        if {*one} & {*other} and not any(map(eq, one, other)):
+            return False  # pairs of things, never the same one twice
+    return distinct and len(sizes) <= MOST_PARTS and max(sizes) <= most and 2 * len(parts) >= whole
+
+
+def _called(parts: Sequence[tuple[str, ...]], taken: Container[str]) -> tuple[str, ...]:
+    """A name for each part: by its values where they are known words."""
+    found: list[str] = []
+    for i, each in enumerate(zip(*parts, strict=True), start=1):
+        words = {word.lower() for word in each}
+        name = next((name for name, known in PART_WORDS.items() if words <= known), f"part{i}")
+        found.append(f"part{i}" if name in taken or name in found else name)
+    return tuple(found)
 
 
 def describes(draft: Draft, column: str, rows: np.ndarray, context: np.ndarray) -> bool:

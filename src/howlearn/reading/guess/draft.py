@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from howlearn.core.errors import HowlearnError
 from howlearn.core.expressions import is_expression
 from howlearn.core.options import NONE
-from howlearn.core.study import FoundKind
+from howlearn.core.task_kind import FoundKind
 from howlearn.core.text import shortened
 from howlearn.reading.columns import FILE_STEM, described_as, named_like
 from howlearn.reading.guess.sample import Mask, Sample, together
@@ -264,6 +264,8 @@ def check_names(given: ReadOptions, columns: Sequence[str]) -> None:
     words = {"learner": FILE_STEM, **dict.fromkeys(("context", "trial", "scored", "learned"), NONE)}
     for option in COLUMN_OPTIONS:
         value = getattr(given, option)
+        if option == "features" and not {*value} & {*columns}:
+            continue  # names for the parts of contexts' names
         for text in value if isinstance(value, tuple) else (value,):
             if text is None or text in columns or text == words.get(option) or is_expression(text):
                 continue

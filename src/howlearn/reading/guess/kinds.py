@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from howlearn.core.study import FoundKind, Study
+from howlearn.core.study import Study
+from howlearn.core.task_kind import FoundKind
 from howlearn.core.text import many
 from howlearn.reading.columns import parts_of
 from howlearn.reading.guess.draft import SAID, Draft

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from howlearn.core.study import FoundKind
+from howlearn.core.task_kind import FoundKind
 from howlearn.core.text import in_words, listed, many
 from howlearn.fitting.fits import STATUSES
 from howlearn.reading.labels import natural_key

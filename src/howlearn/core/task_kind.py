@@ -1,0 +1,34 @@
+"""The kind of task that trials come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class FoundKind:
+    """The kind of task that trials come from, and why."""
+
+    name: str
+    reasons: tuple[str, ...] = ()  # the main one first
+    stops: str | None = None  # a sentence that says what is missing, where nothing can be analysed
+
+    def __str__(self) -> str:
+        return f"{self.name} ({'; '.join(self.reasons)})" if self.reasons else self.name
+
+    def record(self) -> dict[str, Any]:
+        """As a manifest has it."""
+        stops = {"stops": self.stops} if self.stops else {}
+        return {"name": self.name, "reasons": [*self.reasons], **stops}
+
+    @staticmethod
+    def recorded(record: Any) -> FoundKind | None:
+        """What a manifest has; None if it has nothing of the kind."""
+        if not isinstance(record, Mapping) or not isinstance(record.get("name"), str):
+            return None
+        reasons = record.get("reasons")
+        return FoundKind(
+            record["name"], tuple(map(str, reasons if isinstance(reasons, list) else ()))
+        )
