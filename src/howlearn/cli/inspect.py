@@ -138,7 +138,9 @@ def _answered(question: Question) -> dict[str, Any]:
     for i, answer in enumerate(question.answers, 1):
         console.print(f"  {i}  {escape(_line(f'{answer.typed}   {answer.says}'))}", soft_wrap=True)
     choices = [str(i) for i in range(1, len(question.answers) + 1)]
-    chosen = question.answers[IntPrompt.ask("Which?", choices=choices, default=1) - 1]
+    chosen = question.answers[
+        IntPrompt.ask("Which?", console=console, choices=choices, default=1) - 1
+    ]
     return {chosen.option: chosen.value, **chosen.also}
 
 

@@ -95,11 +95,28 @@ def goes_on(worth: NDArray[np.float64], action: Codes, place: Codes) -> float:
 
 # Columns that are alike but for one word of their names: what is on the left, what is on the right.
 
-_SIDE = re.compile(
-    r"left|right|l|r|top|bottom|up|down|middle|center|centre|first|second|third|fourth|one|two|"
-    r"three|four|[0-9]|[a-h]|links|rechts|gauche|droite|upper|lower|cor|inc|correct|incorrect|"
-    r"better|worse|good|bad|high|low"
-)
+_SIDES = [
+    {*words.split()}
+    for words in (
+        "left right middle center centre",
+        "l r m c",
+        "top bottom middle",
+        "up down left right",
+        "first second third fourth",
+        "one two three four",
+        "0 1 2 3 4 5 6 7 8 9",
+        "a b c d e f g h",
+        "links rechts",
+        "gauche droite",
+        "upper lower",
+        "cor inc",
+        "correct incorrect",
+        "better worse",
+        "good bad",
+        "high low",
+    )
+]
+_ANY_SIDE = set().union(*_SIDES)
 
 
 def families(names: Sequence[str]) -> list[dict[str, str]]:
@@ -114,10 +131,11 @@ def families(names: Sequence[str]) -> list[dict[str, str]]:
             continue
         words = words_of(name)
         for i, word in enumerate(words):
-            if _SIDE.fullmatch(word) and (len(words) > 1 or len(word) > 1):
+            if word in _ANY_SIDE and (len(words) > 1 or len(word) > 1):
                 stem = (*words[:i], "*", *words[i + 1 :])
                 found.setdefault(stem, {})[word] = name
-    return [family for family in found.values() if len(family) > 1]
+    some = [family for family in found.values() if len(family) > 1]
+    return [family for family in some if any(family.keys() <= sides for sides in _SIDES)]
 
 
 def words_of(name: str) -> list[str]:

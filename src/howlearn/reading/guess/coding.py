@@ -65,7 +65,10 @@ def worth(values: Iterable[str]) -> Mapping[str, str] | None:
     >>> worth(["5 ct", "1 €"]), worth(["left", "right"]), worth(["0", "1"])
     (None, None, None)
     """
+    values = [*values]
     rest = without_nothing(values)
+    if len(rest) < 2 <= len(values):  # of hit and miss the one is no missed trial
+        rest = values
     if not 2 <= len(rest) <= MOST_VALUES or any("," in value for value in rest):
         return None
     if are_words(rest) or all(is_number(value) for value in rest):

@@ -221,7 +221,7 @@ class Draft:
     @property
     def free(self) -> list[str]:
         """The columns that play no role yet."""
-        taken = {name for guess in self.guesses.values() for name in guess.columns}
+        taken = {name for guess in self.guesses.values() for name in guess.columns} | self.computed
         return [name for name in self.sample.columns if name not in taken]
 
     @property

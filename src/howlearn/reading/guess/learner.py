@@ -59,7 +59,10 @@ def find_learner(draft: Draft) -> None:
             _could_be(draft)
 
 
-PERSONAL = f"{GROUPS} experiment exp study sample dataset lab species genotype strain country dx"
+PERSONAL = """
+group sex gender diagnosis cohort handedness site patient experiment exp study sample dataset lab
+species genotype strain country dx
+"""  # of which everybody has one
 SHARED = 0.3  # of the learners have several values of what everybody has one of: they share names
 
 

@@ -20,6 +20,7 @@ from howlearn.reading.guess.draft import BY_CONTENT, BY_NAME, Draft, Guess, in_e
 from howlearn.reading.guess.sample import Mask
 
 MOST_KINDS = 30
+CHOSE = "chose chosen choice response resp key keypress"
 FEW_GAPS = 0.2  # of the rows; more would be another mistake
 
 
@@ -128,7 +129,8 @@ def leave_incomplete_out(draft: Draft) -> None:
     if draft.given.where is not None:
         return
     action = draft.guesses.get("action")
-    columns = [*action.others] if action is not None else []
+    named = named_like("action", [*action.others]) if action is not None else {}
+    columns = [c for c in named if like(c, CHOSE)]  # of a choice that was recorded twice
     columns += [c for option in ("learner", "context", "by") for c in draft.columns(option)]
     for column in columns:
         gaps = draft.sample.missing(column) & draft.chosen

@@ -1,0 +1,255 @@
+"""Roles are played by columns that can play them, whatever their names; near ties are questions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from howlearn.core.errors import HowlearnError
+from howlearn.reading.guess import inspect
+from howlearn.reading.read import read
+
+SEEDS = range(4)
+
+
+def trials(seed: int, make: Callable[..., dict[str, Any]], people: int = 8, n: int = 120) -> Any:
+    """A table with a row per trial; what is random comes from the seed."""
+    rng = np.random.default_rng(seed)
+    rows = [{"who": f"p{p}", "t": t, **make(rng, p, t)} for p in range(people) for t in range(n)]
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def some(rng: np.random.Generator, share: float) -> int:
+    return int(rng.random() < share)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_was_required_is_not_what_was_chosen(seed: int) -> None:
+    """The column called action is fixed by the stimulus, for everybody or for each person."""
+
+    def row(rng: np.random.Generator, p: int, t: int) -> dict[str, Any]:
+        stimulus = int(rng.integers(4))
+        required = ("go", "stop")[(stimulus + (p if seed % 2 else 0)) % 2]
+        choice = some(rng, 0.5)
+        return {
+            "stimulus": stimulus,
+            "action": required,
+            "choice": choice,
+            "outcome": some(rng, 0.5),
+        }
+
+    data = trials(seed, row)
+    found = inspect(data)
+    assert found.options["action"] == "choice"
+    assert "what was required or planned" in str(found.oddities)
+    assert read(data, trial="t").actions == ("0", "1")  # without inspect, too
+    assert inspect(data, action="action").options["action"] == "action"  # what is said counts
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_options_on_offer_and_their_outcomes(seed: int) -> None:
+    def row(rng: np.random.Generator, p: int, t: int) -> dict[str, Any]:
+        left, right = rng.choice([*"ABCD"], 2, replace=False)
+        chosen = (left, right)[some(rng, 0.5)]
+        pays = {"L_reward": some(rng, 0.6), "R_reward": some(rng, 0.4)}
+        return {"L_choice": left, "R_choice": right, **pays, "Sub_Choose": chosen}
+
+    found = inspect(trials(seed, row))
+    assert found.options["action"] == "Sub_Choose"
+    assert found.options["offered"] == ("L_choice", "R_choice")
+    assert found.options["context"] == ("none",)
+    table = found.trials()
+    assert table["offered"].str.contains(r"^[A-D]\|[A-D]$").all()
+    data = trials(seed, row)
+    earned = pl.when(pl.col("Sub_Choose") == pl.col("L_choice"))
+    earned = earned.then(pl.col("L_reward")).otherwise(pl.col("R_reward"))
+    assert table["reward"].to_list() == data.select(earned.alias("x"))["x"].to_list()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("codes", [("left", "right"), ("f", "j"), ("0", "1"), ("1", "0")])
+def test_a_side_becomes_the_stimulus(seed: int, codes: tuple[str, str]) -> None:
+    """Which code is left is told by words, or by what the stimuli earned; else it is asked."""
+
+    def row(rng: np.random.Generator, p: int, t: int) -> dict[str, Any]:
+        left, right = rng.permutation([*"ABC"])[:2]
+        at = some(rng, 0.5)
+        pays = {"A": 0.9, "B": 0.5, "C": 0.1}[(left, right)[at]]
+        return {"img_left": left, "img_right": right, "resp": codes[at], "reward": some(rng, pays)}
+
+    found = inspect(trials(seed, row))
+    assert found.options["positions"] == codes
+    assert found.study is not None
+    assert found.study.actions == ("A", "B", "C")
+    assert not found.questions
+
+
+def test_which_side_is_which_is_asked_where_nothing_tells() -> None:
+    def row(rng: np.random.Generator, p: int, t: int) -> dict[str, Any]:
+        left, right = rng.permutation([*"ABC"])[:2]
+        side, reward = some(rng, 0.5), some(rng, 0.5)
+        return {"img_left": left, "img_right": right, "resp": side, "reward": reward}
+
+    found = inspect(trials(3, row))
+    assert [question.about for question in found.questions] == ["positions"]
+    assert "--positions 0,1" in str(found.questions[0])
+    answered = inspect(trials(3, row), positions=("1", "0"), offered=("img_left", "img_right"))
+    assert not answered.questions
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_contexts_with_actions_of_their_own(seed: int) -> None:
+    def row(rng: np.random.Generator, p: int, t: int) -> dict[str, Any]:
+        stimulus = "AB"[some(rng, 0.5)]
+        choice = int(rng.integers(1, 3)) + 2 * (stimulus == "B")
+        return {"stimulus": stimulus, "choice": choice, "reward": some(rng, 0.5)}
+
+    found = inspect(trials(seed, row))
+    assert sorted(found.options["offers"]) == ["A=1|2", "B=3|4"]
+    assert "--offers none" in str(found.oddities)
+    assert "offers" not in inspect(trials(seed, row), offers="none").options
+    rare = trials(seed, row, people=1, n=12)  # too few to tell
+    assert "offers" not in inspect(rare).options
+
+
+@pytest.mark.parametrize(
+    "words", [("s", "f"), ("win", "lose"), ("smile", "frown"), ("hit", "miss")]
+)
+def test_words_for_success(words: tuple[str, str]) -> None:
+    def row(rng: np.random.Generator, p: int, t: int) -> dict[str, Any]:
+        ch = some(rng, 0.5)
+        won = some(rng, 0.8 if ch else 0.2)
+        return {"form": "ab"[t % 2], "ch": "AB"[ch], "smiley": words[1 - won]}
+
+    found = inspect(trials(1, row))
+    assert (found.options["action"], found.options["reward"]) == ("ch", "smiley")
+    assert found.study is not None
+    assert set(found.study.reward) == {0.0, 1.0}
+    assert np.mean(found.study.reward[found.study.action == 1]) > 0.5
+    for role in ("learner", "context", "action", "reward", "trial"):  # naming one loses none
+        assert inspect(trials(1, row), **{role: found.options[role]}).roles == found.roles
+
+
+def test_a_code_with_an_outcome_and_a_time_is_a_choice() -> None:
+    def row(rng: np.random.Generator, p: int, t: int) -> dict[str, Any]:
+        choice = int(rng.integers(-1, 2))
+        late = choice == -1 and t % 40 == 0
+        return {
+            "choice": 99 if late else choice,
+            "outcome": some(rng, 0.5),
+            "rt": "" if late else 1,
+        }
+
+    found = inspect(trials(2, row))
+    assert found.options["missing"] == ("action:99",)
+    assert found.study is not None
+    assert found.study.actions == ("-1", "0", "1")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_choice_that_sides_hide(seed: int) -> None:
+    """Keys are sides, the shape is what is learned: from what was right and whether they were."""
+
+    def row(rng: np.random.Generator, p: int, t: int) -> dict[str, Any]:
+        shape = ("circle", "square")[t % 80 >= 40]
+        right = some(rng, 0.75)
+        return {
+            "correct_shape": shape,
+            "correct_position": some(rng, 0.5),
+            "response": ("left", "right")[some(rng, 0.5)],
+            "correct": right,
+            "rewarded": some(rng, 0.8 if right else 0.2),
+        }
+
+    found = inspect(trials(seed, row))
+    assert found.options["context"] == ("none",)
+    assert found.options["action"] == "(correct_shape == 'circle') == (correct == 1)"
+    assert found.options["reward"] == "rewarded"
+
+
+def test_numbers_that_are_shared_by_people_of_several_groups() -> None:
+    def row(rng: np.random.Generator, p: int, t: int) -> dict[str, Any]:
+        choice = some(rng, 0.5)
+        return {"subject": p % 5, "group": "ab"[p // 5], "choice": choice, "reward": some(rng, 0.5)}
+
+    found = inspect(trials(1, row, people=10, n=40).drop("who"))
+    assert found.options["learner"] == "join(group, subject)"
+    assert found.study is not None
+    assert len(set(found.study.learners)) == 10
+    same = trials(1, row, people=10, n=40).drop("who").with_columns(pl.lit("c").alias("group"))
+    assert inspect(same).options["learner"] == "subject"
+
+
+def test_amounts_that_are_shown_are_no_outcome() -> None:
+    def row(rng: np.random.Generator, p: int, t: int) -> dict[str, Any]:
+        gain, loss = int(rng.integers(10, 40)), int(rng.integers(5, 20))
+        return {"gain": gain, "loss": loss, "gamble": some(rng, 0.8 if gain > 2 * loss else 0.2)}
+
+    found = inspect(trials(1, row))
+    assert "reward" not in found.options
+    assert found.problems.startswith("no outcome: these models need feedback")
+
+
+def two_decisions(rng: np.random.Generator, p: int, t: int) -> dict[str, Any]:
+    return {"choice": some(rng, 0.5), "response": some(rng, 0.5), "reward": some(rng, 0.5)}
+
+
+def test_a_near_tie_is_a_question() -> None:
+    data = trials(1, two_decisions)
+    found = inspect(data)
+    (question,) = found.questions
+    assert question.about == "action"
+    assert [answer.value for answer in question.answers] == ["choice", "response"]
+    assert found.doubts == (f"{question.sentence} --action choice was taken",)
+    told = found.as_json()
+    shares = [
+        told["roles"]["action"]["score"],
+        *(each["score"] for each in told["roles"]["action"]["runners_up"]),
+    ]
+    assert sum(shares) == pytest.approx(1)
+    with pytest.raises(HowlearnError, match="which column is the action: choice, response"):
+        read(data, context="none", reward="reward", learner="who")
+    assert not inspect(data, action="response").questions
+    study = read(data, learner="who", context="none", action="response", reward="reward")
+    assert len(study) == 8
+
+
+def test_outcomes_after_which_choices_are_given_up() -> None:
+    def row(rng: np.random.Generator, p: int, t: int) -> dict[str, Any]:
+        shocked = some(rng, 0.5)
+        state["last"] = (
+            state["last"] if not state["hurt"] or rng.random() < 0.2 else 1 - state["last"]
+        )
+        state["hurt"] = shocked
+        return {"choice": state["last"], "outcome": shocked}
+
+    state = {"last": 0, "hurt": 0}
+    (question,) = inspect(trials(1, row)).questions
+    assert "is more of outcome better?" in question.sentence
+    assert [answer.value for answer in question.answers] == ["outcome", "0 - outcome"]
+
+
+def test_a_description_outranks_a_name() -> None:
+    from howlearn.reading.formats.open import open_tables
+    from howlearn.reading.formats.sidecars import Description
+    from howlearn.reading.guess import guess
+    from howlearn.reading.guess.draft import Draft
+    from howlearn.reading.guess.sample import take_sample
+    from howlearn.reading.options import ReadOptions
+
+    def row(rng: np.random.Generator, p: int, t: int) -> dict[str, Any]:
+        return {"a_t": some(rng, 0.5), "choice": some(rng, 0.5), "r_t": some(rng, 0.5)}
+
+    tables, _, _ = open_tables(trials(1, row), ReadOptions())
+    about = {
+        "a_t": Description("the option that was chosen", {}),
+        "choice": Description("the correct response", {}),
+        "r_t": Description("Trial-by-trial reward", {}),
+    }
+    draft = guess(Draft(take_sample(tables), ReadOptions(), about=about))
+    assert (draft.guesses["action"].value, draft.guesses["reward"].value) == ("a_t", "r_t")
+    assert "rt" not in draft.guesses
