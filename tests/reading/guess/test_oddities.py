@@ -12,6 +12,7 @@ import pytest
 
 from howlearn.core.errors import HowlearnError
 from howlearn.reading.guess import inspect
+from howlearn.reading.guess.behaviour import explained, goes_on, hangs_on
 from made import choices
 
 
@@ -170,3 +171,24 @@ def test_nothing_makes_it_fail() -> None:
         assert repr(found)
         assert found.comments() is not None
     assert usable
+
+
+@pytest.mark.parametrize("tells", [hangs_on, goes_on, explained])
+def test_outcomes_tell_the_same_on_any_scale(tells: Any) -> None:
+    draw = np.random.default_rng(1)
+    action, place = draw.integers(0, 2, 400), np.repeat([0, 1], 200)
+    worth = draw.normal(size=400) + action
+    assert tells(worth * 2.0**1020, action, place) == pytest.approx(tells(worth, action, place))
+    worth[7] = 1e308  # beside others that are small: no overflow, which would be a warning
+    assert 0 <= abs(tells(worth, action, place)) <= 1
+
+
+@pytest.mark.parametrize("huge", [1e200, 1.7e308])
+def test_huge_numbers_are_no_warnings(huge: float) -> None:
+    data = rows(60)
+    data[3]["reward"] = huge
+    found = inspect(pl.DataFrame(data, infer_schema_length=None), reward="reward")
+    assert "taken as missing" in str(found)
+    assert "rewards from 0 to" in str(inspect(pl.DataFrame(data), reward_range=(0, huge)))
+    amounts = [{**row, "amount": huge / (i % 17 + 1)} for i, row in enumerate(rows(60))]
+    assert told(amounts, context="cue", action="choice", reward="reward") == ""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.reading.columns import is_time, like, parts_of
-from howlearn.reading.guess.sample import Sample, together
+from howlearn.reading.guess.sample import Sample, scaled, together
 
 LOOKED_AT = 20_000  # rows; more tell nothing new about how columns go together
 FEWEST = 20  # rows from which it can be told that a column follows from another
@@ -56,7 +56,7 @@ def hangs_on(worth: NDArray[np.float64], action: Codes, place: Codes) -> float:
     from scipy.special import chdtrc
 
     told = np.isfinite(worth)
-    worth, action, place = worth[told], together(action[told]), together(place[told])
+    worth, action, place = scaled(worth[told]), together(action[told]), together(place[told])
     if not len(worth):
         return 1.0
     cell = together(place, action)
@@ -87,10 +87,14 @@ def goes_on(worth: NDArray[np.float64], action: Codes, place: Codes) -> float:
     order = np.argsort(cell, kind="stable")
     same = np.diff(cell[order]) == 0
     before, after = worth[order][:-1][same], worth[order][1:][same]
-    if len(before) < FEWEST or before.std() == 0 or after.std() == 0:
+    if len(before) < FEWEST:
         return 1.0
-    z = float(np.corrcoef(before, after)[0, 1] * np.sqrt(len(before)))
-    return float(2 * ndtr(-abs(z)))
+    before, after = scaled(before), scaled(after)  # each: one may have what is huge
+    before, after = scaled(before - before.mean()), scaled(after - after.mean())
+    if not before.any() or not after.any():
+        return 1.0
+    alike = before @ after / np.sqrt((before @ before) * (after @ after))
+    return float(2 * ndtr(-abs(alike * np.sqrt(len(before)))))
 
 
 # Columns that are alike but for one word of their names: what is on the left, what is on the right.
@@ -233,7 +237,7 @@ def is_one_of(coded: Mapping[str, NDArray[np.int64]], name: str, group: Sequence
 def explained(worth: NDArray[np.float64], action: Codes, place: Codes) -> float:
     """The share of the outcomes' variance that action and place tell together, beyond chance."""
     told = np.isfinite(worth)
-    worth, cell = worth[told], together(place[told], action[told])
+    worth, cell = scaled(worth[told]), together(place[told], action[told])
     cells = int(cell.max(initial=-1)) + 1
     total = float(((worth - worth.mean()) ** 2).sum()) if len(worth) else 0.0
     if total == 0 or len(worth) <= cells + 1:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from howlearn.core.study import Study
 from howlearn.reading.guess.draft import Draft
-from howlearn.reading.guess.sample import together
+from howlearn.reading.guess.sample import scaled, together
 from howlearn.reading.labels import natural_key
 from howlearn.reading.offers import options_in, parse_offers
 from howlearn.reading.rewards import worth_of
@@ -321,7 +321,8 @@ def follows_success(found: Evidence) -> bool:
     near = np.diff(place[order]) == 0
     where = together(place[order][1:][near])
     stays = _centred(where, np.diff(found.action[order])[near] == 0)
-    won = _centred(where, (found.reward > found.reward.mean())[order][:-1][near])
+    reward = scaled(found.reward)
+    won = _centred(where, (reward > reward.mean())[order][:-1][near])
     more = float(np.sum(stays * won)) / max(float(np.sum(won**2)), 1e-9)
     return more > 0.05 and _score(stays * won) > 3
 
@@ -354,8 +355,7 @@ class Changes:
 def changes(found: Evidence) -> Changes:
     """Compare each outcome with those of the last trials of the same context."""
     cell = together(found.owner, found.shown, found.action)
-    mean = np.bincount(cell, weights=found.reward) / np.bincount(cell)
-    rest = found.reward - mean[cell]
+    rest = _centred(cell, scaled(found.reward))
     place = together(found.owner, found.shown)
     order = np.argsort(place, kind="stable")
     same, other = [np.zeros(0)], [np.zeros(0)]
@@ -384,8 +384,9 @@ def differs(found: Evidence) -> bool:
     """Whether what actions pay differs between the stretches of a learner, by more than chance."""
     base = together(found.sequence, found.shown, found.action)
     cell = together(found.owner, found.shown, found.action)
-    rest = _centred(base, found.reward)
-    inside = float(np.sum(_centred(cell, found.reward) ** 2))
+    reward = scaled(found.reward)
+    rest = _centred(base, reward)
+    inside = float(np.sum(_centred(cell, reward) ** 2))
     between = float(np.sum(rest**2)) - inside
     more = int(cell.max()) - int(base.max())
     left = len(cell) - int(cell.max()) - 1

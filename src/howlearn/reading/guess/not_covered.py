@@ -21,7 +21,7 @@ from howlearn.reading.guess.evidence import (
     pays_alike,
     predictable,
 )
-from howlearn.reading.guess.sample import together
+from howlearn.reading.guess.sample import scaled, together
 
 NOT_COVERED = "nothing that these models cover"
 FEWEST_TRIALS = 60  # from which something can be said about people's choices
@@ -257,4 +257,4 @@ def _goes_on(owner: Codes, numbers: NDArray[np.float64]) -> float:
     first, second = numbers[order][:-1][near], numbers[order][1:][near]
     if len(first) < FEW_TRIALS or np.ptp(first) == 0 or np.ptp(second) == 0:
         return 1.0
-    return float(np.corrcoef(first, second)[0, 1])
+    return float(np.corrcoef(scaled(first), scaled(second))[0, 1])

@@ -160,3 +160,9 @@ def together(*codes: NDArray[np.integer]) -> NDArray[np.intp]:
         pairs = whole.astype(np.int64) * (int(each.max(initial=0)) + 1) + each
         whole = np.unique(pairs, return_inverse=True)[1].reshape(-1)
     return whole
+
+
+def scaled(worth: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Numbers from −1 to 1, so that sums and squares of very large ones are still numbers."""
+    largest = np.abs(worth).max(initial=0)
+    return worth / largest if largest > 0 else worth
