@@ -75,3 +75,40 @@ def test_typed() -> None:
     assert typed(["1", "2.5"]).dtype == pl.Float64
     assert typed(["1", "01"]).dtype == pl.String
     assert typed([None, None]).to_list() == [None, None]
+
+
+def test_learners_in_two_spellings_are_told_once() -> None:
+    who = ["7", "7.0", "bob", "bob ", "José", "Jose\u0301"]
+    data = pl.DataFrame({"who": who * 3, "key": ["a", "b"] * 9, "reward": [0, 1, 1] * 6})
+    study = read(data, learner="who", action="key", context="none")
+    assert study.learners == ("7", "bob", "José")
+    [note] = [note for note in study.notes if "two ways" in note]
+    assert note.startswith("learners who are written in two ways were taken as one: '7.0' and '7',")
+    assert "'bob ' and 'bob'" in note
+    plain = read(data.with_columns(who=pl.lit(1.0)), learner="who", action="key", context="none")
+    assert plain.notes == ()
+
+
+def test_an_action_called_na() -> None:
+    data = pl.DataFrame({"key": ["EU", "NA", "EU", "NA", "AS"] * 2, "reward": [0, 1, 1, 0, 1] * 2})
+    study = read(data, action="key", context="none", learner="file")
+    assert study.actions == ("AS", "EU")
+    assert study.notes[-1] == (
+        "the action NA (4 rows) was taken as missing, though it has rewards; --recode "
+        "action:NA=NAME keeps it as an action"
+    )
+    kept = read(data, action="key", context="none", learner="file", recode="action:NA=Africa")
+    assert kept.actions == ("AS", "Africa", "EU")
+    missed = data.with_columns(reward=pl.when(pl.col("key") != "NA").then("reward"))
+    assert read(missed, action="key", context="none", learner="file").notes == ()
+
+
+def test_numbers_as_numpy_writes_them() -> None:
+    data = pl.DataFrame(
+        {
+            "key": ["1.000000000000000000e+00", "2.0", "6.970000000000000000e-01"] * 2,
+            "reward": [0, 1] * 3,
+        }
+    )
+    study = read(data, action="key", context="none", learner="file")
+    assert study.actions == ("0.697", "1", "2")

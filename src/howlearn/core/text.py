@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from typing import Any
+from unicodedata import normalize
 
 # One spelling for every name that data may write as a number.
 
 DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]*")
+SCIENTIFIC = re.compile(r"[-+]?[0-9]\.[0-9]+[eE][-+][0-9]{2}")  # as numpy.savetxt writes numbers
+_WHOLE = 2.0**53  # up to here a float that is whole is shown as one
 
 
 def canonical(value: object) -> str:
@@ -16,8 +19,15 @@ def canonical(value: object) -> str:
 
     >>> [canonical(value) for value in (1, 1.0, " 1 ", "1.00", "0.50", "01", "-0")]
     ['1', '1', '1', '1', '0.5', '01', '0']
+    >>> canonical("1.000000000000000000e+00"), canonical("1e5"), canonical("e\u0301") == "é"
+    ('1', '1e5', True)
     """
     text = str(value).strip()
+    if not text.isascii():
+        text = normalize("NFC", text)  # é may be one letter or two
+    elif SCIENTIFIC.fullmatch(text):
+        number = float(text)
+        text = str(int(number)) if number.is_integer() and abs(number) < _WHOLE else repr(number)
     if DECIMAL.fullmatch(text):
         text = text.rstrip("0").rstrip(".")
     return "0" if text == "-0" else text

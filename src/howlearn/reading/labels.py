@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.core.errors import HowlearnError
-from howlearn.core.text import DECIMAL, canonical
+from howlearn.core.text import DECIMAL, SCIENTIFIC, canonical
 
 FEW = 2_000  # values that are coded one by one
 MISSING_TOKENS = frozenset({"", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL"})
@@ -26,6 +26,10 @@ _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
 def canonical_series(values: pl.Series) -> pl.Series:
     """``canonical`` of many values at once; null stays null."""
     text = values.cast(pl.String).str.strip_chars()
+    odd = text.str.contains(f"^(?:{SCIENTIFIC.pattern})$|[^\\x00-\\x7f]").fill_null(False)
+    if odd.any():  # hardly ever
+        spelled = {value: canonical(value) for value in text.filter(odd).unique()}
+        text = text.replace(spelled)
     decimal = text.str.contains(f"^(?:{DECIMAL.pattern})$").fill_null(False)
     if decimal.any():
         text = text.str.replace(_TRAILING, "").zip_with(decimal, text)
@@ -200,7 +204,10 @@ def combine(columns: Sequence[CodedColumn]) -> Combination:
     return Combination(codes, parts, first)
 
 
-# What --recode and --missing say about labels.
+# What --recode, --missing and --wide say.
+
+
+ROLES_NAMED = ("learner", "context", "action", "reward", "trial")  # --names action: --action action
 
 
 def parse_recode(text: str) -> tuple[str, Mapping[str, str]]:
@@ -227,3 +234,38 @@ def parse_missing(text: str) -> tuple[str | None, str]:
     """
     name, colon, value = text.rpartition(":")
     return (name.strip() or None) if colon else None, canonical(value)
+
+
+_PATTERN = re.compile(r"[^\s+/()=;]*[^\W\d_][^\s+/()=;]*")  # has a letter; * alone multiplies
+
+
+def parse_wide(text: str) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """The quantities that a --wide names with their patterns, and the roles that they play.
+
+    >>> parse_wide("action=choice_*.csv; reward=win_* + loss_*")
+    ({'choice': 'choice_*.csv', 'win': 'win_*', 'loss': 'loss_*'}, \
+{'action': 'choice', 'reward': 'win + loss'})
+    """
+    patterns: dict[str, str] = {}
+    roles: dict[str, str] = {}
+    for item in filter(str.strip, text.split(";")):
+        name, equals, said = (part.strip() for part in item.partition("="))
+        found = _PATTERN.findall(said)
+        if not (name and equals and found) or (name not in ROLES_NAMED and len(found) > 1):
+            raise HowlearnError(
+                f"--wide {text!r}: write NAME=PATTERN for each quantity, with ; between them, as "
+                "in action=choice_*; reward=win_* + loss_*"
+            )
+        expression = said
+        for pattern in found:
+            bare = re.sub(r"\.[A-Za-z]+$", "", pattern)
+            column = re.sub(r"[*?]+", "", bare).strip("_.- ") or name
+            column = name if name not in ROLES_NAMED else column
+            if patterns.setdefault(column, pattern) != pattern:
+                raise HowlearnError(f"--wide {text!r}: {column} stands there twice")
+            typed = column if column.isidentifier() else f"`{column}`"
+            expression = expression.replace(pattern, typed, 1)
+        if name in ROLES_NAMED:
+            alone = len(patterns) and said == found[0]
+            roles[name] = [*patterns][-1] if alone else expression
+    return patterns, roles

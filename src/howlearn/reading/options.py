@@ -21,11 +21,9 @@ from howlearn.core.options import (
     WholeNumber,
     several,
 )
-from howlearn.reading.labels import parse_missing, parse_recode
+from howlearn.reading.labels import ROLES_NAMED, parse_missing, parse_recode, parse_wide
 
 __all__ = ["DATA", "NONE", "ReadOptions"]
-
-ROLES_NAMED = ("learner", "context", "action", "reward", "trial")  # --names action: --action action
 
 
 # Where a row holds several choices, each trial has its number, its choice and its state.
@@ -381,6 +379,17 @@ class ReadOptions:
         check=lambda text, *_: ReadOptions(stages=text),
     )
 
+    wide: str | None = _option(
+        Kind("NAME=PATTERN;…"),
+        "Quantities that have a file, or columns, of their own with learners × trials, as "
+        "'action=choice_*; reward=win_* + loss_*'.",
+        "where each quantity is a file, or columns, of learners × trials, such as "
+        '"action=choice_*; reward=win_* + loss_*"',
+        rank=3,
+        may_be_open=True,
+        check=lambda text, *_: parse_wide(text),
+    )
+
     def __post_init__(self) -> None:
         for name, option in DATA.items():
             object.__setattr__(self, name, option.given(getattr(self, name)))
@@ -389,6 +398,9 @@ class ReadOptions:
 
             for name, value in stage_columns(self.stages, self.action, self.context).items():
                 object.__setattr__(self, name, value)
+        for role, column in (parse_wide(self.wide)[1] if self.wide else {}).items():
+            if not getattr(self, role):
+                object.__setattr__(self, role, DATA[role].given(column))
         for role in ROLES_NAMED:  # who names a column so says what it is
             if role in self.names and not getattr(self, role):
                 object.__setattr__(self, role, DATA[role].given(role))

@@ -239,7 +239,7 @@ def _about(keys: Sequence[Key], codes: Sequence[int], reader: TrialReader) -> pl
 def _notes(reader: TrialReader) -> tuple[str, ...]:
     """What the user should know about the data that were accepted."""
     doubts = [f"not sure: {doubt}" for doubt in reader.plan.options.doubts]
-    notes = [*doubts, *reader.plan.notes, *reader.unmatched.notes(), *reader.advice.notes()]
+    notes = [*doubts, *reader.plan.notes, *reader.notes()]
     silent = reader.counts["choices without feedback"]
     if silent:
         notes.append(

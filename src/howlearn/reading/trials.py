@@ -11,11 +11,18 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.core.expression_values import FALSE_WORDS, TRUE_WORDS
-from howlearn.core.text import few, quoted
+from howlearn.core.text import few, many, quoted
 from howlearn.reading.bins import binned
 from howlearn.reading.code_books import Books
 from howlearn.reading.exclude import Seen
-from howlearn.reading.labels import CodedColumn, canonical_series, code_column, combine, natural_key
+from howlearn.reading.labels import (
+    MISSING_TOKENS,
+    CodedColumn,
+    canonical_series,
+    code_column,
+    combine,
+    natural_key,
+)
 from howlearn.reading.offers import offers_of
 from howlearn.reading.plan import ReadingPlan, Sought
 from howlearn.reading.problems import Problems
@@ -83,6 +90,47 @@ class Unmatched:
         return f"{column} has the value{'s' * (len(labels) > 1)} {few(labels, VALUES_SHOWN)}"
 
 
+MISSING_WORDS = MISSING_TOKENS - {"", "n/a", "N/A", "NaN", "nan"}  # that may be something else
+
+
+class Spellings:
+    """Learners who are written in several ways, and actions that look like a missing value."""
+
+    def __init__(self, plan: ReadingPlan) -> None:
+        self.plan = plan
+        self._first: dict[str, str] = {}  # label → how it was written first
+        self._others: dict[str, str] = {}  # label → another way
+        self._gone: Counter[str] = Counter()  # rows by what their action is called
+
+    def see(self, learner: CodedColumn, action: CodedColumn, rewarded: NDArray[np.bool_]) -> None:
+        """Look at the learners of a batch, and at the actions of the rows that have a reward."""
+        pairs = zip(learner.labels, learner.shown, strict=True)
+        for label, shown in pairs if learner.name not in self.plan.recode else ():
+            if label is not None and self._first.setdefault(label, shown) != shown:
+                self._others.setdefault(label, shown)
+        told = {one.rpartition(":")[2] for one in self.plan.options.missing}
+        for code, shown in enumerate(action.shown):
+            word = (shown or "").strip()
+            if word in MISSING_WORDS and word not in told:
+                self._gone[word] += int(np.count_nonzero(rewarded & (action.codes == code)))
+
+    def notes(self) -> list[str]:
+        """What the user may not know about names."""
+        ways = [f"{shown!r} and {self._first[label]!r}" for label, shown in self._others.items()]
+        notes = []
+        if ways:
+            names = few(ways, VALUES_SHOWN)
+            notes.append(f"learners who are written in two ways were taken as one: {names}")
+        if +self._gone:
+            words = ", ".join(f"{word} ({many(n, 'row')})" for word, n in (+self._gone).items())
+            word = next(iter(+self._gone))
+            notes.append(
+                f"the action {words} was taken as missing, though it has rewards; --recode "
+                f"action:{word}=NAME keeps it as an action"
+            )
+        return notes
+
+
 NEITHER = "neither scored nor learned"
 Misfit = tuple[str, str, NDArray[np.bool_], pl.Series]  # expression, part of it, rows, values
 
@@ -101,9 +149,14 @@ class TrialReader:
         self.rewards_seen = 0
         self.advice = RewardAdvice()
         self.unmatched = Unmatched(plan)
+        self.spellings = Spellings(plan)
         self.seen = Seen(plan.exclude) if plan.exclude else None  # of every sequence
         self._looking = LookingBack()
         self._conditions: dict[str, NDArray[np.bool_]] = {}  # of the batch, by their options
+
+    def notes(self) -> list[str]:
+        """What was found out about options, rewards and names."""
+        return [*self.unmatched.notes(), *self.advice.notes(), *self.spellings.notes()]
 
     def read(self, batch: Batch) -> None:
         """Add the trials of a batch; whatever is wrong with it goes to the problems."""
@@ -117,6 +170,8 @@ class TrialReader:
             self._learners(batch, columns),
             *(columns[name] for name in self.plan.options.by),
         ]
+        rewarded = considered & ~columns[self.plan.roles.reward].missing()
+        self.spellings.see(owners[0], columns[self.plan.roles.action], rewarded)
         keys = combine(owners)
         sequences = self.books.code_sequences(keys, rows)
         missed = columns[self.plan.roles.action].missing() & considered

@@ -94,3 +94,18 @@ def test_a_role_that_one_file_lacks(tmp_path: Path) -> None:
     write(tmp_path / "sub-2_task-x_events.tsv", PARTS[1].drop("choice"))
     with pytest.raises(DataError, match=r"sub-2_.*tsv, row 1, column choice: found no"):
         read(tmp_path)
+
+
+def test_nearly_bids(tmp_path: Path) -> None:
+    for i, part in enumerate(PARTS, start=1):
+        write(tmp_path / f"sub_{i}" / f"sub_{i}_task-x_events.tsv", part)
+        about = {"reward": {"Description": f"points of {i}"}}
+        (tmp_path / f"sub_{i}" / f"sub_{i}_task-x_events.json").write_text(json.dumps(about))
+    (tmp_path / "dataset_description.json").write_text('{"Name": "x"}')
+    (tmp_path / "participants.json").write_text('{"age": {"Description": "years"}}')
+    study = read(tmp_path)
+    assert_same(study)
+    assert "files are called sub_1_task-x_events.tsv, where BIDS has sub-" in study.notes[0]
+    assert study.notes[1].endswith("has a participants.json without a participants.tsv beside it")
+    tables, _, _ = open_tables(tmp_path)
+    assert [table.about["reward"]["Description"][-1] for table in tables] == ["1", "2", "3"]

@@ -13,6 +13,7 @@ from howlearn.reading.formats.open import open_tables
 from howlearn.reading.guess import inspect
 from howlearn.reading.read import read
 from howlearn.results.select_into import originals
+from sameness import FRAME, assert_same
 
 NAMES = ["subject", "trial", "item", "choice", "reward"]
 
@@ -65,7 +66,7 @@ def test_notes_beside_the_data(tmp_path: Path) -> None:
     study = read(tmp_path)
     assert study.learners == ("a", "b")
     [note] = study.notes
-    assert "without any column of the others, which was left out: notes.txt" in note
+    assert "with other columns than the trials, which was left out: notes.txt" in note
     assert len(open_tables([tmp_path, tmp_path / "notes.txt"])[0]) == 3
     with pytest.raises(DataError, match=r"notes\.txt"):  # what is named itself is read
         read([tmp_path / "a.csv", tmp_path / "notes.txt"])
@@ -100,3 +101,43 @@ def test_spelling_of_columns_may_differ(tmp_path: Path) -> None:
 def test_a_folder_without_data(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"CSV, TSV or other text .* or R files directly inside$"):
         read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("people.csv", "subject,age,sex\n1,20,f\n2,30,m\n3,40,f\n"),
+        ("index.csv", "subject,file\n1,a.csv\n2,a.csv\n"),
+        ("questionnaire.csv", "subject,q1,q2,q3,reward sensitivity\n1,3,4,5,1\n2,3,3,2,2\n"),
+        ("participants.json", '{"age": {"Description": "years"}}'),
+        ("consent.json", '[{"subject": 1, "signed": true}, {"subject": 2, "signed": true}]'),
+        ("readme.txt", "These are the data."),
+    ],
+)
+def test_files_beside_the_data_do_not_stop_the_reading(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    FRAME.write_csv(tmp_path / "trials.csv")
+    (tmp_path / name).write_text(text)
+    study = read(tmp_path)
+    assert_same(study)
+    said = any(name in note for note in study.notes)
+    assert said == name.endswith((".csv", "consent.json"))
+
+
+def test_json_that_explains_beside_data_in_json(tmp_path: Path) -> None:
+    for i, part in enumerate(FRAME.partition_by("subject"), start=1):
+        (tmp_path / f"p{i}.json").write_text(json.dumps(part.rows(named=True)))
+    (tmp_path / "settings.json").write_text('{"screen": 3, "colours": {"red": 1}}')
+    study = read(tmp_path)
+    assert_same(study)
+    assert any("settings.json was left out: it is JSON without trials" in n for n in study.notes)
+
+
+def test_a_folder_for_each_learner(tmp_path: Path) -> None:
+    for i, part in enumerate(FRAME.partition_by("subject", include_key=False), start=1):
+        (tmp_path / f"p{i}").mkdir()
+        part.write_csv(tmp_path / f"p{i}" / "data.csv")
+    study = read(tmp_path)
+    assert_same(study, ("p1/data", "p2/data", "p3/data"))
+    assert study.notes == (f"{tmp_path}: the files are those of the 3 folders inside it",)

@@ -118,3 +118,26 @@ def test_what_is_no_table(tmp_path: Path, text: str, found: str) -> None:
     with pytest.raises(DataError) as caught:
         read(path)
     assert caught.value.problems[0].found.startswith(found)
+
+
+def test_logs_that_are_nearly_json(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    whole = json.dumps(RECORDS)
+    for text in (whole[:-1], whole[:-1] + ", ", whole[:-1] + ', {"subject": 3, "tri'):
+        path.write_text(text)
+        study = read(path)
+        assert_same(study)
+        assert any("the list of trials is cut off" in note for note in study.notes)
+    path.write_text(whole.replace('"choice": null', '"choice": '))
+    study = read(path)
+    assert_same(study)
+    assert any("were read as missing values" in note for note in study.notes)
+    path.write_text(whole.replace('"trial": 3', '"trial" 3'))
+    with pytest.raises(DataError, match="not JSON or is damaged"):
+        read(path)
+
+
+def test_a_number_of_thousands_of_digits(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(f'[{{"a": {"1" * 5000}}}]')
+    with pytest.raises(DataError, match="a whole number of more than 4,300 digits"):
+        read(tmp_path / "a.json")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
+from howlearn.core.errors import DataError
 from howlearn.reading.read import read
 from howlearn.results.select_into import originals
 from sameness import FRAME, assert_same
@@ -39,3 +41,29 @@ def test_a_folder_per_learner(tmp_path: Path, name: str) -> None:
     assert_same(study)
     assert study.about["half"].to_list() == [1, 0, 1]
     assert [frame.width for frame in originals(study)] == [4, 4, 4]
+
+
+def test_bytes_that_are_text_and_bytes_that_are_not(tmp_path: Path) -> None:
+    columns = {"learner": [1] * 4, "choice": [b"a", b"b", b"a", b"b"], "reward": [0, 1] * 2}
+    frame = pl.DataFrame(columns)
+    path = tmp_path / "a.parquet"
+    frame.write_parquet(path)
+    assert read(path, context="none").actions == ("a", "b")
+    wrong = pl.Series("choice", [b"a", b"\xff\xfe", b"a", b"\xff"])
+    frame.with_columns(wrong).write_parquet(path)
+    with pytest.raises(DataError, match="row 3 and 1 more, column choice: found bytes"):
+        read(path, context="none")
+
+
+def test_text_that_is_not_utf_8(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    places = np.array([0, 1, 3, 4, 5], dtype=np.int32)
+    kept = pa.py_buffer(places.tobytes()), pa.py_buffer(b"a\xff\xfeab")
+    text = pa.StringArray.from_buffers(4, *kept)
+    columns = {"learner": pa.array([1] * 4), "choice": text, "reward": pa.array([0, 1, 0, 1])}
+    table = pa.table(columns)
+    parquet.write_table(table, tmp_path / "a.parquet")
+    with pytest.raises(DataError, match="column choice: found bytes that are not text in UTF-8"):
+        read(tmp_path / "a.parquet", context="none")

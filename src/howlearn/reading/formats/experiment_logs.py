@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -165,6 +167,9 @@ def without_quotes(values: pl.Series) -> pl.Series:
 # JSON: jsPsych's and JATOS' exports, JSON Lines, pandas' to_json, and other nested values.
 
 
+_NO_VALUE = re.compile(r"""("(?:[^"\\]|\\.)*")|(:\s*)(?=[,}\]])""")
+MENDED = "names without a value (`: ,`), which JSON does not have, were read as missing values"
+CUT = "the list of trials is cut off; its last, incomplete part was left out"
 NEEDED = "a list of trials, or an object with one"
 
 
@@ -175,8 +180,16 @@ def open_json(path: Path, inside: str | None = None, content: bytes | None = Non
     if encoding is None:
         raise refused(path, "a file that is not text")
     try:
-        values = _values(path, decoded(raw, encoding))
-        return _json_tables(path, values, None)
+        text = decoded(raw, encoding)
+        try:
+            return _json_tables(path, _values(path, text), None)
+        except DataError:
+            values, notes = _mended(text)
+            if not notes:
+                raise
+            tables = _json_tables(path, values, None)
+            tables[0].notes = (*tables[0].notes, *notes)
+            return tables
     except (UnicodeError, RecursionError):
         raise refused(path, "a file that is not JSON or is damaged") from None
 
@@ -217,6 +230,31 @@ def _table(values: list[Any], look: Look) -> Any:
     return named_levels(parts(tables), look) if tables else None
 
 
+def _mended(text: str) -> tuple[list[Any], list[str]]:
+    """The values of a log that is nearly JSON, and what was mended; nothing where it is not."""
+    notes = []
+    filled = _NO_VALUE.sub(lambda match: match[1] or f"{match[2]}null", text)
+    if filled != text:
+        notes.append(MENDED)
+    with suppress(ValueError):
+        return [json.loads(filled)], notes
+    start = filled.find("[")
+    if filled[:start].strip() or start < 0:
+        return [], []
+    decoder, found, place = json.JSONDecoder(strict=False), [], start + 1
+    while True:
+        while place < len(filled) and filled[place] in " \t\r\n,":
+            place += 1
+        try:
+            value, place = decoder.raw_decode(filled, place)
+        except json.JSONDecodeError as error:
+            at_the_end = error.pos >= len(filled.rstrip()) or error.msg.startswith("Unterminated")
+            return ([found], [*notes, CUT]) if len(found) > 1 and at_the_end else ([], [])
+        except (ValueError, RecursionError):
+            return [], []
+        found.append(value)
+
+
 def _values(path: Path, text: str) -> list[Any]:
     """The values that stand one after the other in a text."""
     decoder = json.JSONDecoder(strict=False)
@@ -231,6 +269,9 @@ def _values(path: Path, text: str) -> list[Any]:
         except json.JSONDecodeError as error:
             what = f"a file that is not JSON or is damaged (line {error.lineno}: {error.msg})"
             raise refused(path, what) from None
+        except ValueError:  # Python's limit for whole numbers
+            what = f"a whole number of more than {sys.get_int_max_str_digits():,} digits"
+            raise refused(path, what, "write such a number as text, in quotes") from None
         found.append(value)
 
 

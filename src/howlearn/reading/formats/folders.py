@@ -24,8 +24,9 @@ from howlearn.reading.problems import listed
 DESCRIPTION = "dataset_description.json"
 NAMES = {"ses": "session", "run": "run", "task": "task"}  # entities that become columns
 _PATTERN = re.compile(
-    r"(?P<entities>sub-[A-Za-z0-9+]+(_[a-z]+-[A-Za-z0-9+]+)*)_(?P<kind>events|beh)\.tsv(\.gz)?"
+    r"(?P<entities>sub[-_][A-Za-z0-9+]+(_[a-z]+-[A-Za-z0-9+]+)*)_(?P<kind>events|beh)\.tsv(\.gz)?"
 )
+_LEARNERS = "sub[-_]*"  # the folders of learners; BIDS has sub-, some have sub_
 
 
 def entities_of(path: Path) -> dict[str, str] | None:
@@ -33,17 +34,25 @@ def entities_of(path: Path) -> dict[str, str] | None:
 
     >>> entities_of(Path("sub-01_ses-2_task-x_events.tsv"))
     {'sub': '01', 'ses': '2', 'task': 'x', 'kind': 'events'}
+    >>> entities_of(Path("sub_1_task-x_events.tsv"))["sub"]  # nearly one
+    '1'
     """
     match = _PATTERN.fullmatch(path.name)
     if match is None:
         return None
-    pairs = [(part.split("-")[0], part.split("-")[1]) for part in match["entities"].split("_")]
+    parts = _as_agreed(match["entities"]).split("_")
+    pairs = [(part.split("-")[0], part.split("-")[1]) for part in parts]
     return {**dict(pairs), "kind": match["kind"]}
+
+
+def _as_agreed(name: str) -> str:
+    """A name with sub-1 in the place of sub_1."""
+    return re.sub(r"^sub_", "sub-", name)
 
 
 def files_inside(folder: Path) -> list[Path]:
     """The data files of a BIDS data set, wherever they lie; none if the folder is no such set."""
-    learners = [inner for inner in folder.glob("sub-*") if inner.is_dir()]
+    learners = [inner for inner in folder.glob(_LEARNERS) if inner.is_dir()]
     if not learners:
         return []
     depths = ("", "*/", "*/*/")  # sub-01/, its func/ or ses-1/, ses-1/func/
@@ -51,7 +60,7 @@ def files_inside(folder: Path) -> list[Path]:
         path
         for learner in learners
         for depth in depths
-        for path in learner.glob(f"{depth}sub-*_*.tsv")
+        for path in learner.glob(f"{depth}{_LEARNERS}_*.tsv")
         if entities_of(path) is not None and not path.is_dir()
     }
     return sorted(found, key=_order)
@@ -88,7 +97,19 @@ def as_bids(tables: list[Table]) -> tuple[list[Table], list[str]]:
         found.append((_order(Path(table.name)), Extended(table, more, about, learner)))
     if not several:
         found.sort(key=lambda pair: pair[0])
-    return [table for _, table in found], _notes(entities)
+    return [table for _, table in found], [*_notes(entities), *_oddities(tables, people)]
+
+
+def _oddities(tables: Sequence[Table], people: Mapping[Path, Mapping[str, Any]]) -> list[str]:
+    """Where a data set is not quite as BIDS has it."""
+    odd = [Path(table.name).name for table in tables if Path(table.name).name.startswith("sub_")]
+    notes = []
+    if odd:
+        notes.append(f"files are called {odd[0]}, where BIDS has sub-; they were read all the same")
+    for root, known in people.items():
+        if not known and (root / "participants.json").exists():
+            notes.append(f"{root} has a participants.json without a participants.tsv beside it")
+    return notes
 
 
 def _notes(entities: Sequence[Mapping[str, str]]) -> list[str]:
@@ -122,7 +143,7 @@ def _order(path: Path) -> tuple[object, ...]:
 def _root(path: Path) -> Path:
     """The folder of the data set: above the learner's own folder, or where the file lies."""
     for folder in path.parents:
-        if folder.name.startswith("sub-"):
+        if folder.name.startswith(("sub-", "sub_")):
             return folder.parent
     return path.parent
 
@@ -164,7 +185,7 @@ def _about(
         fitting = [
             (sidecar.name.count("_"), sidecar)
             for sidecar in known[key]
-            if set(sidecar.name.split("_")[:-1]) <= parts
+            if set(_as_agreed(sidecar.name).split("_")[:-1]) <= parts
         ]
         for _, sidecar in sorted(fitting):
             said = json_in(sidecar)
@@ -230,18 +251,18 @@ def spelled_alike(tables: Sequence[Table]) -> tuple[list[Table], list[str]]:
 
 
 def strays(tables: Sequence[Table], told: Collection[str] = ()) -> list[Table]:
-    """The tables without any column of the others, where it is clear which are the study's.
+    """The tables with other columns than the others, where it is clear which are the study's.
 
     These have the columns that options name (``told``), or those whose names tell most roles.
     """
     groups: list[tuple[set[str], list[Table]]] = []
     for table in tables:
         names = {name.casefold() for name in table.columns if name}
-        if groups and names and names <= groups[0][0]:  # nearly always
+        if groups and names and names == groups[0][0]:  # nearly always
             groups[0][1].append(table)
             continue
-        joined = [group for group in groups if group[0] & names]
-        apart = [group for group in groups if not group[0] & names]
+        joined = [group for group in groups if _alike(group[0], names)]
+        apart = [group for group in groups if not _alike(group[0], names)]
         whole = names.union(*(group[0] for group in joined))
         groups = [(whole, [*(one for group in joined for one in group[1]), table]), *apart]
     if len(groups) < 2:
@@ -251,6 +272,11 @@ def strays(tables: Sequence[Table], told: Collection[str] = ()) -> list[Table]:
         return []
     study = {id(table) for table in groups[ranks.index(max(ranks))][1]}
     return [table for table in tables if id(table) not in study]
+
+
+def _alike(one: set[str], other: set[str]) -> bool:
+    """Whether tables have most columns of the smaller in common; an index of people has one."""
+    return 2 * len(one & other) > min(len(one), len(other))
 
 
 def dictionaries(tables: Sequence[Table]) -> list[Table]:

@@ -40,6 +40,7 @@ class Look:
     notes: list[str] = field(default_factory=list)
     left: dict[str, None] = field(default_factory=dict)  # what has no place in the table
     bare: int = 0  # columns that nobody has named
+    told_by: set[str] = field(default_factory=set)  # axes whose parts a column names
 
     def leave(self, name: str, what: str) -> None:
         """Remember that something was not read."""
@@ -113,7 +114,7 @@ def named_levels(frame: pl.DataFrame, look: Look) -> pl.DataFrame:
 
 
 def _asked(frame: pl.DataFrame, levels: Sequence[str], look: Look) -> list[str | None]:
-    names = [name for name in look.axes if name not in (TRIAL, COLUMN)]
+    names = [n for n in look.axes if n not in (TRIAL, COLUMN) and n not in look.told_by]
     known = [_exactly(name) for name in levels]
     open_names = iter(name for name in names if name not in known)
     if len(names) == len(levels):

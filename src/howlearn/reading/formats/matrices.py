@@ -207,6 +207,8 @@ def _along(
     placed = {key: _spread(inner, sizes) for key, inner in beside.items()}
     along = [k for k, c in placed.items() if c is not None and np.ndim(beside[k]) == 1]
     owners = [key for key in guess("learner", along) if len(outer) == 1]
+    if owners:
+        look.told_by.add(axes[outer[0]])
     columns: list[pl.Series] = []
     for place, i in enumerate(outer if not owners else ()):
         labels = _spread(np.arange(shape[i]) + 1, sizes, place)

@@ -24,6 +24,7 @@ from howlearn.reading.formats.folders import (
     strays,
 )
 from howlearn.reading.formats.parquet import partitioned
+from howlearn.reading.formats.quantities import put_together
 from howlearn.reading.formats.shape import arranged, shaped
 from howlearn.reading.formats.sidecars import describe
 from howlearn.reading.formats.table import Frame, Table, split_name
@@ -39,7 +40,10 @@ from howlearn.runs.shards import MANIFEST
 
 _STATISTICS = (".sav", ".dta", ".sas7bdat")  # data that are not read here
 _NO_DATA = (".", "~$", "readme", "license")
-_ABOUT = ("participants.tsv", "samples.tsv")  # what BIDS puts beside data
+_ABOUT = (  # what BIDS puts beside data
+    *("participants.tsv", "samples.tsv", "participants.json", "samples.json"),
+    *("dataset_description.json", "datapackage.json", "package.json", "howlearn.toml"),
+)
 _ABOUT_ENDS = ("_scans.tsv", "_sessions.tsv", "_channels.tsv", "_electrodes.tsv")
 
 
@@ -55,6 +59,11 @@ def files_of(folder: Path) -> tuple[list[Path], list[Path], list[str]]:
         if spread:
             files, notes = chosen_kind(spread)
             return files, [], notes
+        if not direct:
+            spread = _in_folders(inside)
+            if spread:
+                note = f"{folder}: the files are those of the {len(spread)} folders inside it"
+                return spread, [], [note]
         divided = partitioned(folder)
         if divided:
             return sorted(divided, key=lambda path: natural_key(str(path))), [], []
@@ -78,6 +87,21 @@ def files_of(folder: Path) -> tuple[list[Path], list[Path], list[str]]:
     return files, beside, notes
 
 
+def _in_folders(inside: Sequence[Path]) -> list[Path]:
+    """The data file of each folder, where every folder has one of the same kind."""
+    folders = [inner for inner in inside if inner.is_dir() and not inner.name.startswith(".")]
+    try:
+        found = [
+            [one for one in folder.iterdir() if _is_data(one) and not _explains(one)]
+            for folder in folders
+        ]
+    except OSError:  # a folder that may not be read
+        return []
+    alone = all(len(files) == 1 for files in found)
+    kinds = {files[0].suffix.lower() for files in found} if alone else set()
+    return [files[0] for files in found] if len(found) > 1 and len(kinds) == 1 else []
+
+
 def _of_one_kind(paths: list[Path]) -> tuple[list[Path], list[str]]:
     """The files of the first kind, and the names of others that may be data too."""
     ranks = {path: format.rank for path in paths if (format := format_named(path)) is not None}
@@ -88,7 +112,7 @@ def _of_one_kind(paths: list[Path]) -> tuple[list[Path], list[str]]:
 
 def _is_data(path: Path) -> bool:
     name = path.name.lower()
-    about = name in _ABOUT or name.endswith(_ABOUT_ENDS) or name == "dataset_description.json"
+    about = name in _ABOUT or name.endswith(_ABOUT_ENDS)
     named = name.startswith(_NO_DATA) or about
     return format_named(path) is not None and not named and not path.is_dir()
 
@@ -137,22 +161,29 @@ def open_tables(
     problems: list[Problem] = []
     notes: list[str] = []
     seen: set[str] = set()
+    done = False  # whether files of one quantity each were put together
     told = set() if options is None else {*texts(vars(options).values())}
     for given in paths:
         files, beside = _expanded(given, problems, notes)
         opened: list[Table] = []
+        unread: list[Problem] = []
         for path in files:
             try:
                 opened += arranged(_open(path, seen), options)
             except DataError as error:
-                problems += error.problems
+                beside_data = files != [given] and _explains(path)
+                (unread if beside_data else problems).extend(error.problems)
+        if opened:
+            notes += [f"{one.file} was left out: it is {one.found}" for one in unread]
+        else:
+            problems += unread
         if files != [given]:
-            opened = _of_folder(given, opened, beside, told, seen, notes)
-        for table in opened:
-            try:
-                tables += shaped([table], options)
-            except DataError as error:
-                problems += error.problems
+            whole = put_together(opened, options, notes)
+            done = done or whole != opened
+            opened = whole if done else _of_folder(given, opened, beside, told, seen, notes)
+        tables += opened
+    tables = tables if done else put_together(tables, options, notes)
+    tables = _shaped(tables, options, problems)
     tables, spelled = spelled_alike(tables)
     tables, found = as_bids([long(table, options) for table in tables])
     tables = _staged(tables, options)
@@ -165,6 +196,19 @@ def _staged(tables: Sequence[Table], options: ReadOptions | None) -> list[Table]
     if options is None or options.stages is None:
         return [*tables]
     return [Staged(table, options.stages) for table in tables]
+
+
+def _shaped(
+    tables: Sequence[Table], options: ReadOptions | None, problems: list[Problem]
+) -> list[Table]:
+    """The tables with the names that the options give their columns."""
+    found: list[Table] = []
+    for table in tables:
+        try:
+            found += shaped([table], options)
+        except DataError as error:
+            problems += error.problems
+    return found
 
 
 def learner_names(tables: Sequence[Table]) -> list[str]:
@@ -261,8 +305,8 @@ def _of_folder(
         names = listed([Path(table.name).name for table in left])
         one = len(left) == 1
         notes.append(
-            f"{folder} has {'a file' if one else 'files'} without any column of the others, which "
-            f"{'was' if one else 'were'} left out: {names}; what is named itself is read"
+            f"{folder} has {'a file' if one else 'files'} with other columns than the trials, "
+            f"which {'was' if one else 'were'} left out: {names}; what is named itself is read"
         )
     study = [table for table in tables if not any(table is one for one in left)]
     more: list[Table] = []

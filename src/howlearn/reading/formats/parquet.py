@@ -16,6 +16,8 @@ from howlearn.reading.formats.matrices import text_of
 from howlearn.reading.formats.table import Extended, Table
 from howlearn.reading.rows import BATCH_ROWS
 
+TEXT = "text in UTF-8"
+REMEDY = "write the file again with its text as UTF-8, or leave the column out"
 _NOTHING = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -48,7 +50,7 @@ class Parquet(Table):
                     part = (
                         rows.select(map(column_named, columns)).slice(start, BATCH_ROWS).collect()
                     )
-                yield _without_lists(part)
+                yield self._decoded(_without_lists(part), start)
         except (pl.exceptions.PolarsError, Panic, OSError) as error:
             raise self._broken(error) from None
 
@@ -62,7 +64,37 @@ class Parquet(Table):
         except (pl.exceptions.PolarsError, Panic, OSError):  # is told when the rows are read
             return 0
 
+    def _decoded(self, frame: pl.DataFrame, start: int) -> pl.DataFrame:
+        """Bytes as the text that they are; those that are none are told with their row."""
+        for column in frame.get_columns():
+            if column.dtype != pl.Binary:
+                continue
+            texts = {raw: _as_text(raw) for raw in column.drop_nulls().unique()}
+            text = pl.Series(column.name, map(texts.get, column), dtype=pl.String)
+            wrong = (text.is_null() & column.is_not_null()).to_numpy()
+            if wrong.any():
+                row = start + int(wrong.argmax()) + self.first_row
+                found = f"bytes that are not text in UTF-8 ({column[int(wrong.argmax())]!r})"
+                more = int(wrong.sum()) - 1
+                raise DataError([Problem(self.name, row, column.name, found, TEXT, REMEDY, more)])
+            frame = frame.with_columns(text)
+        return frame
+
+    def _not_text(self) -> str:
+        """The column whose text is not UTF-8."""
+        for name in self.columns:
+            try:
+                with no_panic():
+                    rows = pl.scan_parquet(self.path, glob=False, hive_partitioning=False)
+                    rows.select(column_named(name)).collect()
+            except (pl.exceptions.PolarsError, Panic, OSError):
+                return name
+        return ""
+
     def _broken(self, error: Exception) -> DataError:
+        if "utf-8" in str(error).lower() and hasattr(self, "columns"):
+            found, column = "bytes that are not text in UTF-8", self._not_text() or None
+            return DataError([Problem(self.name, None, column, found, TEXT, REMEDY)])
         found = f"a file that is not Parquet or is damaged ({reason_of(error)})"
         return DataError([Problem(self.name, None, None, found, "a Parquet file")])
 
@@ -74,6 +106,13 @@ def _without_lists(frame: pl.DataFrame) -> pl.DataFrame:
         for column in frame.get_columns()
         if column.dtype.is_nested()
     )
+
+
+def _as_text(raw: bytes) -> str | None:
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
 
 
 def open_parquet(

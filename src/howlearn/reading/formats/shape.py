@@ -20,6 +20,10 @@ LONGEST_ROW = 80  # letters of such a row
 def shaped(tables: Sequence[Table], options: ReadOptions | None) -> list[Table]:
     """The tables of a file as the options say that they are; DataError where something is asked."""
     options = options or ReadOptions()
+    if options.axes or options.padding is not None:
+        for table in tables:
+            if table.again is None:
+                raise no_levels(table.name)
     return [_named(table, options.names) for table in tables]
 
 
@@ -29,9 +33,7 @@ def arranged(tables: Sequence[Table], options: ReadOptions | None) -> Sequence[T
         return tables
     check_axes(options.axes)
     again = next((table.again for table in tables if table.again is not None), None)
-    if again is None:
-        raise no_levels(tables[0].name)
-    return again(options.axes, options.padding)
+    return tables if again is None else again(options.axes, options.padding)
 
 
 def _named(table: Table, names: Sequence[str]) -> Table:

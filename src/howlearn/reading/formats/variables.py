@@ -37,7 +37,8 @@ def tables_of(
         if look is not None:
             raise DataError([unclear.problem(str(path))]) from None
         return [Asking(str(path), path.stem, unclear.problem(str(path)), again)]
-    found[0].again = again
+    for table in found:
+        table.again = again
     return found
 
 

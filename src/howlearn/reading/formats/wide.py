@@ -54,7 +54,7 @@ def families_in(columns: Sequence[str]) -> Families | None:
     """
     families: dict[str, dict[int, str]] = {}
     for column in columns:
-        name, number = _numbered(column)
+        name, number = numbered(column)
         if 0 < len(number) <= _LONGEST:
             families.setdefault(_without_trial(name), {}).setdefault(int(number), column)
     alike: dict[tuple[int, ...], dict[str, dict[int, str]]] = {}
@@ -65,12 +65,12 @@ def families_in(columns: Sequence[str]) -> Families | None:
     return None if best is None or len(best[1]) < 2 else Families(best[1], best[0])
 
 
-def _numbered(column: str) -> tuple[str, str]:
+def numbered(column: str) -> tuple[str, str]:
     """What a column is called beside its number, and the number; nothing where it has none.
 
     Letter by letter from the end: a pattern would take minutes for a name of thousands of letters.
 
-    >>> [_numbered(column) for column in ("choice_12", "r [3]", "t4 key", "x", "7")]
+    >>> [numbered(column) for column in ("choice_12", "r [3]", "t4 key", "x", "7")]
     [('choice', '12'), ('r', '3'), ('key', '4'), ('', ''), ('', '')]
     """
     match = _BEFORE.fullmatch(column)
