@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
@@ -241,6 +241,50 @@ class Pair(Kind):
         if low >= high:
             raise HowlearnError(f"{typed}: LO must be smaller than HI")
         return low, high
+
+
+class Values(Names):
+    """Values of columns, which may begin or end with a space."""
+
+    def typed(self, value: Any) -> Any:
+        """What stands between commas, as it is."""
+        return () if value is None else tuple(value.split(","))
+
+
+class Recoding(Repeated):
+    """New values for old ones."""
+
+    def given(self, value: Any, option: str) -> Any:
+        """Also ``{"reward": {-1: 0}}``, as one would write in Python."""
+        if isinstance(value, Mapping):
+            value = [
+                f"{name}:{','.join(f'{old}={new}' for old, new in pairs.items())}"
+                for name, pairs in value.items()
+            ]
+        return several(value)
+
+
+class BinsOption(Repeated):
+    """Bins, by their number or between cut points."""
+
+    def given(self, value: Any, option: str) -> Any:
+        """Also ``{"size": 4}`` or ``{"size": [0.2, 0.5]}``.
+
+        A single cut point keeps its point, which tells it from a number of bins.
+        """
+        if isinstance(value, Mapping):
+            value = [f"{name}:{','.join(several(how))}" for name, how in value.items()]
+        return several(value)
+
+
+class FromZero(WholeNumber):
+    """A whole number from 0 on."""
+
+    def given(self, value: Any, option: str) -> Any:
+        """None is nothing."""
+        if value is not None and value < 0:
+            raise HowlearnError(f"{option} {value}: a number from 0 on is needed")
+        return value
 
 
 Check: TypeAlias = Callable[[str, str, Sequence[str]], object]  # of text, option and columns

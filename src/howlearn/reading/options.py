@@ -12,13 +12,16 @@ from typing import Any
 from howlearn.core.errors import HowlearnError
 from howlearn.core.options import (
     NONE,
+    BinsOption,
+    FromZero,
     Kind,
     Names,
     Option,
     Pair,
     Panel,
+    Recoding,
     Repeated,
-    WholeNumber,
+    Values,
     several,
 )
 from howlearn.reading.labels import ROLES_NAMED, parse_missing, parse_recode, parse_wide
@@ -46,40 +49,6 @@ class _Order(ColumnNames):
         return () if value is None else (value,)
 
 
-class _Values(Names):
-    """Values of columns, which may begin or end with a space."""
-
-    def typed(self, value: Any) -> Any:
-        """What stands between commas, as it is."""
-        return () if value is None else tuple(value.split(","))
-
-
-class _Recoding(Repeated):
-    """New values for old ones."""
-
-    def given(self, value: Any, option: str) -> Any:
-        """Also ``{"reward": {-1: 0}}``, as one would write in Python."""
-        if isinstance(value, Mapping):
-            value = [
-                f"{name}:{','.join(f'{old}={new}' for old, new in pairs.items())}"
-                for name, pairs in value.items()
-            ]
-        return several(value)
-
-
-class _BinsOption(Repeated):
-    """Bins, by their number or between cut points."""
-
-    def given(self, value: Any, option: str) -> Any:
-        """Also ``{"size": 4}`` or ``{"size": [0.2, 0.5]}``.
-
-        A single cut point keeps its point, which tells it from a number of bins.
-        """
-        if isinstance(value, Mapping):
-            value = [f"{name}:{','.join(several(how))}" for name, how in value.items()]
-        return several(value)
-
-
 class _Offers(Repeated):
     """What labels say was on offer: ``12=1|2, 34=3|4``."""
 
@@ -90,16 +59,6 @@ class _Offers(Repeated):
     def given(self, value: Any, option: str) -> Any:
         """Also ``{"12": [1, 2]}``, as one would write in Python."""
         return offers_as_text(value) if isinstance(value, Mapping) else several(value)
-
-
-class _FromZero(WholeNumber):
-    """A whole number from 0 on."""
-
-    def given(self, value: Any, option: str) -> Any:
-        """None is nothing."""
-        if value is not None and value < 0:
-            raise HowlearnError(f"{option} {value}: a number from 0 on is needed")
-        return value
 
 
 def _check_condition(text: str, option: str, columns: Sequence[str]) -> None:
@@ -238,14 +197,14 @@ class ReadOptions:
         check=_check_condition,
     )
     recode: tuple[str, ...] = _option(
-        _Recoding("COL:OLD=NEW,…"),
+        Recoding("COL:OLD=NEW,…"),
         "As reward:-1=0,1=1; may be repeated.",
         'new values, such as "reward:-1=0,1=1"',
         rank=2,
         check=lambda text, *_: parse_recode(text),
     )
     missing: tuple[str, ...] = _option(
-        _Values("VALUE[,VALUE]"),
+        Values("VALUE[,VALUE]"),
         "Values that mean nothing was recorded, as --missing=-1,n/a.",
         'values that mean nothing is there, such as -1 or "action:-1"',
         rank=2,
@@ -259,7 +218,7 @@ class ReadOptions:
         rank=2,
     )
     min_trials: int | None = _option(
-        _FromZero(),
+        FromZero(),
         "Leave learners with fewer trials out.",
         "learners with fewer choices are left out",
         rank=3,
@@ -286,7 +245,7 @@ class ReadOptions:
         may_be_open=True,
     )
     bin: tuple[str, ...] = _option(
-        _BinsOption("COL:N|CUT,CUT…"),
+        BinsOption("COL:N|CUT,CUT…"),
         "Make N bins, or bins between cut points, of a context's or feature's numbers; may be "
         "repeated.",
         'bins for the numbers of a context or feature, such as "size:4" or "size:0.2,0.5"',
@@ -330,7 +289,7 @@ class ReadOptions:
         check=_check_offers,
     )
     positions: tuple[str, ...] = _option(
-        _Values("FIRST,SECOND[,…]"),
+        Values("FIRST,SECOND[,…]"),
         "The action says which of the options on offer was chosen, not its name: the values that "
         "mean the first, the second, …, as 1,0 or left,right.",
         "where the action is a place among what was on offer: its values for the first, the "
