@@ -148,7 +148,7 @@ def test_policy_leaves_the_state_and_works_uncompiled(model):
     for row, log_p in zip(plain, expected, strict=True):
         context = list(FEATURES).index(row.context)
         everything = np.ones(setting.n_actions, np.bool_)
-        shown = Shown(context, context, setting.features[context], everything)
+        shown = Shown(context, context, setting.features[context], everything, 2)
         before = copy.deepcopy(state)
         model.log_policy(state, shown, theta, out)
         for one, other in zip(state, before, strict=True):

@@ -31,6 +31,7 @@ class Shown(NamedTuple):
     cell: int
     features: Floats  # of the context
     offered: Bools  # [action]: whether it can be chosen
+    n_offered: int  # how many can
 
 
 class Trial(NamedTuple):
@@ -40,6 +41,7 @@ class Trial(NamedTuple):
     cell: int
     features: Floats
     offered: Bools  # [action]: whether it could be chosen
+    n_offered: int  # how many could
     action: int
     reward: float
     correct: int  # the action that was right, where that is known; else −1

@@ -90,10 +90,7 @@ def slope(state, shown, x, index, action, log_p, out, slope):
     _gradient(state, shown, theta, action, out)
     for d in range(index.shape[1]):
         slope[index[shown.cell, d]] += out[d]
-    whole = True
-    for a in range(len(log_p)):
-        whole = whole and shown.offered[a]
-    if whole:
+    if shown.n_offered == len(log_p):
         return
     # d log(p / Σ p) = d log p − Σ p·d log p / Σ p, the sums being over what is on offer.
     for a in range(len(log_p)):
@@ -169,7 +166,8 @@ def begin(world, x, index):
 @njit(**PLUMBING)
 def policy(state, shown, x, index, edges, out):
     policy_first(state[0], shown, x, index, out)
-    keep_offered(out, shown.offered)
+    if shown.n_offered < len(out):
+        keep_offered(out, shown.offered)
 {adjustments}
 
 @njit(**PLUMBING)
@@ -193,7 +191,7 @@ def source(first: Any, adjustments: tuple[Any, ...] = ()) -> str:
     starts = ["start_first(world, x, index)", *(f"_start_{i}(world)" for i in numbers)]
     adjust = [
         f"    _adjust_{i}(state[{i}], shown, {_slice(i)}, out)\n"
-        "    keep_offered(out, shown.offered)\n"
+        "    if shown.n_offered < len(out):\n        keep_offered(out, shown.offered)\n"
         for i in numbers
     ]
     update = [f"_update_{i}(state[{i}], trial, {_slice(i)})" for i in numbers]

@@ -75,7 +75,7 @@ def _shown(setting: Setting, records: Records, t: int, cell: int) -> Shown:
     context = int(records.context[t])
     everything = np.ones(setting.n_actions, np.bool_)
     offered = records.offered[t] if len(records.offered) else everything
-    return Shown(context, cell, setting.features[context], offered)
+    return Shown(context, cell, setting.features[context], offered, int(offered.sum()))
 
 
 def _trial(setting: Setting, records: Records, t: int, shown: Shown) -> Trial:

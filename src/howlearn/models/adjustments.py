@@ -22,8 +22,8 @@ class Adjustment(ABC):
     """A change of the policy, with parameters that all cells share and, if need be, a state.
 
     ``start(world)`` gives the state, ``adjust(state, shown, theta, out)`` changes log-probabilities
-    in place (those of actions that are not on offer are −∞ and stay so), ``update(state, trial,
-    theta)`` the state; here ``theta`` is an array.
+    in place (of actions that are not on offer they are −∞ before and afterwards), ``update(state,
+    trial, theta)`` the state; here ``theta`` is an array.
     """
 
     registry: ClassVar[Registry[Any]] = Registry("adjustment")
@@ -134,14 +134,10 @@ class Lapse(Adjustment):
 
     @staticmethod
     def adjust(state, shown, theta, out):
-        lapse, n = theta[0], 0
-        for a in range(len(out)):
-            if shown.offered[a]:
-                n += 1
+        lapse, n = theta[0], shown.n_offered
         if lapse > 0.0:
-            for a in range(len(out)):
-                if shown.offered[a]:
-                    out[a] = np.log((1.0 - lapse) * np.exp(out[a]) + lapse / n)
+            for a in range(len(out)):  # what is not on offer is left out afterwards
+                out[a] = np.log((1.0 - lapse) * np.exp(out[a]) + lapse / n)
 
 
 # Bias: some actions are preferred whatever they earn.

@@ -54,10 +54,7 @@ class WinStayLoseShift(Model):
 
     @staticmethod
     def log_policy(state, shown, theta, out):
-        n, last = 0, state.action[shown.cell]
-        for a in range(len(out)):
-            if shown.offered[a]:
-                n += 1
+        n, last = shown.n_offered, state.action[shown.cell]
         if last < 0 or not shown.offered[last] or n == 1:
             out[:] = -np.log(len(out))
             return
@@ -67,8 +64,12 @@ class WinStayLoseShift(Model):
         # At the bounds one of them is 0: its log is −∞, as it should be.
         elsewhere = np.log(shift / (n - 1))
         for a in range(len(out)):
-            out[a] = elsewhere if shown.offered[a] else -np.inf
+            out[a] = elsewhere
         out[last] = np.log(stay)
+        if n < len(out):
+            for a in range(len(out)):
+                if not shown.offered[a]:
+                    out[a] = -np.inf
 
     @staticmethod
     def update(state, trial, theta):

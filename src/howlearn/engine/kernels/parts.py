@@ -20,7 +20,8 @@ def policy(state, shown, x, index, edges, out):
     """Log-probabilities of all actions."""
     out[:] = state[0][shown.cell]
     log_softmax(out)
-    keep_offered(out, shown.offered)
+    if shown.n_offered < len(out):
+        keep_offered(out, shown.offered)
 
 
 @njit(**FLAGS)

@@ -70,19 +70,25 @@ def world_of(stage):
 
 
 @njit(**FLAGS)
-def answer(told, answers, context, action, reward, offered):
+def answer(told, answers, context, action, reward, offered, n_offered):
     """The action that was right: the outcome tells, or the task; −1 if neither does."""
     wrong, right = told
     if reward == right:
         return action
-    if reward == wrong:  # of two on offer it was the other one
-        others, other = 0, -1
+    if reward == wrong and n_offered == 2:
         for a in range(len(offered)):
             if offered[a] and a != action:
-                others, other = others + 1, a
-        if others == 1:
-            return other
+                return a
     return answers[context]
+
+
+@njit(**FLAGS)
+def count(offered):
+    """How many actions are on offer."""
+    n = 0
+    for a in range(len(offered)):
+        n += 1 if offered[a] else 0
+    return n
 
 
 @njit(**FLAGS)
@@ -114,14 +120,17 @@ def follow(stage, trials, first, last, x_, marks_, out_):
             continue
         row = features[c]
         on_offer = offered[t] if len(offered) else everything
+        n_offer = count(on_offer) if len(offered) else n_actions
         if flags[t] & SCORED:
-            policy(state, Shown(c, cell, row, on_offer), x, index, edges, log_p)
+            policy(state, Shown(c, cell, row, on_offer, n_offer), x, index, edges, log_p)
             total += log_p[a]
-        correct = answer(told, answers, c, a, reward[t], on_offer)
+        correct = answer(told, answers, c, a, reward[t], on_offer, n_offer)
         others = forgone[t] if len(forgone) else unknown
         last_one = ends[t] if len(ends) else True
         time = duration[t] if len(duration) else math.nan
-        trial = Trial(c, cell, row, on_offer, a, reward[t], correct, others, last_one, time)
+        trial = Trial(
+            c, cell, row, on_offer, n_offer, a, reward[t], correct, others, last_one, time
+        )
         if flags[t] & LEARNED:
             learn(extent, state, trial, x, index)
         note(state, trial, x, edges)
@@ -180,17 +189,20 @@ def slopes(stage, trials, offsets, learner, x_, marks, value, out_):
                 continue
             row = features[c]
             on_offer = offered[t] if len(offered) else everything
+            n_offer = count(on_offer) if len(offered) else n_actions
             if flags[t] & SCORED:
-                shown = Shown(c, cell, row, on_offer)
+                shown = Shown(c, cell, row, on_offer, n_offer)
                 policy(state, shown, x, index, edges, log_p)
                 value[p] += log_p[a]
                 slope(state[0], shown, x, index, a, log_p, each, out)
             if flags[t] & LEARNED:
-                correct = answer(told, answers, c, a, reward[t], on_offer)
+                correct = answer(told, answers, c, a, reward[t], on_offer, n_offer)
                 others = forgone[t] if len(forgone) else unknown
                 last_one = ends[t] if len(ends) else True
                 time = duration[t] if len(duration) else math.nan
-                trial = Trial(c, cell, row, on_offer, a, reward[t], correct, others, last_one, time)
+                trial = Trial(
+                    c, cell, row, on_offer, n_offer, a, reward[t], correct, others, last_one, time
+                )
                 learn(extent, state, trial, x, index)
         hold(owner)
     hold(own)
@@ -216,13 +228,16 @@ def replay(stage, trials, x, out, latents):
         if cell < 0:
             continue
         on_offer = offered[t] if len(offered) else everything
-        policy(state, Shown(c, cell, features[c], on_offer), x, index, edges, out[t])
+        n_offer = count(on_offer) if len(offered) else n_actions
+        policy(state, Shown(c, cell, features[c], on_offer, n_offer), x, index, edges, out[t])
         seen = reward[t] if flags[t] & LEARNED else math.nan
-        correct = answer(told, answers, c, a, seen, on_offer)
+        correct = answer(told, answers, c, a, seen, on_offer, n_offer)
         others = forgone[t] if len(forgone) else unknown
         last_one = ends[t] if len(ends) else True
         time = duration[t] if len(duration) else math.nan
-        trial = Trial(c, cell, features[c], on_offer, a, seen, correct, others, last_one, time)
+        trial = Trial(
+            c, cell, features[c], on_offer, n_offer, a, seen, correct, others, last_one, time
+        )
         if latents.shape[1]:
             look(state[0], trial, x, index, latents[t])
         if flags[t] & LEARNED:
@@ -251,8 +266,9 @@ def play(stage, trials, draws, gains, first_gains, tells, x, actions, rewards):
         if cell < 0:
             continue
         on_offer = offered[t] if len(offered) else everything
+        n_offer = count(on_offer) if len(offered) else n_actions
         if flags[t] & SCORED:
-            policy(state, Shown(c, cell, features[c], on_offer), x, index, edges, log_p)
+            policy(state, Shown(c, cell, features[c], on_offer, n_offer), x, index, edges, log_p)
             last = n_actions - 1
             while not on_offer[last]:
                 last -= 1
@@ -275,11 +291,13 @@ def play(stage, trials, draws, gains, first_gains, tells, x, actions, rewards):
             for a in range(n_actions):
                 if on_offer[a] and a != actions[t]:
                     others[a] = gains[t, a]
-        correct = answer(told, answers, c, int(actions[t]), rewards[t], on_offer)
+        correct = answer(told, answers, c, int(actions[t]), rewards[t], on_offer, n_offer)
         last_one = ends[t] if len(ends) else True
         time = duration[t] if len(duration) else math.nan
         chosen, row = int(actions[t]), features[c]
-        trial = Trial(c, cell, row, on_offer, chosen, rewards[t], correct, others, last_one, time)
+        trial = Trial(
+            c, cell, row, on_offer, n_offer, chosen, rewards[t], correct, others, last_one, time
+        )
         if flags[t] & LEARNED:
             learn(extent, state, trial, x, index)
         note(state, trial, x, edges)
