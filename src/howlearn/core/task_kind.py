@@ -14,6 +14,7 @@ class FoundKind:
     name: str
     reasons: tuple[str, ...] = ()  # the main one first
     stops: str | None = None  # a sentence that says what is missing, where nothing can be analysed
+    cells: tuple[tuple[str, ...], ...] = ()  # contexts that belong together in such a task
 
     def __str__(self) -> str:
         return f"{self.name} ({'; '.join(self.reasons)})" if self.reasons else self.name

@@ -46,6 +46,19 @@ def candidates(
     return tuple(sorted(models.values(), key=lambda model: len(model.partition.cells)))
 
 
+def candidates_of(study: Study, rule: Rule | Model | str) -> tuple[PartitionModel, ...]:
+    """The candidates of a study: from contexts and features, and the categories of its task."""
+    models = candidates(study.contexts, study.features, rule)
+    cells = () if study.kind is None else study.kind.cells
+    if {c for cell in cells for c in cell} != {*study.contexts}:
+        return models
+    own = frozenset(frozenset(cell) for cell in cells)
+    if any(own == {frozenset(cell) for cell in model.partition.cells} for model in models):
+        return models  # of type I, a feature tells it
+    more = PartitionModel("ByCategory", Partition(cells), rule)
+    return tuple(sorted((*models, more), key=lambda model: len(model.partition.cells)))
+
+
 def one_rate_versions(models: Iterable[PartitionModel]) -> tuple[PartitionModel, ...]:
     """The models again with one rate for all cells, where there are several cells with one rule.
 

@@ -256,6 +256,14 @@ def _notes(reader: TrialReader) -> tuple[str, ...]:
             "negative rewards were recoded to 0: errors then teach a gain-form rule nothing "
             "(a loss-form rule learns from them)"
         )
+    low, high = reader.plan.options.reward_scale or (0, 1)
+    if low < 0 < high:
+        notes.append(
+            f"rewards from {low:g} to {high:g} became 0 to 1: a gain-form rule learns nothing from "
+            f"{low:g}, and from 0 as from {-low / (high - low):.2g} of the largest gain, so that "
+            "no reward attracts (a loss-form rule turns away from losses; --reward-range "
+            f"{low:g},{high:g} takes them as recorded)"
+        )
     return tuple(notes)
 
 

@@ -24,7 +24,7 @@ from howlearn.fitting.joint import without_own
 from howlearn.fitting.settings import setting_of, untold
 from howlearn.models import FIELD
 from howlearn.models.candidates import (
-    candidates,
+    candidates_of,
     check_contexts,
     one_rate_versions,
     too_many_contexts,
@@ -190,7 +190,7 @@ def load(files: Sequence[str], options: Mapping[str, Any], with_excluded: bool =
     study = read(list(files), task=task, **reading)
     if task is None and not options["model"]:
         check_contexts(study)
-    base = task.models if task else candidates(study.contexts, study.features, rule)
+    base = task.models if task else candidates_of(study, rule)
     mixtures = task.mixtures if task else ()
     whose = f"task {task.name}" if task else "the study"
     n_features = len(next(iter(study.features.values()), {}))

@@ -11,6 +11,7 @@ import pytest
 
 import howlearn as hl
 from howlearn.core.task_kind import FoundKind
+from howlearn.models.candidates import candidates_of
 from howlearn.reading.guess import inspect
 from howlearn.reading.guess.kinds import KINDS
 from howlearn.reading.guess.not_covered import NOT_COVERED
@@ -270,3 +271,50 @@ def test_files_of_other_tasks(shared_data: Path) -> None:
         kind = kind_in(shared_data / name)
         assert kind.name == wanted, name
         assert (kind.stops is not None) == (name in stop), name
+
+
+ROMAN = dict(zip(hl.Task.shipped()[1:], ("I", "II", "III", "IV", "V", "VI"), strict=True))
+
+
+@pytest.mark.parametrize("name", ROMAN)
+@pytest.mark.parametrize("seed", range(2))
+def test_shepard_types_whatever_the_codes(name: str, seed: int) -> None:
+    """Features, their values, categories and names change places; the type stays."""
+    rng, task = np.random.default_rng(seed), hl.Task.load(name)
+    words = [("white", "gray"), ("square", "star"), ("large", "small")]
+    order, flips = rng.permutation(3), rng.integers(0, 2, 3)
+    called = {
+        c: "-".join(words[i][int(c[order[i]]) ^ int(flips[i])] for i in range(3))
+        for c in task.contexts
+    }
+    keys = dict(zip(task.actions, rng.permutation(["f", "j"]), strict=True))
+    study = hl.simulate(task, "OneForAll", {"eta": 0.1}, learners=3, trials=64, seed=seed)
+    data = study.frame().with_columns(
+        pl.col("context").replace_strict(called), pl.col("action").replace_strict(keys)
+    )
+    found = inspect(data)
+    assert found.options["features"] == ("colour", "shape", "size")
+    assert found.kind is not None
+    assert found.kind.name == "category learning"
+    assert found.kind.reasons[0].startswith(f"Shepard type {ROMAN[name]}: eight stimuli")
+    assert found.study is not None
+    mine = {
+        frozenset(frozenset(cell) for cell in model.partition.cells)
+        for model in candidates_of(found.study, "gradient")
+    }
+    assert mine == {
+        frozenset(frozenset(called[c] for c in cell) for cell in model.partition.cells)
+        for model in task.models
+    }
+
+
+def test_types_of_several_conditions(shared_data: Path) -> None:
+    kind = kind_in(shared_data / "badham2017" / "badham2017deficits.csv")
+    assert kind.reasons[0].startswith("Shepard types I, II, III, IV: eight stimuli")
+    assert kind.cells == ()
+
+
+def test_eight_stimuli_that_are_no_shepard_task() -> None:
+    task = hl.Task.load("five-four")
+    kind = kind_in(hl.simulate(task, "OneForAll", {"eta": 0.1}, 3, 90, seed=1).frame())
+    assert "Shepard" not in str(kind)

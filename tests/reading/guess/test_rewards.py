@@ -171,3 +171,20 @@ def test_what_cannot_be_read_is_told() -> None:
     assert inspect(commas, reward=expression).study is not None
     data = trials("payoff", "lots", "little")
     assert inspect(data, reward="payoff", recode="payoff:lots=1,little=0").study is not None
+
+
+def test_what_scaling_means_for_losses_is_said() -> None:
+    data = pl.DataFrame(
+        {
+            "subject": [1] * 30,
+            "stimulus": ["a", "b", "c"] * 10,
+            "choice": ["f", "j", "j", "f", "f"] * 6,
+            "outcome": [-1, 0, 1, 1, 0, -1] * 5,
+        }
+    )
+    found = inspect(data)
+    assert found.options["reward_scale"] == (-1, 1)
+    (note,) = (note for note in found.notes if "gain-form" in note)
+    assert "learns nothing from -1, and from 0 as from 0.5 of the largest gain" in note
+    gains = inspect(data.with_columns(outcome=pl.col("outcome") + 1))
+    assert not any("gain-form" in note for note in gains.notes)

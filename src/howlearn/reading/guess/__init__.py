@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from howlearn.core.errors import DataError, HowlearnError
 from howlearn.core.expressions import is_expression, parse
+from howlearn.core.study import Study
 from howlearn.core.text import quoted, shortened
 from howlearn.reading.formats.open import open_tables
 from howlearn.reading.formats.sidecars import descriptions
@@ -104,7 +105,7 @@ def inspect(
     study, problems = None, (draft.kind.stops if draft.kind else None) or ""
     if not lacking and not problems:
         try:
-            study = replace(read(source, task=task, **draft.options()), kind=draft.kind)
+            study = _with_kind(read(source, task=task, **draft.options()), draft)
         except HowlearnError as error:
             problems = str(error)
     remark(draft, study)
@@ -122,6 +123,13 @@ def inspect(
         tuple(draft.questions),
         draft.kind,
     )
+
+
+def _with_kind(study: Study, draft: Draft) -> Study:
+    """The study with the kind that was found, of which all rows together may tell more."""
+    if study.kind is not None and draft.kind is not None and study.kind.name == draft.kind.name:
+        draft.kind = study.kind
+    return replace(study, kind=draft.kind)
 
 
 def _described(guess: Guess, table: Table) -> Guess:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -39,6 +39,7 @@ class Evidence:
     answer: Codes | None = None  # the right action of each trial, −1 where it is not known
     sets: frozenset[frozenset[str]] = frozenset()  # of actions that were on offer together
     columns: tuple[str, ...] = ()  # of the data, where only a study is left of them
+    features: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # of each context
 
     def __len__(self) -> int:
         return len(self.action)
@@ -178,6 +179,7 @@ def evidence_of(
     low, high = scale or (0.0, 1.0)
     reward = reward if scale is None else low + reward * (high - low)
     context, offer = np.asarray(part.context)[taught], part.offer
+    met = tuple(study.contexts[c] for c in np.unique(context).tolist())
     on_offer = () if offer is None else (np.asarray(offer)[taught],)
     sets = () if part.offers is None else part.offers
     return Evidence(
@@ -188,12 +190,13 @@ def evidence_of(
         together(context, *on_offer),
         np.asarray(part.action, dtype=np.intp)[taught],
         reward,
-        study.contexts,
+        met,
         study.actions,
         names,
         None,
         frozenset(frozenset(np.array(study.actions)[row].tolist()) for row in sets),
         tuple(columns),
+        study.features,
     )
 
 
@@ -229,7 +232,7 @@ def first_choices(found: Evidence) -> FirstChoices:
     """Compare the first presentations with guessing and with the second half."""
     place = together(found.learner, found.shown)
     first = np.unique(place, return_index=True)[1]
-    position = _position(found.learner)
+    position = position_in(found.learner)
     late = 2 * position >= np.bincount(found.learner)[found.learner]
     # The right action of each learner and context, where it was ever found.
     cell = together(found.sequence, found.shown)
@@ -250,7 +253,7 @@ def first_choices(found: Evidence) -> FirstChoices:
     )
 
 
-def _position(owner: Codes) -> Codes:
+def position_in(owner: Codes) -> Codes:
     """The place of each row among those of its owner."""
     order = np.argsort(owner, kind="stable")
     starts = np.concatenate(([0], np.cumsum(np.bincount(owner))))[:-1]
@@ -320,14 +323,14 @@ def follows_success(found: Evidence) -> bool:
     order = np.argsort(place, kind="stable")
     near = np.diff(place[order]) == 0
     where = together(place[order][1:][near])
-    stays = _centred(where, np.diff(found.action[order])[near] == 0)
+    stays = centred(where, np.diff(found.action[order])[near] == 0)
     reward = scaled(found.reward)
-    won = _centred(where, (reward > reward.mean())[order][:-1][near])
+    won = centred(where, (reward > reward.mean())[order][:-1][near])
     more = float(np.sum(stays * won)) / max(float(np.sum(won**2)), 1e-9)
     return more > 0.05 and _score(stays * won) > 3
 
 
-def _centred(owner: Codes, values: NDArray[Any]) -> NDArray[np.float64]:
+def centred(owner: Codes, values: NDArray[Any]) -> NDArray[np.float64]:
     """Values less the mean of their owner."""
     if not len(values):
         return np.zeros(0)
@@ -375,55 +378,6 @@ def _score(products: NDArray[np.float64]) -> float:
     return float(products.sum()) / spread if spread > 0 else 0.0
 
 
-# Blocks with new arms: they pay otherwise, the same all along, and choices start afresh.
-
-FEWEST_STARTS = 10  # of blocks, after others in which a learner preferred one action
-
-
-def differs(found: Evidence) -> bool:
-    """Whether what actions pay differs between the stretches of a learner, by more than chance."""
-    base = together(found.sequence, found.shown, found.action)
-    cell = together(found.owner, found.shown, found.action)
-    reward = scaled(found.reward)
-    rest = _centred(base, reward)
-    inside = float(np.sum(_centred(cell, reward) ** 2))
-    between = float(np.sum(rest**2)) - inside
-    more = int(cell.max()) - int(base.max())
-    left = len(cell) - int(cell.max()) - 1
-    if more < 2 or left < 2 or between <= 0:
-        return False
-    ratio = (between / more) / max(inside / left, 1e-12)
-    return ratio > 1.5 and ratio > 1 + 6 * np.sqrt(2 / more)
-
-
-def starts_afresh(found: Evidence) -> bool | None:
-    """Whether first choices of a stretch ignore what was preferred before it; None: unclear."""
-    place = together(found.owner, found.shown)
-    first = np.unique(place, return_index=True)[1]
-    times = np.zeros((len(first), len(found.actions)))
-    late = 2 * _position(place) >= np.bincount(place)[place]
-    np.add.at(times, (place[late], found.action[late]), 1)
-    liked = np.where(times.max(axis=1) >= 0.7 * times.sum(axis=1), times.argmax(axis=1), -1)
-    home = together(found.sequence, found.shown)[first]  # what the stretches belong to
-    order = np.lexsort((first, home))
-    near = (np.diff(home[order]) == 0) & (liked[order][:-1] >= 0)
-    whose = together(home[order][1:][near])
-    then, before = found.action[first][order][1:][near], liked[order][:-1][near]
-    n = np.bincount(whose)
-    several = n[whose] > 1 if len(n) else np.zeros(0, np.bool_)
-    if np.count_nonzero(several) < FEWEST_STARTS:
-        return None
-    # Some always begin with the same action: what would be the same if nothing were remembered.
-    shape = (len(n), len(found.actions))
-    begun, preferred = np.zeros(shape), np.zeros(shape)
-    np.add.at(begun, (whose, then), 1)
-    np.add.at(preferred, (whose, before), 1)
-    by_chance = (np.sum(begun * preferred, axis=1) / n**2)[whose]
-    more = ((then == before) - by_chance)[several]
-    middle, around = float(more.mean()), 1.64 * float(more.std()) / np.sqrt(len(more))
-    return True if middle + around < 0.3 else False if middle - around > 0.15 else None
-
-
 # Kinds of tasks, which are recognised by such evidence.
 
 
@@ -447,3 +401,7 @@ class Kind(ABC):
     def is_settled(self, said: set[str]) -> bool:
         """Whether the user has said what the doubt is about, and goes on."""
         return said.issuperset(self.settled_by)
+
+    def cells(self, found: Evidence) -> tuple[tuple[str, ...], ...]:
+        """Contexts that belong together in such a task, where that is known."""
+        return ()

@@ -21,6 +21,8 @@ from howlearn.reading.guess.stages import TwoStages, two_stages
 if TYPE_CHECKING:
     from howlearn.reading.plan import ReadingPlan
 
+Cells = tuple[tuple[str, ...], ...]
+
 
 class TwoStep(Kind):
     """Two choices in a row, of which the first leads to what the second is about."""
@@ -196,9 +198,61 @@ class Categories(Kind):
         if contexts <= len(found.actions) or contexts < 3:
             return ()
         return (
+            *_shepard(found),
             f"{contexts:,} contexts with one right answer each, out of {len(found.actions)}",
             "what is right never changes",
         )
+
+    def cells(self, found: Evidence) -> Cells:
+        """The categories of a Shepard task, if they are the same for everybody."""
+        each = {cells for _, cells in shepard_types(found)}
+        return each.pop() if len(each) == 1 else ()
+
+
+def _shepard(found: Evidence) -> tuple[str, ...]:
+    """Which of Shepard's types it is, in words."""
+    types = sorted({name for name, _ in shepard_types(found)}, key=[*DEGREES.values()].index)
+    if not types:
+        return ()
+    of = ", ".join(next(iter(found.features.values())))
+    name = f"types {', '.join(types)}" if len(types) > 1 else f"type {types[0]}"
+    return (f"Shepard {name}: eight stimuli of three features with two values each ({of})",)
+
+
+# How many neighbours the members of a category have in it, on the cube of three features.
+DEGREES = {
+    (2, 2, 2, 2): "I",
+    (1, 1, 1, 1): "II",
+    (1, 1, 2, 2): "III",
+    (1, 1, 1, 3): "IV",
+    (0, 1, 1, 2): "V",
+    (0, 0, 0, 0): "VI",
+}
+
+
+def shepard_types(found: Evidence) -> list[tuple[str, Cells]]:
+    """The type and the two categories of each sequence, where these are four and four of eight."""
+    names, features = found.contexts, found.features
+    if len(names) != 8 or len(found.actions) != 2 or not all(c in features for c in names):
+        return []
+    values = np.array([[*features[c].values()] for c in names])
+    if values.shape != (8, 3):
+        return []
+    bits = np.stack([np.unique(each, return_inverse=True)[1].reshape(-1) for each in values.T], 1)
+    if bits.max() != 1 or len(np.unique(bits, axis=0)) != 8:
+        return []
+    near = np.abs(bits[:, None] - bits[None]).sum(axis=2) == 1
+    answers = np.full((int(found.sequence.max()) + 1, 8), -1)
+    right = np.where(found.good == 1, found.action, 1 - found.action)
+    answers[found.sequence, found.context] = right
+    kinds: list[tuple[str, Cells]] = []
+    for mine in answers[(answers >= 0).all(axis=1)]:
+        one = mine == mine[0]
+        name = DEGREES.get(tuple(sorted(near[one][:, one].sum(axis=1).tolist())))
+        if name is not None:
+            both = (np.array(names)[one].tolist(), np.array(names)[~one].tolist())
+            kinds.append((name, tuple(tuple(sorted(cell)) for cell in both)))
+    return kinds
 
 
 class Contextual(Kind):
@@ -261,7 +315,7 @@ def with_kind(study: Study, plan: ReadingPlan) -> Study:
         reasons = tuple(kind.reasons(found, None))
         if reasons:
             stops = None if kind.is_settled(said) else kind.stops(reasons, found, None)
-            return replace(study, kind=FoundKind(kind.name, reasons, stops))
+            return replace(study, kind=FoundKind(kind.name, reasons, stops, kind.cells(found)))
     return study
 
 

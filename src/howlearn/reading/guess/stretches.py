@@ -25,7 +25,14 @@ from howlearn.reading.guess.column_checks import (
     unique_within,
 )
 from howlearn.reading.guess.draft import BY_CONTENT, BY_NAME, SAID, Draft, Guess
-from howlearn.reading.guess.evidence import changes, differs, evidence_in, starts_afresh
+from howlearn.reading.guess.evidence import (
+    Evidence,
+    centred,
+    changes,
+    evidence_in,
+    position_in,
+    scaled,
+)
 from howlearn.reading.guess.sample import together
 
 # Stretches of trials within learners: conditions with problems of their own, and blocks.
@@ -214,6 +221,55 @@ def _are_numbered(draft: Draft, block: str) -> bool:
     labels = [value for name in draft.columns("context") for value in draft.sample.counts(name)]
     numbers = all(is_number(value) for value in draft.sample.counts(block))
     return numbers and all(is_number(value) or len(value) == 1 for value in labels)
+
+
+# Blocks with new arms: they pay otherwise, the same all along, and choices start afresh.
+
+FEWEST_STARTS = 10  # of blocks, after others in which a learner preferred one action
+
+
+def differs(found: Evidence) -> bool:
+    """Whether what actions pay differs between the stretches of a learner, by more than chance."""
+    base = together(found.sequence, found.shown, found.action)
+    cell = together(found.owner, found.shown, found.action)
+    reward = scaled(found.reward)
+    rest = centred(base, reward)
+    inside = float(np.sum(centred(cell, reward) ** 2))
+    between = float(np.sum(rest**2)) - inside
+    more = int(cell.max()) - int(base.max())
+    left = len(cell) - int(cell.max()) - 1
+    if more < 2 or left < 2 or between <= 0:
+        return False
+    ratio = (between / more) / max(inside / left, 1e-12)
+    return ratio > 1.5 and ratio > 1 + 6 * np.sqrt(2 / more)
+
+
+def starts_afresh(found: Evidence) -> bool | None:
+    """Whether first choices of a stretch ignore what was preferred before it; None: unclear."""
+    place = together(found.owner, found.shown)
+    first = np.unique(place, return_index=True)[1]
+    times = np.zeros((len(first), len(found.actions)))
+    late = 2 * position_in(place) >= np.bincount(place)[place]
+    np.add.at(times, (place[late], found.action[late]), 1)
+    liked = np.where(times.max(axis=1) >= 0.7 * times.sum(axis=1), times.argmax(axis=1), -1)
+    home = together(found.sequence, found.shown)[first]  # what the stretches belong to
+    order = np.lexsort((first, home))
+    near = (np.diff(home[order]) == 0) & (liked[order][:-1] >= 0)
+    whose = together(home[order][1:][near])
+    then, before = found.action[first][order][1:][near], liked[order][:-1][near]
+    n = np.bincount(whose)
+    several = n[whose] > 1 if len(n) else np.zeros(0, np.bool_)
+    if np.count_nonzero(several) < FEWEST_STARTS:
+        return None
+    # Some always begin with the same action: what would be the same if nothing were remembered.
+    shape = (len(n), len(found.actions))
+    begun, preferred = np.zeros(shape), np.zeros(shape)
+    np.add.at(begun, (whose, then), 1)
+    np.add.at(preferred, (whose, before), 1)
+    by_chance = (np.sum(begun * preferred, axis=1) / n**2)[whose]
+    more = ((then == before) - by_chance)[several]
+    middle, around = float(more.mean()), 1.64 * float(more.std()) / np.sqrt(len(more))
+    return True if middle + around < 0.3 else False if middle - around > 0.15 else None
 
 
 # The order of trials: one number, numbers that start anew in each block, or the rows.
