@@ -253,3 +253,61 @@ def test_a_description_outranks_a_name() -> None:
     draft = guess(Draft(take_sample(tables), ReadOptions(), about=about))
     assert (draft.guesses["action"].value, draft.guesses["reward"].value) == ("a_t", "r_t")
     assert "rt" not in draft.guesses
+
+
+def test_a_prediction_that_comes_true() -> None:
+    def row(rng: np.random.Generator, p: int, t: int) -> dict[str, Any]:
+        words = ("rain", "sun")
+        return {
+            "cue": "ab"[t % 2],
+            "guess": words[some(rng, 0.5)],
+            "outcome": words[some(rng, 0.6)],
+        }
+
+    found = inspect(trials(1, row))
+    assert found.options["reward"] == "guess == outcome"
+
+
+def test_not_to_press_is_a_choice() -> None:
+    def row(rng: np.random.Generator, p: int, t: int) -> dict[str, Any]:
+        go = some(rng, 0.6)
+        return {
+            "cue": "abcd"[t % 4],
+            "response": "space" if go else None,
+            "outcome": some(rng, 0.5),
+        }
+
+    found = inspect(trials(1, row))
+    assert found.options["action"] == "if(response == missing, 'no-go', 'go')"
+    assert found.study is not None
+    assert len(found.study.context) == 8 * 120
+
+
+def test_outcomes_of_four_arms() -> None:
+    def row(rng: np.random.Generator, p: int, t: int) -> dict[str, Any]:
+        pays = {f"payoff{i}": int(rng.integers(0, 10 * i)) for i in range(1, 5)}
+        return {**pays, "choice": int(rng.integers(1, 5))}
+
+    data = trials(1, row)
+    found = inspect(data, reward_range=(0, 40))
+    assert found.study is not None
+    wanted = [row[f"payoff{row['choice']}"] for row in data.iter_rows(named=True)]
+    assert found.study.reward.tolist() == wanted
+
+
+def test_columns_derived_from_choices_are_none() -> None:
+    def row(rng: np.random.Generator, p: int, t: int) -> dict[str, Any]:
+        choice = some(rng, 0.5)
+        reward = some(rng, 0.8 if choice else 0.2)
+        return {
+            "choiceSwitch": some(rng, 0.3),
+            "choice.ACC": choice,
+            "choice": "LR"[choice],
+            "optimal_choice": "R",
+            "reward": reward,
+            "success": reward,
+        }
+
+    found = inspect(trials(1, row))
+    assert (found.options["action"], found.options["reward"]) == ("choice", "reward")
+    assert not found.questions

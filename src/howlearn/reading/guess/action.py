@@ -41,7 +41,8 @@ AGAINST_ANSWERS, AGAINST_PRACTICE, AGAINST_OPTIONS = 2.5, 2.0, 4.0
 AGAINST_DERIVED, AGAINST_PERCEPTUAL = 2.5, 1.5
 DERIVED = {
     *"switch stay stayed shift repeat repeated acc accuracy correct corr optimal best good".split(),
-    *"sim simulated model predicted num latency confidence conf count".split(),
+    *"high low prob better worse sim simulated model predicted num latency confidence".split(),
+    *"conf count".split(),
 }
 RANK = 0.1  # for each likelier name in the vocabulary
 
@@ -63,7 +64,10 @@ def action_candidates(draft: Draft, reward: str | None) -> list[Candidate]:
         found += [
             Candidate(c, FOR_KEYS, ("its values are keys or sides",))
             for c in free
-            if c not in named and c not in draft.on_offer and _are_keys(draft, rewarded, c, reward)
+            if c not in named
+            and c not in draft.on_offer
+            and not _is_derived(c)
+            and _are_keys(draft, rewarded, c, reward)
         ]
     return sorted(found, key=lambda each: -each.score)
 

@@ -109,7 +109,7 @@ LOSSES = ("loss", "lose", "losses", "lost", "lostamount", "punishment", "penalty
 
 
 FOR_A_NAME = {4: 5.0, 3: 3.0, 2: 2.0, 1: 1.5, 0: 0.5}
-AGAINST_RIGHT = 1.0  # where another column says what was earned: feedback may mislead
+AGAINST_RIGHT = 2.5  # where another column says what was earned: feedback may mislead
 AGAINST_SPARSE, AGAINST_CONSTANT, AGAINST_OPTIONS = 2.0, 4.0, 3.0
 MOSTLY, MANY_AMOUNTS = 0.8, 6
 RIGHT = {"correct", "corr", "cor", "accuracy", "acc", "iscorrect", "hit", "right", "richtig"}

@@ -85,6 +85,8 @@ def find_action_and_reward(draft: Draft) -> None:
     if draft.open("reward"):
         unreadable_rewards(draft)
     _put(draft, "action", actions)
+    if draft.open("action"):
+        _go_or_not(draft)
     reward = draft.column("reward")
     if draft.open("action") and reward is not None and draft.answer and not draft.named("action"):
         text = from_right_and_wrong(draft, draft.answer, reward)
@@ -175,6 +177,27 @@ def ask_what_is_good(draft: Draft) -> None:
             Answer("reward", f"0 - {name}", "more of it is worse"),
         ],
     )
+
+
+GOES = (0.05, 0.95)  # the share of trials with a response, where none is a choice too
+
+
+def _go_or_not(draft: Draft) -> None:
+    """One key that is pressed or not, with an outcome either way: not to press it is a choice."""
+    reward, sample = draft.column("reward"), draft.sample
+    for column in draft.named("action"):
+        name = in_expression(column)
+        if len(sample.counts(column)) != 1 or name is None or reward is None:
+            continue
+        gone = sample.missing(column)
+        told = ~sample.missing(reward)
+        if GOES[0] < 1 - gone.mean() < GOES[1] and told[gone].mean() > NEARLY:
+            text = f"if({name} == missing, 'no-go', 'go')"
+            why = f"{column} has one key or none, and outcomes either way: none is a choice, too"
+            materialise(draft, "action", text)
+            draft.put("action", text, BY_CONTENT, why)
+            draft.odd(why, f"--action {column} takes rows without a key as missed")
+            return
 
 
 def _said(draft: Draft, role: str) -> list[Candidate]:
@@ -346,6 +369,8 @@ def find_reward_by_content(draft: Draft) -> None:
             draft.put("reward", text, BY_CONTENT, "the choice is compared with the right answer")
             materialise(draft, "reward", text)
             return
+    if _came_true(draft, action):
+        return
     _same_values(draft, action)
     likely = [c for c in draft.free if is_binary(draft, c) and not named_like("context", [c])]
     likely = [c for c in likely if c not in draft.design and c not in draft.on_offer]
@@ -357,6 +382,20 @@ def find_reward_by_content(draft: Draft) -> None:
     if best is not None and FOLLOWS < score[best] < SURELY_FOLLOWS:
         says = f"values {examples(draft.sample, best)}, after which choices are repeated or not"
         draft.ask("reward", f"is {best} what a choice earned?", [Answer("reward", best, says)])
+
+
+def _came_true(draft: Draft, action: str) -> bool:
+    """An outcome in the words of the choices, as sun and rain: a prediction came true or not."""
+    counts = draft.sample.counts(action)
+    for column in draft.named("reward"):
+        values, names = draft.sample.counts(column), (in_expression(action), in_expression(column))
+        if {*values} == {*counts} and len(values) > 1 and None not in names:
+            text = f"{names[0]} == {names[1]}"
+            why = f"{column} has the values of {action}: a prediction that came true is a success"
+            draft.put("reward", text, BY_CONTENT, why)
+            materialise(draft, "reward", text)
+            return True
+    return False
 
 
 def _same_values(draft: Draft, action: str) -> None:
