@@ -358,7 +358,7 @@ class Changes:
 def changes(found: Evidence) -> Changes:
     """Compare each outcome with those of the last trials of the same context."""
     cell = together(found.owner, found.shown, found.action)
-    rest = _centred(cell, scaled(found.reward))
+    rest = centred(cell, scaled(found.reward))
     place = together(found.owner, found.shown)
     order = np.argsort(place, kind="stable")
     same, other = [np.zeros(0)], [np.zeros(0)]
