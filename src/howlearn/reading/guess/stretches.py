@@ -31,9 +31,8 @@ from howlearn.reading.guess.evidence import (
     changes,
     evidence_in,
     position_in,
-    scaled,
 )
-from howlearn.reading.guess.sample import together
+from howlearn.reading.guess.sample import scaled, together
 
 # Stretches of trials within learners: conditions with problems of their own, and blocks.
 
