@@ -158,8 +158,17 @@ def together(*codes: NDArray[np.integer]) -> NDArray[np.intp]:
     whole = np.zeros(len(codes[0]), dtype=np.intp) if codes else np.empty(0, np.intp)
     for each in codes:
         pairs = whole.astype(np.int64) * (int(each.max(initial=0)) + 1) + each
-        whole = np.unique(pairs, return_inverse=True)[1].reshape(-1)
+        whole = _dense(pairs)
     return whole
+
+
+def _dense(codes: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Codes without gaps, in the same order; a table is quicker than sorting, where it is small."""
+    if len(codes) and int(codes.min()) >= 0 and (most := int(codes.max())) < 20 * len(codes) + 1000:
+        there = np.zeros(most + 1, dtype=np.bool_)
+        there[codes] = True
+        return (np.cumsum(there) - 1)[codes]
+    return np.unique(codes, return_inverse=True)[1].reshape(-1)
 
 
 def scaled(worth: NDArray[np.float64]) -> NDArray[np.float64]:
