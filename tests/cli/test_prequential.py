@@ -92,5 +92,5 @@ def test_a_plan_refuses_it_and_leaves_no_folder(run: Run) -> None:
 def test_a_calibration_has_no_criterion_to_name(run: Run) -> None:
     ran = run("calibrate", "--task", "shepard-1", "--criterion", "prequential", "--out", "c")
     assert ran.status == 2
-    assert "No such option: --criterion" in ran.err
+    assert "--criterion" in ran.err  # the rest is worded by libraries
     assert not Path("c").exists()

@@ -6,6 +6,7 @@ import csv
 from pathlib import Path
 
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,3 +42,14 @@ def test_nothing_in_a_file_begins_as_a_formula(tmp_path: Path) -> None:
     assert again.columns == frame.columns
     for column in columns:
         assert again[column].to_list() == names, column
+
+
+@pytest.mark.parametrize("text", [("b", "x", "y"), ("c", "b", "a"), ("x",)])
+def test_columns_are_text_by_their_names_not_by_their_number(tmp_path: Path, text) -> None:
+    """Polars 1.24 took as many types as there are columns for the columns themselves."""
+    frame = pl.DataFrame({"a": [1], "b": ["2"], "c": [3.5]})
+    write_csv(frame, tmp_path / "a.csv")
+    again = read_csv(tmp_path / "a.csv", text)
+    told = {name: pl.String for name in frame.columns if name in text}
+    assert again.schema == pl.Schema({"a": pl.Int64, "b": pl.Int64, "c": pl.Float64} | told)
+    assert [str(value) for value in again.row(0)] == ["1", "2", "3.5"]

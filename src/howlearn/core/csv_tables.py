@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -80,9 +80,22 @@ def write_csv(frame: pl.DataFrame | pl.LazyFrame, file: Path) -> None:
 def read_csv(file: Path, text: Iterable[str] = ()) -> pl.DataFrame:
     """Read a table that ``write_csv`` wrote; ``text`` are columns that are text in any case."""
     types = {guard(name).replace('"', '""'): pl.String for name in text}
-    frame = pl.read_csv(file, schema_overrides=types, infer_schema_length=None, glob=False)
+    frame = typed_csv(file, types, infer_schema_length=None)
     frame.columns = [name.replace('""', '"') for name in frame.columns]  # polars leaves them so
     return unguarded(frame)
+
+
+def typed_csv(
+    file: Path, types: Mapping[str, pl.DataType | type[pl.DataType]], **options: Any
+) -> pl.DataFrame:
+    """Read a CSV file; ``types`` are those of its columns of these names, as far as it has them.
+
+    Older polars take as many types as there are columns for the columns themselves, whatever their
+    names are: it is told the types of what is there, in the order of the file.
+    """
+    names = pl.read_csv(file, n_rows=0, infer_schema=False, glob=False).columns
+    there = {name: types[name] for name in names if name in types}
+    return pl.read_csv(file, schema_overrides=there, glob=False, **options)
 
 
 def _runs(text: str) -> bool:

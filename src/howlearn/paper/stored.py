@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from howlearn.core.arrays import Floats
+from howlearn.core.csv_tables import typed_csv
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rules import GradientBandit
 from howlearn.core.study import Study
@@ -141,7 +142,7 @@ def disagreement(part: LearnerFits, study: Study, files: tuple[str, ...], task: 
 
 def _table(path: Path) -> pl.DataFrame:
     try:
-        table = pl.read_csv(path, schema_overrides=COLUMNS, glob=False)
+        table = typed_csv(path, COLUMNS)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise HowlearnError(f"{path}: cannot be read as a table of fits: {error}") from None
     missing = [column for column in COLUMNS if column not in table.columns]
