@@ -15,7 +15,7 @@ import howlearn as hl
 from howlearn.core.partition import Partition
 from howlearn.core.rules import RULES, GradientBandit, rule_named
 from howlearn.core.study import Study
-from howlearn.fitting.counts import log_likelihood, renormalised_counts
+from howlearn.fitting.counts import Choices, log_likelihood, luce
 from howlearn.fitting.fits import ALL
 from howlearn.fitting.lowest import lowest
 from howlearn.fitting.replay import log_probabilities
@@ -121,13 +121,18 @@ def test_a_coin_counts_what_can_be_compared():
 
 
 def test_a_coin_of_separate_pairs_has_the_frequencies():
-    counts = np.array([[[6.0, 2.0, 0, 0], [0, 0, 5.0, 0]]])
+    counts = Choices(np.array([[6.0, 2.0, 5.0, 0]]), np.array([[8.0, 5.0]]))
     sets = np.array([[1, 1, 0, 0], [0, 0, 1, 1]], bool)
-    p = renormalised_counts(counts, sets, 1e-3)[0]
+    p = luce(counts, sets, 1e-3)[0]
     np.testing.assert_allclose(p[:2], [0.375, 0.125])
     np.testing.assert_allclose(p[2:], [0.499, 0.001])  # none falls under the floor
     expected = 6 * math.log(0.75) + 2 * math.log(0.25) + 5 * math.log(0.499 / 0.5)
     assert log_likelihood(counts, p[None], sets)[0] == pytest.approx(expected)
+
+
+def _sums(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How often each action was chosen and each set was on offer, from [set, action]."""
+    return counts.sum(axis=0), counts.sum(axis=1)
 
 
 def test_evidence_of_a_coin_is_an_average_over_all_coins():
@@ -139,12 +144,12 @@ def test_evidence_of_a_coin_is_an_average_over_all_coins():
         values = np.log(w) @ counts.sum(axis=0) - np.log(w @ sets.T) @ counts.sum(axis=1)
         top = values.max()
         expected = top + math.log(np.exp(values - top).mean())
-        assert log_evidence_of_offers(counts, sets) == pytest.approx(expected, abs=0.15)
+        assert log_evidence_of_offers(*_sums(counts), sets) == pytest.approx(expected, abs=0.15)
     disjoint = np.array([[1, 1, 0, 0], [0, 0, 1, 1]], bool)
     counts = random_.poisson(5, disjoint.shape) * disjoint.astype(float)
     values = np.log(w) @ counts.sum(axis=0) - np.log(w @ disjoint.T) @ counts.sum(axis=1)
     expected = math.log(np.exp(values).mean())
-    assert log_evidence_of_offers(counts, disjoint) == pytest.approx(expected, abs=0.02)
+    assert log_evidence_of_offers(*_sums(counts), disjoint) == pytest.approx(expected, abs=0.02)
 
 
 def test_chance_is_one_over_what_is_on_offer():

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.arrays import Bools, Floats, Ints
 from howlearn.core.study import Study
 from howlearn.engine.crossings import Reach, crossings, depth_of, march
 from howlearn.engine.layout import Statuses
@@ -32,86 +34,87 @@ class Counts:
     @staticmethod
     def later(models: Sequence[Coin], at: Marked) -> Thetas:
         """Counts of the actions times their log-probabilities."""
-        study, sets = at.study, sets_of(at.study)
+        study = at.study
         marks = np.zeros((len(study), 2), np.int64)
         marks[at.learners] = at.marks
-        upto = counts_upto(study, sets, marks)[at.learners]
-        counts = upto[:, 1] - upto[:, 0]  # [learner, set, action]
+        counts = counts_upto(study, marks)
+        between = Choices(*(each[at.learners, 1] - each[at.learners, 0] for each in counts))
         found = {}
         for model in models:
             mine = at.theta[model.name]
             p = np.column_stack([mine, 1.0 - mine.sum(axis=1)])
-            found[model.name] = log_likelihood(counts, p, sets)
+            found[model.name] = log_likelihood(between, p, study.offers)
         return found
 
 
-def sets_of(study: Study) -> NDArray[np.bool_]:
-    """What was on offer: [set, action]; one set of all actions where nothing is said."""
-    everything = np.ones((1, len(study.actions)), np.bool_)
-    return everything if study.offers is None else study.offers
+class Choices(NamedTuple):
+    """How often each action was chosen, and each set was on offer; together enough for a coin."""
+
+    times: Floats  # [learner, mark, action]
+    of_set: Floats  # [learner, mark, set]
 
 
-def counts_upto(
-    study: Study, sets: NDArray[np.bool_], marks: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """How often each action was chosen before each mark: [learner, mark, set, action]."""
-    n_sets, n_actions = sets.shape
+def counts_upto(study: Study, marks: NDArray[np.int64]) -> Choices:
+    """Of the scored trials before each mark."""
     learner = np.repeat(np.arange(len(study)), np.diff(study.starts))
     position = np.arange(len(study.context)) - study.starts[learner]
-    offer = 0 if study.offer is None else study.offer.astype(np.int64)
-    cell = (learner * n_sets + offer) * n_actions + study.action
-    out = np.zeros((*marks.shape, n_sets, n_actions))
-    for j in range(marks.shape[1]):
-        inside = study.scored & (position < marks[learner, j])
-        counts = np.bincount(cell[inside], minlength=len(study) * n_sets * n_actions)
-        out[:, j] = counts.reshape(len(study), n_sets, n_actions)
-    return out
+
+    def counted(codes: NDArray[np.integer], size: int) -> Floats:
+        cell, out = learner * size + codes, np.zeros((*marks.shape, size))
+        for j in range(marks.shape[1]):
+            inside = study.scored & (position < marks[learner, j])
+            out[:, j] = np.bincount(cell[inside], minlength=len(study) * size).reshape(-1, size)
+        return out
+
+    times = counted(study.action, len(study.actions))
+    if study.offers is None or study.offer is None:
+        return Choices(times, np.zeros((*marks.shape, 0)))
+    return Choices(times, counted(study.offer, len(study.offers)))
 
 
-def log_likelihood(
-    counts: NDArray[np.float64], p: NDArray[np.float64], sets: NDArray[np.bool_]
-) -> NDArray[np.float64]:
-    """Of counts[…, set, action] under p[…, action], renormalised over each set."""
-    value = np.sum(counts.sum(axis=-2) * np.log(p), axis=-1)
-    if sets.all():
+def log_likelihood(counts: Choices, p: Floats, offers: Bools | None) -> Floats:
+    """Under p[…, action], renormalised over each set."""
+    value: Floats = np.sum(counts.times * np.log(p), axis=-1)
+    if offers is None:
         return value
-    return value - np.sum(counts.sum(axis=-1) * np.log(p @ sets.T), axis=-1)
+    return value - np.sum(counts.of_set * np.log(p @ offers.T), axis=-1)
 
 
 def fit_coin(
     study: Study, model: Coin, marks: NDArray[np.int64], reach: Reach | None = None
 ) -> ModelFits:
     """Count the actions before and after every mark."""
-    n_actions, sets = len(study.actions), sets_of(study)
+    n_actions, offers = len(study.actions), study.offers
     everything = np.diff(study.starts)[:, None]
-    counts = counts_upto(study, sets, np.concatenate([marks, everything], axis=1))
-    before, total = counts[:, :-1], counts[:, -1:]
+    counts = counts_upto(study, np.concatenate([marks, everything], axis=1))
+    before = Choices(*(each[:, :-1] for each in counts))
+    after = Choices(*(each[:, -1:] - each[:, :-1] for each in counts))
     floor, ceiling = model.floor(n_actions), 1 - (n_actions - 1) * model.floor(n_actions)
-    linked = linked_by(total.sum(axis=-1) > 0, sets)
-    p = floored(before.sum(axis=-2), floor)
-    if study.offers is not None:
-        p = renormalised_counts(before, sets, floor)
+    n_parameters = np.full(len(study), n_actions - 1)
+    p = floored(before.times, floor) if offers is None else luce(before, offers, floor)
+    if offers is not None:
+        n_parameters = n_actions - n_groups(comparable(counts.of_set[:, -1] > 0, offers))
     status = np.full(p.shape, Statuses.OK, np.int8)
     status[p <= floor] = Statuses.AT_LOWER
     status[p >= ceiling] = Statuses.AT_UPPER
-    status[before.sum(axis=(-2, -1)) == 0] = Statuses.UNSEEN
+    status[before.times.sum(axis=-1) == 0] = Statuses.UNSEEN
     ends = None
     if reach is not None:
         j, last = reach.mark, n_actions - 1
         parameters = [parameter for _, parameter in model.owners(study.actions)]
-        each = before[:, j].sum(axis=-2)
-        ends = _ends(each, p[:, j], (floor, ceiling), reach.limit)[:, :last]
-        if study.offers is not None:  # the others do not simply share the rest
-            ends[:] = np.nan
+        ends = np.full((len(study), last, 2), np.nan)
+        if offers is None:  # else the others do not simply share the rest
+            mine = before.times[:, j], p[:, j]
+            ends = _ends(*mine, (floor, ceiling), reach.limit)[:, :last]
         ends = known_ends(ends, status[:, j, :last], parameters)
     return ModelFits(
         model,
         *names_of(model, study.actions),
         p[..., :-1],
         status[..., :-1],
-        log_likelihood(before, p, sets),
-        log_likelihood(total - before, p, sets),
-        n_actions - _n_groups(linked)[:, 0],
+        log_likelihood(before, p, offers),
+        log_likelihood(after, p, offers),
+        n_parameters,
         ends=ends,
     )
 
@@ -124,46 +127,51 @@ def fit_coin(
 ROUNDS, CONVERGED, LONGEST = 500, 1e-11, 1e4
 
 
-def linked_by(seen: NDArray[np.bool_], sets: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """[…, action, action]: whether two actions can be compared, by the sets seen[…, set]."""
-    pairs = sets[:, :, None] & sets[:, None, :]
-    linked = np.tensordot(seen.astype(float), pairs.astype(float), axes=1) > 0
-    linked |= np.eye(sets.shape[1], dtype=bool)
-    for _ in range(max(1, int(np.ceil(np.log2(sets.shape[1]))))):
-        linked = (linked.astype(float) @ linked.astype(float)) > 0
-    return linked
+def comparable(seen: Bools, offers: Bools) -> Ints:
+    """[problem, action]: the first action of its group, by the sets seen[problem, set].
+
+    >>> offers = np.array([[True, True, False, False], [False, True, False, True]])
+    >>> comparable(np.array([[True, True], [True, False]]), offers).tolist()
+    [[0, 0, 2, 0], [0, 0, 2, 3]]
+    """
+    n_actions = offers.shape[1]
+    patterns, which = np.unique(seen, axis=0, return_inverse=True)
+    found = np.tile(np.arange(n_actions), (len(patterns), 1))
+    for pattern, group in zip(patterns, found, strict=True):
+        sets = offers[pattern]
+        while len(sets):
+            first = np.where(sets, group, n_actions).min(axis=1)
+            lower = np.minimum(group, np.where(sets, first[:, None], n_actions).min(axis=0))
+            if np.array_equal(lower, group):
+                break
+            group[:] = lower
+    return found[which.reshape(-1)]
 
 
-def _n_groups(linked: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """How many groups of actions there are: one parameter less than a group has actions."""
-    return np.rint(np.sum(1.0 / linked.sum(axis=-1), axis=-1)).astype(np.int64)
+def n_groups(groups: Ints) -> Ints:
+    """How many there are: each has one parameter less than actions."""
+    return np.sum(groups == np.arange(groups.shape[1]), axis=1)
 
 
-def renormalised_counts(
-    counts: NDArray[np.float64], sets: NDArray[np.bool_], floor: float
-) -> NDArray[np.float64]:
-    """The probabilities p[…, action] that maximise Σ counts·log(p / Σ p over the set), p ≥ floor.
+def luce(counts: Choices, offers: Bools, floor: float) -> Floats:
+    """The probabilities p[…, action] of the highest likelihood, none of them under the floor.
 
-    >>> counts = np.array([[[3.0, 1.0, 0.0, 0.0], [0.0, 0.0, 2.0, 2.0]]])
-    >>> sets = np.array([[True, True, False, False], [False, False, True, True]])
-    >>> renormalised_counts(counts, sets, 1e-3).round(3).tolist()
+    >>> offers = np.array([[True, True, False, False], [False, False, True, True]])
+    >>> counts = Choices(np.array([[3.0, 1.0, 2.0, 2.0]]), np.array([[4.0, 4.0]]))
+    >>> luce(counts, offers, 1e-3).round(3).tolist()
     [[0.375, 0.125, 0.25, 0.25]]
     """
-    shape, n_actions = counts.shape[:-2], sets.shape[1]
-    times, of_set = counts.sum(axis=-2).reshape(-1, n_actions), counts.sum(axis=-1)
-    of_set = of_set.reshape(-1, len(sets))
-    linked = linked_by(of_set > 0, sets)
-    share = linked.sum(axis=-1) / n_actions  # of an action's group
+    n_actions = offers.shape[1]
+    times, of_set = counts.times.reshape(-1, n_actions), counts.of_set.reshape(-1, len(offers))
+    groups = comparable(of_set > 0, offers)
     p = np.full(times.shape, 1.0 / n_actions)
 
-    def step(who: NDArray[np.int64], at: NDArray[np.float64]) -> NDArray[np.float64]:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            price = np.where(of_set[who] > 0, of_set[who] / (at @ sets.T), 0.0) @ sets
-        return _shared(times[who], price, linked[who], share[who], floor)
+    def step(who: Ints, at: Floats) -> Floats:
+        price = np.where(of_set[who] > 0, of_set[who] / (at @ offers.T), 0.0) @ offers
+        return _shared(times[who], price, groups[who], floor)
 
-    def value(who: NDArray[np.int64], at: NDArray[np.float64]) -> NDArray[np.float64]:
-        logs = np.log(at @ sets.T)
-        return np.sum(times[who] * np.log(at), axis=1) - np.sum(of_set[who] * logs, axis=1)
+    def value(who: Ints, at: Floats) -> Floats:
+        return log_likelihood(Choices(times[who], of_set[who]), at, offers)
 
     left = np.flatnonzero(of_set.sum(axis=1) > 0)
     for _ in range(ROUNDS):
@@ -177,8 +185,7 @@ def renormalised_counts(
         length = np.linalg.norm(first, axis=1, keepdims=True) / np.maximum(bend, 1e-300)
         length = np.minimum(np.maximum(length, 1.0), LONGEST)
         jump = np.clip(2 * length * first + length**2 * (second - first), -30.0, 30.0)
-        far = p[left] * np.exp(jump)
-        far = step(left, np.maximum(far, floor))
+        far = step(left, np.maximum(p[left] * np.exp(jump), floor))
         better = value(left, far) >= value(left, two)
         new = np.where(better[:, None], far, two)
         moved = np.maximum(
@@ -186,44 +193,41 @@ def renormalised_counts(
         )
         p[left] = new
         left = left[moved > CONVERGED]
-    return p.reshape(*shape, n_actions)
+    return p.reshape(counts.times.shape)
 
 
-def _shared(
-    times: NDArray[np.float64],
-    price: NDArray[np.float64],
-    linked: NDArray[np.bool_],
-    share: NDArray[np.float64],
-    floor: float,
-) -> NDArray[np.float64]:
+def _shared(times: Floats, price: Floats, groups: Ints, floor: float) -> Floats:
     """max(floor, times/(price + λ)), with the λ of every group for which it adds up to its share.
 
     A sum of such terms is convex and falls with λ: Newton's steps do not pass the root from below.
     """
-    group, chosen = linked.astype(float), times > 0
+    n, n_actions = times.shape
+    place = (np.arange(n)[:, None] * n_actions + groups).reshape(-1)
+    chosen = times > 0
 
-    def total(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.einsum("nab,nb->na", group, values)
+    def total(values: Floats) -> Floats:
+        sums = np.bincount(place, values.reshape(-1), minlength=n * n_actions).astype(np.float64)
+        return sums[place].reshape(n, n_actions)
 
+    size = total(np.ones_like(times))
+    share = size / n_actions
     # Where one action alone has the whole share: all terms are positive, and the sum too large.
-    level = np.where(chosen, times / share - price, -np.inf)
-    level = np.max(np.where(linked, level[:, None], -np.inf), axis=2)
+    level = np.full(n * n_actions, -np.inf)
+    np.maximum.at(level, place, np.where(chosen, times / share - price, -np.inf).reshape(-1))
+    level = level[place].reshape(n, n_actions)
     level = np.where(np.isfinite(level), level, 0.0)
     for _ in range(60):
-        with np.errstate(divide="ignore", invalid="ignore"):
-            each = np.where(chosen, times / (price + level), 0.0)
+        under = np.where(chosen, price + level, 1.0)
+        each = np.where(chosen, times / under, 0.0)
         free = each > floor
         value = total(np.where(free, each, floor)) - share
-        slope = total(np.where(free, each / np.maximum(price + level, 1e-300), 0.0))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            moved = np.where(slope > 0, value / slope, 0.0)
+        slope = total(np.where(free, each / under, 0.0))
+        moved = np.where(slope > 0, value / np.where(slope > 0, slope, 1.0), 0.0)
         level = level + moved
         if np.all(np.abs(moved) <= 1e-15 * (1.0 + np.abs(level))):
             break
-    with np.errstate(divide="ignore", invalid="ignore"):
-        each = np.where(chosen, times / (price + level), 0.0)
-    alone = linked.sum(axis=-1) == 1
-    return np.where(alone, share, np.maximum(each, floor))
+    each = np.where(chosen, times / np.where(chosen, price + level, 1.0), 0.0)
+    return np.where(size == 1, share, np.maximum(each, floor))
 
 
 def _ends(

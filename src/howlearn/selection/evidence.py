@@ -12,7 +12,7 @@ from howlearn.core.arrays import Bools, Floats, log_sum
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
 from howlearn.core.text import listed
-from howlearn.fitting.counts import counts_upto, linked_by, renormalised_counts
+from howlearn.fitting.counts import Choices, comparable, counts_upto, log_likelihood, luce
 from howlearn.fitting.fits import ALL, Fits
 from howlearn.fitting.replay import advisor_for
 from howlearn.fitting.settings import records_of
@@ -107,12 +107,11 @@ def log_evidence_of_coin(study: Study) -> Floats:
     k = len(study.actions)
     out = np.empty(len(study))
     if study.offers is not None:
-        for part, first in zip(study.parts(50), range(0, len(study), 50), strict=True):
-            ends = np.diff(part.starts)[:, None]
-            counts = counts_upto(part, study.offers, ends)[:, 0]
-            out[first : first + len(part)] = [
-                log_evidence_of_offers(c, study.offers) for c in counts
-            ]
+        for first, part in zip(range(0, len(study), BLOCK), study.parts(BLOCK), strict=True):
+            counts = counts_upto(part, np.diff(part.starts)[:, None])
+            pairs = zip(counts.times[:, 0], counts.of_set[:, 0], strict=True)
+            each = [log_evidence_of_offers(*mine, study.offers) for mine in pairs]
+            out[first : first + len(part)] = each
         return out
     for i in range(len(study)):
         mine = slice(study.starts[i], study.starts[i + 1])
@@ -121,41 +120,44 @@ def log_evidence_of_coin(study: Study) -> Floats:
     return out
 
 
-def log_evidence_of_offers(counts: Floats, sets: Bools) -> float:
-    """The same where actions were chosen from sets: counts[set, action].
+BLOCK = 50  # learners whose choices are counted together
+
+
+def log_evidence_of_offers(times: Floats, of_set: Floats, offers: Bools) -> float:
+    """The same where actions were chosen ``times``, and sets were on offer so often.
 
     Groups of actions that are never on offer together, not even by way of others, are on their
     own. A group with one set has the integral of a coin; of others it is Laplace's approximation,
     with the logs of the odds as parameters.
 
-    >>> sets = np.array([[True, True, False, False], [False, False, True, True]])
-    >>> counts = np.array([[3.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
-    >>> round(float(np.exp(log_evidence_of_offers(counts, sets))), 6)  # 3!·1!/5!
+    >>> offers = np.array([[True, True, False, False], [False, False, True, True]])
+    >>> found = log_evidence_of_offers(np.array([3, 1, 0, 0]), np.array([4, 0]), offers)
+    >>> round(float(np.exp(found)), 6)  # 3!·1!/5!
     0.05
     """
-    seen = counts.sum(axis=1) > 0
-    total, linked = 0.0, linked_by(seen, sets)
-    for mine in np.unique(linked, axis=0):
-        here = seen & sets[:, mine].any(axis=1)
-        k, n = int(mine.sum()), float(counts[here].sum())
-        if np.all(sets[here][:, mine]):
-            each = counts[here][:, mine].sum(axis=0)
-            total += lgamma(k) + sum(lgamma(c + 1) for c in each) - lgamma(n + k)
+    (group,) = comparable(of_set[None] > 0, offers)
+    total = 0.0
+    for first in np.unique(group).tolist():
+        mine = group == first
+        here = (of_set > 0) & offers[:, mine].any(axis=1)
+        k, sets = int(mine.sum()), offers[here][:, mine]
+        if sets.all():
+            n = int(times[mine].sum())
+            total += lgamma(k) + sum(lgamma(c + 1) for c in times[mine]) - lgamma(n + k)
         else:
-            total += _laplace_of_odds(counts[here][:, mine], sets[here][:, mine])
+            total += _laplace_of_odds(times[mine], of_set[here], sets)
     return total
 
 
-def _laplace_of_odds(counts: Floats, sets: Bools) -> float:
+def _laplace_of_odds(times: Floats, of_set: Floats, offers: Bools) -> float:
     """Of one group: a priori it is as if every action had been chosen once, of all."""
-    k = counts.shape[1]
-    every, once = np.ones((1, k), np.bool_), np.ones((1, k))
-    sets, counts = np.concatenate([sets, every]), np.concatenate([counts, once])
-    p = renormalised_counts(counts, sets, 0.0)
-    of_set = p * sets / (sets @ p)[:, None]
-    times = counts.sum(axis=1)
-    hessian = np.diag(times @ of_set) - np.einsum("s,sa,sb->ab", times, of_set, of_set)
-    value = np.sum(counts * np.log(np.where(sets, of_set, 1.0)))
+    k = len(times)
+    offers, of_set = np.concatenate([offers, np.ones((1, k), np.bool_)]), np.append(of_set, k)
+    counts = Choices(times + 1.0, of_set)
+    p = luce(counts, offers, 0.0)
+    each = p * offers / (offers @ p)[:, None]
+    hessian = np.diag(of_set @ each) - np.einsum("s,sa,sb->ab", of_set, each, each)
+    value = float(log_likelihood(counts, p, offers))
     _, log_det = np.linalg.slogdet(hessian[1:, 1:])
     return float(lgamma(k) + value + 0.5 * (k - 1) * np.log(2 * np.pi) - 0.5 * log_det)
 
