@@ -93,7 +93,7 @@ def test_meaning(text: str, holds: list[int]) -> None:
         ),
         ("phase < learn", "there is no column learn"),
         ("learn", "there is no column learn"),
-        ("if(block > 1, 2)", "there are if(CONDITION, A, B), lag(COL) and column"),
+        ("if(block > 1, 2)", "there are if(CONDITION, A, B), lag(COL)"),
         ("if(block, 'a', 'b')", None),
         ("if(block + 1, 1, 0) == 1", "'block + 1' is not a condition"),
         ("column(block) == 1", 'write column("NAME")'),

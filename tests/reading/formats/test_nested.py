@@ -139,6 +139,35 @@ def test_json(tmp_path: Path, value: Any) -> None:
     check(read(path, **ROLES, reset_by="block"))
 
 
+def test_a_cell_with_people_and_blocks_for_each_quantity(tmp_path: Path) -> None:
+    grids = {name: [[values[i, j] for j in range(BLOCKS)] for i in range(PEOPLE)]
+             for name, values in Q.items()}  # fmt: skip
+    savemat(tmp_path / "a.mat", {"data": {name: cell(grid, 2) for name, grid in grids.items()}})
+    check(read(tmp_path / "a.mat", **ROLES, reset_by="block"))
+
+
+def test_trials_as_rows_without_names(tmp_path: Path) -> None:
+    rows = [
+        np.stack([STIM[i].reshape(-1), CHOICE[i].reshape(-1), REWARD[i].reshape(-1)], 1)
+        for i in range(PEOPLE)
+    ]
+    people = [{"id": f"p{i}", "info": {"age": 20}, "trials": lists(rows[i])} for i in range(PEOPLE)]
+    (tmp_path / "a.json").write_text(json.dumps({"participants": people}))
+    found = np.empty((1, PEOPLE), dtype=object)
+    found[0, :] = rows
+    savemat(tmp_path / "b.mat", {"alldata": found, "params": np.ones((4, 2))})
+    for name in ("a.json", "b.mat"):
+        with pytest.raises(DataError, match="no names of columns; the first rows: "):
+            read(tmp_path / name)
+        names = ["stim", "choice", "reward"]
+        study = read(tmp_path / name, names=names, context="stim")
+        assert study.learners == (("p0", "p1", "p2") if name == "a.json" else ("1", "2", "3"))
+        assert study.reward.tolist() == REWARD.reshape(-1).tolist()
+        numbers = read(tmp_path / name, context="1", action="2", reward="3")
+        assert numbers.reward.tolist() == study.reward.tolist()
+    assert any("left out: params (4 × 2)" in note for note in study.notes)
+
+
 def test_sessions_of_different_length_in_cells(tmp_path: Path) -> None:
     lengths = [7, 9, 12, 8]
     rows = {name: [values.reshape(-1)[:n] for n in lengths] for name, values in Q.items()}
@@ -187,11 +216,14 @@ Writer = Callable[[Path, dict[str, Any]], Path]
 @pytest.mark.parametrize("write", WRITERS)
 def test_arrays_with_three_axes_are_a_question(tmp_path: Path, write: Writer) -> None:
     path = write(tmp_path / "a", {**Q, "age": np.array([20, 30, 40]), "w": np.arange(5)})
-    with pytest.raises(DataError) as caught:
-        read(path, **ROLES)
-    said = str(caught.value)
-    assert "arrays with 3 axes: stim (3 × 2 × 12), choice (3 × 2 × 12), reward (3 × 2 × 12)" in said
-    assert "--axes learner,session,trial in the order of these axes" in said
+    if write is write_json:  # lists in lists are levels, from the outermost
+        check(read(path, **ROLES, reset_by="block"))
+    else:
+        with pytest.raises(DataError) as caught:
+            read(path, **ROLES)
+        said = str(caught.value)
+        assert "arrays with 3 axes: stim (3 × 2 × 12), choice (3 × 2 × 12), reward (3 × 2" in said
+        assert "--axes learner,session,trial in the order of these axes" in said
     study = read(path, **ROLES, axes="learner,block,trial".split(","), reset_by="block", keep="age")
     check(study)
     assert study.about["age"].to_list() == [20, 30, 40]

@@ -187,3 +187,10 @@ def test_objects_in_cells(tmp_path: Path) -> None:
     assert frame.row(0) == ("x", "1", None, "0")
     assert frame.row(9) == (None, None, "[1, 2]", "9")
     assert frame[1:9].select(names).null_count().row(0) == (8, 8, 8)
+
+
+@pytest.mark.parametrize("end", ["END OF FILE\n", "END OF FILE", '"END OF FILE",,,,\r\n'])
+def test_the_last_line_of_gorilla(tmp_path: Path, end: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join([*lines(), end]))
+    assert_same(read(path))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -49,6 +50,8 @@ from howlearn.reading.formats.text_layout import (
 
 HEAD_LINES = 100  # that the layout is found out from
 HEAD_BYTES = 2**20
+LAST_LINE = b"END OF FILE"
+_LAST = re.compile(rb'[\r\n]+"?END OF FILE[",;\t\s]*$')
 EMPTY_ALLOWED = "a row with the names of the columns, then one row per trial"
 
 
@@ -62,7 +65,7 @@ class Delimited(Table):
         encoding = encoding_of(path if content is None else content)
         if encoding is None:
             raise DataError([self._not_text()])
-        self._content = self._plain(content, encoding)
+        self._content = self._whole(self._plain(content, encoding))
         head = self._head()
         # Quoted text may hold many separators, but not in every line; counting comes first, since
         # making names of them would take a machine's memory.
@@ -256,6 +259,18 @@ class Delimited(Table):
         if "\0" in text:
             raise DataError([self._not_text()])
         return text.encode("utf-8")
+
+    def _whole(self, content: bytes | None) -> bytes | None:
+        """The text without the last line of Gorilla, which says that it is the last."""
+        if content is None:
+            with self.path.open("rb") as file:
+                file.seek(max(0, self.path.stat().st_size - 10 * len(LAST_LINE)))
+                if not _LAST.search(file.read()):
+                    return None
+            content = self.path.read_bytes()
+        return (
+            _LAST.sub(b"\n", content) if LAST_LINE in content[-10 * len(LAST_LINE) :] else content
+        )
 
     def _cleaned(self, values: pl.Series) -> pl.Series:
         if self.separator != ",":

@@ -144,6 +144,10 @@ def from_arrays(value: Mapping[str, Any], look: Look) -> pl.DataFrame | None:
     ('2', '1', '2', '0')
     """
     arrays = {key: found for key, inner in value.items() if (found := array_of(inner)) is not None}
+    if not look.axes:  # lists in lists are levels, whose order is known
+        arrays = {
+            k: a for k, a in arrays.items() if a.ndim == 2 or isinstance(value[k], np.ndarray)
+        }
     shapes = Counter(array.shape for array in arrays.values())
     if not shapes:
         return None

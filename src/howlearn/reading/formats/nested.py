@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from howlearn.reading.columns import is_telling
-from howlearn.reading.formats.levels import MARK, Look, named_levels, together_as
+from howlearn.reading.formats.levels import Look, named_levels, together_as
 from howlearn.reading.formats.matrices import (
     array_of,
     ask_for_axes,
@@ -30,6 +30,7 @@ from howlearn.reading.formats.table import MOST_COLUMNS
 DEEPEST = 8  # levels that are looked into
 MOST_BARE, FEW_COLUMNS = 200, 20  # columns of a matrix without names; of one per learner
 SEVERAL = 5  # trials of a session in a cell, on average
+MUCH = 4  # times as many rows, by which one matrix is the data and others are not
 MANY_TRIALS = 10  # values of vectors that hardly are something about one trial
 MANY_NAMES, MOST_CELLS = 1_000, 5_000_000  # of records that hardly share a name
 
@@ -52,11 +53,12 @@ def table_in(value: Any, look: Look, depth: int = 0, name: str = "") -> pl.DataF
 
 def whole_table(value: Any, look: Look, name: str = "") -> pl.DataFrame | None:
     """The table in a value with names for its levels; one without names of columns if need be."""
+    array = array_of(value)
+    if array is not None and (array.ndim > 2 or look.axes):
+        value = {name or "data": value}
     found = table_in(value, look, name=name)
     if found is None:
         found = bare_table(value, look, name)
-        if found is not None:
-            look.bare = sum(not column.startswith(MARK) for column in found.columns)
     return None if found is None else named_levels(found, look)
 
 
@@ -64,29 +66,54 @@ def bare_table(value: Any, look: Look, name: str = "", depth: int = 0) -> pl.Dat
     """Rows of values without names, perhaps a matrix for each learner; columns have numbers."""
     if depth > DEEPEST:
         return None
-    rows = array_of(value)
+    rows = _rows(value)
     if rows is not None:
-        if rows.ndim != 2 or not 2 <= rows.shape[1] <= MOST_BARE:
-            return None
+        look.bare = rows.shape[1]
         return pl.DataFrame([column_of(str(i + 1), rows[:, i]) for i in range(rows.shape[1])])
     if not isinstance(value, list | Mapping):
         return None
     items = value.items() if isinstance(value, Mapping) else enumerate(value, start=1)
     found = {str(key): bare_table(inner, look, str(key), depth + 1) for key, inner in items}
     tables = {key: frame for key, frame in found.items() if frame is not None}
-    widths = Counter(frame.width for frame in tables.values())
-    if not widths or (isinstance(value, list) and 2 * len(tables) <= len(value)):
+    rows_of: Counter[int] = Counter()
+    for frame in tables.values():
+        rows_of[frame.width] += frame.height
+    if not rows_of or (isinstance(value, list) and 2 * len(tables) <= len(value)):
         return None
-    [(width, times), *others] = widths.most_common()
-    if others and others[0][1] == times:
+    [(width, most), *others] = rows_of.most_common()
+    if others and MUCH * others[0][1] > most:
         return None  # nobody knows which
     for key, inner in value.items() if isinstance(value, Mapping) else ():
         if key not in tables or tables[key].width != width:
             look.leave(key, what_is(inner))
     alike = {key: frame for key, frame in tables.items() if frame.width == width}
+    look.bare = sum(c.isdigit() for c in next(iter(alike.values())).columns)
     if len(alike) == 1 and isinstance(value, Mapping):
-        return next(iter(alike.values()))
+        [(key, frame)] = alike.items()
+        return _before(frame, {k: v for k, v in value.items() if k != key})
     return together([*together_as(alike, name).values()])
+
+
+def _before(frame: pl.DataFrame, beside: Mapping[str, Any]) -> pl.DataFrame:
+    """A table without names, with the single values that stand beside it before its columns."""
+    repeated = [
+        column_of(name, [v]).new_from_index(0, frame.height)
+        for name, v in flat(beside).items()
+        if single(v) and not name.isdigit()
+    ]
+    return pl.DataFrame([*repeated, *frame.get_columns()])
+
+
+def _rows(value: Any) -> np.ndarray[Any, Any] | None:
+    """Rows of single values that are all of one length."""
+    found = array_of(value)
+    if found is None and isinstance(value, list) and len(value) >= SEVERAL:
+        lengths = {len(row) if isinstance(row, list) else 0 for row in value}
+        if len(lengths) == 1 and min(lengths) > 1 and all(single(v) for row in value for v in row):
+            found = np.array(value, dtype=object)
+    if found is None or found.ndim != 2 or not 1 <= found.shape[1] <= MOST_BARE:
+        return None
+    return found
 
 
 def vector_of(value: Any) -> Sequence[Any] | np.ndarray[Any, Any] | None:
@@ -218,7 +245,7 @@ def _rows_of_cells(value: Mapping[str, Any], look: Look) -> pl.DataFrame | None:
         return None
     rows: list[dict[str, Any]] = [{} for _ in range(length)]
     for key, inner in value.items():
-        if isinstance(inner, list | np.ndarray) and len(inner) == length:
+        if isinstance(inner, list | np.ndarray) and len(inner) == length:  # of numpy's: its rows
             for row, item in zip(rows, inner, strict=True):
                 row[key] = item
         elif single(inner):
@@ -226,7 +253,12 @@ def _rows_of_cells(value: Mapping[str, Any], look: Look) -> pl.DataFrame | None:
                 row[key] = inner
         else:
             look.leave(key, what_is(inner))
-    found = {str(i): from_vectors(row, look) for i, row in enumerate(rows, start=1)}
+    found = {
+        str(i): _rows_of_cells(row, look) if any(map(_vectors, row.values())) else None
+        for i, row in enumerate(rows, start=1)
+    }
+    for label, table in found.items():
+        found[label] = from_vectors(rows[int(label) - 1], look) if table is None else table
     tables = {label: frame for label, frame in found.items() if frame is not None}
     for label in found.keys() - tables.keys():
         look.leave(f"row {label}", "without trials")
@@ -238,6 +270,8 @@ def _vectors(value: Any) -> bool:
     if not isinstance(value, list):
         return False
     there = [item for item in value if item is not None]
+    if there and all(_vectors(item) for item in there):  # a row of cells for each learner
+        return True
     lengths = [len(v) for item in there if (v := vector_of(item)) is not None]
     return 2 * len(lengths) > len(there) > 0 and sum(lengths) >= SEVERAL * len(there)
 
@@ -267,6 +301,8 @@ def _holds_trials(value: Any) -> bool:
     if bool(lengths) and max(lengths.values()) >= 2 and 2 * vectors >= len(value):
         return True
     if any(n >= MANY_TRIALS and times >= 2 for n, times in lengths.items()):
+        return True
+    if any(isinstance(inner, list) and _rows(inner) is not None for inner in value.values()):
         return True
     arrays = Counter(a.shape for inner in value.values() if (a := array_of(inner)) is not None)
     return any(times >= 2 for times in arrays.values()) or any(
@@ -361,4 +397,5 @@ def _learners(value: Mapping[str, Any], look: Look, depth: int) -> pl.DataFrame 
         return None
     for name in found.keys() - tables.keys():
         look.leave(name, what_is(value[name]))
-    return parts(tables)
+    stems = {name.rstrip("0123456789").strip("_-. ") for name in tables}
+    return parts(tables, stems.pop() if len(stems) == 1 else "")

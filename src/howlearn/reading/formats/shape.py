@@ -9,10 +9,12 @@ from howlearn.core.text import shortened
 from howlearn.reading.formats.folders import Respelled
 from howlearn.reading.formats.levels import check_axes, no_levels
 from howlearn.reading.formats.table import Asking, Table, distinct_names
+from howlearn.reading.formats.wide import texts
 from howlearn.reading.options import ReadOptions
 from howlearn.reading.problems import listed
 
 HEADER = "header"  # --names header: the first row has the names, whatever it looks like
+BY_NUMBER = ("learner", "context", "action", "reward", "trial")  # may name a column by its number
 ROWS_SHOWN = 3  # of a table without names
 LONGEST_ROW = 80  # letters of such a row
 
@@ -24,7 +26,8 @@ def shaped(tables: Sequence[Table], options: ReadOptions | None) -> list[Table]:
         for table in tables:
             if table.again is None:
                 raise no_levels(table.name)
-    return [_named(table, options.names) for table in tables]
+    said = {*texts(getattr(options, name) for name in BY_NUMBER)}
+    return [_named(table, options.names, not said.isdisjoint(table.bare)) for table in tables]
 
 
 def arranged(tables: Sequence[Table], options: ReadOptions | None) -> Sequence[Table]:
@@ -36,13 +39,13 @@ def arranged(tables: Sequence[Table], options: ReadOptions | None) -> Sequence[T
     return tables if again is None else again(options.axes, options.padding)
 
 
-def _named(table: Table, names: Sequence[str]) -> Table:
+def _named(table: Table, names: Sequence[str], by_number: bool) -> Table:
     if isinstance(table, Asking):
         raise DataError([table.question])
     if tuple(names) == (HEADER,):
         return table if table.with_header is None else table.with_header()
     if not names:
-        if table.bare:
+        if table.bare and not by_number:
             raise DataError([_question(table)])
         return table
     unnamed = list(table.bare or table.columns)
@@ -69,7 +72,8 @@ def _question(table: Table) -> Problem:
     names = ",".join(f"NAME{i}" for i in range(1, min(len(table.bare), 4) + 1))
     more = ",…" * (len(table.bare) > 4)
     remedy = (
-        f"--names {names}{more} with what each column is, as in learner,trial,context,action,reward"
+        f"--names {names}{more} with what each column is, as in "
+        "learner,trial,context,action,reward; or its number, as in --action 4 --reward 5"
     )
     if table.with_header is not None:
         remedy += f"; --names {HEADER} if the first row has the names"

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from howlearn.core.errors import DataError, Problem
-from howlearn.reading.formats.levels import MARK, Look, Unclear, named_levels
+from howlearn.reading.formats.levels import Look, Unclear, named_levels
 from howlearn.reading.formats.matrices import what_is
 from howlearn.reading.formats.nested import bare_table, table_in
 from howlearn.reading.formats.table import INSIDE, Asking, Held, Table, one_of
@@ -61,7 +61,6 @@ def _chosen(
         wanted = {name: variables[name] for name in chosen}
         whole = bare_table(wanted, look)
         if whole is not None:
-            look.bare = sum(not column.startswith(MARK) for column in whole.columns)
             only = chosen[0] if len(chosen) == 1 else None
             whole = named_levels(whole, look)
             return [_noted(_held(path, only, whole, format, named, look), look)]
