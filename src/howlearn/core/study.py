@@ -110,6 +110,9 @@ class Source:
         return replace(self, rows=rows)
 
 
+DOUBT = "not sure: "  # how a note begins on what was not clear when the columns were found
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Study:
     """Many learners' trials with shared code books.

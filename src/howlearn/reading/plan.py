@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 # What inspect may find besides the roles, and reading does only if it is told to.
 LOOKED_AT = ("learner", "context", "action", "reward")
+NAMED = 4  # labels that a note shows
 OFFERS = ("offered", "offers", "positions")
 FEWEST = 20  # rows; with fewer nothing can be told from what columns do
 GUESSED_BESIDES = "where missing recode reward_scale by reset_by".split()
@@ -229,7 +230,12 @@ def _as_inspected(
         f"{', '.join(besides)}, which is not done here"
     ]
     offered = {n: changes[n] for n in OFFERS if n in changes}
-    said = [f"{found[n].why} (--{n} none if not)" for n in offered if n != "positions"]
+    said = [
+        f"taken as on offer: {', '.join(map(str, offered[n][:NAMED]))} ({found[n].why}; --{n} none "
+        "if all actions always were)"
+        for n in offered
+        if n != "positions"
+    ]
     roles = replace(roles, found={**roles.found, **told})
     return replace(options, **offered), roles, [], [*(notes if besides else []), *said]
 

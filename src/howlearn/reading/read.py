@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.core.errors import DataError, Problem
-from howlearn.core.study import SHORTEST, Source, Study
+from howlearn.core.study import DOUBT, SHORTEST, Source, Study
 from howlearn.core.text import few, many
 from howlearn.reading.bins import with_bins
 from howlearn.reading.code_books import Book
@@ -238,7 +238,7 @@ def _about(keys: Sequence[Key], codes: Sequence[int], reader: TrialReader) -> pl
 
 def _notes(reader: TrialReader) -> tuple[str, ...]:
     """What the user should know about the data that were accepted."""
-    doubts = [f"not sure: {doubt}" for doubt in reader.plan.options.doubts]
+    doubts = [f"{DOUBT}{doubt}" for doubt in reader.plan.options.doubts]
     notes = [*doubts, *reader.plan.notes, *reader.notes()]
     silent = reader.counts["choices without feedback"]
     if silent:

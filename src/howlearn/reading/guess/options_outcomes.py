@@ -26,6 +26,11 @@ def find_reward_of_the_chosen(draft: Draft) -> None:
         draft.guesses.pop("reward", None)
         draft.questions = [q for q in draft.questions if q.about != "reward"]
         draft.put("reward", text, BY_CONTENT, why)
+        both = ",".join(family.values())
+        draft.odd(
+            f"{why}; what the others would have earned is not used",
+            f"--forgone {both} if it was shown",
+        )
         materialise(draft, "reward", text)
         return
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from howlearn.core.study import DOUBT
 from howlearn.core.task_kind import FoundKind
 from howlearn.core.text import in_words, listed, many
 from howlearn.fitting.fits import STATUSES
@@ -63,7 +64,9 @@ def answer(results: Results) -> Answer:
     selection, criteria = results.numbered, results.criteria
     included = selection.filter(~pl.col("excluded"))
     n, n_all = (frame["sequence"].n_unique() for frame in (included, selection))
-    sentences = _sentences(included, criteria, results.unit)
+    notes = [str(note) for note in results.manifest["notes"]]
+    doubts = [f"N{note[1:].rstrip('.')}." for note in notes if note.startswith(DOUBT)]
+    sentences = [*doubts, *_sentences(included, criteria, results.unit)]
     of_all = _rows_of_all(results, n_all) if n < n_all else []
     if n < n_all:
         out = many(n_all - n, results.unit)
@@ -82,7 +85,7 @@ def answer(results: Results) -> Answer:
         _disagreements(kept, criteria),
         [*_kind(results), *((str(r), str(c)) for r, c in results.manifest["columns"].items())],
         [(str(what), int(count)) for what, count in results.manifest["rows"].items()],
-        [str(note) for note in results.manifest["notes"]],
+        [note for note in notes if not note.startswith(DOUBT)],
         _deviations(results),
         _conditions(kept, results),
     )
