@@ -69,3 +69,32 @@ def test_sessions_blocks_and_trials_number_the_rows(seed: int) -> None:
         assert mixed[name].action.tolist() == ordered[name].action.tolist()
     new = games(seed, new=True).with_columns(**inside).drop("p1", "p2")
     assert inspect(new).options["reset_by"] == ("session", "block")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_slow_drift_over_blocks_is_not_reset(seed: int) -> None:
+    rng, rows = np.random.default_rng(seed), []
+    for person in range(8):
+        chance, values = rng.random(2), np.full(2, 0.5)
+        for t in range(140):
+            chance = np.clip(chance + rng.normal(0, 0.03, 2), 0, 1)
+            odds = np.exp(4 * values)
+            a = int(rng.choice(2, p=odds / odds.sum()))
+            earned = int(rng.random() < chance[a])
+            values[a] += 0.3 * (earned - values[a])
+            rows.append((person, t // 35 + 1, t, t % 35, a, earned))
+    names = ["subject", "block", "t", "trial", "choice", "reward"]
+    data = pl.DataFrame(rows, schema=names, orient="row")
+    for each in (data.drop("t"), data.drop("trial").rename({"t": "trial"})):
+        assert "reset_by" not in inspect(each).options
+
+
+def test_columns_that_say_that_blocks_are_problems_of_their_own() -> None:
+    data = games(1, new=False, people=3, blocks=3).drop("p1", "p2")
+    assert "reset_by" not in inspect(data).options
+    both = pl.concat_str("subject", "block", separator="_")
+    assert inspect(data.with_columns(Subject_Block=both)).options["reset_by"] == ("block",)
+    image = pl.format("img{}_{}.png", "block", "choice")
+    shown = data.with_columns(image_chosen=image)
+    found = inspect(shown, action="choice", context="none")
+    assert found.options["reset_by"] == ("block",)

@@ -327,7 +327,7 @@ def follows_success(found: Evidence) -> bool:
     reward = scaled(found.reward)
     won = centred(where, (reward > reward.mean())[order][:-1][near])
     more = float(np.sum(stays * won)) / max(float(np.sum(won**2)), 1e-9)
-    return more > 0.05 and _score(stays * won) > 3
+    return more > 0.05 and score(stays * won) > 3
 
 
 def centred(owner: Codes, values: NDArray[Any]) -> NDArray[np.float64]:
@@ -370,10 +370,11 @@ def changes(found: Evidence) -> Changes:
         same.append(products[alike])
         other.append(products[~alike])
     own, others = np.concatenate(same), np.concatenate(other)
-    return Changes(_score(own), _score(others), _score(np.concatenate((own, -others))))
+    return Changes(score(own), score(others), score(np.concatenate((own, -others))))
 
 
-def _score(products: NDArray[np.float64]) -> float:
+def score(products: NDArray[np.float64]) -> float:
+    """The sum of numbers that are 0 on average by chance, in standard errors."""
     spread = float(np.sqrt(np.sum(products**2)))
     return float(products.sum()) / spread if spread > 0 else 0.0
 

@@ -31,6 +31,7 @@ from howlearn.reading.guess.evidence import (
     changes,
     evidence_in,
     position_in,
+    score,
 )
 from howlearn.reading.guess.sample import scaled, together
 
@@ -156,20 +157,70 @@ def _twofold(draft: Draft) -> list[tuple[str, str]]:
 def _find_new_arms(draft: Draft, blocks: Sequence[tuple[str, ...]]) -> None:
     """Blocks or games in which the same actions pay otherwise, and learners start afresh."""
     for columns in blocks:
-        found, block = evidence_in(draft, columns), " × ".join(columns)
-        if found is None or not differs(found) or changes(found).same > 4:
-            continue  # nothing new, or new all the time
-        if starts_afresh(found) or _has_payoffs(draft, columns):
+        block = " × ".join(columns)
+        if not _restart_in(draft, columns):
+            continue
+        unit, new = _unit(draft, columns), _new_things(draft, columns)
+        if unit is not None:
+            why = f"{unit} names learner and {block} together, as units of their own"
+        elif new is not None:
+            why = f"{new} shows other things in each {block}"
+        elif _are_new_arms(draft, columns):
             why = (
                 f"what the actions earn is another in each {block}, and first choices do not "
-                f"follow the last {block}; without this line learning goes on"
+                f"follow the last {block}"
             )
-            draft.put("reset_by", columns, BY_CONTENT, why)
-            draft.odd(
-                f"each {block} is taken as a new problem, so that learning starts anew in it",
-                "--reset-by none if it goes on",
-            )
-            return
+        else:
+            continue
+        draft.put("reset_by", columns, BY_CONTENT, f"{why}; without this line learning goes on")
+        draft.odd(
+            f"each {block} is taken as a new problem, so that learning starts anew in it",
+            "--reset-by none if it goes on",
+        )
+        return
+
+
+def _are_new_arms(draft: Draft, blocks: tuple[str, ...]) -> bool:
+    found = evidence_in(draft, blocks)
+    if found is None or not differs(found) or changes(found).same > 4:
+        return False  # nothing new, or new all the time
+    return _has_payoffs(draft, blocks) or (bool(starts_afresh(found)) and not goes_over(found))
+
+
+def _restart_in(draft: Draft, blocks: Sequence[str]) -> bool:
+    """Whether trials are counted from the start in each block, or not at all."""
+    rows, owner = draft.chosen, draft.sequences()[draft.chosen]
+    counted = [c for c in named_like("trial", draft.free) if _are_numbers(draft, c, rows)]
+    inside = together(owner, *(draft.sample.codes(block)[rows] for block in blocks))
+    codes = [draft.sample.codes(c)[rows] for c in counted]
+    restart = [unique_within(inside, c) and not unique_within(owner, c) for c in codes]
+    return any(restart) or not any(unique_within(owner, c) for c in codes)
+
+
+def _unit(draft: Draft, blocks: Sequence[str]) -> str | None:
+    """A column that names learner and block together, as if each were a learner."""
+    rows, learner = draft.chosen, together(draft.learners())
+    inside = together(learner, *(draft.sample.codes(block) for block in blocks))[rows]
+    n = int(together(inside).max(initial=0)) + 1
+    for column in draft.free if learner.max(initial=0) > 0 else ():
+        codes = draft.sample.codes(column)[rows]
+        if len(np.unique(codes)) == n and constant_within(inside, codes):
+            return column
+    return None
+
+
+def _new_things(draft: Draft, blocks: Sequence[str]) -> str | None:
+    """A column of stimuli, each of which a learner meets in one block only, again and again."""
+    rows, owner = draft.chosen, draft.sequences()[draft.chosen]
+    inside = together(owner, *(draft.sample.codes(block)[rows] for block in blocks))
+    for column in [c for c in named_like("context", draft.free) if not is_time(c)]:
+        codes = draft.sample.codes(column)[rows]
+        met = together(owner, codes)
+        n, places = int(met.max(initial=0)) + 1, int(inside.max(initial=0)) + 1
+        again = SHOWN_OFTEN * n <= len(codes) and n >= 2 * places
+        if again and constant_within(met, inside) and not draft.sample.missing(column)[rows].any():
+            return column
+    return None
 
 
 def _has_payoffs(draft: Draft, blocks: Sequence[str]) -> bool:
@@ -243,6 +294,28 @@ def differs(found: Evidence) -> bool:
     return ratio > 1.5 and ratio > 1 + 6 * np.sqrt(2 / more)
 
 
+def goes_over(found: Evidence) -> bool:
+    """Whether actions pay at the start of a stretch as at the end of the last one, as if drifting.
+
+    Compared are the halves of each stretch with what the action pays on average.
+    """
+    base = together(found.sequence, found.shown, found.action)
+    cell = together(found.owner, found.shown, found.action)
+    rest, late = (
+        centred(base, scaled(found.reward)),
+        2 * position_in(cell) >= np.bincount(cell)[cell],
+    )
+    first = np.unique(cell, return_index=True)[1]
+    halves = []
+    for half in (late, ~late):
+        times = np.bincount(cell, weights=half)
+        halves.append(np.bincount(cell, weights=rest * half) / np.maximum(times, 1))
+    home = base[first]
+    order = np.lexsort((first, home))
+    near = np.diff(home[order]) == 0
+    return score(halves[0][order[:-1][near]] * halves[1][order[1:][near]]) > 2.5
+
+
 def starts_afresh(found: Evidence) -> bool | None:
     """Whether first choices of a stretch ignore what was preferred before it; None: unclear."""
     place = together(found.owner, found.shown)
@@ -257,18 +330,27 @@ def starts_afresh(found: Evidence) -> bool | None:
     whose = together(home[order][1:][near])
     then, before = found.action[first][order][1:][near], liked[order][:-1][near]
     n = np.bincount(whose)
-    several = n[whose] > 1 if len(n) else np.zeros(0, np.bool_)
-    if np.count_nonzero(several) < FEWEST_STARTS:
+    if len(then) < FEWEST_STARTS:
         return None
+    chance = 1 / len(found.actions)
+    if _upper((then == before) - chance) < 0.2:
+        return True
     # Some always begin with the same action: what would be the same if nothing were remembered.
     shape = (len(n), len(found.actions))
     begun, preferred = np.zeros(shape), np.zeros(shape)
     np.add.at(begun, (whose, then), 1)
     np.add.at(preferred, (whose, before), 1)
+    telling = (preferred.max(axis=1) < 0.9 * n)[whose]  # others never changed their preference
+    if np.count_nonzero(telling) < FEWEST_STARTS:
+        return None
     by_chance = (np.sum(begun * preferred, axis=1) / n**2)[whose]
-    more = ((then == before) - by_chance)[several]
-    middle, around = float(more.mean()), 1.64 * float(more.std()) / np.sqrt(len(more))
-    return True if middle + around < 0.3 else False if middle - around > 0.15 else None
+    more = ((then == before) - by_chance)[telling]
+    return True if _upper(more) < 0.3 else False if -_upper(-more) > 0.15 else None
+
+
+def _upper(values: NDArray[np.float64]) -> float:
+    """What a mean is below in nineteen of twenty samples."""
+    return float(values.mean()) + 1.64 * float(values.std()) / np.sqrt(len(values))
 
 
 # The order of trials: one number, numbers that start anew in each block, or the rows.
