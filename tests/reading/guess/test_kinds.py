@@ -233,6 +233,31 @@ def test_gains_and_losses_go_no_go_and_pairs() -> None:
     assert kind_in(pst).name == "probabilistic selection"
 
 
+def test_a_response_without_times_is_no_response() -> None:
+    data = learners(1, [[0.8, 0.2], [0.2, 0.8]])
+    times = pl.when(pl.col("choice") == "k1").then(pl.lit(0.4)).alias("rt")
+    kind = kind_in(data.with_columns(times))
+    assert kind.name == "go/no-go"
+    assert kind.reasons == ("choice = k0 has no response times",)
+    assert kind_in(data.with_columns(rt=pl.lit(0.4))).name == "contextual learning"
+
+
+def test_two_arms_with_gains_and_losses_are_a_bandit() -> None:
+    data = learners(1, [0.6, 0.4])
+    points = pl.Series("reward", np.random.default_rng(1).integers(-9, 9, data.height))
+    kind = kind_in(data.with_columns(points + 5 * data["reward"]))
+    assert kind.name == "bandit"
+    assert "graded rewards from -9 to 13" in kind.reasons
+
+
+def test_a_reward_that_is_always_the_same_beside_no_choice() -> None:
+    """As in the balloon task, where it is what each pump is worth."""
+    data = pl.DataFrame({"subjID": [1] * 30 + [2] * 30, "trial": [*range(30)] * 2})
+    pumps = pl.Series("pumps", np.random.default_rng(1).integers(1, 60, 60))
+    found = inspect(data.with_columns(pumps, reward=pl.lit(1)))
+    assert "reward is the same in every row" in found.problems
+
+
 def test_blocks_of_new_stimuli_with_their_size() -> None:
     rng, rows = np.random.default_rng(1), []
     for person in range(4):

@@ -13,7 +13,7 @@ from howlearn.core.study import Study
 from howlearn.core.task_kind import FoundKind
 from howlearn.core.text import many
 from howlearn.reading.columns import parts_of
-from howlearn.reading.guess.draft import SAID, Draft
+from howlearn.reading.guess.draft import SAID, Draft, together
 from howlearn.reading.guess.evidence import Evidence, Kind, changes, evidence_in, evidence_of
 from howlearn.reading.guess.not_covered import Described, NoOutcome, StimulusMissing, Untaught
 from howlearn.reading.guess.stages import TwoStages, two_stages
@@ -106,7 +106,23 @@ class GoNoGo(Kind):
         pressed = parts & {"go", "pressed", "gonogo", "keypressed", "press", "approach"}
         if pressed and words <= {"0", "1", "yes", "no", "true", "false"}:
             return (f"{name} says whether there was a response",)
-        return ()
+        quiet = None if draft is None else _without_times(draft)
+        return () if quiet is None else (f"{name} = {quiet} has no response times",)
+
+
+def _without_times(draft: Draft) -> str | None:
+    """The action of two that is never timed, while the other is: not to respond."""
+    action, times = draft.column("action"), draft.column("rt")
+    if action is None or times is None:
+        return None
+    rows = draft.chosen
+    codes = together(draft.sample.codes(action)[rows])
+    missing = ~np.isfinite(draft.sample.numbers(times)[rows])
+    share = np.bincount(codes, weights=missing) / np.bincount(codes)
+    if len(share) != 2 or share.min() > 0.05 or share.max() < 0.95:
+        return None
+    quiet = draft.sample.codes(action)[rows][codes == int(share.argmax())][0]
+    return str(draft.sample.columns[action].labels[int(quiet)])
 
 
 class Gambling(Kind):
@@ -120,7 +136,9 @@ class Gambling(Kind):
         if found is None or int(found.context.max(initial=0)) > 0 or len(found.values) < 4:
             return ()
         low, high = found.values[[0, -1]]
-        if not low < 0 < high:
+        words = {*parts_of(found.names.get("reward", "")), *parts_of(found.names.get("action", ""))}
+        named = words & {"gain", "gains", "win", "wins", "loss", "losses", "deck", "card", "gamble"}
+        if not low < 0 < high or not (named or len(found.actions) > 2):
             return ()
         return (
             f"rewards go from {low:g} to {high:g}, in {len(found.values):,} sizes",

@@ -40,12 +40,14 @@ class NoOutcome(Kind):
         if draft is None:
             return ()
         if "reward" not in draft.guesses:
-            if any(question.about in ("action", "reward") for question in draft.questions):
+            if any(question.about == "reward" for question in draft.questions):
                 return ()  # then it may well be there
             if "action" not in draft.guesses:
                 return ("no column says what was chosen, nor what it earned",)
             return ("no column says what a choice earned, or whether it was right",)
-        guess = draft.guesses.get("reward")
+        guess, reward = draft.guesses.get("reward"), draft.column("reward")
+        if "action" not in draft.guesses and reward and len(draft.sample.counts(reward)) < 2:
+            return (f"{reward} is the same in every row, and no column says what was chosen",)
         for column in draft.columns("reward") if guess is not None else ():
             shown = bool(named_like("context", [column])) or is_feature(column)
             if guess is not None and guess.how == BY_CONTENT and shown:
