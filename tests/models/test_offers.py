@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -378,3 +378,43 @@ def test_probabilities_over_all_sequences_sum_to_one(name):
         for i, actions in enumerate(sequences)
     )
     assert total == pytest.approx(1.0, abs=1e-12)
+
+
+@dataclass(frozen=True)
+class Fading(hl.Rule):
+    """h_a ← (1 − η)·h_a + g·(1{a chosen} − p_a): a rule of one's own that moves all actions."""
+
+    name = "fading"
+
+    @staticmethod
+    def update(h, p, chosen, p_chosen, feedback, eta):
+        return (1.0 - eta) * h + feedback * (chosen - p)
+
+    @staticmethod
+    def differential(h, dh, p, dp, chosen, p_chosen, dp_chosen, feedback, eta, deta):
+        return (1.0 - eta) * dh - deta * h - feedback * dp
+
+
+def test_a_rule_of_ones_own_sees_no_probability_where_nothing_is_on_offer():
+    study, offers = offered_study(13, 70, 4)
+    trials, eta = trials_of(study), 0.2
+    h, expected = {"x": [0.0] * 4, "y": [0.0] * 4, "z": [0.0] * 4}, []
+    for trial, offer in zip(trials, offers, strict=True):
+        if trial.reset:
+            h = {context: [0.0] * 4 for context in h}
+        mine = h[trial.context]
+        log_p = kept(mine, offer)
+        expected.append(log_p)
+        if trial.learned:
+            h[trial.context] = [
+                (1 - eta) * mine[a] + trial.reward * ((a == trial.action) - math.exp(log_p[a]))
+                for a in range(4)
+            ]
+    model = PartitionModel("m", Partition((("x",), ("y",), ("z",))), Fading())
+    np.testing.assert_allclose(
+        log_probabilities(study, 0, model, np.full(3, eta)), expected, atol=1e-11
+    )
+    found = hl.fit(study, [model]).of["m"]
+    log_p = log_probabilities(study, 0, model, found.theta[0, 0])
+    chosen = log_p[np.arange(70), study.action][study.scored].sum()
+    assert found.log_likelihood[0, 0] == pytest.approx(chosen, abs=1e-9)

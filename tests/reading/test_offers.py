@@ -239,3 +239,12 @@ def test_one_forgone_column_is_of_the_other_on_offer() -> None:
     with pytest.raises(DataError, match="1 column for 4 actions"):
         hl.read(frame(other=[0] * 5, choice=[1, 4, 2, 3, 1]), action="choice", context="item",
                 forgone="other")  # fmt: skip
+
+
+def test_a_column_that_holds_no_offers_is_refused_before_it_fills_the_memory() -> None:
+    n = 8_000
+    numbers = [f"{i}.5" for i in range(n)]
+    data = pl.DataFrame({"id": [1] * n, "choice": numbers, "other": [f"{i}.25" for i in range(n)],
+                         "reward": [1] * n})  # fmt: skip
+    with pytest.raises(DataError, match="8,000 different offers of 16,000 actions"):
+        hl.read(data, action="choice", context="none", offered=["choice", "other"])

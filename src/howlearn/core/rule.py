@@ -88,7 +88,8 @@ class Rule:
     A cell keeps one preference h per action, 0 at the start; p = softmax(h). After each trial the
     engine calls, for every action, ``update(h, p, chosen, p_chosen, feedback, *parameters) → h``
     with ``chosen`` 1.0 for the action taken and 0.0 for the others. ``feedback`` is the reward in
-    gain form and minus the loss in loss form, so that an update is written once for both.
+    gain form and minus the loss in loss form, so that an update is written once for both. Where not
+    all actions are on offer, the softmax is of those that are, and p = 0 for the others.
     ``differential`` is the derivative of that update along a direction:
     ``(h, dh, p, dp, chosen, p_chosen, dp_chosen, feedback, *parameters, *dparameters) → dh``.
 

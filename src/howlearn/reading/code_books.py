@@ -16,6 +16,7 @@ from howlearn.reading.problems import Problems, listed
 from howlearn.reading.rows import Rows
 
 MAX_ACTIONS = 2**15 - 1
+MAX_OFFERS = 50_000_000  # sets times actions, so that a table of them has room
 ONE_CONTEXT = "all"
 
 
@@ -133,6 +134,8 @@ class Books:
             key = tuple(sorted({code[label] for label in offered.options[i]}))
             strange[i] = next((label for label in offered.options[i] if code[label] < 0), None)
             table[i] = self.offers.setdefault(key, len(self.offers))
+        if len(self.offers) * len(self.actions.codes) > MAX_OFFERS:
+            self._refuse_sets(rows)
         shown = pl.Series(strange, dtype=pl.String)
         name = ", ".join(self.plan.roles.offered) or "context"
         column = CodedColumn(name, offered.codes, shown, shown, offered.chosen.first)
@@ -140,6 +143,14 @@ class Books:
         bad = shown.is_not_null().to_numpy()
         rows.refuse(self.problems, column, bad, allowed, "--offered COL[,COL], --offers LABEL=A|B")
         return table[rows.pick(offered.codes)]
+
+    def _refuse_sets(self, rows: Rows) -> None:
+        """So many sets of so many actions are no offers, but another column."""
+        found = f"{len(self.offers):,} different offers of {len(self.actions.codes):,} actions"
+        file, name = self.problems.ledger.locate(rows.start)[0], ", ".join(self.plan.roles.offered)
+        allowed, remedy = "columns with the actions on offer", "--offered COL[,COL]"
+        self.problems.extend([Problem(file, None, name or None, found, allowed, remedy)])
+        self.problems.raise_all()
 
     def learn_features(self, rows: Rows, context: CodedColumn | None) -> None:
         """Remember each context's features, and refuse a second value."""
