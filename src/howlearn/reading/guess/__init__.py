@@ -46,6 +46,7 @@ from howlearn.reading.guess.rows import (
     leave_other_loops_out,
     leave_other_screens_out,
     leave_practice_out,
+    leave_silent_screens_out,
 )
 from howlearn.reading.guess.sample import columns_of, take_sample
 from howlearn.reading.guess.stretches import find_order, find_stretches
@@ -170,6 +171,7 @@ FINDERS = (
     Finder(_keep_given),
     Finder(apply_missing),
     Finder(leave_practice_out, "where"),
+    Finder(leave_silent_screens_out, "where"),
     Finder(find_learner, "learner"),
     Finder(find_on_offer, "", "learner"),
     Finder(find_action_and_reward, "action reward", "learner"),

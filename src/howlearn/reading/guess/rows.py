@@ -23,6 +23,8 @@ MOST_KINDS = 30
 CHOSE = "chose chosen choice response resp key keypress"
 FEW_GAPS = 0.2  # of the rows; more would be another mistake
 
+FEWEST_TRIALS = 10  # with an outcome, in a log of which most rows have none
+
 
 def leave_practice_out(draft: Draft) -> None:
     """Rows that a column calls practice or the like."""
@@ -35,6 +37,27 @@ def leave_practice_out(draft: Draft) -> None:
         text = _practice(name, column, list(counts))
         if text is not None:
             _leave_out(draft, text, BY_NAME, f"{column} says that the other rows are practice")
+
+
+def leave_silent_screens_out(draft: Draft) -> None:
+    """Screens between the trials of a log, where most rows have no outcome by its name."""
+    if draft.given.where is not None:
+        return
+    sample = draft.sample
+    named = {c: n for c, n in named_like("reward", draft.free).items() if n > 1}
+    for reward in named:
+        silent = sample.missing(reward)
+        if 2 * silent.sum() <= sample.height or sample.height - silent.sum() < FEWEST_TRIALS:
+            continue
+        kinds = {c: _kinds(draft, c, silent) for c in _kind_columns(draft)}
+        texts = {column: text for column, text in kinds.items() if text is not None}
+        chosen = [
+            c for c in named_like("action", draft.free) if not sample.missing(c)[~silent].all()
+        ]
+        if texts and chosen:
+            column = max(texts, key=lambda c: _left_out(draft, texts[c], silent))
+            why = f"rows of other kinds in {column} have no outcome"
+            _leave_out(draft, texts[column], BY_CONTENT, why)
             return
 
 
