@@ -37,7 +37,7 @@ def shown(names: list[str], column: str = "stimulus", n: int = 160) -> pl.DataFr
         (CUBE[:6], ("colour", "shape", "size")),
         ([f"{a}_{b}" for a, b in product(("A1", "B2"), ("red", "blue"))], ("letter", "colour")),
         ([f"stim{a}{b}.png" for a, b in product("AB", "12")], ("letter", "number")),
-        (["".join(each) for each in product("01", repeat=3)], ("number", "part2", "part3")),
+        (["".join(each) for each in product("01", repeat=3)], ("part1", "part2", "part3")),
         ([f"{a}{b}" for a, b in product(("Red", "Blue"), ("Circle", "Star"))], ("colour", "shape")),
     ],
 )

@@ -326,12 +326,15 @@ def _is_product(parts: Sequence[tuple[str, ...]]) -> bool:
 
 def _called(parts: Sequence[tuple[str, ...]], taken: Container[str]) -> tuple[str, ...]:
     """A name for each part: by its values where they are known words."""
-    found: list[str] = []
-    for i, each in enumerate(zip(*parts, strict=True), start=1):
+    found = []
+    for each in zip(*parts, strict=True):
         words = {word.lower() for word in each}
-        name = next((name for name, known in PART_WORDS.items() if words <= known), f"part{i}")
-        found.append(f"part{i}" if name in taken or name in found else name)
-    return tuple(found)
+        found.append(next((name for name, known in PART_WORDS.items() if words <= known), ""))
+    clear = [bool(name) and name not in taken and found.count(name) == 1 for name in found]
+    return tuple(
+        name if own else f"part{i}"
+        for i, (name, own) in enumerate(zip(found, clear, strict=True), start=1)
+    )
 
 
 def describes(draft: Draft, column: str, rows: np.ndarray, context: np.ndarray) -> bool:
