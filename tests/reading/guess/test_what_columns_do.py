@@ -136,18 +136,48 @@ def test_words_for_success(words: tuple[str, str]) -> None:
 
 def test_a_code_with_an_outcome_and_a_time_is_a_choice() -> None:
     def row(rng: np.random.Generator, p: int, t: int) -> dict[str, Any]:
-        choice = int(rng.integers(-1, 2))
-        late = choice == -1 and t % 40 == 0
-        return {
-            "choice": 99 if late else choice,
-            "outcome": some(rng, 0.5),
-            "rt": "" if late else 1,
-        }
+        if t % 40 == 7:
+            return {"choice": 99, "outcome": None, "rt": None}
+        return {"choice": int(rng.integers(-1, 2)), "outcome": some(rng, 0.5), "rt": 0.4}
 
     found = inspect(trials(2, row))
     assert found.options["missing"] == ("action:99",)
     assert found.study is not None
     assert found.study.actions == ("-1", "0", "1")
+
+
+@pytest.mark.parametrize("late", [0, None])
+def test_no_time_and_nothing_earned_is_a_missed_trial(late: int | None) -> None:
+    def row(rng: np.random.Generator, p: int, t: int) -> dict[str, Any]:
+        if t % 10 == 7:
+            return {"choice": 0, "reward": late, "rt": 0}
+        return {"choice": int(rng.integers(1, 3)), "reward": some(rng, 0.5), "rt": 0.4}
+
+    found = inspect(trials(2, row))
+    assert found.options["missing"] == ("action:0",)
+    assert found.study is not None
+    assert found.study.actions == ("1", "2")
+
+
+def test_what_was_not_chosen_was_on_offer() -> None:
+    def row(rng: np.random.Generator, p: int, t: int) -> dict[str, Any]:
+        chosen, other = rng.permutation([*"ABC"])[:2]
+        return {"chosen": chosen, "unchosen": other, "reward": some(rng, 0.5)}
+
+    found = inspect(trials(1, row))
+    assert found.options["offered"] == ("chosen", "unchosen")
+    assert found.options["action"] == "chosen"
+
+
+def test_a_column_that_choices_follow_may_have_been_shown() -> None:
+    def row(rng: np.random.Generator, p: int, t: int) -> dict[str, Any]:
+        advice = some(rng, 0.5)
+        choice = advice if rng.random() < 0.75 else 1 - advice
+        return {"advice": advice, "choice": choice, "reward": some(rng, 0.5)}
+
+    (question,) = inspect(trials(1, row)).questions
+    assert question.about == "context"
+    assert [answer.typed for answer in question.answers] == ["--context advice", "--context none"]
 
 
 @pytest.mark.parametrize("seed", SEEDS)

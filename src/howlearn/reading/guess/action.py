@@ -119,7 +119,7 @@ def _by_name(
     if column in draft.about and "perceptual" in draft.about[column].text.lower():
         score -= AGAINST_PERCEPTUAL  # of two decisions the one that is paid for
     score -= AGAINST_ANSWERS * is_answer(column) + AGAINST_PRACTICE * is_practice(column)
-    score -= AGAINST_OPTIONS * (column in draft.on_offer)
+    score -= AGAINST_OPTIONS * (column in draft.on_offer and column not in draft.one_of)
     told = named.get(column) == 4  # a description outranks the name
     score -= 0 if told else AGAINST_DERIVED * (_is_derived(column) or _is_outcome(column))
     return score, reasons

@@ -161,7 +161,7 @@ def on_offer(rows: Sample, names: Sequence[str]) -> tuple[tuple[str, ...], tuple
     coded = _coded_together(rows, likely)
     alike = [tuple(family.values()) for family in families(likely)]
     groups = alike + [pair for pair in combinations(likely[:12], 2) if pair not in alike]
-    best: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    best = _chosen_and_not(coded)
     for group in groups:
         if not _are_options(coded, group):
             continue
@@ -171,6 +171,24 @@ def on_offer(rows: Sample, names: Sequence[str]) -> tuple[tuple[str, ...], tuple
         if (bool(one_of), len(group)) > (bool(best[1]), len(best[0])):
             best = (group, one_of)
     return best
+
+
+UNCHOSEN = {"unchosen", "nonchosen", "notchosen", "rejected", "foregone", "forgone", "unselected"}
+
+
+def _chosen_and_not(
+    coded: Mapping[str, NDArray[np.int64]],
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What was chosen and what was not: together they were on offer."""
+    for other in [c for c in coded if not UNCHOSEN.isdisjoint(words_of(c))]:
+        stem = [word for word in words_of(other) if word not in UNCHOSEN]
+        for column in coded:
+            words = words_of(column)
+            mine = not {"chosen", "choice", "chose", "selected"}.isdisjoint(words)
+            fits = column != other and mine and {*stem} <= {*words}
+            if fits and _are_options(coded, (column, other)):
+                return (column, other), (column,)
+    return (), ()
 
 
 def is_of_one_option(rows: Sample, column: str, action: str, reward: str) -> bool:

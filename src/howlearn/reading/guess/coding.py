@@ -111,13 +111,19 @@ def find_missing_choices(draft: Draft) -> None:
     action = draft.column("action")
     if action is None or draft.given.missing:
         return
-    codes = tuple(
-        c for c in nothing_in(draft.sample.counts(action)) if _was_missed(draft, action, c)
-    )
+    counts = draft.sample.counts(action)
+    likely = [*nothing_in(counts), *(["0"] if _may_be_none(draft, counts) else [])]
+    codes = tuple(c for c in likely if _was_missed(draft, action, c))
     if codes and not any("," in code or ":" in code for code in codes):
-        counts = draft.sample.counts(action)
         times = ", ".join(f"{code} ({counts[code]:,} rows)" for code in codes)
         _add_missing(draft, "action", action, codes, f"no choice, by the look of it: {times}")
+
+
+def _may_be_none(draft: Draft, counts: Mapping[str, int]) -> bool:
+    """Whether 0 stands before choices that are counted from 1 on, and times could tell."""
+    rest = [value for value in counts if value != "0"]
+    counted = len(rest) > 1 and all(is_number(v) and float(v) >= 1 for v in rest)
+    return "0" in counts and counted and any(is_rt(c) for c in draft.free)
 
 
 def _was_missed(draft: Draft, action: str, code: str) -> bool:
@@ -130,7 +136,9 @@ def _was_missed(draft: Draft, action: str, code: str) -> bool:
         times = sample.numbers(column)
         if np.mean(times[~here] > 0) < 0.5:
             continue  # tells nothing
-        return bool(np.mean(times[here] > 0) < 0.5)
+        if np.mean(times[here] > 0) >= 0.5:
+            return False
+        break  # no time: with outcomes of its own it is a choice not to act
     if reward is None:
         return True
     told = sample.codes(reward)[here & ~sample.missing(reward)]

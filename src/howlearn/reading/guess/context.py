@@ -13,6 +13,7 @@ from howlearn.reading.columns import (
     CONDITIONS,
     is_answer,
     is_feature,
+    is_mistake,
     is_numbered,
     is_time,
     like,
@@ -27,6 +28,7 @@ from howlearn.reading.guess.behaviour import (
     follows_from,
     hangs_on,
     is_of_one_option,
+    purity,
 )
 from howlearn.reading.guess.column_checks import (
     is_number,
@@ -166,7 +168,40 @@ def find_context(draft: Draft) -> None:
         why = "what a choice earns depends on it, and it changes from trial to trial"
         draft.put("context", (telling[0],), BY_CONTENT, why, tuple(telling[1:]))
         return
+    _ask_what_choices_follow(draft, rows)
     draft.put("context", (NONE,), BY_CONTENT, "no column looks like it: always the same situation")
+
+
+FOLLOWED = 0.1  # how much more of the choices are told by a column, to ask whether it was shown
+
+
+def _ask_what_choices_follow(draft: Draft, rows: Sample) -> None:
+    """A column without a telling name that choices hang on from trial to trial: was it shown?"""
+    action = draft.column("action")
+    if action is None or rows.height < LEAST_ROWS:
+        return
+    owner, codes = draft.learners()[rows_among(draft, rows)], rows.codes(action)
+    alone = purity(codes, owner)
+    for column in draft.free:
+        if not _may_be_shown(draft, rows, column, owner) or len(rows.counts(column)) > FEW_SHOWN:
+            continue
+        here = rows.codes(column)
+        if follows_from(here, codes) or follows_from(codes, here):
+            continue  # the choice in other words
+        if purity(codes, together(owner, here)) - alone > FOLLOWED:
+            draft.ask(
+                "context",
+                f"choices follow {column}, which changes from trial to trial: was it shown?",
+                [
+                    Answer("context", (column,), "yes: it is the situation that they were in"),
+                    Answer("context", (NONE,), "no: always the same situation"),
+                ],
+            )
+            draft.put("context", (column,), BY_CONTENT, "choices follow it from trial to trial")
+            return
+
+
+LEAST_ROWS, FEW_SHOWN = 200, 12
 
 
 def _beside_offers(draft: Draft, rows: Sample) -> None:
@@ -262,6 +297,8 @@ def _may_be_shown(draft: Draft, rows: Sample, column: str, owner: np.ndarray) ->
     """Whether a column may say what was shown: it changes often, and no name speaks against it."""
     against = {"prob", "probability", "p", "value", "ev", "q", "pe", "best", "better", "optimal"}
     if is_answer(column) or is_time(column) or is_chosen(column) or column in draft.one_of:
+        return False
+    if is_mistake(column) or like(column, "gain loss win wins losses gains"):
         return False
     if is_feature(column) or is_numbered(column):
         return False  # one of several, which were not shown often enough together
