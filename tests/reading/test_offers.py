@@ -73,6 +73,15 @@ def test_lists_in_one_column(lists: list) -> None:
     assert offered(study) == EXPECTED
 
 
+def test_what_an_empty_cell_means_can_be_said() -> None:
+    data = frame(shown=["1|2", None, "[2, 1]", "", "1|2"])
+    options = {"action": "choice", "context": "item", "offered": "shown"}
+    study = hl.read(data, offers="=3|4", **options)
+    assert offered(study) == EXPECTED
+    with pytest.raises(DataError, match=r"--offers '=A\|B' if an empty cell means A and B"):
+        hl.read(data, **options)
+
+
 @pytest.mark.parametrize("codes", [["left", "right"], "left,right", ("left", "right")])
 def test_a_choice_that_is_a_position(codes: object) -> None:
     codes = codes.split(",") if isinstance(codes, str) else codes

@@ -187,7 +187,7 @@ def fit_at(
         return result
 
     blocks = list(range(len(edges) - 1))
-    kernels = (*plan.kernels, len(study.actions) == 2)
+    kernels = (*plan.kernels, len(study.actions) == 2 and study.offers is None)
     # What is compiled on first use is compiled before threads would wait for each other.
     first = [] if kernels in _compiled else [work(blocks.pop(0))]
     _compiled.add(kernels)

@@ -29,7 +29,7 @@ _WORD = re.compile(r"""'[^']*'|"[^"]*"|\S+""")  # in [1 2] and ['a' 'b']
 _PAIR = re.compile(r",(?=[^=|]*=)")  # a comma after which another label is explained
 
 EMPTY = "at least one action on offer in every row with a choice"
-HELP = "--offered COL[,COL], --offers LABEL=A|B, --where EXPR leaves rows out"
+HELP = "--offered COL[,COL], --offers '=A|B' if an empty cell means A and B, --where EXPR"
 
 
 def options_in(text: str) -> Options:
@@ -64,6 +64,8 @@ def parse_offers(texts: Sequence[str]) -> dict[str, Options]:
 
     >>> parse_offers(["12=1|2, 34=3|4"])
     {'12': ('1', '2'), '34': ('3', '4')}
+    >>> parse_offers(["=1|2|3"])  # what an empty cell means
+    {'': ('1', '2', '3')}
     >>> parse_offers(['{"a, b": ["1", "2"]}'])
     {'a, b': ('1', '2')}
     """
@@ -85,7 +87,7 @@ def _pairs(text: str) -> list[tuple[str, Options]]:
     for part in _PAIR.split(text):
         label, equals, options = part.partition("=")
         there = options_in(options)
-        if not equals or not label.strip() or not there:
+        if not equals or not there:
             raise HowlearnError(f"--offers {text!r}: write LABEL=A|B, LABEL=C|D")
         pairs.append((_unquoted(label), there))
     return pairs
@@ -130,6 +132,7 @@ class OfferPlan:
     recode: Mapping[str, str]  # of actions
     missing: Set[str]
     aliases: Mapping[str, str]  # of actions, in a task
+    nothing: Options = ()  # on offer where nothing is said
 
     def named(self, action: str | None) -> str | None:
         """An action as the task calls it."""
@@ -138,7 +141,9 @@ class OfferPlan:
     def placed(self, labels: Sequence[str | None]) -> tuple[str | None, ...]:
         """What stood at each position by the labels of a row; None where nothing did."""
         found: tuple[str | None, ...] = tuple(labels)
-        if len(labels) == 1 and labels[0] is not None:
+        if not any(labels):
+            found = self.nothing
+        elif len(labels) == 1 and labels[0] is not None:
             found = self.meaning[labels[0]] if self.meaning else options_in(labels[0])
         elif self.meaning:
             found = tuple(one for label in labels if label for one in self.meaning[label])

@@ -302,13 +302,16 @@ def _offers(plan: ReadingPlan) -> OfferPlan | None:
             "--offers without --offered says what is on offer in each context, and there is one "
             "context only; name the column that has these labels with --offered COL"
         )
+    meaning = parse_offers(options.offers)
+    nothing = meaning.pop("", ())
     return OfferPlan(
         roles.offered,
-        parse_offers(options.offers),
+        meaning,
         tuple(canonical(position) for position in options.positions),
         plan.recode.get(roles.action, {}),
         plan.missing,
         plan.task.action_aliases if plan.task else {},
+        nothing,
     )
 
 
