@@ -360,6 +360,10 @@ class ReadOptions:
         for role, column in (parse_wide(self.wide)[1] if self.wide else {}).items():
             if not getattr(self, role):
                 object.__setattr__(self, role, DATA[role].given(column))
+        if "learner" in self.axes and self.learner is None:
+            object.__setattr__(self, "learner", "learner")
+        if "trial" in self.axes and not self.trial:
+            object.__setattr__(self, "trial", ("trial",))
         for role in ROLES_NAMED:  # who names a column so says what it is
             if role in self.names and not getattr(self, role):
                 object.__setattr__(self, role, DATA[role].given(role))

@@ -14,6 +14,7 @@ from scipy.io import savemat
 
 from howlearn.core.errors import DataError, HowlearnError
 from howlearn.reading.formats.open import open_tables
+from howlearn.reading.guess import inspect
 from howlearn.reading.read import read
 
 PEOPLE, BLOCKS, TRIALS = 3, 2, 12
@@ -342,3 +343,17 @@ def test_a_claim_of_a_huge_array_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.npy").write_bytes(content.replace(b"(4, 9), ", b"(9999999999, 99999), ")[:-13])
     with pytest.raises(DataError, match="numpy file that cannot be read"):
         read(tmp_path / "a.npy")
+
+
+def test_axes_are_roles(tmp_path: Path) -> None:
+    """Learners by their axis or by the names beside it; trials counted through their blocks."""
+    path = write_npz(tmp_path / "a", {"c": CHOICE, "r": REWARD, "who": np.array(["x", "y", "z"])})
+    found = inspect(path, axes=["learner", "block", "trial"], action="c", reward="r")
+    assert found.study is not None, found.problems
+    assert found.study.learners == ("1", "2", "3")
+    flat = {"c": CHOICE.reshape(PEOPLE, -1), "r": REWARD.reshape(PEOPLE, -1)}
+    path = write_npz(tmp_path / "b", {**flat, "subjects": np.array(["x", "y", "z"])})
+    for axes in ([], ["learner", "trial"]):
+        study = read(path, axes=axes, action="c", reward="r", context="none")
+        assert study.learners == ("x", "y", "z")
+        assert study.reward.tolist() == REWARD.reshape(-1).tolist()

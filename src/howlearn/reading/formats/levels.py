@@ -40,7 +40,6 @@ class Look:
     notes: list[str] = field(default_factory=list)
     left: dict[str, None] = field(default_factory=dict)  # what has no place in the table
     bare: int = 0  # columns that nobody has named
-    told_by: set[str] = field(default_factory=set)  # axes whose parts a column names
 
     def leave(self, name: str, what: str) -> None:
         """Remember that something was not read."""
@@ -98,6 +97,10 @@ def named_levels(frame: pl.DataFrame, look: Look) -> pl.DataFrame:
     """The table with names for its levels; what the learners are is told by their number."""
     levels = levels_of(frame)
     names = _asked(frame, levels, look) if look.axes else _usual(frame, levels)
+    if look.axes:  # the trials of a learner are counted through all blocks
+        whose = levels[: names.index(LEARNER) + 1] if LEARNER in names else []
+        counted = pl.int_range(pl.len()).over(whose) if whose else pl.int_range(pl.len())
+        frame = frame.with_columns((counted + 1).cast(pl.String).alias(TRIAL))
     kept = {old: new for old, new in zip(levels, names, strict=True) if new is not None}
     frame = frame.drop([old for old in levels if old not in kept])
     who = next((old for old, new in kept.items() if new == LEARNER), None)
@@ -114,7 +117,7 @@ def named_levels(frame: pl.DataFrame, look: Look) -> pl.DataFrame:
 
 
 def _asked(frame: pl.DataFrame, levels: Sequence[str], look: Look) -> list[str | None]:
-    names = [n for n in look.axes if n not in (TRIAL, COLUMN) and n not in look.told_by]
+    names = [n for n in look.axes if n not in (TRIAL, COLUMN)]
     known = [_exactly(name) for name in levels]
     open_names = iter(name for name in names if name not in known)
     if len(names) == len(levels):

@@ -211,19 +211,20 @@ def _along(
     placed = {key: _spread(inner, sizes) for key, inner in beside.items()}
     along = [k for k, c in placed.items() if c is not None and np.ndim(beside[k]) == 1]
     owners = [key for key in guess("learner", along) if len(outer) == 1]
-    if owners:
-        look.told_by.add(axes[outer[0]])
     columns: list[pl.Series] = []
-    for place, i in enumerate(outer if not owners else ()):
-        labels = _spread(np.arange(shape[i]) + 1, sizes, place)
+    for place, i in enumerate(outer if not owners or look.axes else ()):
+        names = value[owners[0]] if owners else np.arange(shape[i]) + 1
+        labels = _spread(names, sizes, place)
         assert labels is not None
         columns.append(column_of(level(len(outer) - place, _hint(axes[i], look)), labels))
-    if not guess("trial", [*along, *stacks]):
+    if look.axes or not guess("trial", [*along, *stacks]):
         labels = _spread(np.arange(sizes[-1]) + 1, sizes, len(sizes) - 1)
         assert labels is not None
         columns.append(column_of(TRIAL, labels))
     for key, inner in value.items():
         column = placed.get(key)
+        if key in (axes if look.axes else ()):
+            continue  # the level is called so
         if key in stacks:
             columns += _columns_of(key, stacks[key], sizes, len(stacks) == 1, look)
         elif column is not None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -100,19 +101,30 @@ def _grid(table: Table) -> Grid | None:
     if table.bare:
         many = len(table.columns) >= ENOUGH or len(table.columns) == 1
         return Grid(table, stem, tuple(table.columns), None, False) if many else None
+    found = _family(tuple(table.columns))
+    if found is None:
+        return None
+    name, columns, rest = found
+    return Grid(table, name or stem, columns, rest, True)
+
+
+@lru_cache(256)
+def _family(columns: tuple[str, ...]) -> tuple[str, tuple[str, ...], str | None] | None:
+    """The name of the quantity that columns count, those columns, and the one that names rows."""
+    if len(columns) < ENOUGH:
+        return None
     families: dict[str, dict[int, str]] = {}
-    for column in table.columns:
-        name, number = numbered(column) if not column.isdigit() else (stem, column)
+    for column in columns:
+        name, number = numbered(column) if not column.isdigit() else ("", column)
         if number:
             families.setdefault(name, {})[int(number)] = column
     if len(families) != 1:
         return None
     [(name, family)] = families.items()
-    rest = [column for column in table.columns if column not in family.values()]
+    rest = [column for column in columns if column not in family.values()]
     if len(family) < ENOUGH or len(rest) > 1:
         return None
-    columns = tuple(family[number] for number in sorted(family))
-    return Grid(table, name, columns, rest[0] if rest else None, True)
+    return name, tuple(family[number] for number in sorted(family)), rest[0] if rest else None
 
 
 def _as_told(tables: Sequence[Table], options: ReadOptions, notes: list[str]) -> list[Table]:

@@ -75,6 +75,8 @@ def _question(table: Table) -> Problem:
         f"--names {names}{more} with what each column is, as in "
         "learner,trial,context,action,reward; or its number, as in --action 4 --reward 5"
     )
+    if len(table.bare) == 1:
+        remedy = '--wide "action=FILE; reward=FILE" where each file is one quantity'
     if table.with_header is not None:
         remedy += f"; --names {HEADER} if the first row has the names"
     allowed = f"a name for {'each column' if len(table.bare) > 1 else 'its column'}"
