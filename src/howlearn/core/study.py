@@ -181,6 +181,8 @@ class Study:
             raise HowlearnError("`offers`, the sets, and `offer`, that of each trial, go together")
         if self.offers is not None and self.offers.shape[1:] != (len(self.actions),):
             raise HowlearnError("`offers` must have one row per set and one column per action")
+        if self.offers is not None and not self.offers.any(axis=1).all():
+            raise HowlearnError("every set of `offers` must have an action")
 
     def __repr__(self) -> str:
         return (
