@@ -243,11 +243,12 @@ class RecordedRewards:
             len(met) * self.shape[1],
         )
         pays: dict[int, Floats] = {}
+        offered = trials.offered
         for k, situation in enumerate(met.tolist()):
             paid_for = [own.of(k * self.shape[1] + action) for action in range(self.shape[1])]
             there: list[bool] = [True] * self.shape[1]
-            if trials.offered is not None:
-                there = [bool(a) for a in np.any(trials.offered[situations == situation], axis=0)]
+            if offered is not None:
+                there = [bool(a) for a in np.any(offered[place == k], axis=0)]
             n_untried = sum(not len(known) for known in compress(paid_for, there))
             tried = np.concatenate(paid_for)
             for action, known in enumerate(paid_for):
