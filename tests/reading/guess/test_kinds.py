@@ -129,6 +129,14 @@ def test_what_no_outcome_taught(seed: int, keys: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+def test_two_stimuli_of_a_flanker_task(seed: int) -> None:
+    data = instructed(seed, people=14)
+    target = pl.col("stimulus").str.slice(-1).cast(pl.Int64) % 2
+    found = inspect(data.with_columns(stimulus=pl.format("target {}", target)))
+    assert "not learned from outcomes" in found.problems
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_a_stimulus_that_is_missing(seed: int) -> None:
     for data in (
         instructed(seed).drop("stimulus"),

@@ -205,7 +205,7 @@ def evidence_of(
 
 @dataclass(frozen=True)
 class FirstChoices:
-    """How often people were right where they met a context for the first time, and later."""
+    """How often people were right at first: in their first trials and with each new context."""
 
     times: int
     right: float
@@ -243,9 +243,11 @@ def first_choices(found: Evidence) -> FirstChoices:
     answers = answers[answers >= 0]
     usual = np.bincount(answers).max() / len(answers) if len(answers) else 1.0
     opening = position < OPENING
+    early = opening.copy()
+    early[first] = True
     return FirstChoices(
-        len(first),
-        float(found.good[first].mean()),
+        int(early.sum()),
+        float(found.good[early].mean()),
         max(float(usual), 1 / max(2, len(found.actions))),
         float(found.good[late].mean()),
         float(found.good[opening].mean()),

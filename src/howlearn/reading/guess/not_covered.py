@@ -119,7 +119,7 @@ class StimulusMissing(Kind):
         told = predictable(found)
         spread = np.sqrt(max(told * (1 - told), 0.01) / len(found))
         each = np.bincount(found.learner, weights=found.good) / np.bincount(found.learner)
-        if right - told < max(0.15, 6 * spread) or np.mean(each > told + 0.05) < 0.7:
+        if right - told < max(0.12, 6 * spread) or np.mean(each > told + 0.05) < 0.7:
             return ()
         if follows_success(found):  # then outcomes teach, as those of a bandit do
             return ()
@@ -155,14 +155,14 @@ class Untaught(Kind):
             return ()
         first = first_choices(found)
         enough = first.times >= 20 and first.openings >= 12
-        known = first.score >= 6 and first.right >= first.reach(0.8)
+        known = first.score >= 4.5 and first.right >= first.reach(0.8)
         if not enough or not known or first.opening < first.reach(0.6):
             return ()
-        if first.later - first.guessing < 0.2:
+        if first.later - first.guessing < 0.15:
             return ()
         return (
-            f"choices are right in {first.right:z.0%} of the cases where something is shown for "
-            f"the first time (guessing: {first.guessing:z.0%}), and in {first.later:z.0%} later",
+            f"choices are right in {first.right:z.0%} of the first trials and where something is "
+            f"new (guessing: {first.guessing:z.0%}), and in {first.later:z.0%} later",
         )
 
     def stops(
