@@ -108,6 +108,18 @@ def test_vectors_in_files_of_their_own(tmp_path: Path) -> None:
     assert both.reward.tolist() == WIN.reshape(-1).tolist()
 
 
+@pytest.mark.parametrize("odd", ["²", "1" * 5000, "choice_²", "choice_" + "1" * 5000])
+def test_columns_with_odd_numbers(tmp_path: Path, odd: str) -> None:
+    for name in ("a", "b"):
+        names = ",".join([*(f"choice_{t}" for t in range(TRIALS)), odd])
+        (tmp_path / f"{name}.csv").write_text("\n".join([names, ",".join(["1"] * (TRIALS + 1))]))
+    with pytest.raises(HowlearnError):
+        read(tmp_path)
+    (tmp_path / "b.csv").write_text(f"{odd},3,2\n1,2,2\n1,2,3\n")
+    with pytest.raises(HowlearnError):
+        read(tmp_path / "b.csv")
+
+
 @pytest.mark.parametrize(
     ("wide", "said"),
     [

@@ -282,7 +282,7 @@ def _alike(one: set[str], other: set[str]) -> bool:
 def dictionaries(tables: Sequence[Table]) -> list[Table]:
     """The tables that are lists of the others' columns; what they say is handed to the others."""
     found = []
-    for table in tables:
+    for table in [table for table in tables if is_dictionary(table.columns, ())]:
         rest = [other for other in tables if other is not table]
         columns = {name for other in rest for name in other.columns}
         if not rest or not is_dictionary(table.columns, [*columns]):

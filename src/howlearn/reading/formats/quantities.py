@@ -24,6 +24,7 @@ from howlearn.reading.options import ReadOptions
 from howlearn.reading.problems import listed
 
 FEWEST = 2  # columns that a pattern must find in one table
+_DIGITS = re.compile(r"[0-9]{1,7}")
 _NUMBERS = re.compile(r"[\s_.\-]*[0-9]+$")
 EXAMPLE = '--wide "action=choice_*; reward=win_* + loss_*"'
 
@@ -115,8 +116,8 @@ def _family(columns: tuple[str, ...]) -> tuple[str, tuple[str, ...], str | None]
         return None
     families: dict[str, dict[int, str]] = {}
     for column in columns:
-        name, number = numbered(column) if not column.isdigit() else ("", column)
-        if number:
+        name, number = ("", column) if _DIGITS.fullmatch(column) else numbered(column)
+        if _DIGITS.fullmatch(number):
             families.setdefault(name, {})[int(number)] = column
     if len(families) != 1:
         return None
@@ -178,7 +179,9 @@ def _of_columns(table: Table, patterns: Mapping[str, str], options: ReadOptions)
                 f"--wide: no file and no columns are called {pattern}; the columns of "
                 f"{table.name}: {listed([c for c in table.columns if c])}"
             )
-        numbers = [numbered(c)[1] or str(i) for i, c in enumerate(found, start=1)]
+        numbers = [numbered(c)[1] for c in found]
+        if len({*filter(_DIGITS.fullmatch, numbers)}) < len(found):
+            numbers = [str(i) for i in range(1, len(found) + 1)]  # in the order of the columns
         families[name] = {int(number): c for number, c in zip(numbers, found, strict=True)}
     used = {column for family in families.values() for column in family.values()}
     rest = [column for column in table.columns if column not in used]

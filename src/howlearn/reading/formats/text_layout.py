@@ -17,6 +17,7 @@ RECORDS = 60  # that are looked at
 FEWEST_COUNTED = 3  # columns whose names are their numbers
 TITLE_LINES = 20  # among which the table starts
 _SEP_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE)  # Excel's first line
+_COUNT = re.compile(r"[0-9]{1,9}")
 _WORDS = re.compile(r'"((?:[^"]|"")*)"|(\S+)')
 _NUMBER = re.compile(r"[-+]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)(e[-+]?[0-9]+)?", re.IGNORECASE)
 
@@ -149,7 +150,7 @@ def is_data(names: Sequence[str], records: Sequence[Sequence[str | None]]) -> bo
 
 def _counted(numbers: Sequence[str]) -> bool:
     """Whether numbers count something, as the trials that columns are for."""
-    if len(numbers) < FEWEST_COUNTED or not all(number.isdigit() for number in numbers):
+    if len(numbers) < FEWEST_COUNTED or not all(_COUNT.fullmatch(number) for number in numbers):
         return False
     found = [int(number) for number in numbers]
     return all(after == before + 1 for before, after in pairwise(found))
