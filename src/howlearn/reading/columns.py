@@ -14,6 +14,7 @@ from howlearn.core.options import NONE, commas
 from howlearn.reading.options import STAGE, ReadOptions
 from howlearn.reading.problems import listed
 
+LONGEST_NAME = 1_000  # characters of a name that are looked at
 FILE_STEM = "file"  # --learner file
 SEPARATED = "columns separated by commas, tabs, semicolons or |"
 _COLUMN_OPTIONS = (
@@ -54,8 +55,13 @@ def parts_of(name: str) -> list[str]:
     >>> parts_of("key_resp.keys"), parts_of("TrialNumber2"), parts_of("RT")
     (['key', 'resp', 'keys'], ['trial', 'number2'], ['rt'])
     """
+    return [*_parts_of(name[:LONGEST_NAME])]
+
+
+@lru_cache(2**14)
+def _parts_of(name: str) -> tuple[str, ...]:
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
-    return [part.lower() for part in re.split(r"[\W_]+", spaced) if part]
+    return tuple(part.lower() for part in re.split(r"[\W_]+", spaced) if part)
 
 
 def is_rt(name: str) -> bool:

@@ -24,7 +24,7 @@ from howlearn.core.options import (
     Values,
     several,
 )
-from howlearn.reading.labels import ROLES_NAMED, parse_missing, parse_recode, parse_wide
+from howlearn.reading.option_texts import ROLES_NAMED, parse_missing, parse_recode, parse_wide
 
 __all__ = ["DATA", "NONE", "ReadOptions"]
 

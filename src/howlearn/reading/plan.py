@@ -21,8 +21,9 @@ from howlearn.reading.columns import (
     used_by,
 )
 from howlearn.reading.formats.table import FRAME_NAME, named_twice
-from howlearn.reading.labels import MISSING_TOKENS, parse_missing, parse_recode
+from howlearn.reading.labels import MISSING_TOKENS
 from howlearn.reading.offers import OfferPlan, parse_offers
+from howlearn.reading.option_texts import parse_missing, parse_recode
 from howlearn.reading.options import ReadOptions
 from howlearn.reading.problems import listed
 

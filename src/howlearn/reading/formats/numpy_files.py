@@ -95,7 +95,7 @@ def _is_several(path: Path, head: bytes) -> bool:
 FORMATS = (
     Format(
         "numpy",
-        "NumPy: arrays in `.npy` and `.npz` files; `file.npz#name` is one of them",
+        "NumPy: arrays of `numpy.save` and `numpy.savez`; `file.npz#name` is one of them",
         open_numpy,
         (".npy", ".npz"),
         starts=(MAGIC,),

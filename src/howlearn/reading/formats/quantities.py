@@ -19,7 +19,7 @@ from howlearn.reading.formats.levels import LEARNER, TRIAL, Look, Unclear
 from howlearn.reading.formats.nested import whole_table
 from howlearn.reading.formats.table import Held, Table
 from howlearn.reading.formats.wide import ENOUGH, numbered
-from howlearn.reading.labels import parse_wide
+from howlearn.reading.option_texts import parse_wide
 from howlearn.reading.options import ReadOptions
 from howlearn.reading.problems import listed
 

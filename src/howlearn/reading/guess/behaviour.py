@@ -143,10 +143,13 @@ def families(names: Sequence[str]) -> list[dict[str, str]]:
 
 
 def words_of(name: str) -> list[str]:
-    """The words and numbers of a name, without case."""
+    """The words and numbers of a name, without case; none where nobody would have typed it."""
+    if len(name) > LONGEST_NAME:
+        return []
     return [word for part in parts_of(name) for word in re.findall(r"[^\W\d_]+|[0-9]+", part)]
 
 
+LONGEST_NAME = 200
 SHOWN = """
 stim stimulus stimuli option offer arm image img picture pic card symbol bandit machine door item
 cue slot deck shape object choice fractal
