@@ -18,7 +18,7 @@ from typing import Any
 
 JUDGE = "fuzz.judge:judged"
 LONGEST = 5.0  # seconds of processor time that reading a file may take
-WAITED = 60.0  # seconds by the clock: a file that is only waited for hangs too
+WAITED = 60.0  # seconds by the clock: a process that sleeps for so long hangs too
 RESIDENT = 450.0  # MiB after which a worker is replaced: libraries keep what they had
 MAKING = 60.0  # seconds that making a case may take
 LOOK = 0.25  # seconds
@@ -86,7 +86,17 @@ class Worker:
         if self.case is None:
             return False
         waited = monotonic() - self.since
-        return waited > LONGEST and (waited > WAITED or self.used() - self.spent > LONGEST)
+        if waited <= LONGEST:
+            return False
+        return self.used() - self.spent > LONGEST or (waited > WAITED and not self.runs())
+
+    def runs(self) -> bool:
+        """Whether the process works, or would if others left it the processor."""
+        try:
+            state = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            return False
+        return state == "R"
 
     def stop(self) -> str:
         """End the process, and where it was."""

@@ -18,6 +18,8 @@ OF_KIND: dict[str, Sequence[Mutation]] = {
     "json": (*trees.ALL, *trees.ALL, *encodings.ALL, *raw.ALL),
     "toml": (*text.LINES, *encodings.ALL, *raw.ALL),
     "zip": (*workbooks.ALL, *workbooks.ALL, *archives.ZIPS, *archives.ZIPS, *raw.ALL),
+    "xlsb": (*workbooks.BINARY, *workbooks.BINARY, *archives.ZIPS, *raw.ALL),
+    "xls": (*workbooks.OLD, *workbooks.OLD, *claims.ALL, *raw.ALL),
     "parquet": (*claims.PARQUET, *claims.PARQUET, *claims.ALL, *raw.ALL),
     "matlab": (*claims.MATLAB, *claims.ALL, *raw.ALL),
     "npy": (*claims.ALL, *raw.ALL),

@@ -136,6 +136,49 @@ def rarely_huge(content: bytes, rng: Random) -> bytes:
     return bytes_changed(content, rng)
 
 
+# -- records: a kind, a size and a body; most bodies of .xls begin with a row and a column
+
+_OLD_START = b"\x09\x08\x10\0"  # of a book or a sheet in .xls
+_FIELDS = (0, 1, 255, 256, 2**14, 2**15, 2**16 - 1)
+
+
+def old_record_changed(content: bytes, rng: Random) -> bytes:
+    """A record of an .xls file has another kind, size or place, or its sectors go elsewhere."""
+    if rng.random() < 0.2 or _OLD_START not in content:
+        at = rng.choice([*range(24, 112, 2), *range(512, 640, 4), *range(1024, 1280, 4)])
+        width = rng.choice([2, 4])
+    else:
+        starts = [content.find(_OLD_START), content.rfind(_OLD_START)]
+        place, places = rng.choice(starts), []
+        while place + 4 <= len(content) and len(places) < 500:
+            places.append(place)
+            place += 4 + int.from_bytes(content[place + 2 : place + 4], "little")
+        at = rng.choice(places) + rng.choice([0, 2, 4, 4, 6, 6, 8, 10, 12])
+        width = rng.choice([2, 2, 2, 4])
+    value = rng.choice([*_FIELDS, 2**32 - 1, 2**32 - 2, 2**31, rng.randrange(2**16)])
+    return content[:at] + (value % 256**width).to_bytes(width, "little") + content[at + width :]
+
+
+def record_changed(content: bytes, rng: Random) -> bytes:
+    """A record of an .xlsb file has another kind, size, row or column; or bytes of it differ."""
+
+    def change(part: bytes) -> bytes:
+        if not part or rng.random() < 0.3:
+            return rng.choice(raw.ALL)(part, rng)
+        at, width = rng.randrange(len(part)), rng.choice([1, 1, 2, 4])
+        value = rng.choice([*_FIELDS, 2**20, 2**20 - 1, 2**32 - 1, rng.randrange(256)])
+        return part[:at] + (value % 256**width).to_bytes(width, "little") + part[at + width :]
+
+    members = archives.members_of(content)
+    name = rng.choice([n for n in members if n.endswith(".bin")] or [*members] or [""])
+    if not name:
+        return content
+    members[name] = change(members[name])
+    return archives.zipped([*members.items()], rng)
+
+
+OLD = (old_record_changed,) * 4
+BINARY = (record_changed, record_changed, record_changed, rarely_huge)
 ALL = (
     place_wrong,
     claims_many,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 import os
 import signal
@@ -14,14 +15,17 @@ import zlib
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
+from time import process_time
 
 import numpy as np
 import polars as pl
 import pytest
+from fuzz.binary_workbooks import xls, xlsb
+from fuzz.packed_seeds import ods, xlsx, zipped
 
 from howlearn.core.errors import DataError, HowlearnError, Problem
 from howlearn.models.task import Task
-from howlearn.reading.formats import detect, matlab5, spreadsheets
+from howlearn.reading.formats import detect, matlab5, workbook_sizes
 from howlearn.reading.formats.detect import Panic, no_panic
 from howlearn.reading.formats.table import distinct_names
 from howlearn.reading.formats.wide import families_in
@@ -32,6 +36,7 @@ from workbooks import write_ods, write_xlsx
 HEAD = "participant,trial,item,choice,reward\n"
 ROWS = "".join(f"1,{trial},{trial % 3},{'AB'[trial % 2]},1\n" for trial in range(1, 9))
 TABLE = [HEAD.strip().split(","), *(row.split(",") for row in ROWS.splitlines())]
+LETTERS = [bytes([65 + i, 65 + j]) for i in range(3) for j in range(26)]  # of columns
 MANY = 200_000  # of what should take no time
 
 
@@ -45,8 +50,8 @@ def little(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if files that unpack to 100 kB were large."""
     for module in (detect, matlab5):
         monkeypatch.setattr(module, "FREE", 100_000)
-    monkeypatch.setattr(spreadsheets, "FREE_CELLS", 1000)
-    monkeypatch.setattr(spreadsheets, "FREE_REPEATED", 1000)
+    monkeypatch.setattr(workbook_sizes, "FREE_CELLS", 1000)
+    monkeypatch.setattr(workbook_sizes, "FREE_REPEATED", 1000)
 
 
 @pytest.fixture
@@ -56,11 +61,11 @@ def promptly() -> Iterator[None]:
     def late(number: int, frame: object) -> None:
         raise TimeoutError("it takes too long")
 
-    before = signal.signal(signal.SIGALRM, late)
-    signal.alarm(30)
+    before = signal.signal(signal.SIGPROF, late)  # of processor time: others may be at work too
+    signal.setitimer(signal.ITIMER_PROF, 30)
     yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    signal.signal(signal.SIGPROF, before)
 
 
 def refusal(source: str) -> Problem:
@@ -155,6 +160,118 @@ def test_cells_that_come_often() -> None:
                 book.writestr(part, inside)
     assert "room for 500,040 cells" in refusal("b.ods").found
     assert len(read("c.ods").context) == 8  # empty rows below are what everybody has
+
+
+FAR = struct.pack("<HHH", 12, 5, 0)  # the last cell of the trials in .xls
+MANY_LETTERS = b"x" * 30_000
+
+
+def changed(name: str, content: bytes, part: str = "", **new: tuple[bytes, bytes]) -> Path:
+    """A workbook with something in its place, or in the place of something in one of its parts."""
+    if part:
+        with zipfile.ZipFile(io.BytesIO(content)) as book:
+            parts = {each: book.read(each) for each in book.namelist()}
+        content = parts[part]
+    for old, other in new.values():
+        assert old in content
+        content = content.replace(old, other)
+    if part:
+        content = zipped({**parts, part: content})
+    Path(name).write_bytes(content)
+    return Path(name)
+
+
+@pytest.mark.usefixtures("promptly")
+def test_cells_far_away_in_binary_workbooks() -> None:
+    for name, content in (("a.xls", xls()), ("a.xlsb", xlsb())):
+        Path(name).write_bytes(content)
+        assert len(read(name).context) == 12
+    changed("b.xls", xls(), cell=(FAR, struct.pack("<HHH", 65535, 65535, 0)))
+    assert "room for 4,294,967,296 cells" in refusal("b.xls").found
+    sheet = "xl/worksheets/sheet1.bin"
+    row = struct.pack("<IIH", 12, 0, 300), struct.pack("<IIH", 2**20 - 1, 0, 300)
+    cell = struct.pack("<II", 5, 0), struct.pack("<II", 2**14 - 1, 0)
+    changed("b.xlsb", xlsb(), sheet, row=row, cell=cell)
+    assert "room for 17,179,869,184 cells" in refusal("b.xlsb").found
+
+
+@pytest.mark.usefixtures("promptly")
+def test_old_workbooks_that_claim_or_go_in_circles() -> None:
+    extent = struct.pack("<IIHHH", 0, 13, 0, 6, 0)
+    changed("a.xls", xls(), extent=(extent, struct.pack("<IIHHH", 0, 2**31, 0, 2**15, 0)))
+    assert "a sheet larger than sheets can be" in refusal("a.xls").found
+    counts = struct.pack("<II", 6, 6)
+    changed("b.xls", xls(), counts=(counts, struct.pack("<II", 6, 2**31 - 1)))
+    assert "more texts than it has room for" in refusal("b.xls").found
+    chain = struct.pack("<III", 3, 4, 5)
+    changed("c.xls", xls(), chain=(chain, struct.pack("<III", 3, 4, 2)))
+    assert "circles" in refusal("c.xls").found
+    folders = struct.pack("<III", 0, 1, 1)
+    changed("d.xls", xls(), folders=(folders, struct.pack("<III", 2**32 - 1, 1, 1)))
+    assert "more sectors than there are" in refusal("d.xls").found
+
+
+@pytest.mark.usefixtures("promptly")
+def test_texts_that_come_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text of many letters that many cells name, or that says how often it comes."""
+    monkeypatch.setattr(workbook_sizes, "FREE_LETTERS", 1_000_000)
+    long = (b"<t>a</t>", b"<t>" + MANY_LETTERS + b"</t>")
+    changed("a.xlsx", xlsx(), "xl/sharedStrings.xml", text=long)
+    assert len(read("a.xlsx").context) == 12
+    content = Path("a.xlsx").read_bytes()
+    with zipfile.ZipFile(io.BytesIO(xlsx())) as book:
+        number = book.read("xl/sharedStrings.xml").partition(b"<t>a</t>")[0].count(b"<si>") - 1
+    more = b"".join(b'<c r="%s30" t="s"><v>%d</v></c>' % (c, number) for c in LETTERS)
+    end = b"</sheetData>", b'<row r="30">' + more + b"</row></sheetData>"
+    changed("b.xlsx", content, "xl/worksheets/sheet1.xml", end=end)
+    assert "the same texts stand so often" in refusal("b.xlsx").found
+    text = b'<table:table-cell office:value-type="string"><text:p>' + MANY_LETTERS
+    often = b'<table:table-row table:number-rows-repeated="90">' + text
+    end = b"</table:table>", often + b"</text:p></table:table-cell></table:table-row></table:table>"
+    changed("c.ods", ods(), "content.xml", end=end)
+    assert "the same texts stand so often" in refusal("c.ods").found
+
+
+@pytest.mark.usefixtures("little")
+def test_sheets_that_come_often() -> None:
+    """Many small tables, and many names of one sheet."""
+    row = b"<table:table-row", b'<table:table-row table:number-rows-repeated="500"'
+    table = b'<table:table table:name="A">', b'<table:table table:name="A%d">'
+    with zipfile.ZipFile(io.BytesIO(ods())) as book:
+        inside = book.read("content.xml").replace(*row)
+    start, end = inside.index(table[0]), inside.index(b"</office:spreadsheet>")
+    tables = b"".join(inside[start:end].replace(table[0], table[1] % i) for i in range(200))
+    changed("a.ods", ods(), "content.xml", all=(b"</table:table>", b"</table:table>" + tables))
+    assert "room for" in refusal("a.ods").found
+    sheet = b'<sheet name="A" sheetId="1" r:id="rId1"/>'
+    names = b"".join(sheet.replace(b'"A"', b'"A%d"' % i) for i in range(900))
+    changed("b.xlsx", xlsx(), "xl/workbook.xml", sheets=(sheet, names))
+    assert "room for" in refusal("b.xlsx").found
+
+
+@pytest.mark.usefixtures("promptly")
+def test_thousands_of_columns() -> None:
+    """Two files of the fuzzer that claim 16,384 filled columns took half a minute each."""
+    names = [*TABLE[0], *["rt"] * 16_000]
+    lines = [names, *([*row, *["0.5"] * 16_000] for row in TABLE[1:])]
+    Path("a.csv").write_text("".join(",".join(line) + "\n" for line in lines))
+    for look in (read, inspect):
+        start = process_time()
+        found = look("a.csv", context="item")
+        assert process_time() - start < 8
+    assert "columns, of which 600 were looked at" in "\n".join(map(str, found.oddities))
+
+
+def test_numbers_that_are_none() -> None:
+    """Names of columns that look like numbers, and are none to count with."""
+    for odd in ("²", "9" * 5000):
+        names = [f"choice_{i}" for i in range(1, 9)]
+        Path("a.csv").write_text(",".join([odd, f"x{odd}", *names]) + "\n" + ",".join("12" * 5))
+        with pytest.raises(HowlearnError):
+            read("a.csv")
+        Path("b.csv").write_text(",".join([odd] * 4) + "\n" + "1,2,3,4\n" * 3)
+        with pytest.raises(HowlearnError):
+            read("b.csv")
 
 
 @pytest.mark.usefixtures("little")

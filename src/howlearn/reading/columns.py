@@ -49,6 +49,15 @@ def plain(name: str) -> str:
     return re.sub(r"[\W_]+", "", name).lower()
 
 
+def is_count(text: str) -> bool:
+    """Whether a text is a whole number such as one counts with; others may not even be numbers.
+
+    >>> [is_count(text) for text in ("12", "²", "-1", "9" * 5000)]
+    [True, False, False, False]
+    """
+    return text.isdecimal() and len(text) < 19
+
+
 def parts_of(name: str) -> list[str]:
     """The words of a name, without case.
 

@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from howlearn.core.errors import DataError, Problem
+from howlearn.reading.columns import is_count
 from howlearn.reading.formats import Format
 from howlearn.reading.formats.detect import refused
 from howlearn.reading.formats.levels import Look, Unclear, named_levels
@@ -64,7 +65,7 @@ def _parsed(lines: Sequence[str]) -> tuple[dict[str, str], list[Frame], bool]:
         name, colon, value = (part.strip() for part in text.partition(":"))
         if colon and said is not None:
             said.setdefault(name, value)
-        elif name == "Level" and value.isdigit():
+        elif name == "Level" and is_count(value):
             level = int(value)
     return head, frames, said is not None
 

@@ -122,7 +122,8 @@ def _family(columns: tuple[str, ...]) -> tuple[str, tuple[str, ...], str | None]
     if len(families) != 1:
         return None
     [(name, family)] = families.items()
-    rest = [column for column in columns if column not in family.values()]
+    trials = {*family.values()}
+    rest = [column for column in columns if column not in trials]
     if len(family) < ENOUGH or len(rest) > 1:
         return None
     return name, tuple(family[number] for number in sorted(family)), rest[0] if rest else None

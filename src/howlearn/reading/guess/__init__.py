@@ -96,8 +96,8 @@ def inspect(
     unseen = len(columns_of(tables)) - len(shown)
     if unseen:
         draft.odd(
-            f"there are {unseen + len(shown):,} columns, of which the first and those with telling "
-            "names were looked at"
+            f"there are {unseen + len(shown):,} columns, of which {len(shown):,} were looked at: "
+            "the first, and those with telling names"
         )
     guess(draft)
     if draft.sample.unread and any(role not in draft.guesses for role in ROLES_NEEDED):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from howlearn.core.options import NONE
 from howlearn.core.text import few
-from howlearn.reading.columns import is_answer, is_numbered, is_time, like
+from howlearn.reading.columns import is_answer, is_count, is_numbered, is_time, like
 from howlearn.reading.guess.behaviour import FEWEST, NEARLY, goes_on, hangs_on
 from howlearn.reading.guess.column_checks import nothing_in, worth_in
 from howlearn.reading.guess.context import pair_on_screen
@@ -229,7 +229,7 @@ def _pairs(rows: Sample, column: str) -> dict[str, tuple[str, str]] | None:
             return None
         found[label] = (two[0], two[1])
     things = {thing for pair in found.values() for thing in pair}
-    numbers = sorted(int(thing) for thing in things if thing.isdigit())
+    numbers = sorted(int(thing) for thing in things if is_count(thing))
     if numbers and (len(numbers) < len(things) or any(b - a > 1 for a, b in pairwise(numbers))):
         return None  # 10, 12, 27: numbers of something
     return found if len(things) > 2 else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 MOST_CELLS = 20_000_000  # rows × columns to look at; the study itself is read in full
 FEWEST_ROWS = 2_000  # of a file with very many columns
-MOST_COLUMNS = 400  # that are all looked at
+MOST_COLUMNS = 400  # that are all looked at, and as many with telling names besides
 Mask = NDArray[np.bool_]
 
 
@@ -112,7 +113,8 @@ def take_sample(tables: Sequence[Table], cells: int = MOST_CELLS) -> Sample:
         if left <= 0:
             whole = False
             break
-        here = [name for name in names if name in table.columns]
+        there = {*table.columns}
+        here = [name for name in names if name in there]
         try:
             for frame in table.frames(here):
                 whole &= frame.height <= left
@@ -144,7 +146,8 @@ def _telling(names: list[str]) -> list[str]:
     """Of very many columns those whose names say something, and the first ones."""
     if len(names) <= MOST_COLUMNS:
         return names
-    return [name for i, name in enumerate(names) if i < MOST_COLUMNS // 2 or is_telling(name)]
+    first = names[: MOST_COLUMNS // 2]
+    return [*first, *islice(filter(is_telling, names[len(first) :]), MOST_COLUMNS)]
 
 
 def _text(column: pl.Series) -> pl.Series:
