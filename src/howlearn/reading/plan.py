@@ -200,7 +200,7 @@ def _as_inspected(
 
     draft = look_at(tables, options, task)
     if draft is None:
-        return options, *before, []
+        return options, before[0], before[1], []
     found, (roles, problems) = draft.guesses, before
     if "action" in found and "reward" in found and draft.sample.height >= FEWEST:
         _refuse_questions(draft, options)

@@ -295,7 +295,7 @@ def find_offers_of_contexts(draft: Draft) -> None:
         return
     labels = draft.sample.columns[action].labels
     rows = np.flatnonzero(chosen)[at]
-    names = [":".join(_labels(draft.sample, c)[row] for c in columns) for row in rows]
+    names = [":".join(str(_labels(draft.sample, c)[row]) for c in columns) for row in rows]
     sets = [sorted(str(labels[int(v)]) for v in values[mine]) for mine in offered]
     if any(re.search(r"[=|,]", text) for text in (*names, *(s for each in sets for s in each))):
         return
