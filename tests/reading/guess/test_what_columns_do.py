@@ -342,3 +342,12 @@ def test_columns_derived_from_choices_are_none() -> None:
     found = inspect(trials(1, row))
     assert (found.options["action"], found.options["reward"]) == ("choice", "reward")
     assert not found.questions
+
+
+def test_people_who_know_the_answers_still_choose() -> None:
+    def row(rng: np.random.Generator, p: int, t: int) -> dict[str, Any]:
+        item = int(rng.integers(4))
+        right = rng.random() < 0.995
+        return {"item": item, "response": "fj"[(item % 2) ^ (not right)], "correct": int(right)}
+
+    assert inspect(trials(1, row, n=300)).options["action"] == "response"

@@ -17,7 +17,7 @@ from howlearn.reading.columns import (
     named_like,
     parts_of,
 )
-from howlearn.reading.guess.behaviour import MOST_OPTIONS, follows_from, on_offer
+from howlearn.reading.guess.behaviour import ALWAYS, MOST_OPTIONS, follows_from, on_offer
 from howlearn.reading.guess.column_checks import (
     are_words,
     constant_within,
@@ -144,7 +144,7 @@ def fixed_by(draft: Draft, rows: Sample, column: str) -> str | None:
         if shown == column or is_chosen(shown) or not repeats(rows, shown):
             continue
         place = rows.codes(shown)
-        if follows_from(codes, place) or follows_from(codes, together(owner, place)):
+        if any(follows_from(codes, at, ALWAYS) for at in (place, together(owner, place))):
             # what is shown after a choice fixes it, too: then choice and outcome fix what is shown
             told = [rows.codes(c) for c in (draft.column("reward"),) if c is not None]
             if len(np.unique(place)) > 1 and not follows_from(place, together(codes, *told)):

@@ -15,10 +15,11 @@ from howlearn.reading.guess.sample import Sample, scaled, together
 LOOKED_AT = 20_000  # rows; more tell nothing new about how columns go together
 FEWEST = 20  # rows from which it can be told that a column follows from another
 NEARLY = 0.99  # of the rows: a few mistakes are in every file
+ALWAYS = 0.9995  # people who know the answers deviate from them now and then
 Codes = NDArray[np.integer]
 
 
-def follows_from(codes: Codes, owner: Codes) -> bool:
+def follows_from(codes: Codes, owner: Codes, share: float = NEARLY) -> bool:
     """Whether a column has one value only (nearly) wherever another has the same, often enough.
 
     >>> shown = np.tile([0, 1, 2, 3], 10)
@@ -30,7 +31,7 @@ def follows_from(codes: Codes, owner: Codes) -> bool:
     owner = together(owner)
     if 3 * (int(owner.max(initial=-1)) + 1) > len(codes):
         return False  # met too seldom to tell
-    return purity(codes, owner) >= NEARLY
+    return purity(codes, owner) >= share
 
 
 def purity(codes: Codes, owner: Codes) -> float:
