@@ -217,11 +217,16 @@ def _as_inspected(
             continue  # nothing spoke against it: what is wrong with its values is told
         if found[role].columns != known and (not nowhere or shown):
             changes[role] = found[role].value
+    stops = draft.kind.stops if draft.kind is not None else None
+    if not changes and roles is None and stops and draft.sample.height >= FEWEST:
+        raise HowlearnError(stops)
     if not changes:
         return options, roles, problems, []
     one_context = task is not None and len(task.contexts) == 1
     named = replace(options, **changes)
     roles, problems = find_roles(named, tables[0].columns, one_context, tables[0].name)
+    if roles is None and stops and draft.sample.height >= FEWEST:
+        raise HowlearnError(stops)
     if roles is None:
         return options, None, problems, []
     told = {role: f"{text} (guessed)" for role, text in roles.found.items() if role in changes}
