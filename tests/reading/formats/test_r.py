@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -75,3 +76,70 @@ def test_learners_by_trials(tmp_path: Path) -> None:
     assert study.action.tolist() == [0, 1, 0, 0, 1, 1, 0, 1]
     assert study.reward.tolist() == [0, 1, 0, 1, 1, 0.5, 0, 1]
     assert study.learned.tolist() == [True, True, False, *[True] * 5]
+
+
+# Functions, as R writes them: flags, environment, arguments, body; the body would make a file.
+
+
+def number(value: int) -> bytes:
+    return struct.pack(">i", value)
+
+
+def letters(text: str) -> bytes:
+    return number(9 | 64 << 12) + number(len(text)) + text.encode()
+
+
+def texts(*values: str) -> bytes:
+    return number(16) + number(len(values)) + b"".join(map(letters, values))
+
+
+def pair(tag: str, value: bytes, rest: bytes) -> bytes:
+    return number(2 | 1 << 10) + number(1) + letters(tag) + value + rest
+
+
+NOTHING, GLOBAL = number(254), number(253)
+CALL = number(6) + number(1) + letters("file.create") + number(2) + texts("made") + NOTHING
+CODE = {
+    "function": number(3 | 1 << 10) + GLOBAL + NOTHING + CALL,
+    "promise": number(5 | 1 << 10) + GLOBAL + NOTHING + CALL,
+    "builtin": number(8) + number(6) + b"system",
+}
+CODE["environment"] = (
+    number(4) + number(0) + GLOBAL + pair("f", CODE["function"], NOTHING) + NOTHING + NOTHING
+)
+HEAD = b"X\n" + number(2) + number(0x40000) + number(0x20300)
+
+
+def frame(more: bytes, column: bytes = b"") -> bytes:
+    """A data frame of eight trials with another attribute, and perhaps another column."""
+    names = ["participant", "stimulus", "choice", "reward", *(["f"] if column else [])]
+    rewards = number(14) + number(8) + struct.pack(">8d", 0, 1, 1, 0, 1, 0, 1, 1)
+    columns = texts(*"aaaaaaaa"), texts(*"xyxyxyxy"), texts(*"LRLRLLRR"), rewards
+    held = number(19 | 3 << 8) + number(len(names)) + b"".join(columns) + column
+    rows = number(13) + number(2) + number(-(2**31)) + number(-8)
+    about = pair("row.names", rows, pair("class", texts("data.frame"), pair("hook", more, NOTHING)))
+    return held + pair("names", texts(*names), about)
+
+
+@pytest.mark.parametrize("kind", CODE)
+def test_functions_are_left_out_and_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code = CODE[kind]
+    several = number(19) + number(8) + code * 8
+    beside = pair("f", code, pair("d", frame(NOTHING), NOTHING))
+    kept = {
+        "attribute.rds": HEAD + frame(code),
+        "column.rds": HEAD + frame(NOTHING, several),
+        "beside.RData": b"RDX2\n" + HEAD + beside,
+    }
+    for name, content in kept.items():
+        Path(name).write_bytes(content)
+        assert len(read(name).context) == 8
+    alone = {"a.rds": HEAD + code, "a.RData": b"RDX2\n" + HEAD + pair("f", code, NOTHING)}
+    for name, content in alone.items():
+        Path(name).write_bytes(content)
+        with pytest.raises(DataError, match="function"):
+            read(name)
+    assert {path.name for path in tmp_path.iterdir()} == {*kept, *alone}

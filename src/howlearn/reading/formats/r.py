@@ -18,6 +18,7 @@ from howlearn.reading.formats.matrices import column_of
 from howlearn.reading.formats.table import Table, distinct_names
 from howlearn.reading.formats.variables import tables_of
 
+CODE = ("CLO", "ENV", "PROM", "BUILTIN", "SPECIAL")  # functions, and what they live in
 EXTRA = "R files need the package rdata: pip install 'howlearn[r]', or save it in R with write.csv"
 
 
@@ -31,6 +32,7 @@ def open_r(path: Path, inside: str | None = None, content: bytes | None = None) 
         warnings.simplefilter("ignore")  # about classes of R that are not needed
         _refuse_claims()
         parsed = rdata.parser.parse_data(path.read_bytes() if content is None else content)
+        _leave_out_code(parsed.object)
         several = _is_rdata(parsed)
         variables = _saved(parsed) if several else {path.stem: _converted(parsed)}
         trees = {str(name): _tree(value) for name, value in variables.items()}
@@ -60,17 +62,35 @@ def _refuse_claims() -> None:
     parser._parse_bytecode = parse_bytecode  # type: ignore[attr-defined]
 
 
+def _leave_out_code(top: Any) -> None:
+    """Every function in the objects becomes NULL: no data, and rdata cannot convert them all."""
+    if top.info.type.name in CODE:
+        raise ValueError("it is a function or an environment, not data")
+    left, seen = [top], {id(top)}
+    while left:
+        node = left.pop()
+        if node.info.type.name in CODE:
+            node.info.type = type(node.info.type).NILVALUE
+            node.value = node.tag = node.attributes = None
+        inner = node.value if isinstance(node.value, list | tuple) else [node.value]
+        for other in (*inner, node.tag, node.attributes, node.referenced_object):
+            if hasattr(other, "info") and id(other) not in seen:
+                seen.add(id(other))
+                left.append(other)
+
+
 def _saved(parsed: Any) -> dict[str, Any]:
     """The objects that save() wrote; functions and others that are no data are left out."""
     found, failures, node = {}, [], parsed.object
     while node is not None and node.info.type.name == "LIST":
         try:
-            found[str(_converted(node.tag))] = _converted(node.value[0])
+            if node.value[0].info.type.name != "NILVALUE":  # as functions are by now
+                found[str(_converted(node.tag))] = _converted(node.value[0])
         except Exception as error:  # what rdata cannot convert may raise anything
             failures.append(error)
         node = node.value[1]
-    if failures and not found:
-        raise failures[0]
+    if not found:
+        raise failures[0] if failures else ValueError("there are only functions in it, and no data")
     return found
 
 
