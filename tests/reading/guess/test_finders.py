@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from howlearn.core.errors import DataError
+from howlearn.core.errors import DataError, HowlearnError
 from howlearn.reading.guess import FINDERS, inspect
 from howlearn.reading.read import read
 
@@ -74,5 +74,7 @@ def test_one_context_has_to_be_said() -> None:
 
 
 def test_what_nobody_finds_is_refused() -> None:
-    with pytest.raises(DataError, match="no column for the reward among"):
+    with pytest.raises(HowlearnError, match="no outcome: these models need feedback"):
         read(SESSION.drop("key_resp.corr"))
+    with pytest.raises(DataError, match="no column for the reward among"):
+        read(SESSION.drop("key_resp.corr").head(6))  # too few rows to say more
