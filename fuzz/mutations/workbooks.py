@@ -170,9 +170,9 @@ def record_changed(content: bytes, rng: Random) -> bytes:
         return part[:at] + (value % 256**width).to_bytes(width, "little") + part[at + width :]
 
     members = archives.members_of(content)
-    name = rng.choice([n for n in members if n.endswith(".bin")] or [*members] or [""])
-    if not name:
+    if not members:
         return content
+    name = rng.choice([n for n in members if n.endswith(".bin")] or [*members])
     members[name] = change(members[name])
     return archives.zipped([*members.items()], rng)
 
