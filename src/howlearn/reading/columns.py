@@ -77,7 +77,8 @@ def is_rt(name: str) -> bool:
     """Whether a name is that of reaction times."""
     if parts_of(name) == ["r", "t"]:  # the reward of trial t
         return False
-    return plain(name) in _ROLES["rt"]["names"].split() or parts_of(name)[-1:] == ["rt"]
+    last = parts_of(name)[-1:]
+    return plain(name) in _ROLES["rt"]["names"].split() or last in (["rt"], ["lat"], ["latency"])
 
 
 def is_time(name: str) -> bool:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from howlearn.core.text import DECIMAL, SCIENTIFIC, canonical
 
 FEW = 2_000  # values that are coded one by one
-MISSING_TOKENS = frozenset({"", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL"})
+MISSING_TOKENS = frozenset({"", ".", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL"})
 
 _TRAILING = r"\.?0*$"
 _END = r"-?[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?"

@@ -42,6 +42,7 @@ from howlearn.reading.guess.roles import (
 )
 from howlearn.reading.guess.rows import (
     apply_where,
+    find_forced,
     leave_incomplete_out,
     leave_other_loops_out,
     leave_other_screens_out,
@@ -185,6 +186,7 @@ FINDERS = (
     Finder(find_missing_choices, "missing", "action"),
     Finder(leave_other_loops_out, "where", "action missing"),
     Finder(find_context, "context features", "learner action reward"),
+    Finder(find_forced, "forced_when"),
     Finder(find_offers_of_contexts, "offers", "action context"),
     Finder(leave_incomplete_out, "where", "learner context action"),
     Finder(find_stretches, "by reset_by context", "learner context action reward where"),

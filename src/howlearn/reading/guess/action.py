@@ -75,7 +75,8 @@ def action_candidates(draft: Draft, reward: str | None) -> list[Candidate]:
 def _is_part(column: str, reward: str | None) -> bool:
     """Whether a column is the reward, or a part of the expression for it."""
     return reward is not None and (
-        column == reward or (" " in reward and in_expression(column) in reward.split())
+        column == reward
+        or ("==" not in reward and " " in reward and in_expression(column) in reward.split())
     )
 
 
@@ -120,7 +121,7 @@ def _by_name(
         score -= AGAINST_PERCEPTUAL  # of two decisions the one that is paid for
     score -= AGAINST_ANSWERS * is_answer(column) + AGAINST_PRACTICE * is_practice(column)
     score -= AGAINST_OPTIONS * (column in draft.on_offer and column not in draft.one_of)
-    told = named.get(column) == 4  # a description outranks the name
+    told = named.get(column) == 4 and not DERIVED & {*parts_of(column)}  # it outranks the name
     score -= 0 if told else AGAINST_DERIVED * (_is_derived(column) or _is_outcome(column))
     return score, reasons
 

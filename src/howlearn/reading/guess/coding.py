@@ -17,6 +17,7 @@ from howlearn.reading.columns import (
     VALUES,
     is_answer,
     is_feature,
+    is_numbered,
     is_practice,
     is_rt,
     is_time,
@@ -112,18 +113,28 @@ def find_missing_choices(draft: Draft) -> None:
     if action is None or draft.given.missing:
         return
     counts = draft.sample.counts(action)
-    likely = [*nothing_in(counts), *(["0"] if _may_be_none(draft, counts) else [])]
+    likely = dict.fromkeys((*nothing_in(counts), *_without_time(draft, action, counts)))
     codes = tuple(c for c in likely if _was_missed(draft, action, c))
+    codes = codes if len(counts) - len(codes) > 1 else ()
     if codes and not any("," in code or ":" in code for code in codes):
         times = ", ".join(f"{code} ({counts[code]:,} rows)" for code in codes)
         _add_missing(draft, "action", action, codes, f"no choice, by the look of it: {times}")
 
 
-def _may_be_none(draft: Draft, counts: Mapping[str, int]) -> bool:
-    """Whether 0 stands before choices that are counted from 1 on, and times could tell."""
-    rest = [value for value in counts if value != "0"]
-    counted = len(rest) > 1 and all(is_number(v) and float(v) >= 1 for v in rest)
-    return "0" in counts and counted and any(is_rt(c) for c in draft.free)
+def _without_time(draft: Draft, action: str, counts: Mapping[str, int]) -> list[str]:
+    """Numbers among three choices or more that never took any time, unlike the others."""
+    times = [draft.sample.numbers(c) for c in draft.free if is_rt(c)]
+    if len(counts) < 3 or not times:
+        return []
+    took = np.nan_to_num(times[0]) > 0
+    labels, codes = draft.sample.columns[action].labels, draft.sample.codes(action)
+    return [
+        value
+        for value in counts
+        if is_number(value)
+        and took[(here := codes == labels.index_of(value))].mean() < FEW
+        and took[~here & ~draft.sample.missing(action)].mean() > 1 - FEW
+    ]
 
 
 def _was_missed(draft: Draft, action: str, code: str) -> bool:
@@ -279,7 +290,7 @@ def find_features(draft: Draft) -> None:
     found = tuple(
         column
         for column in draft.free
-        if is_feature(column) and describes(draft, column, rows, context)
+        if (is_feature(column) or is_numbered(column)) and describes(draft, column, rows, context)
     )
     if found:
         draft.put("features", found, BY_NAME, "they describe the context: each gives candidates")

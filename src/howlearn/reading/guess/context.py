@@ -149,6 +149,7 @@ def find_context(draft: Draft) -> None:
     named = draft.named("context")
     pair = pair_on_screen(rows, [c for c in draft.free if not is_chosen(c)])
     free = [c for c in named if not (is_feature(c) or is_numbered(c) or is_chosen(c))]
+    free = [c for c in free if named[c] >= 3 or not _is_no_situation(draft, rows, c)]
     fit = [c for c in free if c not in (pair or ()) and _is_situation(draft, rows, c)]
     if fit:
         _put_named(draft, rows, fit, named, pair or ())
@@ -172,7 +173,7 @@ def find_context(draft: Draft) -> None:
     draft.put("context", (NONE,), BY_CONTENT, "no column looks like it: always the same situation")
 
 
-FOLLOWED = 0.1  # how much more of the choices are told by a column, to ask whether it was shown
+FOLLOWED = 0.06  # how much more of the choices are told by a column, to ask whether it was shown
 
 
 def _ask_what_choices_follow(draft: Draft, rows: Sample) -> None:
@@ -218,7 +219,7 @@ def _beside_offers(draft: Draft, rows: Sample) -> None:
         and not follows_from(rows.codes(options[0]), rows.codes(c))
         and not any(tell_the_same(rows, c, option) for option in options)
     ]
-    fit = [c for c in fit if not like(c, SIDE_WORDS)]
+    fit = [c for c in fit if not like(c, SIDE_WORDS) and not _is_no_situation(draft, rows, c)]
     if fit:
         draft.put("context", (fit[0],), BY_NAME, "", tuple(fit[1:]))
     draft.put("context", (NONE,), BY_CONTENT, "what is shown is on offer, and nothing else is")
@@ -248,6 +249,18 @@ def _put_named(
         draft.guesses["context"] = Guess(
             "context", both, BY_CONTENT, "what a choice earns depends on both", (fit[0],)
         )
+
+
+LONG_STATE = 8.0  # trials in a row: a state that nobody sees, or a block
+
+
+def _is_no_situation(draft: Draft, rows: Sample, column: str) -> bool:
+    """Whether another word of a name, or long stretches of one value, speak against a context."""
+    speaks = [named_like(role, [column]).get(column, 0) for role in ("action", "reward")]
+    if is_answer(column) or max(speaks) >= 2:
+        return True
+    length, _ = runs_within(draft.learners()[rows_among(draft, rows)], rows.codes(column))
+    return length > LONG_STATE
 
 
 def _names_the_right(draft: Draft, rows: Sample, column: str) -> bool:

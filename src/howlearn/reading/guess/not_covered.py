@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.reading.columns import is_feature, is_time, like, named_like, parts_of
+from howlearn.reading.guess.behaviour import is_of_one_option
 from howlearn.reading.guess.column_checks import constant_within
 from howlearn.reading.guess.draft import BY_CONTENT, Draft, typed
 from howlearn.reading.guess.evidence import (
@@ -225,8 +226,8 @@ def _most_alike(table: NDArray[np.intp]) -> int:
 
 
 AMOUNTS = """
-cert certain certainty safe risky sure magnitude magnitudes amount amounts probability prob p delay
-sooner later ambig ambiguity lottery ev lowpayoff highpayoff
+amt cert certain certainty safe risky sure magnitude magnitudes amount amounts probability prob p
+delay sooner later ambig ambiguity lottery ev lowpayoff highpayoff
 """
 SIDES = "gain loss win lose high low"
 
@@ -236,6 +237,9 @@ def described(draft: Draft) -> list[str]:
     rows, context = draft.chosen, draft.contexts()
     used = {name for role in ("action", "reward", "context") for name in draft.columns(role)}
     likely = [c for c in draft.sample.columns if c not in used and not is_time(c)]
+    paid = _paid_from(draft, likely)
+    if paid:
+        return paid
     if not any(like(c, AMOUNTS) for c in likely):
         return []
     owner = draft.learners()[rows]
@@ -250,6 +254,31 @@ def described(draft: Draft) -> list[str]:
         ):
             found.append(column)
     return found if any(like(c, AMOUNTS) for c in found) else []
+
+
+def _paid_from(draft: Draft, columns: Sequence[str]) -> list[str]:
+    """Columns of amounts one of which is what was paid, whatever was chosen: a lottery's prizes."""
+    action, reward = draft.column("action"), draft.column("reward")
+    if action is None or reward is None:
+        return []
+    rows, sample = draft.chosen, draft.sample
+    owner, earned = draft.learners()[rows], sample.numbers(reward)[rows]
+    covered, found = earned == 0, []
+    for column in columns:
+        numbers = sample.numbers(column)[rows]
+        if np.isnan(numbers).any() or len(np.unique(numbers)) < MANY_VALUES:
+            continue
+        same = numbers == earned
+        if same.mean() < PAID or _goes_on(owner, numbers) > 0.3:
+            continue
+        if is_of_one_option(sample, column, action, reward):
+            continue
+        covered |= same
+        found.append(column)
+    return found if len(found) > 1 and covered.mean() > 1 - PAID else []
+
+
+PAID = 0.1  # of the trials are paid by each of the prizes that are shown
 
 
 def _goes_on(owner: Codes, numbers: NDArray[np.float64]) -> float:

@@ -29,7 +29,14 @@ _RIGHT = "right r j m p k arrowright rightarrow 39 2 second b 'j' down"
 def find_offers(draft: Draft) -> None:
     """Columns that show what could be chosen, and how the choice names one of them."""
     action = draft.column("action")
-    if action is None or not all(map(draft.open, ("offered", "offers", "positions"))):
+    said = draft.columns("offered")
+    if action is None or not (draft.open("positions") and draft.open("offers")):
+        return
+    if len(said) == 2 and len(_values(draft, action)) == 2:
+        shown = {value for column in said for value in draft.sample.counts(column)}
+        if not {*_values(draft, action)} <= shown:
+            _put_sides(draft, draft.sample.only(_chosen(draft, action)), action, (said[0], said[1]))
+    if not draft.open("offered"):
         return
     if draft.on_offer and action in draft.one_of:
         _put_columns(draft, action)

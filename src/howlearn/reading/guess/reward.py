@@ -104,14 +104,27 @@ def remark_mistakes(draft: Draft) -> None:
 SIDES = "gain win gains wins won"  # what losses may be set against
 FEW_WORDS = 6  # that are put into an option as it is to be typed
 FEW_LETTERS = 40
-GAINS = ("gain", "win", "gains", "wins", "won", "wonamount", "reward")
-LOSSES = ("loss", "lose", "losses", "lost", "lostamount", "punishment", "penalty")
+GAINS = ("gain", "win", "gains", "wins", "won", "wonamount", "gewinn", "gewinne", "reward")
+LOSSES = (
+    "loss",
+    "lose",
+    "losses",
+    "lost",
+    "lostamount",
+    "punishment",
+    "penalty",
+    "verlust",
+    "verluste",
+    "perte",
+)
 
 
 FOR_A_NAME = {4: 5.0, 3: 3.0, 2: 2.0, 1: 1.5, 0: 0.5}
 AGAINST_RIGHT = 2.5  # where another column says what was earned: feedback may mislead
 AGAINST_SPARSE, AGAINST_CONSTANT, AGAINST_OPTIONS = 2.0, 4.0, 3.0
+FOR_NET = 3.0  # gains minus losses say more than either
 MOSTLY, MANY_AMOUNTS = 0.8, 6
+FEW_STEPS = 3
 RIGHT = {"correct", "corr", "cor", "accuracy", "acc", "iscorrect", "hit", "right", "richtig"}
 EARNED = {"reward", "rewarded", "rew", "outcome", "feedback", "points", "payoff"}
 RANK = 0.1
@@ -133,10 +146,12 @@ def reward_candidates(draft: Draft) -> list[Candidate]:
         score -= AGAINST_SPARSE * (is_practice(column) and "action" not in draft.guesses)
         score -= AGAINST_CONSTANT * (len(draft.sample.counts(column)) < 2)
         score -= AGAINST_OPTIONS * (column in options or column in design)
+        score += FOR_NET * ({*parts_of(column)} >= {"net"} or "netgain" in parts_of(column))
         score -= AGAINST_RIGHT * (says_right(column) and bool(earned))
         reasons = ("its description" if named[column] == 4 else "its name",)
         found.append(Candidate(column, score, reasons))
-    if not any(named[c] >= 3 and not like(c, SIDES) and c not in options for c in fit):
+    told = [c for c in fit if c not in options and len(draft.sample.counts(c)) > 1]
+    if not any(named[c] >= 3 and not like(c, SIDES) for c in told):
         found += _gain_and_loss(draft)  # an outcome of its own says more than their sum
     found = [each for each in found if each.column not in draft.design or each.column in design]
     return sorted(found, key=lambda each: -each.score)
@@ -203,7 +218,8 @@ def earnings(rows: Sample, column: str) -> np.ndarray:
 
 def _gain_and_loss(draft: Draft) -> list[Candidate]:
     """Gains and losses in two columns: their sum is what was earned."""
-    names = {plain(column): column for column in draft.free}
+    names = {parts_of(column)[-1]: column for column in draft.free if parts_of(column)}
+    names |= {plain(column): column for column in draft.free}
     gain = next((names[w] for w in GAINS if w in names), None)
     loss = next((names[w] for w in LOSSES if w in names), None)
     if gain is None or loss is None:
@@ -270,6 +286,10 @@ def _is_total(draft: Draft, column: str) -> bool:
     steps = steps[same & ~np.isnan(steps)]
     if len(steps) and np.all(steps >= 0):
         draft.odd(f"{column} only ever grows within a learner: a running total, not a reward")
+        return True
+    kinds, values = len(np.unique(steps)), len(draft.sample.counts(column))
+    if len(steps) > 4 * values and 1 < kinds <= FEW_STEPS and values > 4 * kinds:
+        draft.odd(f"{column} goes up and down by the same few steps: a running total, not a reward")
         return True
     return False
 

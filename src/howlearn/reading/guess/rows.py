@@ -13,6 +13,7 @@ from howlearn.reading.columns import (
     is_time,
     like,
     named_like,
+    parts_of,
     plain,
 )
 from howlearn.reading.guess.column_checks import PRACTICE, TESTING, TRAINING, is_number, nothing_in
@@ -145,6 +146,26 @@ def leave_other_loops_out(draft: Draft) -> None:
     if name is None or gaps[column] == int(chosen.sum()) or not (gaps[column] or others):
         return
     _leave_out(draft, f"{name} != missing", BY_CONTENT, f"the other rows have no {column}")
+
+
+FORCED = {"forced", "force", "instructed", "forcedchoice", "isforced"}
+FORCED_WORDS = {"forced", "instructed", "yes", "true", "1"}
+
+
+def find_forced(draft: Draft) -> None:
+    """Choices that somebody else made, as a column says: they teach, and do not count."""
+    if not draft.open("forced_when") or not draft.open("scored"):
+        return
+    for column in draft.free:
+        counts, name = draft.sample.counts(column), in_expression(column)
+        words = {*parts_of(column), plain(column)}
+        if FORCED.isdisjoint(words) or len(counts) != 2 or name is None:
+            continue
+        yes = [value for value in counts if value.lower() in FORCED_WORDS]
+        if len(yes) == 1:
+            why = f"{column} says that these choices were not free: they teach, and do not count"
+            draft.put("forced_when", f"{name} == {in_quotes(yes[0])}", BY_NAME, why)
+            return
 
 
 def leave_incomplete_out(draft: Draft) -> None:
