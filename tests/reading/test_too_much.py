@@ -186,8 +186,10 @@ def test_cells_far_away_in_binary_workbooks() -> None:
     for name, content in (("a.xls", xls()), ("a.xlsb", xlsb())):
         Path(name).write_bytes(content)
         assert len(read(name).context) == 12
-    changed("b.xls", xls(), cell=(FAR, struct.pack("<HHH", 65535, 65535, 0)))
-    assert "room for 4,294,967,296 cells" in refusal("b.xls").found
+    changed("b.xls", xls(), cell=(FAR, struct.pack("<HHH", 65535, 255, 0)))
+    assert "room for 16,777,216 cells" in refusal("b.xls").found
+    changed("b.xls", xls(), cell=(FAR, struct.pack("<HHH", 12, 256, 0)))
+    assert "a sheet larger than sheets can be" in refusal("b.xls").found
     sheet = "xl/worksheets/sheet1.bin"
     row = struct.pack("<IIH", 12, 0, 300), struct.pack("<IIH", 2**20 - 1, 0, 300)
     cell = struct.pack("<II", 5, 0), struct.pack("<II", 2**14 - 1, 0)

@@ -81,6 +81,8 @@ def _table(book: Any, sheet: str, room: Room) -> _Sheet | None:
         sheet, header_row=None, skip_rows=0, dtypes="string"
     ).to_polars()
     room.take(cells.height * cells.width)  # several names may be of one sheet
+    places = [i for i, nulls in enumerate(cells.null_count().row(0)) if nulls < cells.height]
+    cells = cells[:, places]  # of columns with nothing in them there may be thousands
     if cells.height < 2 or cells.width < 2:
         return None
     head = [[_there(value) for value in row] for row in cells.head(LOOKED_AT).rows()]
@@ -90,7 +92,7 @@ def _table(book: Any, sheet: str, room: Room) -> _Sheet | None:
     named = [i for i, row in enumerate(head) if _names(row) >= max(2, _FULL * widest)]
     header = named[0] if named else [sum(v is not None for v in row) for row in head].index(widest)
     bare = not named and is_data([v or "" for v in head[header]], head[header + 1 :])
-    counted = [str(i) for i in range(1, cells.width + 1)]
+    counted = [str(i + 1) for i in places]
     names = counted if bare else distinct_names(head[header])
     rows = cells[header + (not bare) :]
     if not rows.height:

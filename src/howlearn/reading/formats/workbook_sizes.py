@@ -144,6 +144,8 @@ class _Counted:
                     self._rows = max(self._rows, 1 + int.from_bytes(body[:4], "little"))
                 elif kind in _CELLS:
                     self._columns = max(self._columns, 1 + int.from_bytes(body[:4], "little"))
+        if self._columns > _WIDEST and self._rows:
+            raise _Damaged(_TOO_LARGE)
         return min(self._rows, 2 * _LONGEST) * self._columns, 0
 
     def texts(self) -> NDArray[np.int64]:
@@ -284,7 +286,8 @@ _LARGE = 4096  # bytes from which a file has whole sectors
 _OLD_CELLS = {0x0006, 0x00FD, 0x0203, 0x0204, 0x0205, 0x027E}  # a row and a column first
 _OLD_SEVERAL, _OLD_NAMES_TEXT = 0x00BD, 0x00FD
 _OLD_EXTENT, _OLD_TEXTS, _OLD_GOES_ON, _OLD_SHEET, _OLD_END = 0x0200, 0x00FC, 0x3C, 0x85, 0x0A
-_OLD_LARGEST = 2**16 * 2**8  # cells of a sheet
+_OLD_WIDEST, _OLD_LARGEST = 2**8, 2**8 * 2**16  # columns and cells of a sheet
+_TOO_LARGE = "a sheet larger than sheets can be"
 
 
 class _Damaged(ValueError):
@@ -369,11 +372,13 @@ def _old_sheets(stream: bytes) -> Iterator[tuple[int, int]]:
         rows = columns = letters = 0
         for kind, body in _old_records(stream, start):
             if kind == _OLD_EXTENT and _extent(body) > _OLD_LARGEST:
-                raise _Damaged("a sheet larger than sheets can be")
+                raise _Damaged(_TOO_LARGE)
             if (kind in _OLD_CELLS or kind == _OLD_SEVERAL) and len(body) >= 6:
                 row, column = struct.unpack_from("<HH", body)
                 last = struct.unpack("<H", body[-2:])[0] if kind == _OLD_SEVERAL else column
                 rows, columns = max(rows, row + 1), max(columns, column + 1, last + 1)
+                if columns > _OLD_WIDEST:
+                    raise _Damaged(_TOO_LARGE)
                 named = int.from_bytes(body[6:10], "little") if kind == _OLD_NAMES_TEXT else -1
                 letters += texts[named] if 0 <= named < len(texts) else 0
         yield rows * columns, letters
