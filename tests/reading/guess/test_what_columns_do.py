@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -351,3 +352,58 @@ def test_people_who_know_the_answers_still_choose() -> None:
         return {"item": item, "response": "fj"[(item % 2) ^ (not right)], "correct": int(right)}
 
     assert inspect(trials(1, row, n=300)).options["action"] == "response"
+
+
+def test_people_of_several_files_who_share_their_names(tmp_path: Path) -> None:
+    def row(rng: np.random.Generator, p: int, t: int) -> dict[str, Any]:
+        choice = some(rng, 0.5)
+        return {"choice": choice, "reward": some(rng, 0.8 if choice else 0.2)}
+
+    for name in ("study1", "study2"):
+        trials(len(name), row, people=5, n=40).rename({"who": "subject"}).write_csv(
+            tmp_path / f"{name}.csv"
+        )
+    found = inspect(tmp_path)
+    assert [question.about for question in found.questions] == ["learner"]
+    assert found.study is not None
+    assert len(set(found.study.learners)) == 10
+    apart = inspect(tmp_path, learner="join(file, subject)")
+    assert apart.options["trial"] == ("t",)
+    assert apart.study is not None
+    assert set(apart.study.learners) == set(found.study.learners)
+    same = inspect(tmp_path, learner="subject")
+    assert same.study is not None
+    assert len(set(same.study.learners)) == 5
+
+
+def test_forced_choices_teach_and_do_not_count() -> None:
+    def row(rng: np.random.Generator, p: int, t: int) -> dict[str, Any]:
+        return {"forced": int(t % 4 == 0), "choice": some(rng, 0.5), "reward": some(rng, 0.5)}
+
+    found = inspect(trials(1, row))
+    assert found.options["forced_when"] == "forced == 1"
+    assert found.study is not None
+    assert int((~found.study.scored).sum()) == 8 * 30
+    assert found.study.learned.all()
+
+
+def test_a_total_that_goes_up_and_down_is_no_reward() -> None:
+    total = {"sum": 0}
+
+    def row(rng: np.random.Generator, p: int, t: int) -> dict[str, Any]:
+        choice = some(rng, 0.5)
+        right = some(rng, 0.7 if choice else 0.3)
+        total["sum"] = (0 if t == 0 else total["sum"]) + 2 * right - 1
+        return {"choice": choice, "correct": right, "score": total["sum"]}
+
+    assert inspect(trials(1, row)).options["reward"] == "correct"
+
+
+def test_prizes_that_are_shown_are_no_outcomes_that_teach() -> None:
+    def row(rng: np.random.Generator, p: int, t: int) -> dict[str, Any]:
+        high, low, sure = rng.integers(1, 99, 3).tolist()
+        risky = some(rng, 0.5)
+        paid = (high if some(rng, 0.5) else low) if risky else sure
+        return {"Ha": high, "La": low, "Hb": sure, "Button": "AB"[risky], "Payoff": paid}
+
+    assert "no outcome" in inspect(trials(1, row)).problems

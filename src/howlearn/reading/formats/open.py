@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from os import PathLike
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from howlearn.core.errors import DataError, HowlearnError, Problem
+from howlearn.core.expressions import is_expression
 from howlearn.reading.formats import allowed
 from howlearn.reading.formats.detect import format_named, format_of, refused
 from howlearn.reading.formats.folders import (
@@ -27,7 +29,7 @@ from howlearn.reading.formats.parquet import partitioned
 from howlearn.reading.formats.quantities import put_together
 from howlearn.reading.formats.shape import arranged, shaped
 from howlearn.reading.formats.sidecars import describe
-from howlearn.reading.formats.table import Frame, Table, split_name
+from howlearn.reading.formats.table import FILE, Frame, Table, WithFile, split_name
 from howlearn.reading.formats.wide import Staged, long, texts
 from howlearn.reading.labels import natural_key
 from howlearn.reading.options import ReadOptions
@@ -141,6 +143,13 @@ def _is_results(folder: Path, top: Path) -> bool:
     return any("howlearn" in (read_record(each / MANIFEST) or {}) for each in above)
 
 
+def _asks_for_file(learner: str | None) -> bool:
+    """Whether people are told apart by the names of their files, as in join(file, subject)."""
+    if learner is None or learner == FILE or not re.search(rf"\b{FILE}\b", learner):
+        return False
+    return is_expression(learner)
+
+
 def open_tables(
     source: Any, options: ReadOptions | None = None
 ) -> tuple[list[Table], list[Problem], list[str]]:
@@ -187,6 +196,8 @@ def open_tables(
     tables, spelled = spelled_alike(tables)
     tables, found = as_bids([long(table, options) for table in tables])
     tables = _staged(tables, options)
+    if options is not None and _asks_for_file(options.learner):
+        tables = [one if FILE in one.columns else WithFile(one) for one in tables]
     describe(tables)
     return tables, problems, [*notes, *spelled, *_told(tables), *found]
 

@@ -146,7 +146,7 @@ def _described(guess: Guess, table: Table) -> Guess:
 
 def _compute_given(draft: Draft) -> None:
     """Columns for the expressions that the user gave in the place of some."""
-    for option in ("context", "action", "reward"):
+    for option in ("learner", "context", "action", "reward"):
         for text in draft.guesses[option].columns if option in draft.guesses else ():
             if text not in draft.sample.columns and is_expression(text):
                 materialise(draft, option, text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 
 from howlearn.reading.columns import (
     BLOCKS,
@@ -15,8 +16,8 @@ from howlearn.reading.columns import (
     named_like,
     parts_of,
 )
-from howlearn.reading.guess.column_checks import materialise, repeats, runs_within
-from howlearn.reading.guess.draft import BY_CONTENT, BY_NAME, Draft, in_expression, typed
+from howlearn.reading.guess.column_checks import materialise, repeats, runs_within, unique_within
+from howlearn.reading.guess.draft import BY_CONTENT, BY_NAME, Answer, Draft, in_expression, typed
 from howlearn.reading.guess.sample import Sample, together
 
 COUNTING = 0.9  # of the steps from row to row of a trial's number go up
@@ -34,6 +35,8 @@ def find_learner(draft: Draft) -> None:
             why = f"each file is one learner, since {fit[0]} is the same in all files"
             draft.put("learner", FILE_STEM, BY_CONTENT, why, (fit[0],))
         _tell_apart(draft, fit[0])
+        if files > 1:
+            _ask_about_files(draft, fit[0])
         draft.put("learner", fit[0], BY_NAME, "", tuple(fit[1:]))
     for column in named if "learner" not in draft.guesses else ():
         if sample.counts(column):
@@ -99,6 +102,37 @@ def _tell_apart(draft: Draft, column: str) -> None:
 
 
 MOST_GROUPS = 20
+
+
+def _ask_about_files(draft: Draft, column: str) -> None:
+    """Files with several people each, who have the same names in all: are they the same people?"""
+    sample, name = draft.sample, in_expression(column)
+    file, who = sample.file[sample.rows], sample.codes(column)
+    pairs = np.unique(together(file, who), return_index=True)[1]
+    in_files = np.bincount(together(who)[pairs])
+    each = len(pairs) / (int(together(file).max(initial=0)) + 1)
+    if name is None or each < 2 or float(np.mean(in_files > 1)) < SHARED or sample.in_names:
+        return
+    if "learner" in draft.guesses or any(like(stem, BLOCKS) for stem in sample.stems):
+        return
+    counted = [*draft.columns("trial"), *named_like("trial", draft.free)]
+    again = [c for c in counted if not unique_within(together(who), sample.codes(c))]
+    if not any(unique_within(together(file, who), sample.codes(c)) for c in again):
+        return  # numbers of trials that go on from file to file
+    text = f"join({FILE_STEM}, {name})"
+    labels = sample.columns[column].per_row()
+    files = pl.Series("file", sample.file).cast(pl.String)
+    draft.sample = sample.having(text, files + ":" + labels)
+    draft.computed.add(text)
+    draft.ask(
+        "learner",
+        f"{column} has the same names in several files: are they the same people?",
+        [
+            Answer("learner", text, "no: each file has people of its own"),
+            Answer("learner", column, "yes: their trials go on from file to file"),
+        ],
+    )
+    draft.put("learner", text, BY_CONTENT, f"the names in {column} come again in each file")
 
 
 def _could_be(draft: Draft) -> None:

@@ -271,10 +271,9 @@ def _paid_from(draft: Draft, columns: Sequence[str]) -> list[str]:
         same = numbers == earned
         if same.mean() < PAID or _goes_on(owner, numbers) > 0.3:
             continue
-        if is_of_one_option(sample, column, action, reward):
-            continue
         covered |= same
-        found.append(column)
+        if not is_of_one_option(sample, column, action, reward):
+            found.append(column)
     return found if len(found) > 1 and covered.mean() > 1 - PAID else []
 
 

@@ -38,6 +38,7 @@ class Sample:
     whole: bool  # whether these are all rows
     rows: Mask  # the rows that are looked at
     in_names: bool = False  # whether the files' names say who the learner is
+    stems: tuple[str, ...] = ()  # of the files
     unread: tuple[Problem, ...] = ()  # what is wrong with the files that cannot be read
 
     @property
@@ -134,7 +135,8 @@ def take_sample(tables: Sequence[Table], cells: int = MOST_CELLS) -> Sample:
     columns = {name: code_column(rows[name], {}, MISSING_TOKENS)[0] for name in names}
     in_names = all(table.learner for table in tables)
     rows_seen = np.ones(len(file), dtype=np.bool_)
-    return Sample(columns, file, whole, rows_seen, in_names, tuple(unread))
+    stems = tuple(table.stem for table in tables)
+    return Sample(columns, file, whole, rows_seen, in_names, stems, tuple(unread))
 
 
 def columns_of(tables: Sequence[Table]) -> list[str]:
