@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -158,3 +159,53 @@ def test_what_is_only_told_makes_no_other_run(
     assert stamps() == parts
     told = json.loads(Path("results/manifest.json").read_text())["notes"]
     assert any("data files that were not read: old" in note for note in told)
+
+
+@pytest.mark.parametrize("command", ["select", "discover", "path"])
+@pytest.mark.parametrize("how", ["replaced", "grown", "removed"])
+def test_a_file_that_changes_while_it_is_read_is_no_input(
+    command: str, how: str, study: hl.Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its hash would be of other trials than those that the tables are about."""
+    from howlearn.cli.app import app
+    from howlearn.reading.read import read
+
+    def changed(*given: Any, **options: Any) -> hl.Study:
+        found = read(*given, **options)
+        if how == "grown":
+            with Path("trials.csv").open("a") as file:
+                file.write("\n")
+        elif how == "removed":
+            Path("trials.csv").unlink()
+        else:
+            corrected(study, "reward").frame().write_csv("other.csv")
+            Path("other.csv").replace("trials.csv")
+        return found
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("howlearn.results.inputs.read", changed)
+    study.frame().write_csv("trials.csv")
+    words = [command, "trials.csv", "--out", "results"]
+    with pytest.raises(HowlearnError, match=r"trials\.csv has changed since it was read"):
+        app(words, standalone_mode=False)
+    assert not Path("results").exists()
+
+
+def test_latents_stand_beside_the_rows_that_were_read(
+    study: hl.Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from howlearn.cli.app import app
+    from howlearn.results import select_into
+
+    def changed(*given: Any) -> Any:
+        corrected(study, "reward").frame().write_csv("trials.csv")  # as many rows as before
+        return originals(*given)
+
+    originals = select_into.originals
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(select_into, "originals", changed)
+    study.frame().write_csv("trials.csv")
+    words = "select trials.csv --criterion aic --predictions --latents --out results".split()
+    with pytest.raises(HowlearnError, match="has changed since it was read"):
+        app(words, standalone_mode=False)
+    assert not Path("results/predictions.csv").exists()

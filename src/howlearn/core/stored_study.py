@@ -171,7 +171,7 @@ class StoredSource(Source):
     def part(self, start: int, stop: int) -> Source:
         """Where trials start to stop came from, in memory."""
         rows = self.spool.read(ROWS, start, stop)
-        return Source(self.files, self.file_rows, rows, self.first_rows)
+        return Source(self.files, self.file_rows, rows, self.first_rows, self.stamps)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -258,7 +258,8 @@ def source_of(source: Source, spool: Spool) -> Source:
     if ROWS not in spool:
         return source
     rows = spool.view(ROWS)
-    return StoredSource(source.files, source.file_rows, rows, source.first_rows, spool)
+    known = (source.files, source.file_rows, rows, source.first_rows, source.stamps)
+    return StoredSource(*known, spool=spool)
 
 
 def columns_of(spool: Spool) -> dict[str, NDArray[Any]]:

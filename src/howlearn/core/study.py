@@ -94,6 +94,7 @@ class Source:
     file_rows: tuple[int, ...]  # data rows of each file
     rows: NDArray[np.integer] | None = None  # of each trial; None: every row is a trial, in order
     first_rows: tuple[int, ...] = ()  # of each file's data, as a spreadsheet counts; else 2
+    stamps: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # see stamps_of
 
     @property
     def row(self) -> NDArray[np.integer]:

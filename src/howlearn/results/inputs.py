@@ -34,6 +34,7 @@ from howlearn.models.model import NEEDS, Model
 from howlearn.models.names import learning_named, model_named
 from howlearn.models.task import Task
 from howlearn.models.task_file import Order
+from howlearn.reading.formats.open import stamps_of
 from howlearn.reading.formats.table import file_of
 from howlearn.reading.options import DATA
 from howlearn.reading.read import read
@@ -187,7 +188,10 @@ def load(files: Sequence[str], options: Mapping[str, Any], with_excluded: bool =
     rule = learning_named(options["rule"], options["form"], options["max_rate"])
     task = Task.load(options["task"]).with_rule(rule) if options["task"] else None
     reading = {name: options[name] for name in DATA}
+    stamps = stamps_of(files)
     study = read(list(files), task=task, **reading)
+    if study.source is not None:
+        study = replace(study, source=replace(study.source, stamps=stamps))
     if task is None and not options["model"]:
         check_contexts(study)
     base = task.models if task else candidates_of(study, rule)

@@ -13,6 +13,7 @@ from howlearn.core.safe_files import read_json
 from howlearn.core.study import Study
 from howlearn.models.model import Model
 from howlearn.models.task import Task
+from howlearn.reading.formats.open import stamp_of
 from howlearn.reading.formats.table import file_of
 from howlearn.runs.files import refuse_links
 from howlearn.runs.folder import versions
@@ -30,9 +31,12 @@ def manifest_of(
     """Everything that decides the results of a run; without hashes if there are no files."""
     task = task_file_hash(options.get("task"))
     names = study.source.files if study.source else tuple(str(file) for file in files)
+    check_unchanged(study)
+    hashes = {name: hash_of(file_of(name)) for name in names} if hashed else {}
+    check_unchanged(study)  # so that what was read is what the hashes are of
     return {
         **made_by(command),
-        "input": {name: hash_of(file_of(name)) for name in names} if hashed else {},
+        "input": hashes,
         "options": dict(options),
         **({"task_file": task} if task else {}),
         "columns": dict(study.roles),
@@ -45,6 +49,19 @@ def manifest_of(
         **_excluded(study),
         "models": [model.describe() for model in models],
     }
+
+
+def check_unchanged(study: Study) -> None:
+    """Refuse files that were written to or replaced since they were read."""
+    source = study.source
+    if source is None:
+        return
+    for path in dict.fromkeys(map(file_of, source.files)):
+        if (stamp := source.stamps.get(str(path))) is not None and stamp_of(path) != stamp:
+            raise HowlearnError(
+                f"{path} has changed since it was read; start the command again when nothing "
+                "writes to it any more, with --fresh if there are results already"
+            )
 
 
 def task_file_hash(task: str | None) -> str | None:

@@ -29,7 +29,7 @@ from howlearn.reading.formats.wide import Long
 from howlearn.results.bids import write_events
 from howlearn.results.chunk import ALWAYS, WITH_EXCLUDED, Chunk, Wanted, chunk_tables
 from howlearn.results.inputs import Inputs
-from howlearn.results.manifest import manifest_of
+from howlearn.results.manifest import check_unchanged, manifest_of
 from howlearn.results.results import Results
 from howlearn.runs.cluster import engine_of
 from howlearn.runs.files import BIDS
@@ -62,6 +62,7 @@ def originals(study: Study) -> list[pl.DataFrame]:
     source = study.source
     if source is None or source.files == (FRAME_NAME,):
         return []
+    check_unchanged(study)
     tables, problems, _ = open_tables(list(source.files))
     if problems:
         raise DataError(problems)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from os import PathLike
 from os.path import realpath
 from pathlib import Path
@@ -343,6 +344,21 @@ def _of_folder(
             "themselves if these belong to the study"
         )
     return [*study, *more]
+
+
+def stamps_of(files: Iterable[str]) -> dict[str, tuple[int, ...]]:
+    """Of every file of a study, by name: what differs once it was written to or replaced."""
+    found = [path for given in files for path in chain(*_expanded(Path(given), [], []))]
+    return {str(path): stamp_of(path) for path, _ in map(split_name, found)}
+
+
+def stamp_of(path: Path) -> tuple[int, ...]:
+    """What differs once a file was written to or replaced; nothing where there is no file."""
+    try:
+        now = path.stat()
+    except (OSError, ValueError):
+        return ()
+    return now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns
 
 
 def _open(given: Path, seen: set[str]) -> Sequence[Table]:
