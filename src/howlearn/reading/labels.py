@@ -73,8 +73,8 @@ def split_names(labels: Sequence[str]) -> list[tuple[str, ...]] | None:
 
     >>> split_names(["white-square", "white-circle", "gray-square"])
     [('white', 'square'), ('white', 'circle'), ('gray', 'square')]
-    >>> split_names(["stim_A1", "stim_A2", "stim_B1"]), split_names(["01", "10"])
-    ([('A', '1'), ('A', '2'), ('B', '1')], [('0', '1'), ('1', '0')])
+    >>> split_names(["stim_A1", "stim_A2", "stim_B1"]), split_names(["00", "01", "10"])
+    ([('A', '1'), ('A', '2'), ('B', '1')], [('0', '0'), ('0', '1'), ('1', '0')])
     >>> split_names(["apple", "pear"])
     """
     pieces = [tuple(_PIECES.findall(label)) for label in labels]

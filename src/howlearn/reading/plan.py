@@ -204,7 +204,8 @@ def _as_inspected(
     found, (roles, problems) = draft.guesses, before
     if "action" in found and "reward" in found and draft.sample.height >= FEWEST:
         _refuse_questions(draft, options)
-    changes = {n: found[n].value for n in OFFERS if n in found and not getattr(options, n)}
+    said = any(getattr(options, name) for name in OFFERS)  # then what it says is judged
+    changes = {} if said else {n: found[n].value for n in OFFERS if n in found}
     on_offer = "offered" in changes
     wanted = LOOKED_AT if roles is not None else (*LOOKED_AT, "trial")
     for role in wanted:
@@ -236,14 +237,14 @@ def _as_inspected(
         f"{', '.join(besides)}, which is not done here"
     ]
     offered = {n: changes[n] for n in OFFERS if n in changes}
-    said = [
+    told_offers = [
         f"taken as on offer: {', '.join(map(str, offered[n][:NAMED]))} ({found[n].why}; --{n} none "
         "if all actions always were)"
         for n in offered
         if n != "positions"
     ]
     roles = replace(roles, found={**roles.found, **told})
-    return replace(options, **offered), roles, [], [*(notes if besides else []), *said]
+    return replace(options, **offered), roles, [], [*(notes if besides else []), *told_offers]
 
 
 def _refuse_questions(draft: Draft, options: ReadOptions) -> None:

@@ -45,16 +45,16 @@ def leave_silent_screens_out(draft: Draft) -> None:
     if draft.given.where is not None:
         return
     sample = draft.sample
-    named = {c: n for c, n in named_like("reward", draft.free).items() if n > 1}
+    said = draft.columns("reward")
+    named = said or [c for c, n in named_like("reward", draft.free).items() if n > 1]
     for reward in named:
         silent = sample.missing(reward)
         if 2 * silent.sum() <= sample.height or sample.height - silent.sum() < FEWEST_TRIALS:
             continue
         kinds = {c: _kinds(draft, c, silent) for c in _kind_columns(draft)}
         texts = {column: text for column, text in kinds.items() if text is not None}
-        chosen = [
-            c for c in named_like("action", draft.free) if not sample.missing(c)[~silent].all()
-        ]
+        likely = draft.columns("action") or [*named_like("action", draft.free)]
+        chosen = [c for c in likely if not sample.missing(c)[~silent].all()]
         if texts and chosen:
             column = max(texts, key=lambda c: _left_out(draft, texts[c], silent))
             why = f"rows of other kinds in {column} have no outcome"
@@ -136,8 +136,9 @@ def _kinds(draft: Draft, column: str, alien: Mask) -> str | None:
 def leave_other_loops_out(draft: Draft) -> None:
     """Rows outside the loop that numbers the trials, as PsychoPy writes practice and the rest."""
     sample, chosen = draft.sample, draft.chosen
-    gaps = {c: int(sample.missing(c)[chosen].sum()) for c in named_like("trial", draft.free)}
-    if "trial" in draft.guesses or draft.given.where is not None or not gaps:
+    likely = draft.columns("trial") or [*named_like("trial", draft.free)]
+    gaps = {c: int(sample.missing(c)[chosen].sum()) for c in likely}
+    if draft.given.where is not None or not gaps:
         return
     column = min(gaps, key=lambda c: gaps[c])
     name = in_expression(column)
