@@ -233,6 +233,10 @@ def _text(values: np.ndarray[Any, Any]) -> Any:
     if values.dtype.kind not in "iu":
         return None
     rows = np.atleast_2d(values).astype("<u2")
+    if rows.shape[1] == 1 and len(rows) > 1:  # one letter each, perhaps of millions
+        letters = np.where((rows >= 0xD800) & (rows < 0xE000), 0xFFFD, rows)
+        ones = letters.astype("<u4").view("<U1")[:, 0].tolist()
+        return ["" if one.isspace() else one for one in ones]
     texts = [row.tobytes().decode("utf-16-le", errors="replace").rstrip() for row in rows]
     return texts[0] if len(texts) == 1 else texts
 
