@@ -232,3 +232,11 @@ def test_what_is_no_toml_is_not_shown(data: Run, text: str) -> None:
         assert ran.status == 2
         assert "line" in ran.err or "end of document" in ran.err
         assert "SECRET" not in ran.err
+
+
+def test_names_that_no_file_can_have_are_refused(run: Run) -> None:
+    Path("howlearn.toml").write_text('files = ["a\\u0000b.csv"]\n[data]\naction = "x"\n')
+    ran = run("select")
+    assert ran.status == 2
+    assert "outside of its folder" in ran.err
+    assert "\0" not in ran.err

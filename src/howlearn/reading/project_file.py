@@ -16,7 +16,7 @@ from typing import Any
 from howlearn.core.errors import HowlearnError
 from howlearn.core.options import Option, Repeated
 from howlearn.core.safe_files import parsed_toml, text_in
-from howlearn.core.text import few
+from howlearn.core.text import few, one_line
 from howlearn.reading.analysis_options import MODELS
 from howlearn.reading.formats.table import file_of
 from howlearn.reading.options import DATA
@@ -167,7 +167,10 @@ def outside(path: Path, names: Iterable[str]) -> list[str]:
 
 
 def _is_in(root: Path, path: Path) -> bool:
-    return path.resolve().is_relative_to(root)
+    try:
+        return path.resolve().is_relative_to(root)
+    except (ValueError, OSError, RuntimeError):  # no name that a file could have
+        return False
 
 
 def _links(folder: Path) -> Iterator[Path]:
@@ -179,9 +182,10 @@ def _links(folder: Path) -> Iterator[Path]:
 def refuse_outside(path: Path, names: Iterable[str], remedy: str) -> None:
     """Read nothing outside of a file's folder that the file alone names."""
     if found := outside(path, names):
+        named = few([*map(one_line, found)], 5, " and {left:,} more")
         raise HowlearnError(
-            f"{path} names {few(found, 5, ' and {left:,} more')}, outside of its folder, where "
-            f"only what is typed is read; if you trust it, {remedy}"
+            f"{path} names {named}, outside of its folder, where only what is typed is read; if "
+            f"you trust it, {remedy}"
         )
 
 
