@@ -158,11 +158,12 @@ def without_quotes(values: pl.Series) -> pl.Series:
     """
     if values.dtype != pl.String:
         return values
+    name, values = values.name, values.alias("values")  # polars takes ^a$ for a pattern
     values = values.str.replace(r"^\s*\[?\s*(?:'([^',]*)'|\"([^\",]*)\")\s*\]?\s*$", "$1$2")
-    if "." not in values.name:  # a column of the design: None may be a name there
-        return values
+    if "." not in name:  # a column of the design: None may be a name there
+        return values.alias(name)
     gone = values.str.strip_chars().is_in(["None", "[]"]).fill_null(False)
-    return values.zip_with(~gone, pl.Series([None], dtype=pl.String))
+    return values.zip_with(~gone, pl.Series([None], dtype=pl.String)).alias(name)
 
 
 # JSON: jsPsych's and JATOS' exports, JSON Lines, pandas' to_json, and other nested values.

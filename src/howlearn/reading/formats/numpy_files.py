@@ -53,7 +53,10 @@ def _array(path: Path, file: IO[bytes]) -> np.ndarray[Any, Any]:
     read = np.lib.format.read_array_header_1_0
     if version > (1, 0):
         read = np.lib.format.read_array_header_2_0
-    shape, by_columns, kind = read(file)
+    try:
+        shape, by_columns, kind = read(file)
+    except (ValueError, SyntaxError, TypeError):  # numpy's own words speak of syntax trees
+        raise ValueError("what it says about its array is damaged") from None
     if kind.hasobject:
         raise refused(path, _OBJECTS, _REMEDY)
     count = math.prod(shape)
