@@ -19,6 +19,7 @@ from howlearn.reading.columns import (
     parts_of,
     plain,
 )
+from howlearn.reading.guess.action import FOR_A_NAME, RANK
 from howlearn.reading.guess.behaviour import families, follows_from
 from howlearn.reading.guess.coding import without_nothing, worth
 from howlearn.reading.guess.column_checks import (
@@ -119,7 +120,6 @@ LOSSES = (
 )
 
 
-FOR_A_NAME = {4: 5.0, 3: 3.0, 2: 2.0, 1: 1.5, 0: 0.5}
 AGAINST_RIGHT = 2.5  # where another column says what was earned: feedback may mislead
 AGAINST_SPARSE, AGAINST_CONSTANT, AGAINST_OPTIONS = 2.0, 4.0, 3.0
 FOR_NET = 3.0  # gains minus losses say more than either
@@ -127,7 +127,6 @@ MOSTLY, MANY_AMOUNTS = 0.8, 6
 FEW_STEPS = 3
 RIGHT = {"correct", "corr", "cor", "accuracy", "acc", "iscorrect", "hit", "right", "richtig"}
 EARNED = {"reward", "rewarded", "rew", "outcome", "feedback", "points", "payoff"}
-RANK = 0.1
 
 
 def reward_candidates(draft: Draft) -> list[Candidate]:
