@@ -126,3 +126,65 @@ def test_what_cannot_be_stages(options: dict[str, str], said: str) -> None:
     for reads in (hl.read, inspect):
         with pytest.raises(HowlearnError, match=said):
             reads(two_step(), **options)
+
+
+def one_choice(seed: int, people: int = 6, trials: int = 200) -> pl.DataFrame:
+    """One choice per row, which usually leads to the state of its side; reversals of what pays."""
+    rng, rows = np.random.default_rng(seed), []
+    for person in range(people):
+        values, chance = np.zeros(2), np.array([0.8, 0.2])
+        for t in range(trials):
+            chance = chance[::-1] if rng.random() < 0.03 else chance
+            odds = np.exp(4 * values)
+            a = int(rng.choice(2, p=odds / odds.sum()))
+            state = a if rng.random() < 0.8 else 1 - a
+            earned = int(rng.random() < chance[state])
+            values[state] += 0.4 * (earned - values[state])
+            kind = "common" if state == a else "rare"
+            rows.append((person, t, "LR"[a], "UD"[state], kind, earned, "UD"[int(chance[1] > 0.5)]))
+    names = ["subject", "trial", "choice", "second_step", "transition", "reward", "state"]
+    return pl.DataFrame(rows, schema=names, orient="row")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_one_choice_per_row_may_be_a_two_step_task(seed: int) -> None:
+    data = one_choice(seed)
+    for some in (["second_step"], ["transition"]):
+        found = inspect(data.select("subject", "trial", "choice", *some, "reward"))
+        assert found.kind is not None
+        assert found.kind.name == "two-step"
+        assert some[0] in found.problems
+        assert "--action choice goes on" in found.problems
+    kept = data.drop("transition", "state")
+    assert inspect(kept, action="choice").study is not None
+    # A hidden state, and a stimulus that is called so, lead nowhere.
+    hidden = inspect(data.select("subject", "trial", "choice", "state", "reward"))
+    assert [q.about for q in hidden.questions] == ["context"]
+    assert "was it shown?" in hidden.questions[0].sentence
+    rng = np.random.default_rng(seed)
+    shown = pl.col("trial").hash(seed) % 2
+    right = pl.Series(rng.random(data.height) < 0.8)
+    paid = pl.Series(rng.random(data.height) < 0.8)
+    stimuli = data.select(
+        "subject", "trial", state=shown, choice=(shown == right), reward=right == paid
+    )
+    assert _name(stimuli.cast({"choice": pl.Int8, "reward": pl.Int8})) != "two-step"
+
+
+def test_rows_that_are_stages_in_turn() -> None:
+    data = two_step(trials=80)
+    first = data.with_columns(stage=1, choice="choice1", state=0, reward=None)
+    second = data.with_columns(stage=2, choice="choice2", state="final_state")
+    columns = ["subject", "trial", "stage", "state", "choice", "reward"]
+    both = pl.concat([first.select(columns), second.select(columns)], how="vertical_relaxed")
+    both = both.sort("subject", "trial", "stage")
+    found = inspect(both)
+    assert found.kind is not None
+    assert found.kind.name == "two-step"
+    assert '--where "stage == 2"' in found.problems
+    assert inspect(both, where="stage == 2").study is not None
+
+
+def _name(data: pl.DataFrame) -> str:
+    kind = inspect(data).kind
+    return "" if kind is None else kind.name

@@ -235,6 +235,16 @@ def _put_named(
     fit = [c for c in fit if not _names_the_right(draft, rows, c)] or fit
     how = BY_NAME if named[fit[0]] > 1 else BY_CONTENT
     draft.put("context", (fit[0],), how, "", (*fit[1:], *pair))
+    length, at_once = runs_within(draft.learners()[rows_among(draft, rows)], rows.codes(fit[0]))
+    if length > LONG_STATE and not at_once:
+        draft.ask(
+            "context",
+            f"{fit[0]} stays the same for {length:.0f} trials and comes back: was it shown?",
+            [
+                Answer("context", (fit[0],), "yes: what is best may be learned for each"),
+                Answer("context", (NONE,), "no: nobody was told when it changed"),
+            ],
+        )
     more = what_tells(draft, rows, (fit[0],))
     if more:
         both = (fit[0], more[0])

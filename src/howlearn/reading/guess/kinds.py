@@ -16,7 +16,7 @@ from howlearn.reading.columns import parts_of
 from howlearn.reading.guess.draft import SAID, Draft, together
 from howlearn.reading.guess.evidence import Evidence, Kind, changes, evidence_in, evidence_of
 from howlearn.reading.guess.not_covered import Described, NoOutcome, StimulusMissing, Untaught
-from howlearn.reading.guess.stages import TwoStages, two_stages
+from howlearn.reading.guess.stages import TwoStages, one_choice_of_two, two_stages
 
 if TYPE_CHECKING:
     from howlearn.reading.plan import ReadingPlan
@@ -25,28 +25,34 @@ Cells = tuple[tuple[str, ...], ...]
 
 
 class TwoStep(Kind):
-    """Two choices in a row, of which the first leads to what the second is about."""
+    """Two steps in each trial, of which the first leads to what the second is about."""
 
     name = "two-step"
-    about = "two choices in each trial; the first leads to the state of the second"
+    about = "a choice leads to a state, in which the next one is made or the outcome waits"
 
     def is_settled(self, said: set[str]) -> bool:
         """The stages are named, or one choice of the two is."""
         return not said.isdisjoint({"stages", "action"})
 
     def reasons(self, found: Evidence | None, draft: Draft | None) -> Sequence[str]:
-        """Two columns of choices that are called stages, or have a state between them."""
+        """Two columns of choices that are called stages, or a state that a choice led to."""
         named = "" if found is None else found.names.get("stages")
         if named:
             return (f"each choice of a row is a trial: {named}",)
         stages = self._stages(found, draft)
-        return () if stages is None else stages.reasons
+        if stages is not None:
+            return stages.reasons
+        one = None if draft is None else one_choice_of_two(draft)
+        return () if one is None else (one.reason,)
 
     def stops(
         self, reasons: Sequence[str], found: Evidence | None, draft: Draft | None
     ) -> str | None:
         """Which option reads the stages."""
         stages = self._stages(found, draft)
+        one = None if draft is None or stages is not None else one_choice_of_two(draft)
+        if one is not None:
+            return f"this is a two-step task ({one.reason}), not a bandit; {one.helps}"
         if stages is None:
             return None
         return (

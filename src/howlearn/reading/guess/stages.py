@@ -1,4 +1,4 @@
-"""Two choices in a row: which columns are the stages of a two-step task."""
+"""Two steps in a trial: which columns are the stages, or what a choice led to."""
 
 from __future__ import annotations
 
@@ -7,8 +7,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
+import numpy as np
+
 from howlearn.reading.columns import is_answer, is_time, named_like, parts_of
-from howlearn.reading.guess.draft import in_expression
+from howlearn.reading.guess.behaviour import follows_from, hangs_on
+from howlearn.reading.guess.column_checks import worth_in
+from howlearn.reading.guess.draft import Draft, in_expression, in_quotes, typed
+from howlearn.reading.guess.evidence import centred, score
+from howlearn.reading.guess.sample import together
 
 SECOND = {"1": "2", "first": "second", "one": "two", "i": "ii"}
 THIRD = {"1": "3", "first": "third", "one": "three", "i": "iii"}
@@ -97,3 +103,84 @@ def _state(columns: Sequence[str], values: Values | None) -> str | None:
     likely = [c for c in likely if {"1", "first", "one"}.isdisjoint(words_of(c))]
     likely.sort(key=lambda c: not STATES & {*words_of(c)})
     return likely[0] if likely else None
+
+
+# One choice in a row: it leads to a state that pays, or to the choice in the next row.
+
+LATER = {"2", "second", "two", "final", "end", "next", "reached", "ii"}
+TRANSITIONS = BETWEEN - STATES
+LED, UNTOLD = 1e-8, 1e-3  # by chance: the state hangs on the choice; beyond it nothing does
+FEWEST = 20  # rows
+SURELY = 4.0  # standard errors
+TURNS = 0.9  # of the rows, where stages take turns
+
+
+@dataclass(frozen=True)
+class OneChoice:
+    """Why rows with one choice each are a two-step task, and what reads them all the same."""
+
+    reason: str
+    helps: str
+
+
+def one_choice_of_two(draft: Draft) -> OneChoice | None:
+    """What the choices of a two-step task with one choice per row lead to; None if it is none."""
+    action, reward = draft.column("action"), draft.column("reward")
+    if action is None or reward is None or draft.chosen.sum() < FEWEST:
+        return None
+    bandit = f"--action {typed(action)} goes on as if it were a bandit"
+    for column in draft.sample.columns:
+        words, values = {*words_of(column)}, [*draft.sample.counts(column)]
+        if not 2 <= len(values) <= MOST_VALUES or column in (action, reward) or is_time(column):
+            continue
+        if STAGES & words and len(values) == 2 and _take_turns(draft, column):
+            only = f"{in_expression(column)} == {in_quotes(max(values))}"
+            why = f"{column} says which of two choices in a trial each row is"
+            return OneChoice(why, f'--where "{only}" reads the second ones only')
+        if TRANSITIONS & words and len(values) == 2 and not _hangs(draft, column, action):
+            return OneChoice(f"{column} says how each choice led on", bandit)
+        named = STATES & words or ({"s", "step", "stage", "room"} & words and LATER & words)
+        if named and not is_answer(column) and _is_led_to(draft, column, action, reward):
+            why = f"{action} leads to {column}, on which {reward} hangs"
+            led = f"--action {typed(column)} reads choices between what they led to"
+            return OneChoice(why, f"{led}, {bandit}")
+    return None
+
+
+def _take_turns(draft: Draft, column: str) -> bool:
+    """Whether a column has its two values in turn."""
+    owner, codes = draft.learners(), draft.sample.codes(column)
+    order = np.argsort(owner, kind="stable")
+    return float(np.mean(np.diff(codes[order]) != 0)) > TURNS
+
+
+def _hangs(draft: Draft, column: str, action: str) -> bool:
+    """Whether a column hangs on the choice of the trial, whatever it was in the trial before.
+
+    Choices follow hidden states and blocks, too, but not their changes.
+    """
+    rows = draft.chosen & ~draft.sample.missing(column)
+    codes, owner = together(draft.sample.codes(column)[rows]), draft.learners()[rows]
+    before = np.concatenate(([0], 1 + codes[:-1]))
+    made = draft.sample.codes(action)[rows]
+    return hangs_on(codes.astype(float), made, together(owner, before)) < LED
+
+
+def _is_led_to(draft: Draft, column: str, action: str, reward: str) -> bool:
+    """Whether a column hangs on the choice, and the outcome on it, or it on the last outcome.
+
+    What is shown before the choice is not such: there the same choice pays otherwise in each, and
+    what comes next has nothing to do with what was earned.
+    """
+    sample = draft.sample
+    rows = draft.chosen & ~sample.missing(column) & ~sample.missing(reward)
+    shown = [c for role in ("offered", "context") for c in draft.columns(role) if c != column]
+    state, made = sample.codes(column)[rows], sample.codes(action)[rows]
+    if shown and follows_from(state, together(*(sample.codes(c)[rows] for c in shown))):
+        return False
+    owner, worth = draft.learners()[rows], worth_in(sample, reward)[rows]
+    if not _hangs(draft, column, action):
+        return False
+    stays = centred(owner[1:], state[1:] == state[:-1])
+    won = centred(owner[1:], worth[:-1] > worth.mean())
+    return hangs_on(worth, made, together(owner, state)) > UNTOLD or score(stays * won) > SURELY
