@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import numpy as np
 import polars as pl
 import pytest
@@ -9,6 +11,7 @@ import pytest
 import howlearn as hl
 from howlearn.core.errors import HowlearnError
 from howlearn.reading.guess import inspect
+from howlearn.reading.guess.stages import two_stages
 
 STAGES = "choice1; choice2@final_state"
 
@@ -188,3 +191,14 @@ def test_rows_that_are_stages_in_turn() -> None:
 def _name(data: pl.DataFrame) -> str:
     kind = inspect(data).kind
     return "" if kind is None else kind.name
+
+
+@pytest.mark.parametrize("name", ["choice_{}", "choice_1_{}", "choice_1_{}_2"])
+def test_stages_among_thousands_of_columns_are_looked_up(name: str) -> None:
+    every = [name.format(i) for i in range(7, 4007)]
+    begun = process_time()
+    assert two_stages([*every, "choice_one"]) is None
+    found = two_stages([*every, "key_first", "key_second"])
+    assert found is not None
+    assert found.typed == "key_first; key_second"
+    assert process_time() - begun < 3

@@ -23,7 +23,7 @@ import pytest
 from fuzz.binary_workbooks import xls, xlsb
 from fuzz.packed_seeds import ods, xlsx, zipped
 
-from howlearn.core.errors import DataError, HowlearnError, Problem
+from howlearn.core.errors import LONGEST_MESSAGE, DataError, HowlearnError, Problem
 from howlearn.models.task import Task
 from howlearn.reading.formats import detect, matlab5, workbook_sizes
 from howlearn.reading.formats.detect import Panic, no_panic
@@ -127,6 +127,20 @@ def test_letters_of_matlab_beyond_the_first_plane() -> None:
             file[f"d/{name}"] = np.array([[node.ref for node in nodes]], dtype=h5py.ref_dtype)
             file[f"d/{name}"].attrs["MATLAB_class"] = np.bytes_("cell")
     assert read("a.mat", context="none").actions == ("A", "\N{GRINNING FACE}")
+
+
+def test_millions_of_letters_in_a_small_matlab_file() -> None:
+    import h5py
+
+    with h5py.File("a.mat", "w") as file:
+        file.create_dataset("d/new", (1, 4_000_000), "u2", chunks=(1, 100_000), compression="gzip")
+        file["d/new"].attrs["MATLAB_class"] = np.bytes_("char")
+        for name in ("choice", "participant", "item"):
+            file[f"d/{name}"] = np.arange(8.0)[None]
+    begun = process_time()
+    with pytest.raises(DataError, match="no column for the reward"):
+        read("a.mat")
+    assert process_time() - begun < 2.5
 
 
 @pytest.mark.usefixtures("little")
@@ -308,6 +322,16 @@ def test_very_many_columns() -> None:
     values = [*("AB"[i % 2] for i in numbers), *("1" for _ in numbers)]
     Path("a.csv").write_text("\n".join([",".join(names), ",".join(values)]))
     assert len(read("a.csv", context="none").context) == len(numbers)
+
+
+def test_options_of_very_many_letters() -> None:
+    Path("a.csv").write_text(HEAD + ROWS)
+    for name, most in (("reward" * MANY + ":1=0", 1500), ("x" * MANY, LONGEST_MESSAGE)):
+        Path("howlearn.toml").write_text(f'files = ["a.csv"]\n[data]\nrecode = ["{name}"]\n')
+        with pytest.raises(HowlearnError, match="--recode ") as caught:
+            read("howlearn.toml")
+        assert len(str(caught.value)) <= most
+        assert str(caught.value).endswith(("choice, reward", "write COL:OLD=NEW,OLD=NEW"))
 
 
 @pytest.mark.usefixtures("promptly")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from howlearn.core.text import LONGEST, many, one_line
 
+LONGEST_MESSAGE = 16_000  # characters
 SHOWN_PER_KIND = 5  # rows of one kind that are listed before "and N more"
 
 
@@ -20,6 +21,14 @@ class HowlearnError(Exception):
     ...     print(error)
     a partition needs at least one cell, and no cell may be empty
     """
+
+    def __str__(self) -> str:
+        """What it says; a name of very many letters, as damaged files have, is cut."""
+        text = super().__str__()
+        if len(text) <= LONGEST_MESSAGE:
+            return text
+        half = LONGEST_MESSAGE // 2
+        return f"{text[:half]}…{text[-half + 1 :]}"
 
 
 @dataclass(frozen=True)

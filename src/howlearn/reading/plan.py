@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from howlearn.core.errors import HowlearnError, Problem
 from howlearn.core.expressions import Derived, Expression, derive, is_expression, parse
 from howlearn.core.options import NONE
-from howlearn.core.text import canonical
+from howlearn.core.text import LONGEST, canonical, one_line
 from howlearn.reading import exclude as exclusion
 from howlearn.reading.columns import (
     FILE_STEM,
@@ -403,6 +403,7 @@ def _targets(name: str, option: str, roles: Roles, columns: Sequence[str]) -> tu
     targets = roles.columns_of(name)
     if not targets:
         known = listed([column for column in columns if column])
+        option, name = one_line(option, LONGEST), one_line(name, LONGEST)
         raise HowlearnError(f"{option}: there is no column or role {name}; the columns: {known}")
     return targets
 

@@ -234,9 +234,12 @@ def _text(values: np.ndarray[Any, Any]) -> Any:
         return None
     rows = np.atleast_2d(values).astype("<u2")
     if rows.shape[1] == 1 and len(rows) > 1:  # one letter each, perhaps of millions
-        letters = np.where((rows >= 0xD800) & (rows < 0xE000), 0xFFFD, rows)
-        ones = letters.astype("<u4").view("<U1")[:, 0].tolist()
-        return ["" if one.isspace() else one for one in ones]
+        codes = rows[:, 0]
+        letters = np.empty(2**16, dtype=object)
+        for code in np.flatnonzero(np.bincount(codes)).tolist():
+            letter = "\ufffd" if 0xD800 <= code < 0xE000 else chr(code)
+            letters[code] = "" if letter.isspace() else letter
+        return letters[codes].tolist()
     texts = [row.tobytes().decode("utf-16-le", errors="replace").rstrip() for row in rows]
     return texts[0] if len(texts) == 1 else texts
 

@@ -373,6 +373,7 @@ def _names(value: Any) -> list[str] | None:
     """A list of names."""
     if isinstance(value, np.ndarray) and value.ndim == 1:
         value = value.tolist()
-    if isinstance(value, list) and len(value) > 1 and all(isinstance(v, str) for v in value):
-        return [text.strip() for text in value]
+    if isinstance(value, list) and len(value) > 1:
+        kinds = {*map(type, value)}  # few, of millions of values
+        return [*map(str.strip, value)] if all(issubclass(k, str) for k in kinds) else None
     return None

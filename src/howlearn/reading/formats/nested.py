@@ -32,6 +32,7 @@ MOST_BARE, FEW_COLUMNS = 200, 20  # columns of a matrix without names; of one pe
 SEVERAL = 5  # trials of a session in a cell, on average
 MUCH = 4  # times as many rows, by which one matrix is the data and others are not
 MANY_TRIALS = 10  # values of vectors that hardly are something about one trial
+SEVERAL_VALUES = (Mapping, list, np.ndarray, pl.DataFrame)
 MANY_NAMES, MOST_CELLS = 1_000, 5_000_000  # of records that hardly share a name
 
 
@@ -120,16 +121,19 @@ def vector_of(value: Any) -> Sequence[Any] | np.ndarray[Any, Any] | None:
     """Several single values in a row, or None."""
     if isinstance(value, np.ndarray):
         return value if value.ndim == 1 else None
-    if isinstance(value, list) and not any(
-        isinstance(item, Mapping | list | np.ndarray | pl.DataFrame) for item in value
-    ):
+    if isinstance(value, list) and not _several_in(value):
         return value
     return None
 
 
+def _several_in(values: list[Any]) -> bool:
+    """Whether any value is more than one value; of millions, their few types are looked at."""
+    return any(issubclass(kind, SEVERAL_VALUES) for kind in {*map(type, values)})
+
+
 def single(value: Any) -> bool:
     """Whether a value is one value."""
-    return not isinstance(value, Mapping | list | np.ndarray | pl.DataFrame)
+    return not isinstance(value, SEVERAL_VALUES)
 
 
 def flat(record: Mapping[str, Any], before: str = "", depth: int = 0) -> dict[str, Any]:
@@ -267,7 +271,7 @@ def _rows_of_cells(value: Mapping[str, Any], look: Look) -> pl.DataFrame | None:
 
 def _vectors(value: Any) -> bool:
     """Whether a value is a list of vectors, each with several trials."""
-    if not isinstance(value, list):
+    if not isinstance(value, list) or not _several_in(value):
         return False
     there = [item for item in value if item is not None]
     if there and all(_vectors(item) for item in there):  # a row of cells for each learner

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import permutations
 
 import numpy as np
 
@@ -54,6 +53,7 @@ def words_of(name: str) -> list[str]:
 
 
 Values = Callable[[str], Collection[str]]  # of a column
+Words = tuple[str, ...]  # of its name
 
 
 def two_stages(every: Sequence[str], values: Values | None = None) -> TwoStages | None:
@@ -62,14 +62,12 @@ def two_stages(every: Sequence[str], values: Values | None = None) -> TwoStages 
     Without ``values`` names alone tell.
     """
     columns = [c for c in every if not (is_time(c) or is_answer(c))]
+    words = {c: tuple(words_of(c)) for c in columns}
     chosen = [c for c in columns if named_like("action", [c]) and _are_few(c, values)]
-    words = {c: words_of(c) for c in chosen}
-    for one, other in permutations(chosen, 2):
-        if not _follows(words[one], words[other]):
-            continue
-        if any(_follows(words[one], words_of(c), THIRD) for c in columns):
-            continue  # a list of answers, not two stages
-        state = _state([c for c in columns if c not in (one, other)], values)
+    states = _states(words)
+    for one, other in _in_a_row(chosen, words):
+        likely = (c for c in states if c not in (one, other) and _are_few(c, values))
+        state = next(likely, None)
         named = STAGES & {*words[one]} or {"first", "i"} & {*words[one]}
         if state is None and not named:
             continue
@@ -78,6 +76,19 @@ def two_stages(every: Sequence[str], values: Values | None = None) -> TwoStages 
             reasons.append(f"{state} lies between them")
         return TwoStages(one, other, state or _computed(other, values), tuple(reasons))
     return None
+
+
+def _in_a_row(chosen: Sequence[str], words: Mapping[str, Words]) -> Iterator[tuple[str, str]]:
+    """Columns whose names differ by the numbers of two stages only, without a third."""
+    called: dict[Words, list[str]] = {}  # looked up: thousands of columns make millions of pairs
+    for column in chosen:
+        called.setdefault(words[column], []).append(column)
+    every = {*words.values()}
+    for one in chosen:
+        if every.isdisjoint(_after(words[one], THIRD)):  # otherwise it is a list of answers
+            for later in _after(words[one], SECOND):
+                for other in called.get(later, ()):
+                    yield one, other
 
 
 def _are_few(column: str, values: Values | None) -> bool:
@@ -91,18 +102,17 @@ def _computed(second: str, values: Values | None) -> str | None:
     return f"{name} > {found[1]}" if found in (["1", "2", "3", "4"], ["0", "1", "2", "3"]) else None
 
 
-def _follows(one: Sequence[str], other: Sequence[str], after: Mapping[str, str] = SECOND) -> bool:
-    """Whether two names differ by the numbers of two stages only."""
-    differ = [pair for pair in zip(one, other, strict=False) if pair[0] != pair[1]]
-    return len(one) == len(other) and len(differ) == 1 and after.get(differ[0][0]) == differ[0][1]
+def _after(words: Words, following: Mapping[str, str]) -> list[Words]:
+    """The names that differ by the number of a later stage only."""
+    places = [i for i, word in enumerate(words) if word in following]
+    return [(*words[:i], following[words[i]], *words[i + 1 :]) for i in places]
 
 
-def _state(columns: Sequence[str], values: Values | None) -> str | None:
-    """The column with the state in which the second choice is made."""
-    likely = [c for c in columns if BETWEEN & {*words_of(c)} and _are_few(c, values)]
-    likely = [c for c in likely if {"1", "first", "one"}.isdisjoint(words_of(c))]
-    likely.sort(key=lambda c: not STATES & {*words_of(c)})
-    return likely[0] if likely else None
+def _states(words: Mapping[str, Words]) -> list[str]:
+    """The columns that may be the state in which the second choice is made, likeliest first."""
+    first = {"1", "first", "one"}
+    likely = [c for c in words if BETWEEN & {*words[c]} and first.isdisjoint(words[c])]
+    return sorted(likely, key=lambda c: not STATES & {*words[c]})
 
 
 # One choice in a row: it leads to a state that pays, or to the choice in the next row.
