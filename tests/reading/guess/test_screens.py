@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any
 
 import polars as pl
@@ -55,7 +56,27 @@ def gorilla(who: str, draw: random.Random) -> list[Row]:
     return [{"Participant Private ID": who, **row} for row in rows]
 
 
-@pytest.mark.parametrize("log", [jspsych, gorilla])
+def inquisit(who: str, draw: random.Random) -> list[Row]:
+    rows: list[Row] = [{"trialcode": "instructions", "response": "57"}]
+    for _ in range(TRIALS):
+        key = draw.choice("AB")
+        told = {"values.reward": int(draw.random() < (0.8 if key == "A" else 0.2))}
+        rows += [
+            {"trialcode": "choice", "response": key, **told},
+            {"trialcode": "feedback", "response": "0", **told},  # it repeats what was earned
+        ]
+    return [{"subject": who, "trialnum": i, **row} for i, row in enumerate(rows)]
+
+
+def opensesame(who: str, draw: random.Random) -> list[Row]:
+    rows = [{**row} for row in inquisit(who, draw) if row["trialcode"] != "instructions"]
+    for before, row in pairwise(rows):
+        if row["trialcode"] == "feedback":
+            row["response"] = before["response"]  # as everything else that was last known
+    return rows
+
+
+@pytest.mark.parametrize("log", [jspsych, gorilla, inquisit, opensesame])
 def test_trials_among_screens(log: Callable[[str, random.Random], list[Row]]) -> None:
     draw = random.Random(5)
     rows = [row for who in ("s1", "s2", "s3") for row in log(who, draw)]
@@ -66,6 +87,6 @@ def test_trials_among_screens(log: Callable[[str, random.Random], list[Row]]) ->
     found = inspect(pl.DataFrame(columns))
     assert found.study is not None, found.problems
     assert found.roles["action"] in ("response", "Response")
-    assert found.roles["reward"] == "reward"
+    assert found.roles["reward"] in ("reward", "values.reward")
     assert len(found.study.learners) == 3
     assert len(found.study.action) == 3 * TRIALS  # neither practice nor other screens

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
 
@@ -16,9 +18,10 @@ from howlearn.reading.columns import (
     parts_of,
     plain,
 )
+from howlearn.reading.guess.behaviour import FEWEST, NEARLY
 from howlearn.reading.guess.column_checks import PRACTICE, TESTING, TRAINING, is_number, nothing_in
 from howlearn.reading.guess.draft import BY_CONTENT, BY_NAME, Draft, Guess, in_expression, in_quotes
-from howlearn.reading.guess.sample import Mask
+from howlearn.reading.guess.sample import Mask, Sample, together
 
 MOST_KINDS = 30
 CHOSE = "chose chosen choice response resp key keypress"
@@ -98,9 +101,13 @@ def leave_other_screens_out(draft: Draft) -> None:
     chosen = ~sample.without(action, nothing_in(sample.counts(action))).missing(action)
     actions = np.unique(sample.codes(action)[chosen & ~silent])
     alien = silent & ~(chosen & np.isin(sample.codes(action), actions))
+    columns = _kind_columns(draft)
+    for column in columns:
+        alien |= _with_one_answer(sample, column, action)
+        alien |= _said_again(draft, column, (action, reward))
     if not alien.any() or alien.all():
         return
-    kinds = {c: _kinds(draft, c, alien) for c in _kind_columns(draft)}
+    kinds = {c: _kinds(draft, c, alien) for c in columns}
     texts = {column: text for column, text in kinds.items() if text is not None}
     if texts:  # the one that leaves out most of these rows
         column = max(texts, key=lambda c: _left_out(draft, texts[c], alien))
@@ -108,9 +115,29 @@ def leave_other_screens_out(draft: Draft) -> None:
         _leave_out(draft, texts[column], BY_CONTENT, why)
         return
     name = in_expression(reward)
-    if name is not None and (alien & chosen).any():
+    if name is not None and (alien & chosen & silent).any():
         why = f"rows without {reward} have other values in {action} than choices"
         _leave_out(draft, f"{name} != missing", BY_CONTENT, why)
+
+
+def _with_one_answer(sample: Sample, column: str, action: str) -> Mask:
+    """Rows of kinds with one answer only, which no other kind has: screens that were left."""
+    kind, answer, told = sample.codes(column), sample.codes(action), ~sample.missing(action)
+    pairs = np.unique(np.stack((kind[told], answer[told])), axis=1)
+    kinds, answers = (np.bincount(each)[each] for each in pairs)
+    alone = (kinds == 1) & (answers == 1) & (kinds.max(initial=0) > 1)
+    return told & np.isin(kind, pairs[0][alone])
+
+
+def _said_again(draft: Draft, column: str, names: Sequence[str]) -> Mask:
+    """Rows of kinds that always say what the row before of another kind has said: feedback."""
+    sample, kind = draft.sample, draft.sample.codes(column)
+    told = together(draft.learners(), *(sample.codes(name) for name in names))
+    again = np.zeros(len(kind), dtype=np.bool_)
+    again[1:] = (told[1:] == told[:-1]) & (kind[1:] != kind[:-1])
+    times = np.bincount(kind)
+    always = np.bincount(kind, weights=again) >= NEARLY * times
+    return (always & (times >= FEWEST))[kind]
 
 
 def _kinds(draft: Draft, column: str, alien: Mask) -> str | None:
