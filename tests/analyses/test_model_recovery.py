@@ -17,6 +17,16 @@ from howlearn.simulation.simulate import simulate
 
 LEARNERS, SEED = 8, 3
 RATE, BETA = Range(0.05, 0.8), Range(1, 10)
+MEMORY = {
+    "alpha": Range(0.01, 0.2),
+    "kappa": Range(-0.1, 0.2),
+    "rho": Range(0.5, 1),
+    "phi": Range(0.02, 0.4),
+    "epsilon": Range(0.01, 0.2),
+    "b_memory": Range(0, 1),
+    "b_slow": Range(0, 1),
+    "capacity": Range(2, 5),
+}
 RANGES = {
     "q-learning": {"alpha": RATE, "beta": BETA},
     "q-two-rates": {"alpha_better": RATE, "alpha_worse": RATE, "beta": BETA},
@@ -37,6 +47,8 @@ RANGES = {
         "b": Range(0.05, 1),
         **{f"share_{i}": Range(0, 0.6) for i in (1, 2, 3)},
     },
+    "rlwm": MEMORY,
+    "wm-habit": MEMORY,
 }
 FIVE_FOUR = replace(Task.load("five-four"), order="blocks")
 REVERSALS = tuple(Reversal(t, ("A", "B"), ("arms",)) for t in range(51, 3000, 50))

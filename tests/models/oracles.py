@@ -27,6 +27,7 @@ class Row:
     forgone: Sequence[float | None] = ()
     ends: bool = True
     duration: float | None = None
+    load: float = 5.0  # stimuli of the block
 
     def outcome(self, action: int) -> float | None:
         if action == self.action:
@@ -165,6 +166,50 @@ class ACA:
         self.h = {place: self.theta["gamma"] * h for place, h in self.h.items()}
 
 
+class WorkingMemory:
+    """RLWM; ``taught`` is what a loss teaches the slow part."""
+
+    taught = 0.0
+
+    def __init__(self, facts, theta):
+        self.facts, self.theta, self.last = facts, theta, None
+        even = 1 / facts.n_actions
+        self.q = {cell: [even] * facts.n_actions for cell in facts.cell.values()}
+        self.w = {cell: [even] * facts.n_actions for cell in facts.cell.values()}
+
+    def policy(self, table):
+        offer = getattr(self, "offer", range(self.facts.n_actions))
+        scores = [25 * (table[a] + self.theta["kappa"] * (a == self.last)) for a in offer]
+        p = dict(zip(offer, map(math.exp, log_softmax(scores)), strict=True))
+        epsilon = self.theta["epsilon"]
+        return [
+            epsilon / len(offer) + (1 - epsilon) * p[a] if a in offer else 0.0
+            for a in range(self.facts.n_actions)
+        ]
+
+    def log_p(self, context):
+        cell = self.facts.cell[context]
+        w = self.theta["rho"] * min(1, self.theta["capacity"] / self.load)
+        both = zip(self.policy(self.w[cell]), self.policy(self.q[cell]), strict=True)
+        return [log(w * memory + (1 - w) * slow) for memory, slow in both]
+
+    def learn(self, row):
+        cell, a, phi = self.facts.cell[row.context], row.action, self.theta["phi"]
+        low, high = self.facts.rewards
+        r = (row.reward - low) / (high - low)
+        even = 1 / self.facts.n_actions
+        for table in self.w.values():
+            table[:] = [w + phi * (even - w) for w in table]
+        self.w[cell][a] += (1 if r == 1 else self.theta["b_memory"]) * (r - self.w[cell][a])
+        rate = self.theta["alpha"] * (1 if r == 1 else self.theta["b_slow"])
+        self.q[cell][a] += rate * ((1 if r == 1 else self.taught) - self.q[cell][a])
+        self.last = a
+
+
+class WorkingMemoryHabit(WorkingMemory):
+    taught = 1.0
+
+
 def taught(row, n_actions) -> list[float | None]:
     """What the outputs should be: 1, −1, or nobody knows."""
     if row.correct is not None:
@@ -274,6 +319,8 @@ ORACLES = {
     "alcove": Alcove,
     "component-cue": ComponentCue,
     "gcm": GCM,
+    "rlwm": WorkingMemory,
+    "wm-habit": WorkingMemoryHabit,
 }
 
 
@@ -283,6 +330,7 @@ def replay(rows: Sequence[Row], begin) -> list[list[float]]:
     for row in rows:
         if row.reset:
             learner = begin()
+        learner.load = row.load
         found.append(learner.log_p(row.context))
         if row.learned:
             learner.learn(row)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import numpy as np
@@ -21,8 +22,8 @@ WRONG, RIGHT = -1.0, 2.0
 
 def record(seed: int, n: int, n_actions: int = 2, rich: bool = True) -> list[Row]:
     """Choices at random; a ``rich`` record has tests, resets, forgone outcomes and episodes."""
-    draw = random.Random(seed)
-    rows = []
+    draw, loads = random.Random(seed), itertools.cycle([4.0, 2.0, 7.0])
+    rows: list[Row] = []
     for t in range(n):
         context = draw.choice(list(FEATURES))
         answer = (ord(context) + (context == "d")) % n_actions
@@ -40,7 +41,9 @@ def record(seed: int, n: int, n_actions: int = 2, rich: bool = True) -> list[Row
             for a in range(n_actions):
                 if a != action and draw.random() < 0.3:
                     forgone[a] = draw.uniform(WRONG, RIGHT)
-        rows.append(Row(context, action, reward, correct=known, forgone=forgone, **flags))
+        load = next(loads) if flags["reset"] else rows[-1].load
+        told = {"correct": known, "forgone": forgone, "load": load}
+        rows.append(Row(context, action, reward, **told, **flags))
     return rows
 
 
@@ -66,6 +69,7 @@ def study_of(*records: list[Row], n_actions: int = 2, rich: bool = True) -> Stud
         episode_end=np.array([row.ends for row in rows]) if rich else None,
         duration=np.array(durations) if rich else None,
         right_wrong=(WRONG, RIGHT),
+        load=np.array([row.load for row in rows]),
     )
 
 

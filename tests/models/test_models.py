@@ -139,7 +139,9 @@ def test_policy_leaves_the_state_and_works_uncompiled(model):
     levels = (setting.features, setting.levels, setting.n_levels, setting.numeric)
     world = World(2, n, n, *levels, WRONG, RIGHT)
     point = {p.name: p.default for p in model.parameters}
-    theta = _Theta(point)
+    reads = model.reads(study.actions)
+    read = {name: point[v] if isinstance(v, str) else v for name, v in reads.items()}
+    theta = _Theta(read or point)
     begin = model.start
     state = begin(world, theta) if begin.__code__.co_argcount > 1 else begin(world)
     out = np.empty(2)
@@ -148,7 +150,7 @@ def test_policy_leaves_the_state_and_works_uncompiled(model):
     for row, log_p in zip(plain, expected, strict=True):
         context = list(FEATURES).index(row.context)
         everything = np.ones(setting.n_actions, np.bool_)
-        shown = Shown(context, context, setting.features[context], everything, 2)
+        shown = Shown(context, context, setting.features[context], everything, 2, row.load)
         before = copy.deepcopy(state)
         model.log_policy(state, shown, theta, out)
         for one, other in zip(state, before, strict=True):

@@ -200,7 +200,7 @@ def field_replay(rows, offers, begin):
     for row, offer in zip(rows, offers, strict=True):
         if row.reset:
             learner = begin()
-        learner.offer = offer
+        learner.offer, learner.load = offer, row.load
         found.append(kept(learner.log_p(row.context), offer))
         if row.learned:
             learner.learn(row)

@@ -342,7 +342,7 @@ def _hash_of(study: Study) -> str:
     for column in (study.starts, study.context, study.action, study.reward):
         digest.update(np.ascontiguousarray(column).tobytes())
     digest.update(np.packbits([study.scored, study.learned, study.reset]).tobytes())
-    for told in (study.forgone, study.episode_end, study.duration, study.offered):
+    for told in (study.forgone, study.episode_end, study.duration, study.offered, study.load):
         digest.update(b"" if told is None else np.ascontiguousarray(told).tobytes())
     return f"sha256:{digest.hexdigest()}"
 

@@ -146,6 +146,8 @@ def _next(out: Path, options: Mapping[str, Any], study: Study, task: Task | None
         words += ["--episode", "episode"]
     if study.duration is not None:
         words += ["--duration", "duration"]
+    if study.load is not None:
+        words += ["--load", "load"]
     if study.offers is not None:
         words += ["--offered", "offered"]
     if study.block_column:

@@ -31,7 +31,7 @@ def count_true(flags: Bools, starts: Ints) -> Ints:
 
 
 PER_TRIAL = ("context", "action", "reward", "scored", "learned", "reset")
-IF_KNOWN = ("forgone", "episode_end", "duration", "offer")  # one entry per trial too, or None
+IF_KNOWN = ("forgone", "episode_end", "duration", "offer", "load")  # per trial too, or None
 SHORTEST = 2  # scored trials without which nothing can be said about a learner
 AT_ONCE = 5_000  # sequences that are looked at together
 
@@ -154,6 +154,7 @@ class Study:
     kind: FoundKind | None = None  # of task, if anybody looked
     offers: Bools | None = None  # [set, action]: which actions each set has; None: always all
     offer: NDArray[np.int32] | None = None  # [trial]: the set that was on offer
+    load: Floats | None = None  # how many stimuli the trial's block has
 
     def __post_init__(self) -> None:
         lengths = {len(a) for a in (self.context, self.action, self.reward, self.scored)}
@@ -168,7 +169,7 @@ class Study:
 
     def _check_optional(self) -> None:
         n = len(self.context)
-        for name in ("episode_end", "duration", "offer"):
+        for name in ("episode_end", "duration", "offer", "load"):
             values = getattr(self, name)
             if values is not None and values.shape != (n,):
                 raise HowlearnError(f"`{name}` must have one entry per trial")
@@ -367,6 +368,8 @@ class Study:
             columns["episode"] = ended - ended[self.starts[sequence]] + 1
         if self.duration is not None:
             columns["duration"] = pl.Series(self.duration).fill_nan(None)
+        if self.load is not None:
+            columns["load"] = self.load
         if self.offers is not None and self.offer is not None:
             sets = [offer_label(row, self.actions) for row in self.offers]
             columns["offered"] = pl.Series(sets, dtype=pl.String).gather(self.offer)

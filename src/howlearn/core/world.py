@@ -32,6 +32,7 @@ class Shown(NamedTuple):
     features: Floats  # of the context
     offered: Bools  # [action]: whether it can be chosen
     n_offered: int  # how many can
+    load: float  # how many stimuli the block has; of all contexts, where that is not said
 
 
 class Trial(NamedTuple):
@@ -42,6 +43,7 @@ class Trial(NamedTuple):
     features: Floats
     offered: Bools  # [action]: whether it could be chosen
     n_offered: int  # how many could
+    load: float  # how many stimuli the block has
     action: int
     reward: float
     correct: int  # the action that was right, where that is known; else −1

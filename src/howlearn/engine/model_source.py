@@ -233,7 +233,7 @@ def _rule(rule: Rule) -> str:
 
 def _model(model: Any) -> str:
     key = register(model, FUNCTIONS)
-    names = [parameter.name for parameter in model.parameters]
+    names = [*model.reads(())] or [parameter.name for parameter in model.parameters]
     text = _MODEL.format(
         key=key,
         names=names,

@@ -31,6 +31,8 @@ class Setting:
     rewards: tuple[float, float]  # lowest, highest
     right_wrong: tuple[float, float]  # rewards for wrong and right; NaN where they do not tell
     answers: Ints  # [context]: the right action, −1 if unknown
+    actions: tuple[str, ...] = ()  # their names
+    loaded: bool = True  # whether it is known how many stimuli a block has
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +48,7 @@ class Records:
     ends: Bools
     duration: Floats
     offered: Bools  # [trial, action] or [0, action]
+    load: Floats
 
     @property
     def columns(self) -> tuple[Any, ...]:
@@ -59,6 +62,7 @@ class Records:
             self.ends,
             self.duration,
             self.offered,
+            self.load,
         )
 
     @property
@@ -97,7 +101,8 @@ class Space:
 class Whole(Space):
     """A learning part in the cells of a partition, adjustments of its policy, and parameters.
 
-    ``index[cell, d]`` says which of the parameters is the d-th of that cell.
+    ``index[cell, d]`` says which of the parameters, or of the values that are ``held`` and follow
+    them, is the d-th of that cell.
     """
 
     first: Any  # a model, or a rule that learns in every cell
@@ -107,6 +112,13 @@ class Whole(Space):
     index: Ints
     edges: Ints  # where the parameters of each adjustment start and end
     n_latents: int = 0
+    held: tuple[float, ...] = ()
+
+    def full(self, x: Floats) -> Floats:
+        """Parameters [problem, parameter], followed by what is held."""
+        if not self.held:
+            return np.ascontiguousarray(x)
+        return np.column_stack([x, np.broadcast_to(self.held, (len(x), len(self.held)))])
 
     @property
     def smooth(self) -> bool:
@@ -150,7 +162,7 @@ class RecordLikelihood:
         """Log-likelihoods [problem, mark] of the trials before each mark, at parameters x."""
         out = np.empty(marks.shape)
         marks = np.ascontiguousarray(marks, np.int64)
-        x = np.ascontiguousarray(x)
+        x = self.whole.full(x)
         self.module.likelihoods(self.stage, self.columns, self.offsets, learner, x, marks, out)
         return out
 
@@ -180,17 +192,18 @@ class RecordLikelihood:
 
     def both(self, learner: Ints, u: Floats, mark: Ints) -> tuple[Floats, Floats]:
         """The value and its gradient in u, in one pass, where the model gives its own."""
-        whole, x = self.whole, self.whole.at(u)
+        whole, x = self.whole, self.whole.full(self.whole.at(u))
         marks = np.ascontiguousarray(mark[:, None], np.int64)
-        value, out = np.empty(len(u)), np.empty_like(u)
+        value, out = np.empty(len(u)), np.empty_like(x)
         self.module.slopes(self.stage, self.columns, self.offsets, learner, x, marks, value, out)
+        out = out[:, : u.shape[1]]
         slopes = [p.slope(u[:, d]) for d, p in enumerate(whole.parameters)]
         value = np.where(np.isnan(value), -np.inf, value)
         return value, np.nan_to_num(out, posinf=0.0, neginf=0.0) * np.stack(slopes, axis=1)
 
     def _shifted(self, learner: Ints, x: Floats, to: Floats, marks: Ints) -> Floats:
         out = np.empty_like(x)
-        to = np.ascontiguousarray(self.whole.at(to))
+        x, to = self.whole.full(x), np.ascontiguousarray(self.whole.at(to))
         self.module.shifted(self.stage, self.columns, self.offsets, learner, x, to, marks, out)
         return out
 
@@ -199,7 +212,7 @@ def replay(whole: Whole, setting: Setting, records: Records, x: Floats) -> tuple
     """One learner's log-probabilities [trial, action] and latents [trial, …]."""
     out = np.zeros((len(records.context), setting.n_actions))
     latents = np.full((len(records.context), whole.n_latents), np.nan)
-    x = np.ascontiguousarray(x)
+    x = whole.full(x[None])[0]
     whole.module.replay(whole.stage(setting), records.columns, x, out, latents)
     return out, latents
 

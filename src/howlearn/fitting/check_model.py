@@ -59,6 +59,7 @@ def example(n_actions: int = 2, seed: int = 0) -> Study:
         duration=random.uniform(0.2, 2.0, N_TRIALS),
         right_wrong=(0.0, 1.0),
         answers=answers.astype(np.int16),
+        load=np.where(np.arange(N_TRIALS) < 40, 4.0, 2.0),
     )
 
 
@@ -303,6 +304,7 @@ def _starts(case: _CheckCase) -> Iterator[str]:
         twice(records.ends),
         twice(records.duration),
         twice(records.offered),
+        twice(records.load),
     )
     for x in case.inside[:2]:
         log_p = case.replayed(x, again)
@@ -324,7 +326,7 @@ def _play(case: _CheckCase) -> Iterator[str]:
             case.model,
             lambda x=x, action=action, reward=reward: case.whole.module.play(
                 case.whole.stage(case.setting), told.columns, draws, gains, np.empty((0, k)),
-                False, np.ascontiguousarray(x), action, reward,
+                False, case.whole.full(x[None])[0], action, reward,
             ),
         )  # fmt: skip
         played = replace(told, action=action, reward=reward)

@@ -75,7 +75,8 @@ def _shown(setting: Setting, records: Records, t: int, cell: int) -> Shown:
     context = int(records.context[t])
     everything = np.ones(setting.n_actions, np.bool_)
     offered = records.offered[t] if len(records.offered) else everything
-    return Shown(context, cell, setting.features[context], offered, int(offered.sum()))
+    size = float(records.load[t]) if len(records.load) else float(len(setting.features))
+    return Shown(context, cell, setting.features[context], offered, int(offered.sum()), size)
 
 
 def _trial(setting: Setting, records: Records, t: int, shown: Shown) -> Trial:
@@ -104,8 +105,10 @@ class _Run:
 
     def __init__(self, model: Model, setting: Setting, x: Floats, n_cells: int) -> None:
         self.model = model
-        names = [parameter.name for parameter in model.parameters]
-        self.theta = namedtuple("Theta", names)(*map(float, x))
+        mine = {p.name: float(value) for p, value in zip(model.parameters, x, strict=True)}
+        reads = model.reads(setting.actions).items()
+        read = {name: mine[v] if isinstance(v, str) else float(v) for name, v in reads}
+        self.theta = namedtuple("Theta", read or mine)(**(read or mine))
         self.start_theta = (self.theta,) if start_takes_theta(model) else ()
         n_contexts = len(setting.features)
         self.world = World(

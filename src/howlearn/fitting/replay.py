@@ -159,7 +159,7 @@ class WholeAdvisor(Advisor[Model]):
         shown, *rest = scene
         for whole, mine in self.wholes:
             whole.module.play(
-                whole.stage(self.setting), shown.columns, *rest, np.ascontiguousarray(theta[mine]),
+                whole.stage(self.setting), shown.columns, *rest, whole.full(theta[None, mine])[0],
                 shown.action, shown.reward,
             )  # fmt: skip
 

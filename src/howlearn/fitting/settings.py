@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,7 @@ def setting_of(study: Study) -> Setting:
         study.reward_range,
         study.right_wrong,
         study.answers,
+        study.load is not None,
     )
 
 
@@ -40,6 +42,7 @@ def setting_for(
     reward_range: tuple[float, float],
     right_wrong: tuple[float, float] | None,
     answers: NDArray[np.int16] | None,
+    loaded: bool = True,
 ) -> Setting:
     """The same from its parts, for studies that are still to be simulated."""
     values, levels, n_levels, numeric = coded(contexts, features)
@@ -53,6 +56,8 @@ def setting_for(
         reward_range,
         right_wrong or (np.nan, np.nan),
         np.ascontiguousarray(known, np.int64),
+        tuple(actions),
+        loaded,
     )
 
 
@@ -119,6 +124,7 @@ def records_of(study: Study) -> Records:
         np.empty(0, bool) if study.episode_end is None else study.episode_end,
         np.empty(0) if study.duration is None else study.duration,
         on_offer(study),
+        np.empty(0) if study.load is None else study.load,
     )
 
 
@@ -218,7 +224,9 @@ def _whole(
     cell_of = np.full(len(contexts), -1)
     for number, cell in enumerate(cells):
         cell_of[[code[context] for context in cell if context in code]] = number
-    index = np.array([list(mine) for mine in own], np.int64).reshape(len(cells), -1)
+    reads = first.reads(setting.actions) if isinstance(first, Model) else {}
+    rows = [_places_read(first, reads, [*mine], len(parameters)) for mine in own]
+    index = np.array(rows, np.int64).reshape(len(cells), -1)
     latents = latent_names(
         first, [str(a) for a in range(setting.n_actions)], range(len(setting.n_levels))
     )
@@ -230,7 +238,18 @@ def _whole(
         index,
         np.zeros(1, np.int64) if edges is None else edges,
         len(latents),
+        tuple(value for value in reads.values() if not isinstance(value, str)),
     )
+
+
+def _places_read(
+    first: Rule | Model, reads: Mapping[str, str | float], mine: Sequence[int], n: int
+) -> Sequence[int]:
+    """Where the functions of a cell find what they read; what is held follows n parameters."""
+    names = {parameter.name: place for parameter, place in zip(first.parameters, mine, strict=True)}
+    held = count(n)
+    found = [names[v] if isinstance(v, str) else next(held) for v in reads.values()]
+    return found or mine
 
 
 def latent_names(
@@ -255,6 +274,7 @@ def untold(setting: Setting) -> frozenset[str]:
     told = {
         "features": setting.features.shape[1] > 0,
         "correct": bool(np.isfinite(setting.right_wrong[1]) or np.all(setting.answers >= 0)),
+        "load": setting.loaded,
     }
     return frozenset(need for need, known in told.items() if not known)
 

@@ -19,10 +19,12 @@ from howlearn.models.q_learning import (
 )
 from howlearn.models.switch import Switch
 from howlearn.models.win_stay_lose_shift import WinStayLoseShift
+from howlearn.models.working_memory import RLWM, WorkingMemoryHabit
 
 __all__ = [
     "ACA",
     "GCM",
+    "RLWM",
     "Alcove",
     "Bias",
     "Coin",
@@ -39,6 +41,7 @@ __all__ = [
     "Stickiness",
     "Switch",
     "WinStayLoseShift",
+    "WorkingMemoryHabit",
 ]
 
 FIELD = Model.registry
@@ -52,6 +55,8 @@ for _model in (
     Alcove,
     ComponentCue,
     GCM,
+    RLWM,
+    WorkingMemoryHabit,
 ):  # in the order of lists and messages
     FIELD.register(_model)
 

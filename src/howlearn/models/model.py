@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from howlearn.core.registry import Registry
@@ -94,6 +94,14 @@ class Model:
     def owners(self, actions: Sequence[str]) -> tuple[tuple[str, Parameter], ...]:
         """Every parameter with the cell it belongs to: ``all`` where all cells share it."""
         return tuple(("all", parameter) for parameter in self.parameters)
+
+    def reads(self, actions: Sequence[str]) -> Mapping[str, str | float]:
+        """What its functions find in theta, where that is not simply its parameters.
+
+        For each name the parameter that stands there, or the value at which it is held. Models that
+        differ only in what they hold share their compiled code.
+        """
+        return {}
 
     def n_parameters(self, n_actions: int) -> int:
         """D: how many parameters are fitted."""
@@ -198,4 +206,5 @@ NEEDS = {
     "features": "features of the contexts: --features COL,COL, or a task file that describes them",
     "correct": "the right answer: two different rewards, for right and wrong, or a task file in "
     "which every context has a correct action",
+    "load": "the number of stimuli in each block: --load COL",
 }

@@ -19,7 +19,7 @@ FILE_STEM = "file"  # --learner file
 SEPARATED = "columns separated by commas, tabs, semicolons or |"
 _COLUMN_OPTIONS = (
     "learner context action reward trial features by keep scored learned forgone episode duration "
-    "offered"
+    "offered load"
 )
 _KNOWN = tomllib.loads(Path(__file__).with_name("vocabulary.toml").read_text(encoding="utf-8"))
 _ROLES: dict[str, dict[str, str]] = _KNOWN["roles"]
@@ -29,7 +29,7 @@ VALUES = {name: tuple(words.split()) for name, words in _KNOWN["values"].items()
 PART_WORDS = {name: frozenset(words.split()) for name, words in _KNOWN["parts"].items()}
 BLOCKS, CONDITIONS, KINDS, FEATURES, GROUPS, SIDES = _KNOWN["lists"].values()
 GUESSED = ("learner", "context", "action", "reward", "trial", "scored", "learned")
-ROLES = (*GUESSED, "forgone", "episode", "duration", "offered")  # the last: never by names
+ROLES = (*GUESSED, "forgone", "episode", "duration", "offered", "load")  # never by names: these
 # what is said about learners in columns such as participant_age, and "subjective"
 _ABOUT_LEARNER = re.compile(
     r"subjectiv|.*(age|sex|gender|group|type|condition|status|device|browser|os|rt|time|date)$"
@@ -258,6 +258,7 @@ class Roles:
     episode: str | None = None
     duration: str | None = None
     offered: tuple[str, ...] = ()  # one per option, or one of lists or labels
+    load: str | None = None
 
     def columns_of(self, role: str) -> tuple[str, ...]:
         """The columns of a role, none when it has none."""
@@ -300,7 +301,7 @@ def find_roles(
     taken = (options.learner, *options.context, options.action, options.reward, *options.trial)
     used = (*options.features, *options.by, *options.keep, options.scored, options.learned)
     told = (*options.forgone, options.episode, options.duration, options.rt, *options.offered)
-    finder = _RoleFinder(columns, (*taken, *used, *told))
+    finder = _RoleFinder(columns, (*taken, *used, *told, options.load))
     learner = finder.find("learner", options.learner, FILE_STEM, "the file's name")
     context = _context(options, finder, one_context)
     action = finder.find("action", options.action)
@@ -316,7 +317,7 @@ def find_roles(
             return None, [unseparated(file)]
         absent = [role for role, found in needed if found is None]
         return None, [_not_found(role, columns, options, file) for role in absent]
-    for role in ("forgone", "episode", "duration", "offered"):
+    for role in ("forgone", "episode", "duration", "offered", "load"):
         given = getattr(options, role)
         if given:
             finder.found[role] = given if isinstance(given, str) else ", ".join(given)
@@ -333,6 +334,7 @@ def find_roles(
         options.episode,
         options.duration,
         options.offered,
+        options.load,
     )
     return roles, []
 

@@ -244,6 +244,13 @@ class ReadOptions:
         rank=3,
         may_be_open=True,
     )
+    load: str | None = _option(
+        _COLUMN,
+        "How many stimuli the block has, for models of working memory.",
+        "the column with the number of stimuli in the block, for models of working memory",
+        rank=3,
+        may_be_open=True,
+    )
     bin: tuple[str, ...] = _option(
         BinsOption("COL:N|CUT,CUT…"),
         "Make N bins, or bins between cut points, of a context's or feature's numbers; may be "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from howlearn.reading.rows import Pile
 
 AT_ONCE = 1_000_000  # trials that are recoded together, to keep copies small
 PER_TRIAL = ("context", "action", "reward", "scored", "learned")
-IF_ASKED = ("forgone", "rewarded", "duration", "offer")
+IF_ASKED = ("forgone", "rewarded", "duration", "offer", "load")
 
 Key = tuple[str | None, ...]  # learner, then conditions
 
@@ -107,7 +107,24 @@ def in_order(
     for name in (*PER_TRIAL, *(name for name in IF_ASKED if name in pile)):
         column = pile.take(name)
         arrays[name] = column if order is None else column[order]
+    if "load" in arrays:
+        _refuse_changed_load(arrays, rows, problems)
     return Ordered(keys, codes, starts, rows, arrays, level)
+
+
+def _refuse_changed_load(
+    arrays: Mapping[str, NDArray[Any]], rows: NDArray[np.integer] | None, problems: Problems
+) -> None:
+    """Refuse a load that changes where learning does not start anew."""
+    load = arrays["load"]
+    changed = np.flatnonzero((load[1:] != load[:-1]) & ~arrays["reset"][1:]) + 1
+    if len(changed):
+        t = int(changed[0])
+        found = f"a load of {load[t - 1]:g}, then of {load[t]:g}, in one block"
+        allowed = "one load per block, the number of its stimuli"
+        remedy = "--reset-by COL with the column of the blocks, in which learning starts anew"
+        row = t if rows is None else int(rows[t])
+        problems.at(row, None, found, allowed, remedy, len(changed) - 1)
 
 
 def sequences_of(books: Books) -> tuple[list[Key], list[int]]:

@@ -149,7 +149,7 @@ class Pile:
     """Coded trials in the order of the rows, one array per column.
 
     The columns: sequence, context, action, reward, scored, learned; trial, segment, episode,
-    forgone (one column per column of the file), rewarded, duration and offer if any.
+    forgone (one column per column of the file), rewarded, duration, offer and load if any.
 
     >>> pile = Pile()
     >>> pile.add(range(2), {"action": np.array([0, 1])})

@@ -209,7 +209,8 @@ class TrialReader:
             if derived.lags and learner is None:
                 learner = self._learners(batch, columns)
             labels, before = self._looking.labels(name, derived, columns, learner)
-            number = name in (roles.reward, *roles.forgone, *roles.trial, roles.duration)
+            numbers = (roles.reward, *roles.forgone, *roles.trial, roles.duration, roles.load)
+            number = name in numbers
             values = derived.values(labels, ("0", "1") if number else ("no", "yes"))[before:]
             for written, wrong, shown in derived.misfits(labels):
                 misfits.append((name, written, wrong[before:], shown[before:]))
@@ -299,8 +300,9 @@ class TrialReader:
             "episode": self.books.code_episodes(rows),
             "forgone": self._forgone(rows),
             "rewarded": rewarded if self._tells_rewarded else None,
-            "duration": self._durations(rows),
+            "duration": self._positive(rows, "duration"),
             "offer": offer,
+            "load": self._positive(rows, "load", ", how many stimuli the block has"),
         }
         self.books.learn_features(shown, context)
         self.books.learn_kept(rows, owners)
@@ -360,15 +362,18 @@ class TrialReader:
         values = (self._earned(rows, c, "forgone")[rows.pick(c.codes)] for c in columns)
         return np.stack(list(values), axis=1)
 
-    def _durations(self, rows: Rows) -> NDArray[np.float64] | None:
-        if self.plan.roles.duration is None:
-            return None
-        column = rows.columns[self.plan.roles.duration]
-        allowed = "a number greater than 0"
-        remedy = "--missing duration:VALUE for a value that means none, --duration COL"
-        values, _ = numbers_of(rows, column, self.problems, allowed, remedy)
-        rows.refuse(self.problems, column, values <= 0, allowed, remedy)
-        return values[rows.pick(column.codes)]
+    def _positive(self, rows: Rows, role: str, what: str = "") -> NDArray[np.float64] | None:
+        """A column of numbers greater than 0, which may be missing where it is not said what."""
+        for name in self.plan.roles.columns_of(role):
+            column = rows.columns[name]
+            allowed, remedy = f"a number greater than 0{what}", f"--{role} COL"
+            if not what:
+                remedy = f"--missing {role}:VALUE for a value that means none, {remedy}"
+            values, _ = numbers_of(rows, column, self.problems, allowed, remedy)
+            missing = column.labels.is_null().to_numpy() & bool(what)
+            rows.refuse(self.problems, column, (values <= 0) | missing, allowed, remedy)
+            return values[rows.pick(column.codes)]
+        return None
 
     def _offers(
         self, rows: Rows, context: CodedColumn | None

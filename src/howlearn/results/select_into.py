@@ -234,6 +234,8 @@ def content_hash(study: Study) -> str:
             found.update(b"-" if array is None else np.ascontiguousarray(array).tobytes())
         if part.offered is not None:
             found.update(np.packbits(part.offered).tobytes())
+        if part.load is not None:
+            found.update(np.ascontiguousarray(part.load).tobytes())
     return f"sha256:{found.hexdigest()}"
 
 

@@ -28,13 +28,14 @@ class ShownTrials:
     episode_end: NDArray[np.bool_] | None = None
     duration: NDArray[np.float64] | None = None
     offered: NDArray[np.bool_] | None = None  # [trial, action]; None: always everything
+    load: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.context)
 
     def until(self, end: int) -> ShownTrials:
         """The first trials."""
-        ends, times, there = self.episode_end, self.duration, self.offered
+        ends, times, there, load = self.episode_end, self.duration, self.offered, self.load
         return ShownTrials(
             self.context[:end],
             self.flags[:end],
@@ -43,6 +44,7 @@ class ShownTrials:
             None if ends is None else ends[:end],
             None if times is None else times[:end],
             None if there is None else there[:end],
+            None if load is None else load[:end],
         )
 
 
@@ -93,6 +95,7 @@ def as_recorded(study: Study, learner: int, code: NDArray[np.int64]) -> ShownTri
         None if study.episode_end is None else study.episode_end[mine],
         None if study.duration is None else study.duration[mine],
         trials.offered,
+        None if study.load is None else study.load[mine],
     )
 
 

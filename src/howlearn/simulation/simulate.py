@@ -89,8 +89,9 @@ def stage_for(
     answers = (
         task.answers if task is not None and told else like.answers if like is not None else None
     )
+    loaded = like is None or like.load is not None
     setting = setting_for(
-        world.contexts, world.actions, world.features, extent, rewards.right_wrong, answers
+        world.contexts, world.actions, world.features, extent, rewards.right_wrong, answers, loaded
     )
     ready = advisor(model, world.contexts, world.actions, setting)
     if as_published and not ready.published:
@@ -247,6 +248,7 @@ def records_from(shown: ShownTrials, n_actions: int) -> Records:
         np.empty(0, bool) if shown.episode_end is None else shown.episode_end,
         np.empty(0) if shown.duration is None else shown.duration,
         np.empty((0, n_actions), bool) if shown.offered is None else shown.offered,
+        np.empty(0) if shown.load is None else shown.load,
     )
 
 
@@ -279,6 +281,9 @@ def _study(
             told[~offered] = np.nan
     ends = [each.episode_end for each in shown if each.episode_end is not None]
     times = [each.duration for each in shown if each.duration is not None]
+    loads = [each.load for each in shown if each.load is not None]
+    if not loads and any("load" in each.needs for each in (stage.model, *stage.model.parts)):
+        loads = [np.full(len(action), float(len(stage.contexts)))]  # one block, of all of them
     return Study(
         learners=tuple(str(i + 1) for i in numbers),
         starts=np.cumsum([0, *(len(each) for each in shown)], dtype=np.int64),
@@ -299,6 +304,7 @@ def _study(
         answers=stage.setting.answers.astype(np.int16),
         offers=offers,
         offer=offer,
+        load=np.concatenate(loads) if loads else None,
     )
 
 

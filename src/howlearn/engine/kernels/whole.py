@@ -17,7 +17,7 @@ from howlearn.engine.kernels.parts import begin, learn, look, note, policy, slop
 # levels, numbers of levels, which are numeric; lowest and highest reward; the rewards for wrong and
 # right; the right answers; the cell of every context (−1: none); the places of each cell's
 # parameters and of the adjustments'. Trials come as `trials`: context, action, reward, flags,
-# forgone, ends, duration, offered.
+# forgone, ends, duration, offered, load.
 
 
 @intrinsic
@@ -94,7 +94,7 @@ def count(offered):
 @njit(**FLAGS)
 def follow(stage, trials, first, last, x_, marks_, out_):
     """Log-likelihoods out[j] of the scored trials before first + marks[j]; marks ascend."""
-    context, action, reward, flags, forgone, ends, duration, offered = borrowed(trials)
+    context, action, reward, flags, forgone, ends, duration, offered, load = borrowed(trials)
     features, answers, cell_of, index, edges = borrowed((stage[2], *stage[10:]))
     n_actions, extent, told = stage[0], stage[6:8], stage[8:10]
     x, marks, out = borrowed((x_, marks_, out_))
@@ -121,15 +121,16 @@ def follow(stage, trials, first, last, x_, marks_, out_):
         row = features[c]
         on_offer = offered[t] if len(offered) else everything
         n_offer = count(on_offer) if len(offered) else n_actions
+        size = load[t] if len(load) else float(len(features))
         if flags[t] & SCORED:
-            policy(state, Shown(c, cell, row, on_offer, n_offer), x, index, edges, log_p)
+            policy(state, Shown(c, cell, row, on_offer, n_offer, size), x, index, edges, log_p)
             total += log_p[a]
         correct = answer(told, answers, c, a, reward[t], on_offer, n_offer)
         others = forgone[t] if len(forgone) else unknown
         last_one = ends[t] if len(ends) else True
         time = duration[t] if len(duration) else math.nan
         trial = Trial(
-            c, cell, row, on_offer, n_offer, a, reward[t], correct, others, last_one, time
+            c, cell, row, on_offer, n_offer, size, a, reward[t], correct, others, last_one, time
         )
         if flags[t] & LEARNED:
             learn(extent, state, trial, x, index)
@@ -155,7 +156,7 @@ def shifted(stage, trials, offsets, learner, x, to, marks, out):
     for p in range(len(learner)):
         i = learner[p]
         point = x[p].copy()
-        for d in range(len(point)):
+        for d in range(to.shape[1]):  # what is held does not move
             point[d] = to[p, d]
             follow(stage, trials, offsets[i], offsets[i + 1], point, marks[p], value)
             out[p, d] = value[0]
@@ -165,7 +166,7 @@ def shifted(stage, trials, offsets, learner, x, to, marks, out):
 @njit(**CACHED)
 def slopes(stage, trials, offsets, learner, x_, marks, value, out_):
     """The likelihood before marks[p, 0] and its gradient, as the model gives it."""
-    context, action, reward, flags, forgone, ends, duration, offered = borrowed(trials)
+    context, action, reward, flags, forgone, ends, duration, offered, load = borrowed(trials)
     features, answers, cell_of, index, edges = borrowed((stage[2], *stage[10:]))
     n_actions, extent, told = stage[0], stage[6:8], stage[8:10]
     everything = np.ones(n_actions, np.bool_)
@@ -190,8 +191,9 @@ def slopes(stage, trials, offsets, learner, x_, marks, value, out_):
             row = features[c]
             on_offer = offered[t] if len(offered) else everything
             n_offer = count(on_offer) if len(offered) else n_actions
+            size = load[t] if len(load) else float(len(features))
             if flags[t] & SCORED:
-                shown = Shown(c, cell, row, on_offer, n_offer)
+                shown = Shown(c, cell, row, on_offer, n_offer, size)
                 policy(state, shown, x, index, edges, log_p)
                 value[p] += log_p[a]
                 slope(state[0], shown, x, index, a, log_p, each, out)
@@ -201,7 +203,18 @@ def slopes(stage, trials, offsets, learner, x_, marks, value, out_):
                 last_one = ends[t] if len(ends) else True
                 time = duration[t] if len(duration) else math.nan
                 trial = Trial(
-                    c, cell, row, on_offer, n_offer, a, reward[t], correct, others, last_one, time
+                    c,
+                    cell,
+                    row,
+                    on_offer,
+                    n_offer,
+                    size,
+                    a,
+                    reward[t],
+                    correct,
+                    others,
+                    last_one,
+                    time,
                 )
                 learn(extent, state, trial, x, index)
         hold(owner)
@@ -214,7 +227,7 @@ def slopes(stage, trials, offsets, learner, x_, marks, value, out_):
 @njit(**CACHED)
 def replay(stage, trials, x, out, latents):
     """Log-probabilities out[trial, action] and latents[trial, …] before the trial's update."""
-    context, action, reward, flags, forgone, ends, duration, offered = trials
+    context, action, reward, flags, forgone, ends, duration, offered, load = trials
     features, answers, cell_of, index, edges = (stage[2], *stage[10:])
     n_actions, extent, told = stage[0], stage[6:8], stage[8:10]
     unknown, everything = np.full(n_actions, np.nan), np.ones(n_actions, np.bool_)
@@ -229,14 +242,15 @@ def replay(stage, trials, x, out, latents):
             continue
         on_offer = offered[t] if len(offered) else everything
         n_offer = count(on_offer) if len(offered) else n_actions
-        policy(state, Shown(c, cell, features[c], on_offer, n_offer), x, index, edges, out[t])
+        size = load[t] if len(load) else float(len(features))
+        policy(state, Shown(c, cell, features[c], on_offer, n_offer, size), x, index, edges, out[t])
         seen = reward[t] if flags[t] & LEARNED else math.nan
         correct = answer(told, answers, c, a, seen, on_offer, n_offer)
         others = forgone[t] if len(forgone) else unknown
         last_one = ends[t] if len(ends) else True
         time = duration[t] if len(duration) else math.nan
         trial = Trial(
-            c, cell, features[c], on_offer, n_offer, a, seen, correct, others, last_one, time
+            c, cell, features[c], on_offer, n_offer, size, a, seen, correct, others, last_one, time
         )
         if latents.shape[1]:
             look(state[0], trial, x, index, latents[t])
@@ -251,7 +265,8 @@ def play(stage, trials, draws, gains, first_gains, tells, x, actions, rewards):
 
     An instructed trial (one that is not scored) keeps the action and the reward that are there.
     """
-    context, flags, ends, duration, offered = trials[0], trials[3], trials[5], trials[6], trials[7]
+    context, flags = trials[0], trials[3]
+    ends, duration, offered, load = trials[5:]
     features, answers, cell_of, index, edges = (stage[2], *stage[10:])
     n_actions, extent, told = stage[0], stage[6:8], stage[8:10]
     log_p, everything = np.empty(n_actions), np.ones(n_actions, np.bool_)
@@ -267,8 +282,11 @@ def play(stage, trials, draws, gains, first_gains, tells, x, actions, rewards):
             continue
         on_offer = offered[t] if len(offered) else everything
         n_offer = count(on_offer) if len(offered) else n_actions
+        size = load[t] if len(load) else float(len(features))
         if flags[t] & SCORED:
-            policy(state, Shown(c, cell, features[c], on_offer, n_offer), x, index, edges, log_p)
+            policy(
+                state, Shown(c, cell, features[c], on_offer, n_offer, size), x, index, edges, log_p
+            )
             last = n_actions - 1
             while not on_offer[last]:
                 last -= 1
@@ -296,7 +314,18 @@ def play(stage, trials, draws, gains, first_gains, tells, x, actions, rewards):
         time = duration[t] if len(duration) else math.nan
         chosen, row = int(actions[t]), features[c]
         trial = Trial(
-            c, cell, row, on_offer, n_offer, chosen, rewards[t], correct, others, last_one, time
+            c,
+            cell,
+            row,
+            on_offer,
+            n_offer,
+            size,
+            chosen,
+            rewards[t],
+            correct,
+            others,
+            last_one,
+            time,
         )
         if flags[t] & LEARNED:
             learn(extent, state, trial, x, index)
