@@ -351,3 +351,37 @@ def test_eight_stimuli_that_are_no_shepard_task() -> None:
     task = hl.Task.load("five-four")
     kind = kind_in(hl.simulate(task, "OneForAll", {"eta": 0.1}, 3, 90, seed=1).frame())
     assert "Shepard" not in str(kind)
+
+
+def sustained_attention(seed: int, people: int = 20) -> pl.DataFrame:
+    """One rare digit to which nobody shall respond, and half of the people do: nothing to learn."""
+    rng, n = np.random.default_rng(seed), people * 150
+    digit = rng.integers(1, 10, n)
+    pressed = rng.random(n) < np.where(digit == 3, 0.5, 0.97)
+    return pl.DataFrame(
+        {
+            "subject": np.repeat(np.arange(people), 150),
+            "trial": np.tile(np.arange(150), people),
+            "digit": digit,
+            "response": pressed.astype(int),
+            "correct": (pressed != (digit == 3)).astype(int),
+        }
+    )
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_rare_answers_that_are_known_at_once_are_not_learned(seed: int) -> None:
+    kind = kind_in(sustained_attention(seed))
+    assert kind.name == NOT_COVERED
+    assert "not learned from outcomes" in (kind.stops or "")
+
+
+def test_few_people_who_know_the_answers_at_once_are_asked_about() -> None:
+    asked = []
+    for data in (instructed(seed, people=2, accuracy=0.85) for seed in SEEDS):
+        found = inspect(data)
+        if found.study is not None:
+            asked.append([question.about for question in found.questions])
+    assert asked
+    assert asked.count(["reward"]) >= len(asked) - 1
+    assert inspect(instructed(0, people=2, accuracy=0.85), reward="correct").questions == ()

@@ -283,7 +283,7 @@ def _names_the_right(draft: Draft, rows: Sample, column: str) -> bool:
     return len(worth) > 0 and bool(np.mean(same == (worth > worth.min())) >= NEARLY)
 
 
-def _settles(rows: Sample, column: str, action: str, reward: str) -> bool:
+def settles(rows: Sample, column: str, action: str, reward: str) -> bool:
     """Whether a column names the right answer in other words: with the choice it fixes outcomes."""
     few = len(rows.counts(column)) <= len(rows.counts(action))
     codes = together(rows.codes(column), rows.codes(action))
@@ -335,7 +335,7 @@ def _may_be_shown(draft: Draft, rows: Sample, column: str, owner: np.ndarray) ->
     if action is not None and reward is not None:
         if is_of_one_option(rows, column, action, reward):
             return False
-        if _settles(rows, column, action, reward):
+        if settles(rows, column, action, reward):
             return False
     if _names_the_right(draft, rows, column) or column in draft.design:
         return False

@@ -204,25 +204,44 @@ def evidence_of(
 
 
 @dataclass(frozen=True)
-class FirstChoices:
-    """How often people were right at first: in their first trials and with each new context."""
+class Agreement:
+    """How often choices were right, and how far that is above what answering blindly earns."""
 
     times: int
     right: float
-    guessing: float  # what one answer for everything would earn
-    later: float  # in the second half of the trials
-    opening: float  # in the first trials of each learner
-    openings: int
+    guessing: float  # with the same answers in any other order
+    score: float  # above guessing, in standard errors
 
     @property
-    def score(self) -> float:
-        """How far the first choices are above guessing, in standard errors."""
-        spread = np.sqrt(max(self.guessing * (1 - self.guessing), 1e-9) / max(1, self.times))
-        return float((self.right - self.guessing) / spread)
+    def skill(self) -> float:
+        """0 where answers have nothing to do with what was shown, 1 where all are right."""
+        return (self.right - self.guessing) / max(1 - self.guessing, 1e-9)
 
-    def reach(self, share: float) -> float:
-        """What is earned a share of the way from guessing to what is earned later."""
-        return self.guessing + share * (self.later - self.guessing)
+
+def agreement(action: Codes, answer: Codes) -> Agreement:
+    """Compare choices with what would have been right.
+
+    >>> agreement(np.array([0, 1, 0, 1]), np.array([0, 1, 0, 1])).skill
+    1.0
+    """
+    n, kinds = len(action), 1 + int(max(action.max(initial=0), answer.max(initial=0)))
+    if n < 2:
+        return Agreement(n, 0.0, 1.0, 0.0)
+    made, due = (np.bincount(codes, minlength=kinds) / n for codes in (action, answer))
+    both = made * due
+    right, guessing = float(np.mean(action == answer)), float(both.sum())
+    spread = (both.sum() ** 2 + both.sum() - np.sum(both * (made + due))) / (n - 1)
+    score = (right - guessing) / np.sqrt(spread) if spread > 0 else 0.0
+    return Agreement(n, right, guessing, float(score))
+
+
+@dataclass(frozen=True)
+class FirstChoices:
+    """How right people were in their first trials and with each new context, and later."""
+
+    early: Agreement
+    opening: Agreement  # in the first trials of each learner alone
+    late: Agreement  # in the second half of the trials
 
 
 OPENING = 3  # trials
@@ -230,29 +249,20 @@ OPENING = 3  # trials
 
 def first_choices(found: Evidence) -> FirstChoices:
     """Compare the first presentations with guessing and with the second half."""
-    place = together(found.learner, found.shown)
-    first = np.unique(place, return_index=True)[1]
     position = position_in(found.learner)
     late = 2 * position >= np.bincount(found.learner)[found.learner]
-    # The right action of each learner and context, where it was ever found.
-    cell = together(found.sequence, found.shown)
-    right = np.full(int(cell.max(initial=-1)) + 1, -1)
-    hits = found.good == 1
+    # The right action of each learner and context; one that nobody chose where it was never found.
+    cell, hits, kinds = together(found.sequence, found.shown), found.good == 1, len(found.actions)
+    right = np.full(int(cell.max(initial=-1)) + 1, kinds)
+    if kinds == 2:
+        right[cell] = 1 - found.action
     right[cell[hits]] = found.action[hits]
-    answers = right[cell[first]]
-    answers = answers[answers >= 0]
-    usual = np.bincount(answers).max() / len(answers) if len(answers) else 1.0
+    answer = np.where(hits, found.action, right[cell])
     opening = position < OPENING
     early = opening.copy()
-    early[first] = True
-    return FirstChoices(
-        int(early.sum()),
-        float(found.good[early].mean()),
-        max(float(usual), 1 / max(2, len(found.actions))),
-        float(found.good[late].mean()),
-        float(found.good[opening].mean()),
-        int(opening.sum()),
-    )
+    early[np.unique(together(found.learner, found.shown), return_index=True)[1]] = True
+    some = (early, opening, late)
+    return FirstChoices(*(agreement(found.action[rows], answer[rows]) for rows in some))
 
 
 def position_in(owner: Codes) -> Codes:
@@ -316,7 +326,7 @@ def pays_alike(found: Evidence) -> bool:
     return float(np.ptp(each)) < 0.1
 
 
-def follows_success(found: Evidence) -> bool:
+def follows_success(found: Evidence, sure: float = 3.0) -> bool:
     """Whether choices are repeated more often after a success than after a failure.
 
     Learners and contexts are compared with themselves: some repeat more, and some earn more.
@@ -329,7 +339,7 @@ def follows_success(found: Evidence) -> bool:
     reward = scaled(found.reward)
     won = centred(where, (reward > reward.mean())[order][:-1][near])
     more = float(np.sum(stays * won)) / max(float(np.sum(won**2)), 1e-9)
-    return more > 0.05 and score(stays * won) > 3
+    return more > 0.05 and score(stays * won) > sure
 
 
 def centred(owner: Codes, values: NDArray[Any]) -> NDArray[np.float64]:

@@ -15,7 +15,13 @@ from howlearn.core.text import many
 from howlearn.reading.columns import parts_of
 from howlearn.reading.guess.draft import SAID, Draft, together
 from howlearn.reading.guess.evidence import Evidence, Kind, changes, evidence_in, evidence_of
-from howlearn.reading.guess.not_covered import Described, NoOutcome, StimulusMissing, Untaught
+from howlearn.reading.guess.not_covered import (
+    Described,
+    NoOutcome,
+    StimulusMissing,
+    Untaught,
+    ask_if_learned,
+)
 from howlearn.reading.guess.stages import TwoStages, one_choice_of_two, two_stages
 
 if TYPE_CHECKING:
@@ -320,6 +326,8 @@ def find_kind(draft: Draft) -> FoundKind | None:
         said = {name for name, guess in draft.guesses.items() if guess.how == SAID}
         stops = None if kind.is_settled(said) else kind.stops(reasons, found, draft)
         draft.kind = FoundKind(kind.name, reasons, stops)
+        if stops is None:
+            ask_if_learned(draft, found)
         break
     return draft.kind
 

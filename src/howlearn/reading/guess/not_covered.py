@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 from howlearn.reading.columns import is_feature, is_time, like, named_like, parts_of
 from howlearn.reading.guess.behaviour import is_of_one_option
 from howlearn.reading.guess.column_checks import constant_within
-from howlearn.reading.guess.draft import BY_CONTENT, Draft, typed
+from howlearn.reading.guess.context import settles
+from howlearn.reading.guess.draft import BY_CONTENT, SAID, Answer, Draft, typed
 from howlearn.reading.guess.evidence import (
     MOST_TRIALS,
     Codes,
     Evidence,
+    FirstChoices,
     Kind,
     changes,
     first_choices,
@@ -122,7 +124,8 @@ class StimulusMissing(Kind):
         each = np.bincount(found.learner, weights=found.good) / np.bincount(found.learner)
         if right - told < max(0.12, 6 * spread) or np.mean(each > told + 0.05) < 0.7:
             return ()
-        if follows_success(found):  # then outcomes teach, as those of a bandit do
+        sure = 5.0 if draft is not None and _right_is_told(draft) else 3.0
+        if follows_success(found, sure):  # then outcomes teach, as those of a bandit do
             return ()
         return (
             f"choices are right in {right:z.0%} of the trials, though the context and what was "
@@ -150,20 +153,13 @@ class Untaught(Kind):
 
     def reasons(self, found: Evidence | None, draft: Draft | None) -> Sequence[str]:
         """Right at the first presentations as often as later."""
-        if found is None or not found.is_binary or found.fixed < 0.85:
-            return ()
-        if int(found.context.max()) < 1 or len(found) < FEWEST_TRIALS:
-            return ()
-        first = first_choices(found)
-        enough = first.times >= 20 and first.openings >= 12
-        known = first.score >= 4.5 and first.right >= first.reach(0.8)
-        if not enough or not known or first.opening < first.reach(0.6):
-            return ()
-        if first.later - first.guessing < 0.15:
+        first = None if found is None else known_at_once(found, SURELY)
+        if first is None:
             return ()
         return (
-            f"choices are right in {first.right:z.0%} of the first trials and where something is "
-            f"new (guessing: {first.guessing:z.0%}), and in {first.later:z.0%} later",
+            f"choices are right in {first.early.right:z.0%} of the first trials and where "
+            f"something is new (guessing: {first.early.guessing:z.0%}), and in "
+            f"{first.late.right:z.0%} later",
         )
 
     def stops(
@@ -174,6 +170,48 @@ class Untaught(Kind):
             f"these choices were not learned from outcomes: {reasons[0]}; if they were learned "
             "here all the same, name --context, --action and --reward"
         )
+
+
+SURELY = 3.5, 0.75  # standard errors of first choices above guessing, share of later skill
+PERHAPS = 2.0, 0.5
+
+
+def known_at_once(found: Evidence, least: tuple[float, float]) -> FirstChoices | None:
+    """The first choices, where they are as right as later ones; None where they are not."""
+    if not found.is_binary or found.fixed < 0.85 or int(found.context.max()) < 1:
+        return None
+    if len(found) < FEWEST_TRIALS:
+        return None
+    first = first_choices(found)
+    early, later = first.early, first.late.skill
+    if early.times < 12 or later < 0.25 or early.score < least[0]:
+        return None
+    known = early.skill >= least[1] * later and first.opening.skill >= least[1] * later / 1.4
+    return first if known else None
+
+
+def ask_if_learned(draft: Draft, found: Evidence | None) -> None:
+    """Ask whether people were told what was right, where they seem to have known it at once."""
+    guess = draft.guesses.get("reward")
+    if found is None or guess is None or guess.how == SAID:
+        return
+    first = known_at_once(found, PERHAPS)
+    if first is not None:
+        draft.ask(
+            "reward",
+            f"choices are right in {first.early.right:z.0%} of the first trials already, and in "
+            f"{first.late.right:z.0%} later: were people told {guess.typed}, and learned from it?",
+            [Answer("reward", guess.value, "yes; else these models have nothing to explain")],
+        )
+
+
+def _right_is_told(draft: Draft) -> bool:
+    """Whether a column without a role says with the choice what is right, as word or nonword."""
+    action, reward = draft.column("action"), draft.column("reward")
+    if action is None or reward is None:
+        return False
+    likely = [c for c in draft.free if 2 <= len(draft.sample.counts(c)) <= MANY_VALUES]
+    return any(settles(draft.sample, c, action, reward) for c in likely if c != draft.answer)
 
 
 def _is_correctness(found: Evidence) -> bool:
