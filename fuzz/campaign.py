@@ -18,7 +18,7 @@ from typing import Any
 
 JUDGE = "fuzz.judge:judged"
 LONGEST = 5.0  # seconds of processor time that reading a file may take
-WAITED = 60.0  # seconds by the clock: a process that sleeps for so long hangs too
+WAITED = 60.0  # seconds by the clock: a process that sleeps for so long without a break hangs too
 RESIDENT = 450.0  # MiB after which a worker is replaced: libraries keep what they had
 MAKING = 60.0  # seconds that making a case may take
 LOOK = 0.25  # seconds
@@ -35,6 +35,7 @@ class Worker:
     case: int | None = None
     since: float = 0.0
     spent: float = 0.0  # processor time when the case began
+    awake: tuple[float, float] = (0.0, 0.0)  # processor time when it was seen to work, and when
     rest: bytes = b""  # of what it says, half a line
 
     def __post_init__(self) -> None:
@@ -63,6 +64,7 @@ class Worker:
     def begin(self, allowed: float = 0.0) -> None:
         """Its time is counted from here, or from so many seconds later."""
         self.since, self.spent = monotonic() + allowed, self.used() + allowed
+        self.awake = (0.0, self.since)
 
     def answers(self) -> list[dict[str, Any]] | None:
         """What it has said since; None where the process has ended."""
@@ -85,10 +87,13 @@ class Worker:
         """Whether the case takes too long."""
         if self.case is None:
             return False
-        waited = monotonic() - self.since
-        if waited <= LONGEST:
+        now = monotonic()
+        if now - self.since <= LONGEST:
             return False
-        return self.used() - self.spent > LONGEST or (waited > WAITED and not self.runs())
+        used = self.used()
+        if used > self.awake[0] or self.runs():
+            self.awake = (used, now)
+        return used - self.spent > LONGEST or now - self.awake[1] > WAITED
 
     def runs(self) -> bool:
         """Whether the process works, or would if others left it the processor."""

@@ -44,7 +44,8 @@ def _varint(value: int) -> bytes:
     return bytes([*found, value])
 
 
-def _zigzag(value: int) -> bytes:
+def zigzag(value: int) -> bytes:
+    """A number as Parquet's footers and the heads of its pages have it."""
     return _varint(value << 1 ^ value >> 63)
 
 
@@ -63,10 +64,10 @@ def rows_claimed(content: bytes, rng: Random) -> bytes:
     """The footer says that there are other numbers of rows or values."""
 
     def change(footer: bytes) -> bytes:
-        wanted = _zigzag(rng.choice([ROWS, ROWS, 6]))
+        wanted = zigzag(rng.choice([ROWS, ROWS, 6]))
         places = [i for i in range(len(footer)) if footer[i : i + len(wanted)] == wanted]
         for place in sorted(rng.sample(places, min(len(places), rng.choice([1, 1, 40]))))[::-1]:
-            claim = _zigzag(rng.choice([10**9, 2**31, 2**40, 2**62, -1, 0, 13, 11, 100_000]))
+            claim = zigzag(rng.choice([10**9, 2**31, 2**40, 2**62, -1, 0, 13, 11, 100_000]))
             footer = footer[:place] + claim + footer[place + len(wanted) :]
         return footer
 

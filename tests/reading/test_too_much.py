@@ -26,6 +26,7 @@ from fuzz.packed_seeds import ods, xlsx, zipped
 from howlearn.core.errors import LONGEST_MESSAGE, DataError, HowlearnError, Problem
 from howlearn.models.task import Task
 from howlearn.reading.formats import detect, matlab5, workbook_sizes
+from howlearn.reading.formats.delimited import Delimited
 from howlearn.reading.formats.detect import Panic, no_panic
 from howlearn.reading.formats.table import distinct_names
 from howlearn.reading.formats.wide import families_in
@@ -332,6 +333,25 @@ def test_options_of_very_many_letters() -> None:
             read("howlearn.toml")
         assert len(str(caught.value)) <= most
         assert str(caught.value).endswith(("choice, reward", "write COL:OLD=NEW,OLD=NEW"))
+
+
+def test_millions_of_empty_lines() -> None:
+    for name, end in (("a.csv", "\n"), ("b.csv", "\r\n"), ("c.csv", '\n"END OF FILE"\n')):
+        Path(name).write_text(HEAD + ROWS + end * (3_000_000 if name < "c" else 1) + "\n" * 5000)
+        Path(f"{name}.gz").write_bytes(gzip.compress(Path(name).read_bytes(), 9))
+        for each in (name, f"{name}.gz"):
+            begun = process_time()
+            assert len(read(each).context) == 8
+            assert process_time() - begun < 1.5
+
+
+def test_rows_are_counted_once() -> None:
+    """Where the last column has gaps; this is done in Python, and slow."""
+    Path("a.csv").write_text(HEAD + ROWS + "1,9,1,B,\n")
+    table = Delimited(Path("a.csv"))
+    assert next(iter(table.frames(["item"]))).height == 9
+    table._records = None  # type: ignore[assignment,method-assign]
+    assert next(iter(table.frames(["item", "reward"]))).height == 9
 
 
 @pytest.mark.usefixtures("promptly")

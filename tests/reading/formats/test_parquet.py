@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from fuzz.mutations.claims import zigzag
 
 from howlearn.core.errors import DataError
+from howlearn.reading.formats.parquet import Damage, Parquet, check_pages
 from howlearn.reading.read import read
 from howlearn.results.select_into import originals
 from sameness import FRAME, assert_same
@@ -67,3 +71,90 @@ def test_text_that_is_not_utf_8(tmp_path: Path) -> None:
     parquet.write_table(table, tmp_path / "a.parquet")
     with pytest.raises(DataError, match="column choice: found bytes that are not text in UTF-8"):
         read(tmp_path / "a.parquet", context="none")
+
+
+DATA, DICTIONARY = b"\x2c\x15", b"\x4c\x15"  # before the number of values of a page
+TRIALS, CHOICES = 50, 2
+CODE = """
+import sys
+import howlearn as hl
+try:
+    hl.read(sys.argv[1])
+except hl.DataError as error:
+    print(error)
+"""
+
+
+def claiming(path: Path, before: bytes, count: int, claim: int) -> str:
+    """What reading says, in a process of its own, where pages claim other numbers of values."""
+    frame = pl.DataFrame(
+        {
+            "participant": [1] * TRIALS,
+            "trial": [*range(TRIALS)],
+            "choice": ["L", "R"] * (TRIALS // CHOICES),
+            "stimulus": [None, "a"] * (TRIALS // 2),
+            "reward": [0, 1] * (TRIALS // 2),
+        }
+    )
+    frame.write_parquet(path)
+    raw = path.read_bytes()
+    assert before + zigzag(count) in raw
+    assert len(zigzag(claim)) == len(zigzag(count))
+    path.write_bytes(raw.replace(before + zigzag(count), before + zigzag(claim)))
+    words = [sys.executable, "-c", CODE, str(path)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+@pytest.mark.parametrize("claim", [-1, -40, TRIALS + 1])
+def test_pages_that_claim_other_numbers_of_values(tmp_path: Path, claim: int) -> None:
+    said = claiming(tmp_path / "a.parquet", DATA, TRIALS, claim)
+    assert "found a file that is not Parquet or is damaged (a page claims" in said
+
+
+@pytest.mark.parametrize("claim", [-1, 60])
+def test_dictionaries_that_claim_other_numbers_of_values(tmp_path: Path, claim: int) -> None:
+    said = claiming(tmp_path / "a.parquet", DICTIONARY, CHOICES, claim)
+    assert "found a file that is not Parquet or is damaged (a page claims" in said
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("packed", ["none", "snappy", "zstd"])
+@pytest.mark.parametrize("dictionary", [True, False])
+def test_pages_as_others_write_them(
+    tmp_path: Path, version: str, packed: str, dictionary: bool
+) -> None:
+    """Small pages, two groups of rows, lists, and statistics that are longer than a head is."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "a.parquet"
+    frame = pl.concat([FRAME] * 3).with_columns(
+        pair=pl.concat_list("trial", "trial"), long=pl.lit("x" * 5000) + pl.col("choice")
+    )
+    parquet.write_table(
+        frame.to_arrow(),
+        path,
+        data_page_version=version,
+        compression=packed,
+        use_dictionary=dictionary,
+        data_page_size=64,
+        write_batch_size=8,
+        row_group_size=2 * FRAME.height,
+        write_page_checksum=True,
+    )
+    [read_back] = Parquet(path).frames(["trial", "choice", "pair", "long"])
+    assert read_back["long"].equals(frame["long"])
+    assert read_back["trial"].equals(frame["trial"])
+
+
+def test_a_footer_that_does_not_say_where_columns_are(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    FRAME.write_parquet(path)
+    raw = path.read_bytes()
+    start = len(raw) - 8 - int.from_bytes(raw[-8:-4], "little")
+    for length in range(0, len(raw) - 8 - start, 7):  # cut, or followed by what nothing stands for
+        for end in (b"", b"\x1f" * 40, b"\x1c" * 40, b"\x19\xf3" + b"\xff" * 40):
+            footer = raw[start : start + length] + end
+            path.write_bytes(raw[:start] + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+            with pytest.raises(Damage):
+                check_pages(path, FRAME.columns)

@@ -50,7 +50,7 @@ from howlearn.reading.formats.text_layout import (
 
 HEAD_LINES = 100  # that the layout is found out from
 HEAD_BYTES = 2**20
-LAST_LINE = b"END OF FILE"
+TAIL_BYTES, LAST_BYTES = 2**12, 110  # at the end, for empty lines and for Gorilla's last one
 _LAST = re.compile(rb'[\r\n]+"?END OF FILE[",;\t\s]*$')
 EMPTY_ALLOWED = "a row with the names of the columns, then one row per trial"
 
@@ -84,6 +84,7 @@ class Delimited(Table):
         self.first_row = layout.header + 2
         self._about_names = 0
         self._header = 1  # rows with names
+        self._even = False  # whether every row was seen to have as many values as there are names
         if self._is_qualtrics():
             self._about_names = QUALTRICS_ROWS
             self.first_row += QUALTRICS_ROWS
@@ -154,8 +155,9 @@ class Delimited(Table):
             frame = frame[self._about_names :]
         except (pl.exceptions.PolarsError, ValueError) as error:
             return self._checked([self._unknown(error)]).select(str(i) for i in places)
-        if frame[str(last)].null_count():  # polars fills short rows without a word
-            self._refuse_ragged()
+        if not self._even and frame[str(last)].null_count():
+            self._refuse_ragged()  # polars fills short rows without a word
+            self._even = True
         return frame
 
     @cached_property
@@ -261,16 +263,19 @@ class Delimited(Table):
         return text.encode("utf-8")
 
     def _whole(self, content: bytes | None) -> bytes | None:
-        """The text without the last line of Gorilla, which says that it is the last."""
+        """The text without Gorilla's last line, which says that it is, and many empty ones."""
         if content is None:
             with self.path.open("rb") as file:
-                file.seek(max(0, self.path.stat().st_size - 10 * len(LAST_LINE)))
-                if not _LAST.search(file.read()):
-                    return None
-            content = self.path.read_bytes()
-        return (
-            _LAST.sub(b"\n", content) if LAST_LINE in content[-10 * len(LAST_LINE) :] else content
-        )
+                file.seek(max(0, self.path.stat().st_size - TAIL_BYTES))
+                tail = file.read()
+        else:
+            tail = content[-TAIL_BYTES:]
+        empty = len(tail) == TAIL_BYTES and not tail.strip(b"\r\n")  # perhaps millions of them
+        if not empty and not _LAST.search(tail[-LAST_BYTES:]):
+            return content
+        whole = self.path.read_bytes() if content is None else content
+        whole = whole.rstrip(b"\r\n") + b"\n" if empty else whole
+        return whole[:-LAST_BYTES] + _LAST.sub(b"\n", whole[-LAST_BYTES:])
 
     def _cleaned(self, values: pl.Series) -> pl.Series:
         if self.separator != ",":

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
+from typing import Any, BinaryIO
 from urllib.parse import unquote
 
 import polars as pl
@@ -38,10 +39,14 @@ class Parquet(Table):
         except (pl.exceptions.PolarsError, Panic) as error:
             raise self._broken(error) from None
         self.columns = tuple(self._schema)
+        self._sound: set[str] = set()  # columns whose pages were looked at
 
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Slices of the file, so that a large study never is in memory twice."""
         try:
+            if not self._sound.issuperset(columns):
+                check_pages(self.path, {*columns} - self._sound)
+                self._sound.update(columns)
             rows = pl.scan_parquet(self.path, glob=False, hive_partitioning=False)
             with no_panic():
                 total = rows.select(pl.len()).collect().item()
@@ -51,7 +56,7 @@ class Parquet(Table):
                         rows.select(map(column_named, columns)).slice(start, BATCH_ROWS).collect()
                     )
                 yield self._decoded(_without_lists(part), start)
-        except (pl.exceptions.PolarsError, Panic, OSError) as error:
+        except (pl.exceptions.PolarsError, Panic, Damage, OSError) as error:
             raise self._broken(error) from None
 
     @property
@@ -113,6 +118,142 @@ def _as_text(raw: bytes) -> str | None:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
         return None
+
+
+# What pages say about themselves. Polars believes it: with a damaged number it asks for more
+# memory than there is, which ends the process.
+
+TAIL = 8  # bytes after the footer: its length, and PAR1
+HEAD, LONGEST_HEAD = 2**10, 2**24  # bytes of a page's head: of most, and with long statistics
+DEEPEST = 16  # structures in each other; Parquet's own have fewer
+ROW_GROUPS, CHUNKS, CHUNK = 4, 1, 3  # fields: of a file, a group of rows, a column's part of it
+# Of what is said about such a part:
+PATH, VALUES, BYTES, FIRST_PAGE, FIRST_DICTIONARY = 3, 5, 7, 9, 11
+KIND, UNPACKED, PACKED = 1, 2, 3  # of a page
+DATA, DICTIONARY, DATA_2 = 0, 2, 3  # kinds of pages
+ABOUT = {DATA: 5, DICTIONARY: 7, DATA_2: 8}  # the field with more about a page of each kind
+COUNT, LEVELS = 1, (5, 6)  # of that: how many values, and of the second version bytes of levels
+
+
+class Damage(ValueError):
+    """A number in a Parquet file that cannot be."""
+
+
+def check_pages(path: Path, columns: Collection[str]) -> None:
+    """Refuse pages that claim to hold other values than there are; only their heads are read."""
+    with path.open("rb", buffering=0) as file:
+        size = file.seek(0, 2)
+        length = int.from_bytes(_piece(file, size - TAIL, 4), "little")
+        try:
+            footer, _ = _structure(_piece(file, size - TAIL - length, length), 0)
+            chunks = [chunk[CHUNK] for group in footer[ROW_GROUPS] for chunk in group[CHUNKS]]
+            chosen = [chunk for chunk in chunks if chunk[PATH][0].decode() in columns]
+            starts = [int(chunk.get(FIRST_DICTIONARY) or chunk[FIRST_PAGE]) for chunk in chosen]
+            counts = [(int(chunk[VALUES]), int(chunk[BYTES])) for chunk in chosen]
+        except (LookupError, TypeError, AttributeError, ValueError):
+            raise Damage("its footer does not say where its columns are") from None
+        for at, (values, length) in zip(starts, counts, strict=True):
+            end = min(at + length, size)
+            while values > 0 and at < end:
+                count, at = _page(file, at, values)
+                if at > size:
+                    raise Damage("a page claims more bytes than there are")
+                values -= count
+
+
+def _page(file: BinaryIO, at: int, left: int) -> tuple[int, int]:
+    """How many of the values that are left a page has, and where the next one begins."""
+    for most in (HEAD, LONGEST_HEAD):
+        try:
+            page, length = _structure(_piece(file, at, most), 0)
+            break
+        except IndexError:  # cut off
+            continue
+    else:
+        raise Damage("the head of a page is not complete")
+    kind: Any = page.get(KIND)
+    about = page.get(ABOUT[kind]) if kind in (DATA, DICTIONARY, DATA_2) else {COUNT: 0}
+    if not isinstance(about, dict):
+        raise Damage("a page does not say how many values it has")
+    levels = [about.get(field, 0) for field in LEVELS] if kind == DATA_2 else []
+    numbers: list[Any] = [page.get(PACKED), page.get(UNPACKED), about.get(COUNT), *levels]
+    if not all(isinstance(number, int) and 0 <= number < 2**31 for number in numbers):
+        raise Damage("a page claims a number of values or bytes that cannot be")
+    packed, unpacked, count = numbers[:3]
+    if count > (unpacked if kind == DICTIONARY else left) or sum(levels) > min(packed, unpacked):
+        raise Damage(f"a page claims {count:,} values, for which there is no room")
+    return (0 if kind == DICTIONARY else count), at + length + packed
+
+
+def _piece(file: BinaryIO, at: int, length: int) -> bytes:
+    if at < 0:
+        raise Damage("it begins before the file does")
+    file.seek(at)
+    return file.read(length)
+
+
+# Thrift's compact protocol, in which Parquet's footers and the heads of its pages are written.
+
+TRUE, FALSE, BYTE, FLOAT, BYTES_OF_TEXT, STRUCTURE = 1, 2, 3, 7, 8, 12  # kinds of values
+NUMBERS, LISTS = (4, 5, 6), (9, 10)
+
+
+def _structure(raw: bytes, at: int, depth: int = 0) -> tuple[dict[int, Any], int]:
+    """The fields of a structure by their numbers, and where it ends; IndexError if it is cut."""
+    if depth > DEEPEST:
+        raise Damage("structures are nested too deeply")
+    fields: dict[int, Any] = {}
+    field = 0
+    while head := raw[at]:
+        at += 1
+        if head >> 4:
+            field += head >> 4
+        else:
+            field, at = _signed(raw, at)
+        fields[field], at = _value(raw, at, head & 15, depth)
+    return fields, at + 1
+
+
+def _value(raw: bytes, at: int, kind: int, depth: int) -> tuple[Any, int]:
+    if kind in NUMBERS:
+        return _signed(raw, at)
+    if kind == BYTES_OF_TEXT:
+        length, at = _unsigned(raw, at)
+        if at + length > len(raw):
+            raise IndexError
+        return raw[at : at + length], at + length
+    if kind == STRUCTURE:
+        return _structure(raw, at, depth + 1)
+    if kind in LISTS:
+        length, inner = raw[at] >> 4, raw[at] & 15
+        length, at = _unsigned(raw, at + 1) if length == 15 else (length, at + 1)
+        items = []
+        for _ in range(length):
+            item, at = _value(raw, at, BYTE if inner in (TRUE, FALSE) else inner, depth + 1)
+            items.append(item)
+        return items, at
+    if kind in (TRUE, FALSE):
+        return kind == TRUE, at
+    if kind in (BYTE, FLOAT):
+        after = at + (1 if kind == BYTE else 8)
+        return raw[after - 1], after  # no such value is needed, only where it ends
+    raise Damage("a value of a kind that Parquet does not have")
+
+
+def _unsigned(raw: bytes, at: int) -> tuple[int, int]:
+    found = 0
+    for shift in range(0, 70, 7):
+        byte = raw[at]
+        at += 1
+        found |= (byte & 127) << shift
+        if byte < 128:
+            return found, at
+    raise Damage("a number with too many digits")
+
+
+def _signed(raw: bytes, at: int) -> tuple[int, int]:
+    found, at = _unsigned(raw, at)
+    return found >> 1 ^ -(found & 1), at
 
 
 def open_parquet(
