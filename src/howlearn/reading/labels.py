@@ -125,6 +125,19 @@ class CodedColumn:
             labels = labels.replace({"true": "1", "false": "0"})
         return labels.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
 
+    def places(self) -> NDArray[np.float64]:
+        """The number of each code, also that of names which only count, as block1 to block12.
+
+        >>> names = pl.Series("run", ["run-2", "run-10", None])
+        >>> code_column(names, {}, frozenset())[0].places().tolist()
+        [2.0, 10.0, nan]
+        """
+        numbers = self.numbers()
+        parts = self.labels.str.extract_groups(r"^(\D*)([0-9]{1,9})$").struct
+        if np.isfinite(numbers).any() or parts[0].drop_nulls().n_unique() != 1:
+            return numbers
+        return parts[1].cast(pl.Float64).fill_null(np.nan).to_numpy()
+
     def per_row(self) -> pl.Series:
         """The label of each row."""
         return self.labels.gather(self.codes).alias(self.name)

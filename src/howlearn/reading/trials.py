@@ -429,7 +429,7 @@ class TrialReader:
         return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
 
     def _trial_number(self, rows: Rows, column: CodedColumn) -> NDArray[Any]:
-        numbers = column.numbers()
+        numbers = column.places()
         bad = ~np.isfinite(numbers) & rows.present(column.codes, len(numbers))
         numbers = np.where(np.isfinite(numbers), numbers, np.nan)  # NaN is no duplicate of NaN
         remedy = "--trial COL, or --trial none to keep the order of the rows"

@@ -98,3 +98,63 @@ def test_columns_that_say_that_blocks_are_problems_of_their_own() -> None:
     shown = data.with_columns(image_chosen=image)
     found = inspect(shown, action="choice", context="none")
     assert found.options["reset_by"] == ("block",)
+
+
+def sessions(seed: int, again: bool, people: int = 12) -> pl.DataFrame:
+    """The second action is always better; people know that after a session, or start again."""
+    rng, rows = np.random.default_rng(seed), []
+    for person in range(people):
+        values = np.zeros((4, 2))
+        for session in range(1, 4):
+            values = np.zeros((4, 2)) if again else values
+            for trial in range(1, 61):
+                pair = int(rng.integers(4))
+                odds = np.exp(6 * values[pair])
+                a = int(rng.choice(2, p=odds / odds.sum()))
+                earned = int(rng.random() < (0.25, 0.75)[a])
+                values[pair, a] += 0.3 * (earned - values[pair, a])
+                rows.append((person, session, trial, f"pair{pair}", a + 1, earned))
+    names = ["subject", "session", "trial", "stimulus", "choice", "reward"]
+    return pl.DataFrame(rows, schema=names, orient="row")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_sessions_that_begin_as_if_nothing_were_known_reset(seed: int) -> None:
+    assert inspect(sessions(seed, again=True)).options["reset_by"] == ("session",)
+    found = inspect(sessions(seed, again=False))
+    assert "reset_by" not in found.options
+    assert found.questions == ()
+
+
+def test_payoffs_may_have_any_name_that_counts() -> None:
+    data = games(1, new=True, people=2, blocks=4).rename({"p1": "m1", "p2": "m2"})
+    assert inspect(data).options["reset_by"] == ("block",)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_naming_the_trial_adds_no_reset(seed: int) -> None:
+    number = pl.int_range(pl.len()).over("subject")
+    data = games(seed, new=True).drop("p1", "p2").with_columns(trial=number)
+    assert "reset_by" not in inspect(data).options
+    assert "reset_by" not in inspect(data, trial="trial").options
+
+
+def test_blocks_with_names_that_count_order_the_rows() -> None:
+    data = games(1, new=False, blocks=12).drop("p1", "p2")
+    named = data.with_columns(block=pl.format("block{}", "block"))
+    shuffled = inspect(named.sample(fraction=1, shuffle=True, seed=1))
+    assert shuffled.options["trial"] == ("block", "trial")
+    assert shuffled.questions == ()
+    right, mixed = inspect(data).study, shuffled.study
+    assert right is not None
+    assert mixed is not None
+    for learner in right.learners:
+        assert right[learner].action.tolist() == mixed[learner].action.tolist()
+
+
+def test_rows_in_another_order_than_their_blocks_are_a_question() -> None:
+    data = games(1, new=False).drop("p1", "p2")
+    found = inspect(data.with_columns(block=11 - pl.col("block")))
+    assert [question.about for question in found.questions] == ["trial"]
+    assert [a.typed for a in found.questions[0].answers] == ["--trial block,trial", "--trial none"]
+    assert inspect(data.with_columns(block=11 - pl.col("block")), trial="none").questions == ()

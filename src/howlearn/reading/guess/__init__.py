@@ -43,6 +43,7 @@ from howlearn.reading.guess.roles import (
 from howlearn.reading.guess.rows import (
     apply_where,
     find_forced,
+    find_order,
     leave_incomplete_out,
     leave_other_loops_out,
     leave_other_screens_out,
@@ -50,7 +51,7 @@ from howlearn.reading.guess.rows import (
     leave_silent_screens_out,
 )
 from howlearn.reading.guess.sample import columns_of, take_sample
-from howlearn.reading.guess.stretches import find_order, find_stretches
+from howlearn.reading.guess.stretches import find_stretches
 from howlearn.reading.options import ReadOptions, options_named, refused
 from howlearn.reading.problems import listed
 from howlearn.reading.read import read

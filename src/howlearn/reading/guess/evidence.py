@@ -104,7 +104,7 @@ def evidence_in(draft: Draft, reset_by: Sequence[str] | None = None) -> Evidence
     sequence = draft.sequences()[rows]
     began = np.full(int(sequence.max()) + 1, len(numbers))
     np.minimum.at(began, sequence, rows)
-    keys = [sample.numbers(name)[rows] for name in draft.columns("trial")]
+    keys = [sample.places(name)[rows] for name in draft.columns("trial")]
     order = np.lexsort((rows, *reversed(keys), began[sequence]))
     rows, sequence = rows[order], together(sequence[order])
     context = draft.contexts()

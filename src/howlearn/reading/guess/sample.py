@@ -74,7 +74,13 @@ class Sample:
 
     def numbers(self, name: str) -> NDArray[np.float64]:
         """The numbers of the rows that are looked at, NaN where there is none."""
-        numbers = self.columns[name].numbers()
+        return self._of_rows(name, self.columns[name].numbers())
+
+    def places(self, name: str) -> NDArray[np.float64]:
+        """The same for a column that orders trials: block12 comes in the twelfth place."""
+        return self._of_rows(name, self.columns[name].places())
+
+    def _of_rows(self, name: str, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.where(np.isfinite(numbers), numbers, np.nan)[self.codes(name)]
 
     def without(self, name: str, values: Sequence[str]) -> Sample:

@@ -1,9 +1,9 @@
-"""Where learning starts again, and in which order trials were made."""
+"""Where learning starts again: conditions, blocks with new contexts or new arms."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations, permutations
+from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +18,14 @@ from howlearn.reading.columns import (
     like,
     named_like,
 )
+from howlearn.reading.guess.behaviour import families
 from howlearn.reading.guess.column_checks import (
     constant_within,
     is_number,
     runs_within,
     unique_within,
 )
-from howlearn.reading.guess.draft import BY_CONTENT, BY_NAME, SAID, Draft, Guess
+from howlearn.reading.guess.draft import BY_CONTENT, SAID, Answer, Draft, Guess
 from howlearn.reading.guess.evidence import (
     Evidence,
     centred,
@@ -33,11 +34,13 @@ from howlearn.reading.guess.evidence import (
     position_in,
     score,
 )
+from howlearn.reading.guess.rows import are_numbers
 from howlearn.reading.guess.sample import scaled, together
 
 # Stretches of trials within learners: conditions with problems of their own, and blocks.
 
 
+PROBLEMS = "game problem puzzle"
 PAYOFFS = "mu mean prob probability p rate payoff ev value"
 SHORTEST = 4  # trials of a stretch, on average
 SHOWN_OFTEN = 4  # times each context of a stretch is shown, so that none is missing by chance
@@ -170,6 +173,8 @@ def _find_new_arms(draft: Draft, blocks: Sequence[tuple[str, ...]]) -> None:
                 f"what the actions earn is another in each {block}, and first choices do not "
                 f"follow the last {block}"
             )
+        elif _start_again(draft, columns):
+            why = f"people begin each {block} as if they had learned nothing in the last one"
         else:
             continue
         draft.put("reset_by", columns, BY_CONTENT, f"{why}; without this line learning goes on")
@@ -187,10 +192,34 @@ def _are_new_arms(draft: Draft, blocks: tuple[str, ...]) -> bool:
     return _has_payoffs(draft, blocks) or (bool(starts_afresh(found)) and not goes_over(found))
 
 
+def _start_again(draft: Draft, blocks: tuple[str, ...]) -> bool:
+    """Whether what people had settled on is gone at the start of each block; asked if unclear."""
+    found = evidence_in(draft, blocks)
+    if found is None:
+        return False
+    forgot = forgets(found)
+    if forgot is not None or not falls_back(found):
+        return bool(forgot)
+    if all(like(block, PROBLEMS) for block in blocks):
+        return True
+    block = " × ".join(blocks)
+    draft.ask(
+        "reset_by",
+        f"people earn no more at the start of each {block} than at the very beginning: is it a new "
+        "problem?",
+        [
+            Answer("reset_by", (NONE,), "no: what was learned before still holds"),
+            Answer("reset_by", blocks, f"yes: learning starts anew in each {block}"),
+        ],
+    )
+    return False
+
+
 def _restart_in(draft: Draft, blocks: Sequence[str]) -> bool:
     """Whether trials are counted from the start in each block, or not at all."""
     rows, owner = draft.chosen, draft.sequences()[draft.chosen]
-    counted = [c for c in named_like("trial", draft.free) if _are_numbers(draft, c, rows)]
+    named = (*draft.columns("trial"), *named_like("trial", draft.free))
+    counted = [c for c in named if are_numbers(draft, c, rows)]
     inside = together(owner, *(draft.sample.codes(block)[rows] for block in blocks))
     codes = [draft.sample.codes(c)[rows] for c in counted]
     restart = [unique_within(inside, c) and not unique_within(owner, c) for c in codes]
@@ -227,7 +256,8 @@ def _has_payoffs(draft: Draft, blocks: Sequence[str]) -> bool:
     """Whether columns say what each action pays: the same within blocks, and not only exchanged."""
     rows, owner = draft.chosen, draft.sequences()[draft.chosen]
     inside = together(owner, *(draft.sample.codes(block)[rows] for block in blocks))
-    likely = [c for c in draft.free if like(c, PAYOFFS)]
+    alike = [c for family in families(draft.free) for c in family.values()]
+    likely = [c for c in draft.free if like(c, PAYOFFS) or c in alike]
     pays = [c for c in likely if constant_within(inside, draft.sample.codes(c)[rows])]
     pays = [c for c in pays if np.isfinite(draft.sample.numbers(c)[rows]).all()]
     if len(pays) < 2:
@@ -348,101 +378,53 @@ def starts_afresh(found: Evidence) -> bool | None:
     return True if _upper(more) < 0.3 else False if -_upper(-more) > 0.15 else None
 
 
+def forgets(found: Evidence) -> bool | None:
+    """Whether what was preferred at the end of a stretch is not chosen first in the next one.
+
+    It is compared with how often the last choice of the stretch follows this preference.
+    """
+    place, n = together(found.owner, found.shown), len(found.actions)
+    first = np.unique(place, return_index=True)[1]
+    last = np.full(len(first), -1)
+    np.maximum.at(last, place, np.arange(len(place)))
+    late = 2 * position_in(place) >= np.bincount(place)[place]
+    late[last] = False
+    times = np.zeros((len(first), n))
+    np.add.at(times, (place[late], found.action[late]), 1)
+    clear = (times.sum(axis=1) > 1) & (times.max(axis=1) >= 0.7 * times.sum(axis=1))
+    liked = np.where(clear, times.argmax(axis=1), -1)
+    home = together(found.sequence, found.shown)[first]
+    order = np.lexsort((first, home))
+    near = (np.diff(home[order]) == 0) & (liked[order][:-1] >= 0)
+    before, after = order[:-1][near], order[1:][near]
+    if len(before) < 3 * FEWEST_STARTS:
+        return None
+    kept = float(np.mean(found.action[last[before]] == liked[before])) - 1 / n
+    again = (found.action[first[after]] == liked[before]) - 1 / n
+    if kept < 0.25:
+        return None
+    return True if _upper(again) < 0.55 * kept else False if -_upper(-again) > 0.5 * kept else None
+
+
+STARTING = 2  # trials of a stretch
+
+
+def falls_back(found: Evidence) -> bool:
+    """Whether outcomes are at the start of stretches as at the very beginning, and rise in each."""
+    reward, place = scaled(found.reward), position_in(found.owner)
+    start = place < STARTING
+    late = 2 * place >= np.bincount(found.owner)[found.owner]
+    begun = np.unique(found.owner, return_index=True)[1]
+    new = np.isin(found.owner, found.owner[np.unique(found.sequence, return_index=True)[1]])
+    if len(begun) < FEWEST_STARTS or not (start & new).any() or not (start & ~new).any():
+        return False
+    low, high, once = reward[start & ~new], reward[late], reward[start & new]
+    rise, apart = float(high.mean() - low.mean()), abs(float(low.mean() - once.mean()))
+    spread = float(reward.std())
+    unsure = 2 * spread * np.sqrt(1 / len(low) + 1 / len(once))
+    return rise > 4 * spread / np.sqrt(len(low)) and apart < max(rise / 2, unsure)
+
+
 def _upper(values: NDArray[np.float64]) -> float:
     """What a mean is below in nineteen of twenty samples."""
     return float(values.mean()) + 1.64 * float(values.std()) / np.sqrt(len(values))
-
-
-# The order of trials: one number, numbers that start anew in each block, or the rows.
-
-
-def find_order(draft: Draft) -> None:
-    """Guess what orders the trials of a sequence."""
-    if "trial" in draft.guesses:
-        return
-    rows = draft.chosen
-    named = [c for c in named_like("trial", draft.free) if _are_numbers(draft, c, rows)]
-    owner = draft.sequences()[rows]
-    segments = [draft.sample.codes(c)[rows] for c in draft.columns("reset_by")]
-    for column in named:
-        numbers = draft.sample.codes(column)[rows]
-        if unique_within(owner, numbers) or (
-            segments and unique_within(together(owner, *segments), numbers)
-        ):
-            others = tuple(c for c in named if c != column)
-            draft.put("trial", (column,), BY_NAME, "", others)
-            return
-    if not named:
-        if named_like("trial", draft.free):
-            why = f"{', '.join(named_like('trial', draft.free))}: not a number in every trial"
-            draft.put("trial", (NONE,), BY_CONTENT, why)
-        return
-    _restarting(draft, named, owner, rows)
-
-
-def _are_numbers(draft: Draft, column: str, rows: NDArray[np.bool_]) -> bool:
-    numbers = draft.sample.numbers(column)[rows]
-    return bool(len(numbers)) and bool(np.isfinite(numbers).all())
-
-
-def _restarting(draft: Draft, named: list[str], owner: Codes, rows: NDArray[np.bool_]) -> None:
-    """Numbers that start anew: in each block, session or both, if columns say so."""
-    sample, column = draft.sample, named[0]
-    order = _numbering(draft, column, owner, rows)
-    if order:
-        outer = order[: order.index(column)]
-        whole = " × ".join(outer)
-        why = f"{column} starts anew in each {whole}" if outer else "one trial per stage"
-        draft.put("trial", order, BY_CONTENT, why)
-        if outer and not {*outer} & {*draft.columns("reset_by"), *draft.columns("by")}:
-            draft.odd(
-                f"{column} starts anew in each {whole}: the order is {', then '.join(order)}, and "
-                "learning goes on",
-                f"--reset-by {','.join(outer)} makes it start anew, if each {whole} has new "
-                "contexts",
-            )
-        return
-    if _only_restarts(sample.numbers(column)[rows], owner):
-        why = f"{column} starts anew within learners; the rows are in order"
-        draft.put("trial", (NONE,), BY_CONTENT, why)
-        draft.odd(
-            f"{column} starts anew within learners and no column tells the blocks apart: the order "
-            "of the rows is kept",
-            "--trial BLOCK,TRIAL, or --reset-by COL if learning starts anew",
-        )
-        return
-    why = f"{column} has the same number several times within learners"
-    draft.put("trial", (NONE,), BY_CONTENT, why)
-    draft.odd(
-        f"{column} has the same number several times within learners and does not run in order: "
-        "are several learners taken as one?",
-        "--learner COL, --by COL, --trial COL,COL",
-    )
-
-
-MOST_OUTER = 3  # columns that number the rows together with the trial's number
-
-
-def _numbering(draft: Draft, column: str, owner: Codes, rows: NDArray[np.bool_]) -> tuple[str, ...]:
-    """The columns that number the rows together with a trial's number, the slowest first."""
-    sample = draft.sample
-    numbers = sample.codes(column)[rows]
-    used = [*draft.columns("by"), *draft.columns("reset_by"), *draft.columns("context")]
-    words = f"{BLOCKS} {CONDITIONS} loop rep repeat stage"
-    likely = [c for c in dict.fromkeys((*draft.free, *used)) if like(c, words) and c != column]
-    likely = [c for c in likely if _are_numbers(draft, c, rows)]
-    codes = {c: sample.codes(c)[rows] for c in likely}
-    for size in range(1, MOST_OUTER + 1):
-        for some in combinations(likely, size):
-            if unique_within(together(owner, *(codes[c] for c in some)), numbers):
-                codes[column] = numbers
-                length = {c: runs_within(owner, codes[c])[0] for c in (*some, column)}
-                return tuple(sorted(length, key=lambda c: -length[c]))
-    return ()
-
-
-def _only_restarts(numbers: NDArray[np.float64], owner: Codes) -> bool:
-    """Whether numbers grow within learners, but for a few places where they fall far back."""
-    order = np.argsort(owner, kind="stable")
-    steps = np.diff(numbers[order])[np.diff(owner[order]) == 0]
-    return len(steps) > 0 and float(np.mean(steps <= 0)) < 0.2
