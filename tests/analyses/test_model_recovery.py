@@ -47,6 +47,13 @@ RANGES = {
         "b": Range(0.05, 1),
         **{f"share_{i}": Range(0, 0.6) for i in (1, 2, 3)},
     },
+    "pearce-hall": {"alpha": RATE, "attention": Range(0.1, 0.9), "beta": BETA},
+    "go-no-go": {
+        "alpha": RATE,
+        "beta": BETA,
+        "go_bias": Range(-1, 2),
+        "pavlovian": Range(-0.5, 1),
+    },
     "rlwm": MEMORY,
     "wm-habit": MEMORY,
 }
@@ -59,6 +66,16 @@ ARMS = Task(
     (),
     rewards={"arms": {"A": Reward(0.8), "B": Reward(0.2)}},
     reversals=REVERSALS,
+)
+GO = Task(
+    "go",
+    ("win", "avoid"),
+    ("go", "nogo"),
+    (),
+    rewards={
+        "win": {"go": Reward(0.8), "nogo": Reward(0.2)},
+        "avoid": {"go": Reward(0.8, -1.0), "nogo": Reward(0.2, -1.0)},
+    },
 )
 
 
@@ -82,7 +99,7 @@ def test_every_model_of_the_field_is_tried():
 
 @pytest.mark.parametrize("name", RANGES)
 def test_estimates_are_at_least_as_likely_as_the_truth(name):
-    _, _, gain = recovered(FIVE_FOUR, name, 300)
+    _, _, gain = recovered(GO if name == "go-no-go" else FIVE_FOUR, name, 300)
     assert np.all(gain >= -1e-6)
 
 

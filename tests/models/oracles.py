@@ -89,6 +89,53 @@ class Values:
         return q if outcome is None else q + self.theta["alpha"] * (outcome - q)
 
 
+class Parts:
+    """Q-learning with any of the parts that value learners have, one after the other.
+
+    The first action is not to respond.
+    """
+
+    def __init__(self, facts, theta):
+        self.facts, self.theta = facts, theta
+        cells = facts.cell.values()
+        self.q = {(cell, a): 0.0 for cell in cells for a in range(facts.n_actions)}
+        self.salience = dict.fromkeys(self.q, 1.0)
+        self.v = dict.fromkeys(cells, 0.0)
+
+    def log_p(self, context):
+        cell, get = self.facts.cell[context], self.theta.get
+        scores = [self.theta["beta"] * self.q[cell, a] for a in range(self.facts.n_actions)]
+        for a in range(1, len(scores)):
+            scores[a] += get("go_bias", 0) + self.theta["beta"] * get("pavlovian", 0) * self.v[cell]
+        return log_softmax(scores)
+
+    def rate(self, error):
+        alpha, delta = self.theta["alpha"], self.theta.get("asymmetry", 0.0)
+        if alpha in (0.0, 1.0):
+            return alpha
+        logit = math.log(alpha / (1 - alpha)) + (delta / 2 if error > 0 else -delta / 2)
+        return 1 / (1 + math.exp(-logit))
+
+    def learn(self, row):
+        cell, get = self.facts.cell[row.context], self.theta.get
+        low, high = self.facts.rewards
+        for a in range(self.facts.n_actions):
+            place, outcome = (cell, a), row.outcome(a)
+            if outcome is None:
+                opposite = low + high - row.reward - self.q[place]
+                if a in getattr(self, "offer", range(self.facts.n_actions)):
+                    self.q[place] += get("fictive", 0.0) * self.rate(opposite) * opposite
+                self.q[place] -= get("phi", 0.0) * self.q[place]
+            else:
+                error = outcome - self.q[place]
+                self.q[place] += self.rate(error) * self.salience[place] * error
+                surprise = min(1.0, abs(error) / (high - low))
+                eta = get("attention", 0.0)
+                self.salience[place] = (1 - eta) * self.salience[place] + eta * surprise
+        error = row.reward - self.v[cell]
+        self.v[cell] += self.rate(error) * error
+
+
 class TwoRates(Values):
     def moved(self, q, outcome):
         if outcome is None:
@@ -314,6 +361,8 @@ ORACLES = {
     "q-two-rates": TwoRates,
     "q-forgetting": Forgetting,
     "q-perseveration": Perseveration,
+    "pearce-hall": Parts,
+    "go-no-go": Parts,
     "win-stay-lose-shift": WinStayLoseShift,
     "aca": ACA,
     "alcove": Alcove,

@@ -56,7 +56,7 @@ def study_of(*records: list[Row], n_actions: int = 2, rich: bool = True) -> Stud
         learners=tuple(str(i) for i in range(len(records))),
         starts=np.cumsum([0, *map(len, records)]),
         contexts=tuple(FEATURES),
-        actions=tuple("ABCD"[:n_actions]),
+        actions=("nogo", "B", "C", "D")[:n_actions],
         context=np.array([list(FEATURES).index(row.context) for row in rows], np.int32),
         action=np.array([row.action for row in rows], np.int16),
         reward=np.array([row.reward for row in rows]),

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+# What it is called not to respond, in letters and digits only
+NO_GO = ("nogo", "withhold", "nopress", "noresponse", "notpress", "nothing", "passive")
+
+
+def no_go_of(actions: Sequence[str]) -> int | None:
+    """The place of the action that is not to respond; None: there is none.
+
+    >>> no_go_of(["Go", "No-Go"]), no_go_of(["A", "B"])
+    (1, None)
+    """
+    words = [re.sub(r"[\W_]+", "", label.lower()) for label in actions]
+    return next((i for i, word in enumerate(words) if word in NO_GO), None)
 
 
 @dataclass(frozen=True)

@@ -120,7 +120,9 @@ def whole(first: Any, adjustments: tuple[Any, ...]) -> ModuleType:
     text = model_source.source(first, adjustments)
     if text not in _whole:
         joined = _source("numeric") + text + _source("whole")
-        name = type(first).__name__ + "".join(f"_{part.name}" for part in adjustments)
+        # Models that share their functions share what was compiled.
+        owner = next(each for each in type(first).__mro__ if "update" in vars(each))
+        name = owner.__name__ + "".join(f"_{part.name}" for part in adjustments)
         _whole[text] = _load(re.sub(r"\W", "_", name), joined, "*")
     return _whole[text]
 

@@ -13,6 +13,7 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.partition import Cell
 from howlearn.core.rule import Parameter, Rule
 from howlearn.core.study import Study
+from howlearn.core.task_kind import no_go_of
 from howlearn.engine.layout import LEARNED, RESET, SCORED
 from howlearn.engine.model_source import start_takes_theta
 from howlearn.engine.whole import Records, Setting, Whole, places
@@ -182,15 +183,19 @@ def whole_of(
     model: Model, contexts: Sequence[str], actions: Sequence[str], setting: Setting
 ) -> Whole:
     """A model with all of its parameters, whatever its kind."""
-    base, adjustments = model.unadjusted, model.adjustments
-    edges = places([len(each.parameters(actions)) for each in adjustments])
-    edges += len(base.owners(actions))
+    base, n_base = model.unadjusted, len(model.unadjusted.owners(actions))
+    learned = [p for part in model.adjustments if part.learns for p in part.parameters(actions)]
+    adjustments = tuple(part for part in model.adjustments if not part.learns)
+    more = range(n_base, n_base + len(learned))  # in all cells
+    edges = places([len(each.parameters(actions)) for each in adjustments]) + more.stop
     parameters = tuple(parameter for _, parameter in model.owners(actions))
     if base.units:
         first, cells, own = _of_partition(base)
     else:
         first, cells = base, [(context,) for context in contexts]
         own = [range(len(base.parameters))] * len(cells)
+    if learned and isinstance(first, Model):
+        first, own = first.carrying(learned), [[*mine, *more] for mine in own]
     return _whole(first, adjustments, parameters, cells, own, contexts, setting, edges)
 
 
@@ -275,6 +280,7 @@ def untold(setting: Setting) -> frozenset[str]:
         "features": setting.features.shape[1] > 0,
         "correct": bool(np.isfinite(setting.right_wrong[1]) or np.all(setting.answers >= 0)),
         "load": setting.loaded,
+        "no-go": no_go_of(setting.actions) is not None,
     }
     return frozenset(need for need, known in told.items() if not known)
 

@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from howlearn.models.aca import ACA
-from howlearn.models.adjustments import Bias, Lapse, Stickiness
+from howlearn.models.adjustments import (
+    Asymmetry,
+    Attention,
+    Bias,
+    ChoiceTrace,
+    Fictive,
+    Forgetting,
+    GoBias,
+    Lapse,
+    Pavlovian,
+    Stickiness,
+)
 from howlearn.models.coin import Coin, FixedPolicy
 from howlearn.models.exp4 import Exp4
 from howlearn.models.gcm import GCM
@@ -12,6 +23,8 @@ from howlearn.models.model import Model
 from howlearn.models.networks import Alcove, ComponentCue
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.q_learning import (
+    GoNoGo,
+    PearceHall,
     QLearning,
     QLearningForgetting,
     QLearningPerseveration,
@@ -26,14 +39,23 @@ __all__ = [
     "GCM",
     "RLWM",
     "Alcove",
+    "Asymmetry",
+    "Attention",
     "Bias",
+    "ChoiceTrace",
     "Coin",
     "ComponentCue",
     "Exp4",
     "Expert",
+    "Fictive",
     "FixedPolicy",
+    "Forgetting",
+    "GoBias",
+    "GoNoGo",
     "Lapse",
     "PartitionModel",
+    "Pavlovian",
+    "PearceHall",
     "QLearning",
     "QLearningForgetting",
     "QLearningPerseveration",
@@ -50,6 +72,8 @@ for _model in (
     QLearningTwoRates,
     QLearningForgetting,
     QLearningPerseveration,
+    PearceHall,
+    GoNoGo,
     WinStayLoseShift,
     ACA,
     Alcove,

@@ -1,4 +1,4 @@
-"""What changes the choices of any model, without changing what it learns."""
+"""Parts that are put on models: what changes the choices of any, or how values are learned."""
 
 from __future__ import annotations
 
@@ -18,40 +18,57 @@ from howlearn.models.model import Model
 
 
 @dataclass(frozen=True)
-class Adjustment(ABC):
-    """A change of the policy, with parameters that all cells share and, if need be, a state.
+class Part(ABC):
+    """Something that a model may have or not, with parameters that all cells share."""
+
+    registry: ClassVar[Registry[Any]] = Registry("adjustment")
+    name: ClassVar[str]
+    title: ClassVar[str]  # one plain sentence
+    phrase: ClassVar[str] = ""  # what it is in the methods section; else the title
+    cites: ClassVar[tuple[str, ...]] = ()  # keys of references.toml, or citations as they are
+    needs: ClassVar[frozenset[str]] = frozenset()  # of what the data must tell: see NEEDS
+    learns: ClassVar[bool] = False  # whether it changes what is learned, not only the choices
+
+    @abstractmethod
+    def parameters(self, actions: Sequence[str]) -> tuple[Parameter, ...]:
+        """Its parameters; their defaults are neutral: they leave the model as it is."""
+
+    def __radd__(self, model: Model) -> Adjusted:
+        return Adjusted(model.unadjusted, (*model.adjustments, self))
+
+
+class Adjustment(Part):
+    """A change of the policy of any model, if need be with a state.
 
     ``start(world)`` gives the state, ``adjust(state, shown, theta, out)`` changes log-probabilities
     in place (of actions that are not on offer they are −∞ before and afterwards), ``update(state,
     trial, theta)`` the state; here ``theta`` is an array.
     """
 
-    registry: ClassVar[Registry[Any]] = Registry("adjustment")
-    name: ClassVar[str]
-    title: ClassVar[str]
-    phrase: ClassVar[str] = ""  # what it is in the methods section; else the title
-    cites: ClassVar[tuple[str, ...]] = ()  # keys of references.toml, or citations as they are
     adjust: ClassVar[Callable[..., None]]
 
     @staticmethod
-    def start(world):
+    def start(world) -> Any:
         return np.zeros(0)
 
     @staticmethod
     def update(state, trial, theta):
         return  # without a state there is nothing to update
 
-    @abstractmethod
-    def parameters(self, actions: Sequence[str]) -> tuple[Parameter, ...]:
-        """Its parameters; their defaults leave the model as it is."""
 
-    def __radd__(self, model: Model) -> Adjusted:
-        return Adjusted(model.unadjusted, (*model.adjustments, self))
+class LearningPart(Part):
+    """A change of how values are learned: one parameter, which the base's own functions read."""
+
+    learns = True
+    parameter: ClassVar[Parameter]
+
+    def parameters(self, actions: Sequence[str]) -> tuple[Parameter, ...]:
+        return (self.parameter,)
 
 
 @dataclass(frozen=True, repr=False)
 class Adjusted(Model):
-    """A model with adjustments, such as ``ByShape+lapse``; they are fitted together.
+    """A model with parts, such as ``ByShape+lapse``; they are fitted together.
 
     >>> from howlearn.models.q_learning import QLearning
     >>> (QLearning() + Lapse()).name
@@ -59,7 +76,7 @@ class Adjusted(Model):
     """
 
     base: Model
-    adjustments: tuple[Adjustment, ...] = field()
+    adjustments: tuple[Part, ...] = field()
     cells = "none"
 
     def __post_init__(self) -> None:
@@ -68,6 +85,13 @@ class Adjusted(Model):
         names = [adjustment.name for adjustment in self.adjustments]
         if len(set(names)) < len(names):
             raise HowlearnError(f"{self.name}: an adjustment can be made once only")
+        for part in self.adjustments:
+            if isinstance(part, LearningPart) and part.parameter.name not in self.base.carries:
+                raise HowlearnError(
+                    f"{self.name}: +{part.name} ({part.title}) cannot be put on {self.base.name}, "
+                    "which learns no values of this kind, or has it already; it goes with "
+                    + ", ".join(_carriers(part))
+                )
 
     @cached_property
     def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -75,10 +99,11 @@ class Adjusted(Model):
 
     @property
     def needs(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.base.needs
+        return self.base.needs.union(*(part.needs for part in self.adjustments))
 
     def owners(self, actions: Sequence[str]) -> tuple[tuple[str, Parameter], ...]:
-        mine = [("all", p) for each in self.adjustments for p in each.parameters(actions)]
+        ordered = sorted(self.adjustments, key=lambda part: not part.learns)
+        mine = [("all", p) for each in ordered for p in each.parameters(actions)]
         return (*self.base.owners(actions), *mine)
 
     @property
@@ -110,6 +135,12 @@ class Adjusted(Model):
     def with_max_rate(self, bound: float) -> Adjusted:
         base = self.base.with_max_rate(bound)
         return self if base is self.base else replace(self, base=base)
+
+
+def _carriers(part: LearningPart) -> list[str]:
+    """The names of the models that can have a part."""
+    made = {name: kind.for_features(0) for name, kind in Model.registry.items()}
+    return [name for name, model in made.items() if part.parameter.name in model.carries]
 
 
 # Lapses: now and then a choice has nothing to do with what was learned.
@@ -197,3 +228,122 @@ class Stickiness(Adjustment):
     @staticmethod
     def update(state, trial, theta):
         state[0] = trial.action
+
+
+# A choice trace: what was often chosen is chosen again, whatever it earned.
+
+
+class ChoiceTrace(Adjustment):
+    """log p_a ← log p_a + κ·C_a, normalised, with C_a ← C_a + τ·(1{a was chosen} − C_a).
+
+    C = 0 at the start, in every cell: Wilson & Collins (2019), model 4. Stickiness remembers one
+    choice in whatever context, a trace many of them in the same one.
+
+    >>> [parameter.name for parameter in ChoiceTrace().parameters(["A", "B"])]
+    ['trace', 'trace_rate']
+    """
+
+    name = "trace"
+    title = "what was often chosen of late is repeated, or avoided, whatever it earned"
+    phrase = "a choice trace"
+    cites = ("wilson2019",)
+
+    def parameters(self, actions: Sequence[str]) -> tuple[Parameter, ...]:
+        rate = Parameter("trace_rate", 0.0, 1.0, default=0.3, scale=0.1)
+        return Parameter("trace", -10.0, 10.0, default=0.0), rate
+
+    @staticmethod
+    def start(world):
+        return np.zeros((world.n_cells, world.n_actions))
+
+    @staticmethod
+    def adjust(state, shown, theta, out):
+        for a in range(len(out)):
+            out[a] += theta[0] * state[shown.cell, a]
+        log_softmax(out)
+
+    @staticmethod
+    def update(state, trial, theta):
+        for a in range(state.shape[1]):
+            chosen = 1.0 if a == trial.action else 0.0
+            state[trial.cell, a] += theta[1] * (chosen - state[trial.cell, a])
+
+
+# How values are learned: ValueLearner in models/q_learning.py has the formulas as code.
+
+
+class Asymmetry(LearningPart):
+    """logit α + δ/2 is the logit of the rate where r > Q, and logit α − δ/2 where r < Q.
+
+    Frank et al. (2007) and Lefebvre et al. (2017) have a rate for each: q-two-rates.
+    """
+
+    name = "asymmetry"
+    title = "more is learned from what was better than expected than from what was worse, or less"
+    phrase = "an asymmetry between better and worse than expected"
+    cites = ("frank2007",)
+    parameter = Parameter("asymmetry", -6.0, 6.0, default=0.0)
+
+
+class Forgetting(LearningPart):
+    """Q_a ← (1 − φ)·Q_a for the actions in the cell whose outcome was not seen.
+
+    Ito & Doya (2009).
+    """
+
+    name = "forgetting"
+    title = "the values of actions that were not chosen fade"
+    phrase = "forgetting"
+    cites = ("ito2009",)
+    parameter = Parameter("phi", 0.0, 1.0, default=0.0, scale=0.1)
+
+
+class Fictive(LearningPart):
+    """Q_a ← Q_a + f·α·(lowest + highest − r − Q_a) for the other actions on offer.
+
+    They learn as if they had earned the opposite: Gläscher, Hampton & O'Doherty (2009).
+    """
+
+    name = "fictive"
+    title = "the actions that were not chosen learn as if they had earned the opposite"
+    phrase = "fictive updating of the actions that were not chosen"
+    cites = ("glascher2009",)
+    parameter = Parameter("fictive", 0.0, 1.0, default=0.0)
+
+
+class Attention(LearningPart):
+    """The rate is α·A_a with A_a ← A_a + η·(|δ| − A_a), A = 1 at the start.
+
+    Pearce & Hall (1980), Li et al. (2011); q-learning with it is pearce-hall.
+    """
+
+    name = "attention"
+    title = "learning is faster where outcomes were surprising of late"
+    phrase = "Pearce–Hall attention"
+    cites = ("pearce1980", "li2011")
+    parameter = Parameter("attention", 0.0, 1.0, default=0.0)
+
+
+class GoBias(LearningPart):
+    """β·Q_a + b for every action but the one that is called nogo: Guitart-Masip et al. (2012)."""
+
+    name = "go-bias"
+    title = "to respond is preferred, or avoided, whatever it earns"
+    phrase = "a go bias"
+    cites = ("guitart2012",)
+    needs = frozenset({"no-go"})
+    parameter = Parameter("go_bias", -5.0, 5.0, default=0.0)
+
+
+class Pavlovian(LearningPart):
+    """β·(Q_a + π·V) for every action but nogo, V ← V + α·(r − V) for the cell, whatever was done.
+
+    Guitart-Masip et al. (2012).
+    """
+
+    name = "pavlovian"
+    title = "to respond is preferred where rewards are expected, and avoided where losses are"
+    phrase = "a Pavlovian bias"
+    cites = ("guitart2012",)
+    needs = frozenset({"no-go"})
+    parameter = Parameter("pavlovian", -5.0, 5.0, default=0.0)

@@ -11,7 +11,7 @@ from howlearn.core.rule import Parameter
 from howlearn.engine.model_source import FUNCTIONS, code_of
 
 if TYPE_CHECKING:
-    from howlearn.models.adjustments import Adjustment
+    from howlearn.models.adjustments import Part
     from howlearn.models.mixture import Expert
     from howlearn.models.partition_model import Unit
 
@@ -64,7 +64,8 @@ class Model:
     units: tuple[Unit, ...] = ()  # of a partition: what is fitted on its own
     experts: tuple[Expert, ...] = ()  # of a mixture
     strategies: tuple[str, ...] = ()  # their names
-    adjustments: tuple[Adjustment, ...] = ()  # of its policy
+    adjustments: tuple[Part, ...] = ()  # what was put on it
+    carries: Any = frozenset()  # parameters of parts that its functions can read
     fixed: ClassVar[bool] = False  # whether nothing of it is ever fitted
     adds_up: ClassVar[bool] = False  # its parameters are probabilities whose sum is at most 1
     asks_others: Any = False  # whether parameters are still to come from other learners
@@ -102,6 +103,10 @@ class Model:
         differ only in what they hold share their compiled code.
         """
         return {}
+
+    def carrying(self, parts: Sequence[Parameter]) -> Model:
+        """The model whose functions read the parameters of these parts, too."""
+        return self
 
     def n_parameters(self, n_actions: int) -> int:
         """D: how many parameters are fitted."""
@@ -207,4 +212,6 @@ NEEDS = {
     "correct": "the right answer: two different rewards, for right and wrong, or a task file in "
     "which every context has a correct action",
     "load": "the number of stimuli in each block: --load COL",
+    "no-go": "an action that is called nogo, which is not to respond; where 0 stands for that, "
+    "--recode action:0=nogo",
 }

@@ -15,7 +15,19 @@ from howlearn.core.rules import RULES, rule_named
 from howlearn.core.safe_files import allow_code
 from howlearn.core.study import Study
 from howlearn.models import FIELD, field_model
-from howlearn.models.adjustments import Adjustment, Bias, Lapse, Stickiness
+from howlearn.models.adjustments import (
+    Asymmetry,
+    Attention,
+    Bias,
+    ChoiceTrace,
+    Fictive,
+    Forgetting,
+    GoBias,
+    Lapse,
+    Part,
+    Pavlovian,
+    Stickiness,
+)
 from howlearn.models.candidates import candidates, one_rate_versions, too_many_contexts
 from howlearn.models.coin import Coin
 from howlearn.models.exp4 import Exp4
@@ -150,9 +162,12 @@ def _parts(text: str) -> Iterator[str]:
         yield text[start:].strip()
 
 
-ADJUSTMENTS = Adjustment.registry
-for _adjustment in (Lapse, Bias, Stickiness):
-    ADJUSTMENTS.register(_adjustment)
+ADJUSTMENTS = Part.registry
+for _part in (
+    Lapse, Bias, Stickiness, ChoiceTrace, Forgetting, Asymmetry, Fictive, Attention, GoBias,
+    Pavlovian,
+):  # fmt: skip
+    ADJUSTMENTS.register(_part)
 _CALL = re.compile(r"(?P<what>[^()]+)\((?P<cells>.+?)(, *(?P<rates>per-cell))?\)")
 
 
@@ -249,9 +264,10 @@ def _unknown(name: str, own: dict[str, PartitionModel], whose: str) -> HowlearnE
     return HowlearnError(
         f"{whose} has no model {name!r}{_meant(name, known)}; its models are {', '.join(own)} and "
         f"Coin, and those with several cells also as 'NAME (one rate)'. The field's models are "
-        f"{', '.join(FIELD)}, also as 'q-learning(NAME)' in the cells of a model; +lapse, +bias "
-        "and +stickiness may follow any of them; exp4(NAME, NAME) and switch(NAME, NAME) are "
-        "mixtures; a model of your own is my_module:MyModel"
+        f"{', '.join(FIELD)}, also as 'q-learning(NAME)' in the cells of a model; +lapse, +bias, "
+        "+stickiness and +trace may follow any of them (howlearn models lists more); "
+        "exp4(NAME, NAME) and switch(NAME, NAME) are mixtures; a model of your own is "
+        "my_module:MyModel"
     )
 
 

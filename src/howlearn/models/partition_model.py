@@ -170,6 +170,12 @@ class PartitionModel(Model):
         )
 
     @property
+    def carries(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        # a rule of the package is fitted exactly, and has no other parts
+        rule = self.units[0].rule
+        return rule.carries if isinstance(rule, Model) else frozenset()
+
+    @property
     def has_max_rate(self) -> bool:
         return any(unit.by_rule for unit in self.units)
 

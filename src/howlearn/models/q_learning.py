@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
+from numba.extending import register_jitable
+from numpy.typing import NDArray
 
 from howlearn.core.rule import Parameter
+from howlearn.core.task_kind import no_go_of
 from howlearn.core.world import log_softmax
 from howlearn.models.model import Model
 
@@ -17,29 +22,129 @@ def _beta(largest: float) -> Parameter:
     return Parameter("beta", 0.0, largest, default=min(5.0, largest), scale=0.2)
 
 
+class ValuesState(NamedTuple):
+    """What is known of every action, and of being in a cell."""
+
+    values: NDArray[np.float64]  # [cell, action]: 0 at the start
+    attention: NDArray[np.float64]  # [cell, action]: 1 at the start
+    level: NDArray[np.float64]  # [cell]: what is earned there, whatever is done
+    ends: NDArray[np.float64]  # of the rewards: lowest, highest
+
+
+# What the functions of a value learner know besides its rates and β, with the values that leave it
+# as it is: the parameters of the parts that it can carry (models/adjustments.py).
+NEUTRAL = {
+    "asymmetry": 0.0, "phi": 0.0, "fictive": 0.0, "attention": 0.0, "go_bias": 0.0,
+    "pavlovian": 0.0,
+}  # fmt: skip
+
+
+@register_jitable
+def rate_of(error, theta):
+    """The learning rate for a prediction error; asymmetry moves its logit up, and down."""
+    alpha = theta.alpha_better if error > 0.0 else theta.alpha_worse
+    if theta.asymmetry == 0.0:
+        return alpha
+    odds = np.exp(0.5 * theta.asymmetry if error > 0.0 else -0.5 * theta.asymmetry)
+    return alpha * odds / (1.0 - alpha + alpha * odds)
+
+
 @dataclass(frozen=True, repr=False)
-class _Values(Model):
-    """A value for each action in every cell, 0 at the start; p = softmax(β·Q)."""
+class ValueLearner(Model):
+    """A value for each action in every cell, 0 at the start; p = softmax(β·Q).
+
+    Its functions know all parts that a value learner may have. Those that a model does not have are
+    held at their neutral values, so that all such models share their compiled code.
+    """
 
     max_beta: float = 50.0
 
     smooth = True
     latents = ("value(action)", "prediction_error")
 
+    def reads(self, actions: Sequence[str]) -> Mapping[str, str | float]:
+        own = {parameter.name for parameter in self.parameters}
+        rates = {name: name if name in own else "alpha" for name in ("alpha_better", "alpha_worse")}
+        parts = {name: name if name in own else value for name, value in NEUTRAL.items()}
+        no_go = no_go_of(actions)
+        return {**rates, "beta": "beta", **parts, "no_go": -1.0 if no_go is None else float(no_go)}
+
+    @property
+    def carries(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        own = {parameter.name for parameter in self.parameters}
+        return frozenset(NEUTRAL) - own - ({"asymmetry"} if "alpha" not in own else set())
+
+    def carrying(self, parts: Sequence[Parameter]) -> Model:
+        return Carrying(self.max_beta, base=self, added=tuple(parts)) if parts else self
+
     @staticmethod
     def start(world):
-        return np.zeros((world.n_cells, world.n_actions))
+        shape = (world.n_cells, world.n_actions)
+        ends = np.array([world.lowest, world.highest])
+        return ValuesState(np.zeros(shape), np.ones(shape), np.zeros(world.n_cells), ends)
 
     @staticmethod
     def log_policy(state, shown, theta, out):
         for a in range(len(out)):
-            out[a] = theta.beta * state[shown.cell, a]
+            out[a] = theta.beta * state.values[shown.cell, a]
+        if theta.no_go >= 0.0:
+            go = theta.go_bias + theta.beta * theta.pavlovian * state.level[shown.cell]
+            for a in range(len(out)):
+                out[a] += 0.0 if a == theta.no_go else go
         log_softmax(out)
 
     @staticmethod
+    def update(state, trial, theta):
+        q, attention = state.values[trial.cell], state.attention[trial.cell]
+        low, high = state.ends
+        for a in range(len(q)):
+            outcome = trial.reward if a == trial.action else trial.forgone[a]
+            if np.isnan(outcome):
+                if theta.fictive > 0.0 and trial.offered[a]:
+                    error = low + high - trial.reward - q[a]
+                    q[a] += theta.fictive * rate_of(error, theta) * error
+                q[a] *= 1.0 - theta.phi
+                continue
+            error = outcome - q[a]
+            rate = rate_of(error, theta)
+            if theta.attention > 0.0:
+                rate *= attention[a]
+                surprise = min(1.0, abs(error) / (high - low))
+                attention[a] += theta.attention * (surprise - attention[a])
+            q[a] += rate * error
+        error = trial.reward - state.level[trial.cell]
+        state.level[trial.cell] += rate_of(error, theta) * error
+
+    @staticmethod
     def observe(state, trial, theta, out):
-        out[:-1] = state[trial.cell]
-        out[-1] = trial.reward - state[trial.cell, trial.action]
+        q, n = state.values[trial.cell], state.values.shape[1]
+        out[:n] = q
+        if len(out) == n + 2:
+            out[n] = state.level[trial.cell]
+        elif len(out) > n + 1:
+            out[n:-1] = state.attention[trial.cell]
+        out[-1] = trial.reward - q[trial.action]
+
+
+@dataclass(frozen=True, repr=False)
+class Carrying(ValueLearner):
+    """A value learner that reads the parameters of parts besides its own."""
+
+    base: Model = field(kw_only=True)
+    added: tuple[Parameter, ...] = field(kw_only=True)
+    smooth = False
+
+    @property
+    def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.base.name
+
+    @property
+    def latents(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.base.latents
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return (*self.base.parameters, *self.added)
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,10 +166,14 @@ class QLearning(Model):
     phrase = "Q-learning with a softmax policy"
     cites = ("rescorla1972", "sutton2018")
     latents = ("value(action)", "prediction_error")
+    carries = frozenset(NEUTRAL)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         return ALPHA, _beta(self.max_beta)
+
+    def carrying(self, parts: Sequence[Parameter]) -> Model:
+        return Carrying(self.max_beta, base=self, added=tuple(parts)) if parts else self
 
     @staticmethod
     def start(world):
@@ -106,11 +215,11 @@ class QLearning(Model):
         out[1] = q[action] - mean / total
 
 
-# Q-learning with two rates: better and worse than expected teach at different speeds.
+# Value learners with parts, by the names of the field.
 
 
 @dataclass(frozen=True, repr=False)
-class QLearningTwoRates(_Values):
+class QLearningTwoRates(ValueLearner):
     """Q_a ← Q_a + α·δ with δ = r − Q_a, α = α_better if δ > 0 and α_worse if δ < 0.
 
     p = softmax(β·Q), Q = 0 at the start: Frank, Moustafa, Haughey, Curran & Hutchison (2007);
@@ -134,23 +243,9 @@ class QLearningTwoRates(_Values):
             _beta(self.max_beta),
         )
 
-    @staticmethod
-    def update(state, trial, theta):
-        for a in range(state.shape[1]):
-            outcome = trial.reward if a == trial.action else trial.forgone[a]
-            error = outcome - state[trial.cell, a]
-            # An unknown outcome is NaN, and neither.
-            if error > 0.0:
-                state[trial.cell, a] += theta.alpha_better * error
-            elif error < 0.0:
-                state[trial.cell, a] += theta.alpha_worse * error
-
-
-# Q-learning with forgetting: the values of actions not chosen fade.
-
 
 @dataclass(frozen=True, repr=False)
-class QLearningForgetting(_Values):
+class QLearningForgetting(ValueLearner):
     """Q_a ← Q_a + α·(r − Q_a) for the chosen action, Q_a ← (1 − φ)·Q_a for the others.
 
     p = softmax(β·Q), Q = 0 at the start. Values fade to 0 with a rate of their own: the DF-Q model
@@ -169,20 +264,56 @@ class QLearningForgetting(_Values):
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        return (
-            ALPHA,
-            Parameter("phi", 0.0, 1.0, default=0.1, scale=0.1),
-            _beta(self.max_beta),
-        )
+        phi = Parameter("phi", 0.0, 1.0, default=0.1, scale=0.1)
+        return ALPHA, phi, _beta(self.max_beta)
 
-    @staticmethod
-    def update(state, trial, theta):
-        for a in range(state.shape[1]):
-            outcome = trial.reward if a == trial.action else trial.forgone[a]
-            if np.isnan(outcome):
-                state[trial.cell, a] *= 1.0 - theta.phi
-            else:
-                state[trial.cell, a] += theta.alpha * (outcome - state[trial.cell, a])
+
+@dataclass(frozen=True, repr=False)
+class PearceHall(ValueLearner):
+    """Q_a ← Q_a + α·A_a·δ with δ = r − Q_a; then A_a ← A_a + η·(|δ| − A_a): surprise speeds up.
+
+    p = softmax(β·Q), Q = 0 and attention A = 1 at the start; η is the parameter attention, and |δ|
+    counts in shares of the rewards' range, at most 1. Pearce & Hall (1980), as the hybrid with a
+    prediction error of Li, Schiller, Schoenbaum, Phelps & Daw (2011).
+
+    >>> [parameter.name for parameter in PearceHall().parameters]
+    ['alpha', 'attention', 'beta']
+    """
+
+    name = "pearce-hall"
+    title = "Q-learning that is faster where outcomes were surprising of late"
+    phrase = "Q-learning with Pearce–Hall attention"
+    cites = ("pearce1980", "li2011")
+    latents = ("value(action)", "attention(action)", "prediction_error")
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return ALPHA, Parameter("attention", 0.0, 1.0, default=0.3), _beta(self.max_beta)
+
+
+@dataclass(frozen=True, repr=False)
+class GoNoGo(ValueLearner):
+    """p = softmax(β·(Q + π·V·1{go}) + b·1{go}): a bias to act, and more so where much is earned.
+
+    Q_a ← Q_a + α·(r − Q_a) for the chosen action, and V ← V + α·(r − V) for the cell, whatever was
+    done; both are 0 at the start. π is the Pavlovian bias, b the go bias; every action but the one
+    that is called nogo is go. With +lapse it is the best model of Guitart-Masip et al. (2012).
+
+    >>> [parameter.name for parameter in GoNoGo().parameters]
+    ['alpha', 'beta', 'go_bias', 'pavlovian']
+    """
+
+    name = "go-no-go"
+    title = "Q-learning with a bias to act, which grows where rewards are expected"
+    phrase = "Q-learning with a go bias and a Pavlovian bias"
+    cites = ("guitart2012",)
+    latents = ("value(action)", "state_value", "prediction_error")
+    needs = frozenset({"no-go"})
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        biases = Parameter("go_bias", -5.0, 5.0), Parameter("pavlovian", -5.0, 5.0)
+        return ALPHA, _beta(self.max_beta), *biases
 
 
 # Q-learning with a choice kernel: what was often chosen is chosen again, whatever it earned.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from howlearn.core.study import Study
-from howlearn.core.task_kind import FoundKind
+from howlearn.core.task_kind import FoundKind, no_go_of
 from howlearn.core.text import many
 from howlearn.reading.columns import parts_of
 from howlearn.reading.guess.draft import SAID, Draft, together
@@ -110,8 +110,7 @@ class GoNoGo(Kind):
         if found is None or len(found.actions) != 2:
             return ()
         words = {re.sub(r"[\W_]+", "", label.lower()) for label in found.actions}
-        no = {"nogo", "withhold", "nopress", "noresponse", "notpress", "nothing", "passive"}
-        if words & no:
+        if no_go_of(found.actions) is not None:
             return (f"the actions are {' and '.join(found.actions)}",)
         name = found.names.get("action", "")
         parts = {*parts_of(name), re.sub(r"[\W_]+", "", name.lower())}
