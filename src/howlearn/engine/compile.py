@@ -112,19 +112,29 @@ def set_partitions() -> ModuleType:
     return _load("set_partitions", text, "*")
 
 
-_whole: dict[str, ModuleType] = {}
+@cache
+def whole() -> ModuleType:
+    """``likelihoods``, ``replay`` and ``play`` of models fitted whole, the same for all of them."""
+    return _load("whole", _source("numeric") + _source("frame") + _source("whole"), "*")
 
 
-def whole(first: Any, adjustments: tuple[Any, ...]) -> ModuleType:
-    """``likelihoods``, ``replay``, ``play`` and more for a model that is fitted whole."""
-    text = model_source.source(first, adjustments)
-    if text not in _whole:
-        joined = _source("numeric") + text + _source("whole")
+_steps: dict[str, ModuleType] = {}
+
+
+def step(part: model_source.Part, name: str = "step") -> int:
+    """The address of a part's ``step`` or ``look``, with which the loops of ``whole`` call it."""
+    from numba import types
+
+    text = part.source
+    if text not in _steps:
         # Models that share their functions share what was compiled.
-        owner = next(each for each in type(first).__mro__ if "update" in vars(each))
-        name = owner.__name__ + "".join(f"_{part.name}" for part in adjustments)
-        _whole[text] = _load(re.sub(r"\W", "_", name), joined, "*")
-    return _whole[text]
+        owner = next(each for each in type(part.part).__mro__ if "update" in vars(each))
+        joined = _source("numeric") + _source("frame") + text
+        _steps[text] = _load(re.sub(r"\W", "_", owner.__name__), joined, "step")
+    function, given = getattr(_steps[text], name), (types.int64, types.int64)
+    function.compile(given)  # where that was not done yet
+    found = function.overloads[given]
+    return found.library.get_pointer_to_function(found.fndesc.llvm_func_name)
 
 
 @cache

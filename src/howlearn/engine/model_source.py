@@ -1,8 +1,8 @@
 """What learns and what adjusts its choices, turned into source that the compiler takes.
 
 A model that is fitted whole has a first part that learns (a model of its own functions, or a rule
-in every cell) and further parts that adjust its policy (lapses, biases). For such a list of parts
-``source`` writes six functions: begin, policy, learn, note, look and slope.
+in every cell) and further parts that adjust its policy (lapses, biases). Each is compiled by itself
+into a ``step`` that the loops of ``kernels.whole`` call by its address (``kernels.frame``).
 """
 
 from __future__ import annotations
@@ -11,13 +11,16 @@ import hashlib
 import inspect
 import sys
 import types
-from collections.abc import Callable
+from collections import namedtuple
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from howlearn.core.rule import Rule
+from howlearn.core.world import World
 
 FUNCTIONS = ("start", "log_policy", "update", "observe", "gradient")  # of a model
 PARTS: dict[str, Any] = {}  # by the hash of all they mean: generated modules fetch them here
@@ -28,183 +31,215 @@ import math
 import numpy as np
 from numba import njit
 from howlearn.engine.model_source import PARTS
-from howlearn.core.world import Shown, Trial, World, keep_offered, log_softmax
+from howlearn.core.world import Shown, Trial, World, log_softmax
 
-# Functions that only pass arrays on do not count references: that would cost more than the
-# arithmetic of a small model.
-PLUMBING = {**FLAGS, "_nrt": False}
-COUNTING = {**FLAGS, "_nrt": True}  # said explicitly, since callees inherit it
+# What only passes arrays on does not count references: that would cost more than the arithmetic of
+# a small model. Callees inherit that, so those that may make arrays say so.
+STEP = {**FLAGS, "_nrt": False, "cache": True}
+OWN = {**FLAGS, "_nrt": True}
+_Part = PARTS["%(key)s"]
 """
 
-_MODEL = """
-_Part = PARTS["{key}"]
-Theta = namedtuple("Theta", {names!r})
-_start = njit(**COUNTING)(_Part.start)
-_log_policy = njit(**COUNTING)(_Part.log_policy)
-_update = njit(**COUNTING)(_Part.update)
+_ARRAY = "array(word(frame, {}), ({},), np.{})"
+_SHOWN = ", ".join(
+    [
+        "word(frame, CONTEXT), word(frame, CELL)",
+        _ARRAY.format("FEATURES", "word(frame, N_FEATURES)", "float64"),
+        _ARRAY.format("OFFERED", "word(frame, N_ACTIONS)", "bool_"),
+        "word(frame, N_OFFERED), number(frame, LOAD)",
+    ]
+)
+_TRIAL = ", ".join(
+    [
+        _SHOWN,
+        "word(frame, ACTION), number(frame, REWARD), word(frame, CORRECT)",
+        _ARRAY.format("FORGONE", "word(frame, N_ACTIONS)", "float64"),
+        "word(frame, ENDS) != 0, number(frame, DURATION)",
+    ]
+)
+_TABLE = "word(frame, N_CONTEXTS), word(frame, N_FEATURES)"
+_WORLD = ", ".join(
+    [
+        "word(frame, N_ACTIONS), word(frame, N_CELLS), word(frame, N_CONTEXTS)",
+        _ARRAY.format("ALL_FEATURES", _TABLE, "float64"),
+        _ARRAY.format("LEVELS", _TABLE, "int64"),
+        _ARRAY.format("N_LEVELS", "word(frame, N_FEATURES)", "int64"),
+        _ARRAY.format("NUMERIC", "word(frame, N_FEATURES)", "bool_"),
+        "number(frame, LOWEST), number(frame, HIGHEST)",
+    ]
+)
+_LOG_P = _ARRAY.format("LOG_P", "word(frame, N_ACTIONS)", "float64")
+_EACH = _ARRAY.format("EACH", "word(frame, N_EACH)", "float64")
 
+_MODEL = f"""
+Theta = namedtuple("Theta", %(names)r)
+_log_policy = njit(**OWN)(_Part.log_policy)
+_update = njit(**OWN)(_Part.update)
+%(functions)s
 
-@njit(**PLUMBING)
-def theta_of(x, index, cell):
-    return Theta({values})
+@njit(**STEP)
+def step(frame, own):
+    state, theta, task = %(state)s, Theta(%(theta)s), word(frame, TASK)
+    if task == POLICY:
+        _log_policy(state, Shown({_SHOWN}), theta, {_LOG_P})
+    elif task == LEARN:
+        _update(state, Trial({_TRIAL}), theta)
+%(cases)s
 
-
-@njit(**FLAGS)
-def start_first(world, x, index):
-    return _start(world{start_theta})
-
-
-@njit(**PLUMBING)
-def policy_first(state, shown, x, index, out):
-    _log_policy(state, shown, theta_of(x, index, shown.cell), out)
-
-
-@njit(**PLUMBING)
-def update_first(extent, state, trial, x, index):
-    _update(state, trial, theta_of(x, index, trial.cell))
+@njit(**STEP)
+def look(frame, own):
+    _observe(%(state)s, Trial({_TRIAL}), Theta(%(theta)s), {_EACH})
 """
 
-_OBSERVE = """
-_observe = njit(**COUNTING)(_Part.observe)
-
-
-@njit(**PLUMBING)
-def look(state, trial, x, index, out):
-    _observe(state, trial, theta_of(x, index, trial.cell), out)
+_GRADIENT = f"""    elif task == SLOPE:
+        _gradient(state, Shown({_SHOWN}), theta, word(frame, ACTION), {_EACH})
 """
 
-_NO_OBSERVE = """
-
-@njit(**PLUMBING)
-def look(state, trial, x, index, out):
-    pass
+_START = f"""    elif task == START:
+        started(state, _start(World({_WORLD}), theta))
 """
 
-_GRADIENT = """
-_gradient = njit(**COUNTING)(_Part.gradient)
+_STARTED = """
+
+@njit(**OWN)
+def started(state, fresh):
+%(copies)s
+"""
+
+_RULE = f"""
+_update = njit(**OWN)(_Part.update)
 
 
-@njit(**PLUMBING)
-def slope(state, shown, x, index, action, log_p, out, slope):
-    theta = theta_of(x, index, shown.cell)
-    _gradient(state, shown, theta, action, out)
-    for d in range(index.shape[1]):
-        slope[index[shown.cell, d]] += out[d]
-    if shown.n_offered == len(log_p):
+@njit(**STEP)
+def step(frame, own):
+    c, state, log_p = word(frame, CELL), %(state)s, {_LOG_P}
+    n = state.shape[1]
+    if word(frame, TASK) == POLICY:
+        for a in range(n):
+            log_p[a] = state[c, a]
+        log_softmax(log_p)
         return
-    # d log(p / Σ p) = d log p − Σ p·d log p / Σ p, the sums being over what is on offer.
-    for a in range(len(log_p)):
-        if log_p[a] > -np.inf:
-            _gradient(state, shown, theta, a, out)
-            for d in range(index.shape[1]):
-                slope[index[shown.cell, d]] -= math.exp(log_p[a]) * out[d]
-"""
-
-_NO_GRADIENT = """
-
-@njit(**PLUMBING)
-def slope(state, shown, x, index, action, log_p, out, slope):
-    pass
-"""
-
-_RULE = """
-_Part = PARTS["{key}"]
-_update = njit(**COUNTING)(_Part.update)
-
-
-@njit(**FLAGS)
-def start_first(world, x, index):
-    return np.zeros((world.n_cells, world.n_actions))
-
-
-@njit(**PLUMBING)
-def policy_first(state, shown, x, index, out):
-    for a in range(len(out)):
-        out[a] = state[shown.cell, a]
-    log_softmax(out)
-
-
-@njit(**PLUMBING)
-def update_first(extent, state, trial, x, index):
-    feedback = {feedback}
-    c, n = trial.cell, state.shape[1]
+    feedback = number(frame, REWARD)
+    if {{is_loss}}:
+        highest = number(frame, HIGHEST)
+        feedback = (feedback - highest) / (highest - number(frame, LOWEST))
+    offered = {_ARRAY.format("OFFERED", "word(frame, N_ACTIONS)", "bool_")}
+    action = word(frame, ACTION)
     largest = -np.inf
     for a in range(n):
-        if trial.offered[a]:
+        if offered[a]:
             largest = max(largest, state[c, a])
     total = 0.0
     for a in range(n):
-        if trial.offered[a]:
+        if offered[a]:
             total += math.exp(state[c, a] - largest)
-    p_chosen = math.exp(state[c, trial.action] - largest) / total
+    p_chosen = math.exp(state[c, action] - largest) / total
     for a in range(n):
-        chosen = 1.0 if a == trial.action else 0.0
-        p = math.exp(state[c, a] - largest) / total if trial.offered[a] else 0.0
-        state[c, a] = _update(state[c, a], p, chosen, p_chosen, feedback, {values})
+        chosen = 1.0 if a == action else 0.0
+        p = math.exp(state[c, a] - largest) / total if offered[a] else 0.0
+        state[c, a] = _update(state[c, a], p, chosen, p_chosen, feedback, %(theta)s)
 
 
-@njit(**PLUMBING)
-def look(state, trial, x, index, out):
+@njit(**STEP)
+def look(frame, own):
+    state, out = %(state)s, {_EACH}
     for a in range(len(out)):
-        out[a] = state[trial.cell, a]
+        out[a] = state[word(frame, CELL), a]
 """
 
-_ADJUSTMENT = """
-_Part_{i} = PARTS["{key}"]
-_start_{i} = njit(**COUNTING)(_Part_{i}.start)
-_adjust_{i} = njit(**COUNTING)(_Part_{i}.adjust)
-_update_{i} = njit(**COUNTING)(_Part_{i}.update)
-"""
-
-_TOGETHER = """
-
-@njit(**FLAGS)
-def begin(world, x, index):
-    return ({starts})
+_ADJUSTMENT = f"""
+_adjust = njit(**OWN)(_Part.adjust)
+_update = njit(**OWN)(_Part.update)
 
 
-@njit(**PLUMBING)
-def policy(state, shown, x, index, edges, out):
-    policy_first(state[0], shown, x, index, out)
-    if shown.n_offered < len(out):
-        keep_offered(out, shown.offered)
-{adjustments}
-
-@njit(**PLUMBING)
-def learn(extent, state, trial, x, index):
-    update_first(extent, state[0], trial, x, index)
-
-
-@njit(**PLUMBING)
-def note(state, trial, x, edges):
-    {updates}
+@njit(**STEP)
+def step(frame, own):
+    state, theta = %(state)s, array(word(own, 0), (word(own, 1),), np.float64)
+    if word(frame, TASK) == POLICY:
+        _adjust(state, Shown({_SHOWN}), theta, {_LOG_P})
+    else:
+        _update(state, Trial({_TRIAL}), theta)
 """
 
 
-def source(first: Any, adjustments: tuple[Any, ...] = ()) -> str:
-    """The functions of the parts as text; whatever the parts mean is hashed into it."""
-    text = _HEADER + (_rule(first) if isinstance(first, Rule) else _model(first))
-    for i, part in enumerate(adjustments, start=1):
-        text += _ADJUSTMENT.format(i=i, key=register(part, ("start", "adjust", "update")))
-    n = len(adjustments)
-    numbers = range(1, n + 1)
-    starts = ["start_first(world, x, index)", *(f"_start_{i}(world)" for i in numbers)]
-    adjust = [
-        f"    _adjust_{i}(state[{i}], shown, {_slice(i)}, out)\n"
-        "    if shown.n_offered < len(out):\n        keep_offered(out, shown.offered)\n"
-        for i in numbers
-    ]
-    update = [f"_update_{i}(state[{i}], trial, {_slice(i)})" for i in numbers]
-    return text + _TOGETHER.format(
-        starts=", ".join(starts) + ",",
-        adjustments="".join(adjust),
-        updates="; ".join(update) or "pass",
-    )
+class Part:
+    """A part of a model and its start state: what is compiled for it, and what its step is told.
+
+    ``own`` are the words before a step's own: places for parameters, then of every array of the
+    state its place in ``block`` and its shape.
+    """
+
+    def __init__(self, part: Any, world: World, theta: Sequence[float]) -> None:
+        self.rule, self.adjusts = isinstance(part, Rule), hasattr(part, "adjust")
+        self.part, self.later = part, not self.rule and start_takes_theta(part)
+        self.names = [] if self.rule or self.adjusts else _names(part)
+        self.n_own = 2 if self.adjusts else len(theta)
+        self.classes: list[type] = []
+        self.arrays: dict[str, NDArray[Any]] = {}  # by where they are in the state
+        self.words = self.n_own
+        self.state = self._laid_out(self._started(world, theta))
+
+    def _started(self, world: World, theta: Sequence[float]) -> Any:
+        if self.rule:
+            return np.zeros((world.n_cells, world.n_actions))
+        if not self.later:
+            return self.part.start(world)
+        return self.part.start(world, namedtuple("Theta", self.names)(*theta))
+
+    def _laid_out(self, state: Any, place: str = "") -> str:
+        """The state as an expression of the words that say where its arrays are."""
+        if isinstance(state, tuple):
+            name = ""
+            if hasattr(state, "_fields"):
+                name = f"_State_{len(self.classes)}"
+                self.classes.append(type(state))
+            inner = [self._laid_out(each, f"{place}[{i}]") for i, each in enumerate(state)]
+            return f"{name}({' '.join(f'{each},' for each in inner)})"
+        first, array = self.words, np.ascontiguousarray(state)
+        self.arrays[place] = array
+        self.words += 1 + array.ndim
+        sizes = "".join(f"word(own, {w}), " for w in range(first + 1, self.words))
+        kind = "bool_" if array.dtype == bool else array.dtype.name
+        return f"array(word(frame, STATE) + word(own, {first}), ({sizes}), np.{kind})"
+
+    def placed(self, block: list[bytes]) -> list[int]:
+        """Its own words; its arrays are added to a block of memory."""
+        own = [0] * self.n_own
+        for array in self.arrays.values():
+            own += [sum(map(len, block)), *array.shape]
+            block.append(array.tobytes() + bytes(-array.nbytes % 8))
+        return own
+
+    @property
+    def source(self) -> str:
+        """Its step, and a look at what it knows; whatever it means is hashed into the text."""
+        names = ("update",) if self.rule else FUNCTIONS
+        key = register(self.part, ("start", "adjust", "update") if self.adjusts else names)
+        text = _HEADER % {"key": key}
+        for i, made in enumerate(self.classes):
+            name = f"{key}.{made.__module__}.{made.__qualname__}{getattr(made, '_fields', '')}"
+            PARTS[name] = made
+            text += f"_State_{i} = PARTS[{name!r}]\n"
+        theta = "".join(f"number(own, {d}), " for d in range(self.n_own))
+        words: dict[str, Any] = {"state": self.state, "theta": theta}
+        if self.adjusts:
+            return text + _ADJUSTMENT % words
+        if self.rule:
+            return text + (_RULE % words).format(is_loss=self.part.form == "loss")
+        optional = {"gradient": _GRADIENT, "start": _START}
+        wanted = [name for name in ("observe", "gradient") if getattr(self.part, name) is not None]
+        wanted += ["start"] if self.later else []
+        lines = "\n".join(f"_{name} = njit(**OWN)(_Part.{name})" for name in wanted)
+        copies = "\n".join(f"    copy(state{each}, fresh{each})" for each in self.arrays)
+        lines += _STARTED % {"copies": copies} if self.later else ""
+        words["names"] = self.names
+        words["cases"] = "".join(optional.get(name, "") for name in wanted)
+        return text + _MODEL % (words | {"functions": lines})
 
 
-def _slice(i: int) -> str:
-    """Where the parameters of an adjustment stand; how many there are depends on the actions."""
-    return f"x[edges[{i - 1}] : edges[{i}]]"
+def _names(model: Any) -> list[str]:
+    """Of the values that a model's functions read: parameters, and what is held."""
+    return [*model.reads(())] or [parameter.name for parameter in model.parameters]
 
 
 def register(part: Any, names: tuple[str, ...]) -> str:
@@ -220,28 +255,6 @@ def code_of(part: Any, names: tuple[str, ...] = FUNCTIONS, with_modules: bool = 
     functions = [getattr(part, name) for name in names if getattr(part, name, None) is not None]
     text = "\n".join(meaning(function, with_modules) for function in functions)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _rule(rule: Rule) -> str:
-    feedback = "trial.reward"
-    if rule.form == "loss":
-        feedback = "(trial.reward - extent[1]) / (extent[1] - extent[0])"
-    values = [f"x[index[trial.cell, {d}]]" for d in range(len(rule.parameters))]
-    key = register(rule, ("update",))
-    return _RULE.format(key=key, feedback=feedback, values=", ".join(values)) + _NO_GRADIENT
-
-
-def _model(model: Any) -> str:
-    key = register(model, FUNCTIONS)
-    names = [*model.reads(())] or [parameter.name for parameter in model.parameters]
-    text = _MODEL.format(
-        key=key,
-        names=names,
-        values="".join(f"x[index[cell, {d}]], " for d in range(len(names))),
-        start_theta=", theta_of(x, index, 0)" if start_takes_theta(model) else "",
-    )
-    text += _OBSERVE if model.observe is not None else _NO_OBSERVE
-    return text + (_GRADIENT if model.gradient is not None else _NO_GRADIENT)
 
 
 def start_takes_theta(model: Any) -> bool:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from types import ModuleType
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,9 @@ from numpy.typing import NDArray
 
 from howlearn.core.arrays import Bools, Floats, Ints
 from howlearn.core.rule import Parameter
+from howlearn.core.world import World
 from howlearn.engine import compile as compiled
+from howlearn.engine.model_source import Part
 
 STEP = 3e-6  # of a parameter's range in u: for differences in place of derivatives
 ROUGH_STEP = 1e-6  # for those to one side
@@ -58,11 +59,11 @@ class Records:
             np.ascontiguousarray(self.action, np.int64),
             self.reward,
             self.flags,
-            self.forgone,
             self.ends,
             self.duration,
-            self.offered,
             self.load,
+            self.forgone,
+            self.offered,
         )
 
     @property
@@ -125,46 +126,77 @@ class Whole(Space):
         """Whether few starts suffice: the model says so, and nothing is adjusted."""
         return bool(getattr(self.first, "smooth", False)) and not self.adjustments
 
-    @cached_property
-    def module(self) -> ModuleType:
-        """The compiled loops."""
-        return compiled.whole(self.first, self.adjustments)
 
-    def stage(self, setting: Setting) -> tuple[Any, ...]:
-        """What is the same for all learners, in the order in which the loops take it."""
-        return (
-            setting.n_actions,
-            len(self.index),
-            setting.features,
-            setting.levels,
-            setting.n_levels,
-            setting.numeric,
-            *(float(end) for end in setting.rewards),
-            *(float(reward) for reward in setting.right_wrong),
-            setting.answers,
-            self.cell_of,
-            self.index,
-            self.edges,
-        )
+class Told:
+    """A model and what the data tell it, the same for all learners, as the loops take it.
+
+    Every frame starts as ``frame`` and every state as ``block``; what has its address in the frame
+    is held here.
+    """
+
+    def __init__(self, whole: Whole, setting: Setting) -> None:
+        self.module = m = compiled.whole()
+        features = np.ascontiguousarray(setting.features, np.float64)
+        levels = np.ascontiguousarray(setting.levels, np.int64)
+        n_levels = np.ascontiguousarray(setting.n_levels, np.int64)
+        numeric = np.ascontiguousarray(setting.numeric, np.bool_)
+        n, rewards = setting.n_actions, np.array(setting.rewards, np.float64)
+        self.held = (features, levels, n_levels, numeric, np.ones(n, bool), np.full(n, np.nan))
+        self.frame = frame = np.zeros(m.WORDS, np.int64)
+        frame[[m.N_ACTIONS, m.N_CELLS]] = n, len(whole.index)
+        frame[[m.N_CONTEXTS, m.N_FEATURES]] = features.shape
+        places = [m.ALL_FEATURES, m.LEVELS, m.N_LEVELS, m.NUMERIC, m.OFFERED, m.FORGONE]
+        frame[places] = [each.ctypes.data for each in self.held]
+        frame[[m.LOWEST, m.HIGHEST]] = rewards.view(np.int64)
+        sizes, (lowest, highest) = (n, len(whole.index), len(features)), rewards.tolist()
+        world = World(*sizes, features, levels, n_levels, numeric, lowest, highest)
+        usual = np.array([*(float(p.default) for p in whole.parameters), *whole.held])
+        theta = usual[whole.index[0]].tolist()
+        self.parts = [Part(each, world, theta) for each in (whole.first, *whole.adjustments)]
+        memory: list[bytes] = []
+        words = [part.placed(memory) for part in self.parts]
+        own = np.zeros((len(words), max(map(len, words))), np.int64)
+        for row, mine in zip(own, words, strict=True):
+            row[: len(mine)] = mine
+        block = np.frombuffer(b"".join(memory), np.int64)
+        same = bool((whole.index == whole.index[:1]).all())
+        answers = (np.array(setting.right_wrong, np.float64), setting.answers, whole.cell_of)
+        self.rest = (own, block, whole.index, whole.edges, same, self.parts[0].later, *answers)
+
+    def of(self, records: Records) -> tuple[Any, ...]:
+        """All that the loops take of some learners' trials, which the caller holds."""
+        *columns, forgone, offered = records.columns
+        frame, m = self.frame.copy(), self.module
+        frame[m.ALL_OFFERED] = offered.ctypes.data if len(offered) else 0
+        frame[m.ALL_FORGONE] = forgone.ctypes.data if len(forgone) else 0
+        return self.steps, frame, *self.rest, *columns
+
+    @cached_property
+    def steps(self) -> Ints:
+        """Where the functions of every part are, which are compiled if need be."""
+        return np.array([compiled.step(part) for part in self.parts], np.int64)
+
+    @cached_property
+    def look(self) -> int:
+        """Where the function is that tells latents."""
+        return compiled.step(self.parts[0], "look")
+
+
+told = lru_cache(maxsize=256)(Told)
 
 
 class RecordLikelihood:
     """The likelihood of some learners' records under a model, in u."""
 
     def __init__(self, whole: Whole, setting: Setting, records: Records) -> None:
-        self.whole, self.module = whole, whole.module
-        self.stage, self.columns = whole.stage(setting), records.columns
+        self.whole, self.records, self.told = whole, records, told(whole, setting)
         self.offsets, self.log_options = records.offsets, records.log_options
         given = getattr(whole.first, "gradient", None) is not None
         self.analytic = given and not whole.adjustments
 
     def at(self, learner: Ints, x: Floats, marks: Ints) -> Floats:
         """Log-likelihoods [problem, mark] of the trials before each mark, at parameters x."""
-        out = np.empty(marks.shape)
-        marks = np.ascontiguousarray(marks, np.int64)
-        x = self.whole.full(x)
-        self.module.likelihoods(self.stage, self.columns, self.offsets, learner, x, marks, out)
-        return out
+        return self._passed(learner, x, marks, np.empty((0, 0)))
 
     def value(self, learner: Ints, u: Floats, mark: Ints) -> Floats:
         """Of the trials before one mark per problem; what is no number counts as impossible."""
@@ -176,45 +208,72 @@ class RecordLikelihood:
 
         With the ``value`` at u differences are taken to one side only: half the work, and rough.
         """
-        whole, x = self.whole, self.whole.at(u)
-        marks = np.ascontiguousarray(mark[:, None], np.int64)
+        whole = self.whole
         if self.analytic:
             return self.both(learner, u, mark)[1]
         step = (STEP if value is None else ROUGH_STEP) * whole.ends
         below, above = np.maximum(u - step, 0.0), np.minimum(u + step, whole.ends)
         if value is None:
-            rise = self._shifted(learner, x, above, marks) - self._shifted(learner, x, below, marks)
+            rise = self._shifted(learner, u, above, mark) - self._shifted(learner, u, below, mark)
             width = above - below
         else:
             to = np.where(u + step > whole.ends, below, above)
-            rise, width = self._shifted(learner, x, to, marks) - value[:, None], to - u
+            rise, width = self._shifted(learner, u, to, mark) - value[:, None], to - u
         return np.nan_to_num(rise / width, nan=0.0, posinf=0.0, neginf=0.0)
 
     def both(self, learner: Ints, u: Floats, mark: Ints) -> tuple[Floats, Floats]:
         """The value and its gradient in u, in one pass, where the model gives its own."""
-        whole, x = self.whole, self.whole.full(self.whole.at(u))
-        marks = np.ascontiguousarray(mark[:, None], np.int64)
-        value, out = np.empty(len(u)), np.empty_like(x)
-        self.module.slopes(self.stage, self.columns, self.offsets, learner, x, marks, value, out)
+        whole = self.whole
+        out = np.empty((len(u), u.shape[1] + len(whole.held)))
+        value = self._passed(learner, whole.at(u), mark[:, None], out)[:, 0]
         out = out[:, : u.shape[1]]
         slopes = [p.slope(u[:, d]) for d, p in enumerate(whole.parameters)]
         value = np.where(np.isnan(value), -np.inf, value)
         return value, np.nan_to_num(out, posinf=0.0, neginf=0.0) * np.stack(slopes, axis=1)
 
-    def _shifted(self, learner: Ints, x: Floats, to: Floats, marks: Ints) -> Floats:
-        out = np.empty_like(x)
-        x, to = self.whole.full(x), np.ascontiguousarray(self.whole.at(to))
-        self.module.shifted(self.stage, self.columns, self.offsets, learner, x, to, marks, out)
+    def _shifted(self, learner: Ints, u: Floats, to: Floats, mark: Ints) -> Floats:
+        """Likelihoods with one parameter after the other moved to where ``to`` says."""
+        n, d = u.shape
+        x = np.repeat(self.whole.at(u)[:, None], d, axis=1)
+        x[:, np.arange(d), np.arange(d)] = self.whole.at(to)
+        marks = np.repeat(mark, d)[:, None]
+        return self.at(np.repeat(learner, d), x.reshape(n * d, d), marks).reshape(n, d)
+
+    def _passed(self, learner: Ints, x: Floats, marks: Ints, slopes: Floats) -> Floats:
+        out, marks = np.empty(marks.shape), np.ascontiguousarray(marks, np.int64)
+        given = (self.offsets, learner, self.whole.full(x), marks)
+        self.told.module.likelihoods(*self.trials, *given, out, slopes)
         return out
+
+    @cached_property
+    def trials(self) -> tuple[Any, ...]:
+        return self.told.of(self.records)
 
 
 def replay(whole: Whole, setting: Setting, records: Records, x: Floats) -> tuple[Floats, Floats]:
     """One learner's log-probabilities [trial, action] and latents [trial, …]."""
+    given, x = told(whole, setting), whole.full(x[None])[0]
     out = np.zeros((len(records.context), setting.n_actions))
     latents = np.full((len(records.context), whole.n_latents), np.nan)
-    x = whole.full(x[None])[0]
-    whole.module.replay(whole.stage(setting), records.columns, x, out, latents)
+    look = given.look if whole.n_latents else 0
+    given.module.replay(*given.of(records), look, x, out, latents)
     return out, latents
+
+
+def play(
+    whole: Whole,
+    setting: Setting,
+    records: Records,
+    draws: Floats,
+    gains: Floats,
+    first_gains: Floats,
+    tells: bool,
+    x: Floats,
+) -> None:
+    """Draw one learner's actions and pay what they earn, into the records."""
+    given, x = told(whole, setting), whole.full(x[None])[0]
+    scene = (draws, gains, first_gains, tells)
+    given.module.play(*given.of(records), *scene, x, records.action, records.reward)
 
 
 def places(sizes: Sequence[int]) -> Ints:

@@ -15,7 +15,7 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.rule import Parameter
 from howlearn.core.study import Study
 from howlearn.engine.search import filling
-from howlearn.engine.whole import RecordLikelihood, Records, Setting, Whole, replay
+from howlearn.engine.whole import RecordLikelihood, Records, Setting, Whole, play, replay
 from howlearn.fitting.interpreted import ModelError, compiled_or_error, interpreted, wrong_gradient
 from howlearn.fitting.settings import records_of, setting_of, whole_of
 from howlearn.models.model import Model
@@ -322,14 +322,11 @@ def _play(case: _CheckCase) -> Iterator[str]:
     told = replace(case.records, forgone=np.empty((0, k)))
     for x in case.inside[:3]:
         action, reward = case.records.action.copy(), case.records.reward.copy()
-        compiled_or_error(
-            case.model,
-            lambda x=x, action=action, reward=reward: case.whole.module.play(
-                case.whole.stage(case.setting), told.columns, draws, gains, np.empty((0, k)),
-                False, case.whole.full(x[None])[0], action, reward,
-            ),
-        )  # fmt: skip
         played = replace(told, action=action, reward=reward)
+        scene = (played, draws, gains, np.empty((0, k)), False)
+        compiled_or_error(
+            case.model, lambda x=x, scene=scene: play(case.whole, case.setting, *scene, x)
+        )
         edges = np.cumsum(np.exp(case.replayed(x, played)), axis=1)[:, :-1]
         if not np.array_equal((draws[:, None] >= edges).sum(axis=1), action):
             yield "choices that it makes are not those whose probabilities it gives afterwards"

@@ -17,7 +17,7 @@ from howlearn.core.rule import Rule
 from howlearn.core.study import Study
 from howlearn.engine import compile as compiled
 from howlearn.engine.layout import LEARNED, SCORED
-from howlearn.engine.whole import Records, Setting, Whole, replay
+from howlearn.engine.whole import Records, Setting, Whole, play, replay
 from howlearn.fitting.settings import (
     cells_by_rule,
     check_needs,
@@ -156,12 +156,8 @@ class WholeAdvisor(Advisor[Model]):
         return replay(whole, self.setting, records, theta)[1]
 
     def play(self, scene: Scene, theta: Floats) -> None:
-        shown, *rest = scene
         for whole, mine in self.wholes:
-            whole.module.play(
-                whole.stage(self.setting), shown.columns, *rest, whole.full(theta[None, mine])[0],
-                shown.action, shown.reward,
-            )  # fmt: skip
+            play(whole, self.setting, *scene, theta[mine])
 
 
 class UnitAdvisor(WholeAdvisor):

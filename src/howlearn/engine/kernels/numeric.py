@@ -11,8 +11,15 @@ from numba.core.imputils import impl_ret_untracked
 from numba.extending import intrinsic
 
 # "contract" lets a·b + c be one operation. Full fast-math would remove the rounding trick in `exp`.
-FLAGS = {"fastmath": {"contract"}, "error_model": "numpy", "nogil": True}
-CACHED = {**FLAGS, "cache": True}
+# What only compiled code calls needs no wrappers: they take as long as compiling a short function.
+FLAGS = {
+    "fastmath": {"contract"},
+    "error_model": "numpy",
+    "nogil": True,
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+}
+CACHED = {**FLAGS, "cache": True, "no_cpython_wrapper": False}  # what Python calls
 
 LOG2_E = 1.4426950408889634
 LN2 = 0.6931471805599453
