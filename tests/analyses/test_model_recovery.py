@@ -54,6 +54,14 @@ RANGES = {
         "go_bias": Range(-1, 2),
         "pavlovian": Range(-0.5, 1),
     },
+    "kalman-mean": {"noise": Range(0.1, 1), "drift": Range(0.01, 0.2), "beta": BETA},
+    "kalman-ucb": {
+        "noise": Range(0.1, 1),
+        "drift": Range(0.01, 0.2),
+        "beta": BETA,
+        "explore": Range(-1, 2),
+    },
+    "kalman-thompson": {"noise": Range(0.1, 1), "drift": Range(0.01, 0.2)},
     "rlwm": MEMORY,
     "wm-habit": MEMORY,
 }

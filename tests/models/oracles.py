@@ -10,6 +10,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from scipy.special import log_ndtr
+
 TOO_FAR = 1e100  # outputs of a network that runs away: it stops learning
 
 
@@ -213,6 +215,51 @@ class ACA:
         self.h = {place: self.theta["gamma"] * h for place, h in self.h.items()}
 
 
+class Kalman:
+    """A filter per cell and action; ``scores`` says what is chosen by."""
+
+    def __init__(self, facts, theta):
+        self.facts, self.theta = facts, theta
+        low, high = facts.rewards
+        self.span = high - low
+        places = [(cell, a) for cell in set(facts.cell.values()) for a in range(facts.n_actions)]
+        self.m = dict.fromkeys(places, (low + high) / 2)
+        self.v = dict.fromkeys(places, (self.span / 2) ** 2)
+
+    def log_p(self, context):
+        cell = self.facts.cell[context]
+        known = [(self.m[cell, a], self.v[cell, a]) for a in range(self.facts.n_actions)]
+        return log_softmax(self.scores(known))
+
+    def scores(self, known):
+        explore = self.theta.get("explore", 0.0)
+        return [self.theta["beta"] * (m + explore * math.sqrt(v)) for m, v in known]
+
+    def learn(self, row):
+        noise = (self.theta["noise"] * self.span) ** 2
+        for a in range(self.facts.n_actions):
+            place, outcome = (self.facts.cell[row.context], a), row.outcome(a)
+            if outcome is not None:
+                total = self.v[place] + noise
+                self.m[place] += self.v[place] / total * (outcome - self.m[place])
+                self.v[place] *= noise / total
+        for place in self.v:
+            self.v[place] += (self.theta["drift"] * self.span) ** 2
+
+
+class Thompson(Kalman):
+    def scores(self, known):
+        offer = getattr(self, "offer", range(len(known)))
+        return [
+            sum(
+                float(log_ndtr((m - known[b][0]) / math.sqrt(v + known[b][1])))
+                for b in offer
+                if b != a
+            )
+            for a, (m, v) in enumerate(known)
+        ]
+
+
 class WorkingMemory:
     """RLWM; ``taught`` is what a loss teaches the slow part."""
 
@@ -368,6 +415,9 @@ ORACLES = {
     "alcove": Alcove,
     "component-cue": ComponentCue,
     "gcm": GCM,
+    "kalman-mean": Kalman,
+    "kalman-ucb": Kalman,
+    "kalman-thompson": Thompson,
     "rlwm": WorkingMemory,
     "wm-habit": WorkingMemoryHabit,
 }

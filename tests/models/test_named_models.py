@@ -24,6 +24,8 @@ TASK = hl.Task.load("five-four")
         ("ByShape+lapse", 3),
         ("ByShape (one rate)+lapse+stickiness", 3),
         ("q-learning(ByShapeExc)+bias", 3),
+        ("q-learning(ByShape, per-cell)+lapse+forgetting", 6),
+        ("kalman-ucb(ByShape)+stickiness", 5),
         ("alcove", 4),
         ("gcm", 6),
         ("aca(ByPattern)+stickiness", 3),
@@ -36,6 +38,13 @@ def test_texts_that_name_models(text: str, n_parameters: int) -> None:
     assert model.n_parameters(n_actions=2) == n_parameters
     assert model.name == text.removeprefix("own_models:")
     assert len(model.owners(TASK.actions)) == n_parameters
+
+
+@pytest.mark.parametrize("policy", ["mean", "ucb", "thompson"])
+def test_the_policy_of_a_filter(policy: str) -> None:
+    assert TASK.model(f"kalman(policy={policy})") == TASK.model(f"kalman-{policy}")
+    with pytest.raises(hl.HowlearnError, match="policy is mean or ucb or thompson, not greedy"):
+        TASK.model("kalman(policy=greedy)")
 
 
 @pytest.mark.parametrize(

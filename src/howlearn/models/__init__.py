@@ -18,6 +18,7 @@ from howlearn.models.adjustments import (
 from howlearn.models.coin import Coin, FixedPolicy
 from howlearn.models.exp4 import Exp4
 from howlearn.models.gcm import GCM
+from howlearn.models.kalman import KalmanMean, KalmanThompson, KalmanUCB
 from howlearn.models.mixture import Expert
 from howlearn.models.model import Model
 from howlearn.models.networks import Alcove, ComponentCue
@@ -52,6 +53,9 @@ __all__ = [
     "Forgetting",
     "GoBias",
     "GoNoGo",
+    "KalmanMean",
+    "KalmanThompson",
+    "KalmanUCB",
     "Lapse",
     "PartitionModel",
     "Pavlovian",
@@ -74,6 +78,9 @@ for _model in (
     QLearningPerseveration,
     PearceHall,
     GoNoGo,
+    KalmanMean,
+    KalmanUCB,
+    KalmanThompson,
     WinStayLoseShift,
     ACA,
     Alcove,

@@ -230,7 +230,7 @@ def model_named(
         inner = model_named(models, base.strip(), whose, n_features)
         return ADJUSTMENTS[last.strip()]().__radd__(inner)
     refuse_open(name)
-    spelled = Spelled.of(name)
+    spelled = Spelled.of(_policy_named(name))
     if ":" in spelled.what:
         model = own_model(spelled.what)
     elif spelled.what in FIELD:
@@ -238,6 +238,25 @@ def model_named(
     else:
         raise _unknown(name, own, whose)
     return _in_cells(model, own, spelled, name) if spelled.cells else model
+
+
+_POLICY = re.compile(r"(?P<what>[\w-]+)\(policy *= *(?P<policy>[\w-]+)\)")
+
+
+def _policy_named(text: str) -> str:
+    """``kalman-ucb`` for ``kalman(policy=ucb)``.
+
+    >>> _policy_named("kalman(policy=ucb)"), _policy_named("q-learning(ByShape)")
+    ('kalman-ucb', 'q-learning(ByShape)')
+    """
+    called = _POLICY.fullmatch(text)
+    if called is None:
+        return text
+    family = f"{called['what']}-"
+    known = [name.removeprefix(family) for name in FIELD if name.startswith(family)]
+    if known and called["policy"] not in known:
+        raise HowlearnError(f"{text}: policy is {' or '.join(known)}, not {called['policy']}")
+    return family + called["policy"]
 
 
 def _in_cells(
