@@ -9,6 +9,7 @@ import pytest
 
 from howlearn.core.errors import HowlearnError
 from howlearn.core.partition import Partition
+from howlearn.engine.whole import Told
 from howlearn.fitting.fit import fit
 from howlearn.fitting.replay import log_probabilities
 from howlearn.fitting.settings import setting_of, whole_of
@@ -101,14 +102,14 @@ def test_all_combinations_on_one_base(rich):
 
 def test_all_combinations_share_their_compiled_code():
     study = study_of(record(5, 10))
-    setting, modules = setting_of(study), set()
+    setting, code = setting_of(study), set()
     named = [QLearningTwoRates(), QLearningForgetting(), PearceHall(), field_model("go-no-go", 0)]
     made = [with_parts(QLearning(), [part]) for part in LEARNING.values()]
     for model in [*named, *made, with_parts(QLearning(), LEARNING.values())]:
         whole = whole_of(model, study.contexts, study.actions, setting)
         assert isinstance(whole.first, ValueLearner)
-        modules.add(whole.module)
-    assert len(modules) == 1
+        code |= {*Told(whole, setting).steps.tolist()}
+    assert len(code) == 1
 
 
 def test_named_models_are_bases_with_parts():
