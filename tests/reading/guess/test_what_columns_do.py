@@ -407,3 +407,41 @@ def test_prizes_that_are_shown_are_no_outcomes_that_teach() -> None:
         return {"Ha": high, "La": low, "Hb": sure, "Button": "AB"[risky], "Payoff": paid}
 
     assert "no outcome" in inspect(trials(1, row)).problems
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_one_column_that_says_what_is_on_one_side(seed: int) -> None:
+    """A or B pays, wherever it is; only what is on the left is written down, or where A is."""
+
+    def row(rng: np.random.Generator, p: int, t: int) -> dict[str, Any]:
+        left, chose_a = "AB"[some(rng, 0.5)], bool(some(rng, 0.6))
+        side = "left" if (left == "A") == chose_a else "right"
+        where = "left" if left == "A" else "right"
+        paid = some(rng, 0.75 if chose_a else 0.25)
+        return {"on_left": left, "blue_side": where, "resp": side, "reward": paid, "a": chose_a}
+
+    data = trials(seed, row)
+    for column, name in (("on_left", "A"), ("blue_side", "blue")):
+        found = inspect(data.select("who", "t", column, "resp", "reward"))
+        assert found.roles["context"] == "none"
+        assert found.study is not None
+        assert name in found.study.actions
+        chose = np.array(found.study.actions)[found.study.action] == name
+        assert chose.tolist() == data["a"].to_list()
+        said = inspect(data.select("who", "t", column, "resp", "reward"), action="resp")
+        assert said.roles["action"] == "resp"
+
+
+def test_advice_that_is_followed_now_and_then_is_asked_about() -> None:
+    def row(rng: np.random.Generator, p: int, t: int) -> dict[str, Any]:
+        advice, choice = some(rng, 0.5), some(rng, 0.5)
+        choice = advice if rng.random() < 0.2 else choice
+        return {
+            "advice": "bg"[advice],
+            "choice": "bg"[choice],
+            "reward": some(rng, 0.4 + choice / 5),
+        }
+
+    asked = inspect(trials(1, row, people=15)).questions
+    assert [question.about for question in asked] == ["context"]
+    assert "choices follow advice" in asked[0].sentence

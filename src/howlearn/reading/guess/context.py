@@ -173,7 +173,8 @@ def find_context(draft: Draft) -> None:
     draft.put("context", (NONE,), BY_CONTENT, "no column looks like it: always the same situation")
 
 
-FOLLOWED = 0.06  # how much more of the choices are told by a column, to ask whether it was shown
+FOLLOWED, MUCH = 0.02, 0.06  # how much more of the choices a column tells
+SURELY = 1e-4  # by chance
 
 
 def _ask_what_choices_follow(draft: Draft, rows: Sample) -> None:
@@ -189,7 +190,9 @@ def _ask_what_choices_follow(draft: Draft, rows: Sample) -> None:
         here = rows.codes(column)
         if follows_from(here, codes) or follows_from(codes, here):
             continue  # the choice in other words
-        if purity(codes, together(owner, here)) - alone > FOLLOWED:
+        more = purity(codes, together(owner, here)) - alone
+        usual = (codes == np.bincount(codes).argmax()).astype(float)
+        if more > MUCH or (more > FOLLOWED and hangs_on(usual, here, owner) < SURELY):
             draft.ask(
                 "context",
                 f"choices follow {column}, which changes from trial to trial: was it shown?",
@@ -319,6 +322,7 @@ def what_tells(draft: Draft, rows: Sample, context: tuple[str, ...]) -> list[str
 def _may_be_shown(draft: Draft, rows: Sample, column: str, owner: np.ndarray) -> bool:
     """Whether a column may say what was shown: it changes often, and no name speaks against it."""
     against = {"prob", "probability", "p", "value", "ev", "q", "pe", "best", "better", "optimal"}
+    against |= {"prev", "previous", "last", "lag", "prior"}
     if is_answer(column) or is_time(column) or is_chosen(column) or column in draft.one_of:
         return False
     if is_mistake(column) or like(column, "gain loss win wins losses gains"):

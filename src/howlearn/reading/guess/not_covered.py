@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from howlearn.reading.columns import is_feature, is_time, like, named_like, parts_of
+from howlearn.reading.columns import is_feature, is_mistake, is_time, like, named_like, parts_of
 from howlearn.reading.guess.behaviour import is_of_one_option
 from howlearn.reading.guess.column_checks import constant_within
 from howlearn.reading.guess.context import settles
-from howlearn.reading.guess.draft import BY_CONTENT, SAID, Answer, Draft, typed
+from howlearn.reading.guess.draft import BY_CONTENT, SAID, Answer, Draft, Guess, typed
 from howlearn.reading.guess.evidence import (
     MOST_TRIALS,
     Codes,
@@ -19,6 +20,7 @@ from howlearn.reading.guess.evidence import (
     FirstChoices,
     Kind,
     changes,
+    evidence_in,
     first_choices,
     follows_success,
     pays_alike,
@@ -124,7 +126,7 @@ class StimulusMissing(Kind):
         each = np.bincount(found.learner, weights=found.good) / np.bincount(found.learner)
         if right - told < max(0.12, 6 * spread) or np.mean(each > told + 0.05) < 0.7:
             return ()
-        sure = 5.0 if draft is not None and _right_is_told(draft) else 3.0
+        sure = 5.0 if draft is not None and _right_is_told(draft) is not None else 3.0
         if follows_success(found, sure):  # then outcomes teach, as those of a bandit do
             return ()
         return (
@@ -153,7 +155,7 @@ class Untaught(Kind):
 
     def reasons(self, found: Evidence | None, draft: Draft | None) -> Sequence[str]:
         """Right at the first presentations as often as later."""
-        first = None if found is None else known_at_once(found, SURELY)
+        first = None if found is None else known_at_once(found, draft, SURELY)
         if first is None:
             return ()
         return (
@@ -176,8 +178,17 @@ SURELY = 3.5, 0.75  # standard errors of first choices above guessing, share of 
 PERHAPS = 2.0, 0.5
 
 
-def known_at_once(found: Evidence, least: tuple[float, float]) -> FirstChoices | None:
-    """The first choices, where they are as right as later ones; None where they are not."""
+def known_at_once(
+    found: Evidence, draft: Draft | None, least: tuple[float, float]
+) -> FirstChoices | None:
+    """The first choices, where they are as right as later ones; None where they are not.
+
+    What is right is told by the context, or else by a column that says it with the choice.
+    """
+    told = None if draft is None else _right_is_told(draft)
+    if told is not None and draft is not None:
+        shown = Guess("context", (*draft.columns("context"), told), SAID)
+        found = evidence_in(replace(draft, guesses={**draft.guesses, "context": shown})) or found
     if not found.is_binary or found.fixed < 0.85 or int(found.context.max()) < 1:
         return None
     if len(found) < FEWEST_TRIALS:
@@ -186,16 +197,17 @@ def known_at_once(found: Evidence, least: tuple[float, float]) -> FirstChoices |
     early, later = first.early, first.late.skill
     if early.times < 12 or later < 0.25 or early.score < least[0]:
         return None
-    known = early.skill >= least[1] * later and first.opening.skill >= least[1] * later / 1.4
-    return first if known else None
+    at_once = early.skill >= least[1] * later and first.opening.skill >= least[1] * later / 1.4
+    at_most = early.skill * (1 + 2 / early.score)  # what chance may hide
+    return first if at_once and at_most > 0.9 * later else None
 
 
 def ask_if_learned(draft: Draft, found: Evidence | None) -> None:
     """Ask whether people were told what was right, where they seem to have known it at once."""
     guess = draft.guesses.get("reward")
-    if found is None or guess is None or guess.how == SAID:
+    if found is None or guess is None or guess.how == SAID or draft.task is not None:
         return
-    first = known_at_once(found, PERHAPS)
+    first = known_at_once(found, draft, PERHAPS)
     if first is not None:
         draft.ask(
             "reward",
@@ -205,13 +217,14 @@ def ask_if_learned(draft: Draft, found: Evidence | None) -> None:
         )
 
 
-def _right_is_told(draft: Draft) -> bool:
-    """Whether a column without a role says with the choice what is right, as word or nonword."""
+def _right_is_told(draft: Draft) -> str | None:
+    """A column without a role that says with the choice what is right, as word or nonword does."""
     action, reward = draft.column("action"), draft.column("reward")
     if action is None or reward is None:
-        return False
+        return None
     likely = [c for c in draft.free if 2 <= len(draft.sample.counts(c)) <= MANY_VALUES]
-    return any(settles(draft.sample, c, action, reward) for c in likely if c != draft.answer)
+    likely = [c for c in likely if not named_like("reward", [c]) and not is_mistake(c)]
+    return next((c for c in likely if settles(draft.sample, c, action, reward)), None)
 
 
 def _is_correctness(found: Evidence) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -11,10 +12,18 @@ from numpy.typing import NDArray
 from howlearn.core.options import NONE
 from howlearn.core.text import few
 from howlearn.reading.columns import is_answer, is_count, is_numbered, is_time, like
-from howlearn.reading.guess.behaviour import FEWEST, NEARLY, goes_on, hangs_on
-from howlearn.reading.guess.column_checks import nothing_in, worth_in
+from howlearn.reading.guess.behaviour import FEWEST, NEARLY, goes_on, hangs_on, words_of
+from howlearn.reading.guess.column_checks import materialise, nothing_in, runs_within, worth_in
 from howlearn.reading.guess.context import pair_on_screen
-from howlearn.reading.guess.draft import BY_CONTENT, Answer, Draft, typed
+from howlearn.reading.guess.draft import (
+    BY_CONTENT,
+    SAID,
+    Answer,
+    Draft,
+    in_expression,
+    in_quotes,
+    typed,
+)
 from howlearn.reading.guess.sample import Sample
 from howlearn.reading.offers import options_in
 
@@ -50,7 +59,7 @@ def find_offers(draft: Draft) -> None:
     pair = pair_on_screen(rows, [c for c in draft.free if not is_answer(c)])
     if pair is not None and len(_values(draft, action)) == 2:
         _put_sides(draft, rows, action, pair)
-    elif pair is None:
+    elif pair is None and not _put_one_side(draft, rows, action):
         _put_labels(draft, rows, action)
 
 
@@ -179,24 +188,80 @@ def _how_telling(
     reward = draft.column("reward")
     if reward is None:
         return 0.0, 0.0, 0.0
+    first = _labels(rows, action) == order[0]
+    side, straight, crossed = (
+        _hang(draft, rows, reward, np.unique(chosen.astype(str), return_inverse=True)[1])
+        for chosen in (first, np.where(first, *shown), np.where(first, *shown[::-1]))
+    )
+    return side, straight, crossed
+
+
+SIDE_WORDS = {"left", "right", "l", "r", "top", "bottom", "up", "down"}
+PLACES = "side position pos location loc place"
+
+
+def _put_one_side(draft: Draft, rows: Sample, action: str) -> bool:
+    """What was chosen, where one column says what is on one side, or on which side a thing is."""
+    sides = {_rank(value): value for value in _values(draft, action)}
+    guess = draft.guesses["action"]
+    if sides.keys() != {0, 1} or len(sides) < len(_values(draft, action)) or guess.how == SAID:
+        return False
+    made, owner = in_expression(action), draft.learners()[rows.rows[draft.sample.rows]]
+    for column in [c for c in draft.free if len(rows.counts(c)) == 2 and not is_answer(c)]:
+        one, other = sorted(rows.counts(column))
+        words, name = words_of(column), in_expression(column)
+        named = [_rank(word) for word in words if word in SIDE_WORDS]
+        are_sides = {one.lower(), other.lower()} <= SIDE_WORDS
+        if name is None or rows.missing(column).any() or len(words) < 2:
+            continue
+        if len(named) == 1 and not are_sides:
+            there = f"{made} == {in_quotes(sides[named[0]])}"  # what is on the left
+            what, not_it = (
+                name,
+                f"if({name} == {in_quotes(one)}, {in_quotes(other)}, {in_quotes(one)})",
+            )
+        elif like(column, PLACES) and are_sides:
+            left = in_quotes(one if _rank(one) == 0 else other)  # where the blue one is
+            there = f"({made} == {in_quotes(sides[0])}) == ({name} == {left})"
+            thing = "_".join(w for w in words if not like(w, PLACES))
+            what, not_it = in_quotes(thing), in_quotes(f"not_{thing}")
+        else:
+            continue
+        if runs_within(owner, rows.codes(column))[0] > OFTEN:
+            continue
+        text = f"if({there}, {what}, {not_it})"
+        materialise(draft, "action", text)
+        if _telling(draft, rows, text) < _telling(draft, rows, action) + TELLS:
+            continue
+        why = f"{action} says which side was chosen, and {column} what was there"
+        draft.guesses["action"] = replace(guess, value=text, how=BY_CONTENT, why=why)
+        draft.put("context", (NONE,), BY_CONTENT, "stimuli change sides: what is chosen counts")
+        draft.odd(f"{why}: the stimulus is taken", f"--action {typed(action)} takes the side")
+        return True
+    return False
+
+
+OFTEN = 4.0  # trials, at most, for which a thing stays on the same side
+
+
+def _telling(draft: Draft, rows: Sample, column: str) -> float:
+    """How surely outcomes hang on what a column says was chosen."""
+    reward = draft.column("reward")
+    codes = draft.sample.codes(column)[rows.rows[draft.sample.rows]]
+    return 0.0 if reward is None else _hang(draft, rows, reward, codes)
+
+
+def _hang(draft: Draft, rows: Sample, reward: str, codes: NDArray[np.integer]) -> float:
+    """How surely outcomes hang on these choices, in decimal places of chance."""
     worth = worth_in(rows, reward)
     owner = draft.learners()[rows.rows[draft.sample.rows]]
-    first = _labels(rows, action) == order[0]
     nowhere = np.zeros_like(owner)
-    found = []
-    for chosen in (
-        first,
-        np.where(first, *shown),
-        np.where(first, *shown[::-1]),
-    ):
-        codes = np.unique(chosen.astype(str), return_inverse=True)[1]
-        tests = (
-            hangs_on(worth, codes, nowhere),
-            hangs_on(worth, codes, owner),
-            goes_on(worth, codes, owner),
-        )
-        found.append(-np.log10(max(min(tests), 1e-300)))
-    return found[0], found[1], found[2]
+    tests = (
+        hangs_on(worth, codes, nowhere),
+        hangs_on(worth, codes, owner),
+        goes_on(worth, codes, owner),
+    )
+    return -float(np.log10(max(min(tests), 1e-300)))
 
 
 # A label that names a pair: 12, AB, A-B.
