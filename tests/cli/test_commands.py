@@ -37,6 +37,22 @@ def test_help_loads_nothing_heavy(words: list[str]) -> None:
     assert "Usage: howlearn" in done.stdout
 
 
+def test_names_load_neither_the_compiler_nor_what_reads_task_files() -> None:
+    code = (
+        "import sys, howlearn as hl\n"
+        "hl.read, hl.select, hl.Task\n"
+        "print(sorted({'numba', 'scipy', 'pydantic', 'narwhals'} & set(sys.modules)))\n"
+        "import numba\n"
+        "import numpy as np\n"
+        "own = hl.log_softmax\n"  # which functions of one's own may call, whoever compiles them
+        "numba.njit(lambda x: own(x))(np.ones(2))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == "[]\n"
+
+
 def test_version_and_unknown_words(run: Run) -> None:
     assert run("--version").out.startswith("howlearn 0.")
     assert run("chose").status == 2

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from inspect import cleandoc
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from howlearn import __version__
 from howlearn.cli.analysis_commands import compare, discover, path
+from howlearn.cli.build import Command
 from howlearn.cli.freeze import freeze
 from howlearn.cli.inspect import inspect
 from howlearn.cli.paper import reproduce, theory, verify
@@ -24,13 +23,7 @@ from howlearn.cli.simulation_commands import calibrate, plan, recover
 _quick = len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help")
 
 
-def _paragraphs(text: str | None) -> str:
-    """Lines joined where only the source breaks them; the help breaks them where it must."""
-    paragraphs = cleandoc(text or "").split("\n\n")
-    return "\n\n".join(" ".join(paragraph.splitlines()) for paragraph in paragraphs)
-
-
-COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
+COMMANDS: dict[str, tuple[Command, ...]] = {
     "Commands": (
         inspect,
         select,
@@ -51,19 +44,34 @@ COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
 }
 
 
+class _Parsers(dict[str, Any]):
+    """What parses each command, made when it is first asked for."""
+
+    def __getitem__(self, name: str) -> Any:
+        known = super().__getitem__(name)
+        if isinstance(known, tuple):
+            command, heading = known
+            known = self[name] = command.parsed_by(heading)
+        return known
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in self else default  # noqa: SIM401
+
+
 class _Headed(TyperGroup):
     """The list of commands under headings, without the cost of colours."""
 
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        named = {each.__name__: (each, head) for head, some in COMMANDS.items() for each in some}
+        self.commands = _Parsers(named)
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         for heading, commands in COMMANDS.items():
-            known = [
-                (command.__name__, self.get_command(ctx, command.__name__)) for command in commands
-            ]
-            limit = formatter.width - 6 - max(len(name) for name, _ in known)
+            limit = formatter.width - 6 - max(len(each.__name__) for each in commands)
+            known = [TyperCommand(each.__name__, help=each.help) for each in commands]
             with formatter.section(heading):
-                formatter.write_dl(
-                    [(name, each.get_short_help_str(limit)) for name, each in known if each]
-                )
+                formatter.write_dl([(each.name, each.get_short_help_str(limit)) for each in known])
 
 
 app = typer.Typer(
@@ -80,9 +88,6 @@ app = typer.Typer(
     rich_markup_mode=None if _quick else "rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for heading, commands in COMMANDS.items():
-    for command in commands:
-        app.command(help=_paragraphs(command.__doc__), rich_help_panel=heading)(command)
 
 
 def _version(wanted: bool) -> None:

@@ -7,9 +7,10 @@ import os
 import shlex
 from collections.abc import Callable, Container, Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any
 
 import typer
+import typer.main
 
 from howlearn.cli import Written
 from howlearn.core.options import FilePath, Number, Option, Registered
@@ -30,39 +31,52 @@ class Given(dict[str, Any]):
         return {n: str(v) if isinstance(v, Path) else v for n, v in values.items()}
 
 
-Command: TypeAlias = Callable[[Given], None]
-
-
-def command(*options: Option) -> Callable[[Command], Callable[..., None]]:
-    """Make a command of a function that takes what was given for the options.
+class Command:
+    """A function that takes what was given for its options, to be called with what was parsed.
 
     The parser sees each option as a parameter. With --study among them, what is not typed is taken
     from ``howlearn.toml``.
     """
 
-    def built(original: Command) -> Callable[..., None]:
-        def run(*, ctx: typer.Context, **parsed: Any) -> None:
-            Written.complete = False
-            given = Given({each.name: each.kind.typed(parsed[each.name]) for each in options})
-            typed = {each.name for each in options if _is_typed(ctx, each.name)}
-            _allow_code(options, given, typed)
-            _refuse_link(given, typed)
-            _refuse_closed(options, given)
-            if "study" in given:
-                from howlearn.cli.project_options import complete
+    def __init__(self, original: Callable[[Given], None], options: Sequence[Option]) -> None:
+        self.original, self.options = original, options
+        self.__name__, self.__doc__ = original.__name__, original.__doc__
 
-                complete(original.__name__, options, given, typed)
-            original(given)
-            Written.complete = True
+    def __call__(self, *, ctx: typer.Context, **parsed: Any) -> None:
+        Written.complete = False
+        options = self.options
+        given = Given({each.name: each.kind.typed(parsed[each.name]) for each in options})
+        typed = {each.name for each in options if _is_typed(ctx, each.name)}
+        _allow_code(options, given, typed)
+        _refuse_link(given, typed)
+        _refuse_closed(options, given)
+        if "study" in given:
+            from howlearn.cli.project_options import complete
 
+            complete(self.__name__, options, given, typed)
+        self.original(given)
+        Written.complete = True
+
+    def parsed_by(self, group: str) -> Any:
+        """What parses it; made when it is asked for, since a command needs only its own."""
         context = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-        parameters = [context, *map(_parameter, options)]
-        run.__name__, run.__doc__ = original.__name__, original.__doc__
-        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        run.__annotations__ = {each.name: each.annotation for each in parameters}
-        return run
+        parameters = [context, *map(_parameter, self.options)]
+        self.__signature__ = inspect.Signature(parameters)
+        self.__annotations__ = {each.name: each.annotation for each in parameters}
+        alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
+        alone.command(help=self.help, rich_help_panel=group)(self)
+        return typer.main.get_command(alone)
 
-    return built
+    @property
+    def help(self) -> str:
+        """Lines joined where only the source breaks them; the help breaks them where it must."""
+        paragraphs = inspect.cleandoc(self.__doc__ or "").split("\n\n")
+        return "\n\n".join(" ".join(paragraph.splitlines()) for paragraph in paragraphs)
+
+
+def command(*options: Option) -> Callable[[Callable[[Given], None]], Command]:
+    """Make a command of a function that takes what was given for the options."""
+    return lambda original: Command(original, options)
 
 
 def _parameter(option: Option) -> inspect.Parameter:

@@ -8,12 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.markup import escape
-
 from howlearn.cli.build import Given, command
 from howlearn.cli.next_command import following
 from howlearn.cli.options import DATA, FILES, FRESH, OUT
-from howlearn.cli.show import console, listing_of
 from howlearn.core.options import FilePath, OnOff, Option, Panel
 from howlearn.reading.analysis_options import TASK
 from howlearn.reading.options import DATA as READING
@@ -132,7 +129,10 @@ def _can_ask(as_json: bool) -> bool:
 
 def _answered(question: Question) -> dict[str, Any]:
     """Ask, with the likeliest answer first; the options that answer it."""
+    from rich.markup import escape
     from rich.prompt import IntPrompt
+
+    from howlearn.cli.show import console
 
     console.print(f"[bold]{escape(_line(question.sentence))}[/]")
     for i, answer in enumerate(question.answers, 1):
@@ -203,6 +203,10 @@ NARROW = 72  # characters; a table of four columns needs more
 
 def inspection(found: Inspection) -> None:
     """Files, roles with examples and reasons, coding, figures, and what is odd."""
+    from rich.markup import escape
+
+    from howlearn.cli.show import console
+
     for name, form in list(found.files.items())[:FILES_SHOWN]:
         console.print(f"{escape(_line(name))}  [dim]{escape(form)}[/]", soft_wrap=True)
     if len(found.files) > FILES_SHOWN:
@@ -221,6 +225,10 @@ def inspection(found: Inspection) -> None:
 
 def _roles(found: Inspection) -> None:
     """A table, or lines where a table would have no room."""
+    from rich.markup import escape
+
+    from howlearn.cli.show import console, listing_of
+
     rows = [
         (
             name.replace("_", "-"),
@@ -244,6 +252,10 @@ def _roles(found: Inspection) -> None:
 
 
 def _columns(found: Inspection) -> None:
+    from rich.markup import escape
+
+    from howlearn.cli.show import console, listing_of
+
     columns = listing_of("The columns", "column", "values")
     for name, values in list(found.examples.items())[:COLUMNS_SHOWN]:
         columns.add_row(escape(_line(name)), escape(_line(values)))
@@ -263,6 +275,10 @@ def next_command(out: Path, alone: bool, typed: Sequence[str] = ()) -> None:
 
     ``typed`` are files that must be, since they lie outside of the folder of the options.
     """
+    from rich.markup import escape
+
+    from howlearn.cli.show import console
+
     console.print(f"Options written to {escape(str(out))}", soft_wrap=True)
     usual = out == Path("howlearn.toml") and not typed
     words = ["select"] if usual else ["select", *typed, "--study", str(out)]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numba.extending import register_jitable
 
 from howlearn.core.arrays import Bools, Floats, Ints
 
@@ -52,7 +53,27 @@ class Trial(NamedTuple):
     duration: float  # NaN if unknown
 
 
-@register_jitable
+Function = TypeVar("Function", bound=Callable[..., Any])
+_untold: list[Callable[..., Any]] = []
+
+
+def callable_when_compiled(function: Function) -> Function:
+    """Let compiled functions call this one; the compiler takes a while to load, and may wait."""
+    _untold.append(function)
+    if "numba" in sys.modules:
+        tell_compiler()
+    return function
+
+
+def tell_compiler() -> None:
+    """What compiled functions may call."""
+    from numba.extending import register_jitable
+
+    while _untold:
+        register_jitable(_untold.pop())
+
+
+@callable_when_compiled
 def log_softmax(scores):
     """Turn scores into log-probabilities, in place.
 
@@ -72,7 +93,7 @@ def log_softmax(scores):
         scores[a] = (scores[a] - largest) - log_total  # in this order: the largest may be huge
 
 
-@register_jitable
+@callable_when_compiled
 def keep_offered(log_p, offered):
     """Renormalise log-probabilities over what is on offer, in place; those of others are −∞.
 

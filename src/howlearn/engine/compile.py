@@ -29,6 +29,7 @@ from types import ModuleType
 from typing import Any
 
 from howlearn.core.rule import Rule
+from howlearn.core.world import tell_compiler
 from howlearn.engine import model_source
 from howlearn.engine.layout import RATES
 
@@ -200,6 +201,7 @@ def _load(name: str, text: str, first_use: str) -> ModuleType:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module
+    tell_compiler()
     with _kept_beside():
         spec.loader.exec_module(module)
     return module

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rule import Parameter
-from howlearn.core.world import log_softmax
+from howlearn.core.world import callable_when_compiled, log_softmax
 from howlearn.models.model import Model
 from howlearn.models.networks import activation
 
@@ -29,7 +28,7 @@ class GCMState(NamedTuple):
     similar: NDArray[np.float64]  # [i, context]: to the i-th context met; empty if there are many
 
 
-@register_jitable
+@callable_when_compiled
 def evidence(state, shown, theta, out):
     """b + Σ exp(−c·Σ_i w_i·|x_i − h_i|) for every answer."""
     exemplars, attention, counts, met, n_met, similar = state

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from howlearn.core.rule import Parameter
-from howlearn.core.world import log_softmax
+from howlearn.core.world import callable_when_compiled, log_softmax
 from howlearn.models.model import Model
 
 # What networks with one output per action share: their choices, and what feedback teaches.
@@ -21,7 +20,7 @@ from howlearn.models.model import Model
 RUNAWAY = 1e100
 
 
-@register_jitable
+@callable_when_compiled
 def teacher(trial, action):
     """1 for the right action, −1 for a wrong one, NaN where the feedback does not tell.
 
@@ -38,7 +37,7 @@ def teacher(trial, action):
     return np.nan
 
 
-@register_jitable
+@callable_when_compiled
 def probabilities(phi, out):
     """From outputs to the logs of softmax(φ·out), in place, however large the outputs are.
 
@@ -64,7 +63,7 @@ class AlcoveState(NamedTuple):
     room: NDArray[np.float64]  # [context, then action]: for the activations and errors of an update
 
 
-@register_jitable
+@callable_when_compiled
 def apart(h, x):
     """The distance of two values of a feature: at most 1, as it always is between words.
 
@@ -73,7 +72,7 @@ def apart(h, x):
     return min(1.0, abs(h - x))
 
 
-@register_jitable
+@callable_when_compiled
 def activation(exemplars, j, x, attention, c):
     """exp(−c·Σ_i α_i·|h_ji − x_i|)."""
     distance = 0.0
@@ -82,7 +81,7 @@ def activation(exemplars, j, x, attention, c):
     return np.exp(-c * distance)
 
 
-@register_jitable
+@callable_when_compiled
 def outputs(exemplars, attention, weights, x, c, out):
     """out_k = Σ_j w_kj·a_j."""
     # Two at a time: the sums stay in registers, and each similarity serves both.
@@ -99,7 +98,7 @@ def outputs(exemplars, attention, weights, x, c, out):
         out[k], out[other] = one, two
 
 
-@register_jitable
+@callable_when_compiled
 def humble_error(told, out):
     """Of one output; a humble teacher does not mind outputs beyond what is taught."""
     if told > 0.0:

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from howlearn.core.rule import Parameter
 from howlearn.core.task_kind import no_go_of
-from howlearn.core.world import log_softmax
+from howlearn.core.world import callable_when_compiled, log_softmax
 from howlearn.models.model import Model
 
 ALPHA = Parameter("alpha", 0.0, 1.0, default=0.3, scale=0.001)
@@ -39,7 +38,7 @@ NEUTRAL = {
 }  # fmt: skip
 
 
-@register_jitable
+@callable_when_compiled
 def rate_of(error, theta):
     """The learning rate for a prediction error; asymmetry moves its logit up, and down."""
     alpha = theta.alpha_better if error > 0.0 else theta.alpha_worse

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,18 +31,9 @@ from howlearn.models.schedule import (
     certain,
     correct_rewards,
 )
-from howlearn.models.task_file import (
-    ModelTable,
-    Order,
-    Problem,
-    TaskFile,
-    check_task,
-    known,
-    offers_in,
-    parse_task_file,
-    repeated,
-    task_error,
-)
+
+if TYPE_CHECKING:  # which takes a while
+    from howlearn.models.task_file import ModelTable, Order, Problem, TaskFile
 
 # The partition models of a task file.
 
@@ -52,6 +43,8 @@ RESERVED = "Coin"  # known to every task
 
 def build_models(task: TaskFile) -> tuple[tuple[PartitionModel, ...], list[Problem]]:
     """The partition models of the file, and what is wrong with those that cannot be built."""
+    from howlearn.models.task_file import repeated
+
     tables = task.models or []
     models: list[PartitionModel] = []
     problems = [*repeated("models", [table.name for table in tables])]
@@ -69,6 +62,8 @@ def build_models(task: TaskFile) -> tuple[tuple[PartitionModel, ...], list[Probl
 
 
 def _check_model(task: TaskFile, table: ModelTable) -> Iterator[Problem]:
+    from howlearn.models.task_file import known
+
     contexts = dict.fromkeys(context.name for context in task.contexts)
     for key in ("experts", "source", "parameters"):
         if getattr(table, key):
@@ -96,6 +91,8 @@ def _check_model(task: TaskFile, table: ModelTable) -> Iterator[Problem]:
 
 
 def _check_rule(table: ModelTable) -> Iterator[Problem]:
+    from howlearn.models.task_file import known
+
     if table.rule is not None and table.rules is not None:
         yield (), "has rule and rules; allowed: one of them"
     if table.rule is not None:
@@ -360,6 +357,8 @@ def _text_of(path: Path) -> str:
 
 
 def _from_text(text: str, file: str) -> Task:
+    from howlearn.models.task_file import check_task, parse_task_file, task_error
+
     form, written = parse_task_file(text, file)
     models, mistakes = build_models(form)
     contexts = tuple(context.name for context in form.contexts)
@@ -397,6 +396,8 @@ def _from_text(text: str, file: str) -> Task:
 
 def _offers(form: TaskFile) -> Offers:
     """By context the sets of actions of which each trial offers one; nothing if always all are."""
+    from howlearn.models.task_file import offers_in
+
     each = {c.name: tuple(map(tuple, offers_in(form, c))) for c in form.contexts}
     whole = all(set(one) == {*form.actions} for sets in each.values() for one in sets)
     return {} if whole else each

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from howlearn.core.rule import Parameter
+from howlearn.core.world import callable_when_compiled
 from howlearn.models.model import Model
 
 BETA = 25.0  # of both policies, as the authors fix it
@@ -25,7 +25,7 @@ class WorkingMemoryState(NamedTuple):
     ends: NDArray[np.float64]  # of the rewards: lowest, highest
 
 
-@register_jitable
+@callable_when_compiled
 def add_policy(values, last, shown, theta, weight, out):
     """Add weight·(ε/K + (1 − ε)·softmax(β·(values + κ·1{last choice}))) over what is on offer."""
     largest = -np.inf
@@ -44,7 +44,7 @@ def add_policy(values, last, shown, theta, weight, out):
             out[a] += weight * (theta.epsilon / shown.n_offered + (1.0 - theta.epsilon) * p)
 
 
-@register_jitable
+@callable_when_compiled
 def memory_weight(load, theta):
     """w = ρ·min(1, K/n): how much working memory has to say in a block of n stimuli."""
     return theta.rho * min(1.0, theta.capacity / load)

@@ -10,7 +10,7 @@ import json
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import polars as pl
@@ -33,7 +33,6 @@ from howlearn.models.mixture import SOURCES, Expert, Mixture
 from howlearn.models.model import NEEDS, Model
 from howlearn.models.names import learning_named, model_named
 from howlearn.models.task import Task
-from howlearn.models.task_file import Order
 from howlearn.reading.formats.open import stamps_of
 from howlearn.reading.formats.table import file_of
 from howlearn.reading.options import DATA
@@ -42,6 +41,9 @@ from howlearn.results.manifest import damaged, hash_of, read_manifest, task_file
 from howlearn.runs.folder import read_table
 from howlearn.selection.tables import included
 from howlearn.selection.unfitted import without_unfitted
+
+if TYPE_CHECKING:
+    from howlearn.models.task_file import Order
 
 # Where the parameters of a mixture's strategies come from, when an option says so.
 
@@ -229,7 +231,7 @@ def task_with(
 ) -> Task:
     """A task as the options of a simulation describe it; by default the paper's."""
     task = Task.load(name or "five-four").with_rule(learning_named(rule, form, max_rate))
-    return replace(task, order=cast(Order, order)) if order else task
+    return replace(task, order=cast("Order", order)) if order else task
 
 
 def chosen_models(

@@ -7,10 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import polars as pl
-from narwhals.exceptions import NarwhalsError
 
 from howlearn.core.errors import DataError, HowlearnError, Problem
 
@@ -239,6 +237,9 @@ class Frame(Table):
     format = "data frame"
 
     def __init__(self, source: Any) -> None:
+        import narwhals as nw
+        from narwhals.exceptions import NarwhalsError
+
         try:
             if hasattr(source, "reset_index") and any(n is not None for n in source.index.names):
                 source = source.reset_index()  # in pandas a named index is a column too
