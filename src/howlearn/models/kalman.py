@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from howlearn.core.rule import Parameter
-from howlearn.core.world import log_softmax
+from howlearn.core.world import callable_when_compiled, log_softmax
 from howlearn.models.model import Model
 
 FAR = -35.0  # below it Φ is taken from its expansion: erfc would soon be 0
@@ -26,7 +25,7 @@ class KalmanState(NamedTuple):
     span: NDArray[np.float64]  # [1]: of the rewards, the unit of noise and drift
 
 
-@register_jitable
+@callable_when_compiled
 def log_normal_cdf(z):
     """log Φ(z), also where Φ is 0 to the computer.
 
