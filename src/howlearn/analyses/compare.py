@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from functools import cached_property
@@ -15,115 +14,91 @@ import polars as pl
 
 from howlearn.analyses.compare_groups import Design, Groups, Outcome, groups_of, outcome_of
 from howlearn.analyses.compare_tests import (
+    Compared,
+    Differences,
     GroupShares,
+    Power,
     Rate,
-    SharesTest,
-    difference,
-    group_shares,
+    by_evidence,
+    by_rates,
     parameters_of,
     posterior,
+    power,
     rate,
-    shares_test,
 )
 from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
 from howlearn.core.text import listed, many
 from howlearn.results.analysis import Analysis, Listing, Sentence
 from howlearn.results.results import Results
+from howlearn.runs.parts import Progress
 from howlearn.selection.criterion import Criterion
+from howlearn.selection.population import Population, fixed_evidence
 
 # A comparison in sentences.
 
-
-# Bayes factors that are worth a word (Jeffreys 1961)
-SOME, STRONG, DECISIVE = math.log(3), math.log(10), math.log(100)
 MOST_RATES = 8  # rows of rates that are
-SMALL = 0.05  # a p that is worth one
 SHOWN = 3  # differences of shares that are put into words
+ENOUGH_POWER = 0.8
+KEEP = 0.5  # a share of learners who keep their strategy that is worth a word
 
 
-def sentences(
-    groups: Groups, tested: Sequence[SharesTest], differences: pl.DataFrame, rates: pl.DataFrame
-) -> list[str]:
-    """The verdict on the shares, the largest differences, and the rates."""
-    found = [verdict(groups, test) for test in tested]
-    for test in tested[:1]:
-        if test.kept is not None:
-            found.append(_kept(test))
-    found += _largest(differences)
-    found += _rates_sentence(rates)
-    return found
-
-
-def verdict(groups: Groups, test: SharesTest) -> str:
-    """Whether the shares are the same, by the Bayes factor and by p.
-
-    With many models and few learners a flat prior favours the same shares, so that a Bayes factor
-    alone would call small differences none.
-    """
-    names = listed(test.groups)
-    who = f"Learners of {groups.column} {names}"
-    if groups.design == "within":
-        who = f"Under {groups.column} {names} learners"
-    nats = test.log_bayes_factor
-    if (nats >= SOME and test.p <= SMALL) or (nats <= -SOME and test.p > SMALL):
-        text = f"{who}: the two tests disagree on whether strategies are equally common"
-    elif abs(nats) < SOME:
-        text = f"{who}: these data do not tell whether strategies are equally common"
-    else:
-        words = ("probably", "very probably", "almost surely")
-        how = words[(abs(nats) >= STRONG) + (abs(nats) >= DECISIVE)]
-        same = "the same strategies equally often" if nats > 0 else "strategies differently often"
-        text = f"{who} {how} use {same}"
-    favour = "the same shares" if nats >= 0 else "different shares"
-    p = f"p = {test.p:.2g} ± {test.p_error:.1g}"
-    return f"{text}: Bayes factor {factor(nats)} for {favour}; permutation test {p}."
-
-
-def factor(nats: float) -> str:
-    """A Bayes factor from 1 on, as one would say it.
-
-    >>> factor(-1.1), factor(30.0)
-    ('3.0', 'e^30')
-    """
-    size = abs(nats)
-    return f"{math.exp(size):.1f}" if size < math.log(1e4) else f"e^{size:.0f}"
-
-
-def _kept(test: SharesTest) -> str:
-    assert test.kept is not None
-    nats = test.kept.value - max(test.same.value, test.different.value)
-    if not math.isfinite(nats):
-        return "Counted as selected, some learners change their strategy between conditions."
-    if nats > SOME:
-        return (
-            f"That every learner keeps its strategy is more probable: Bayes factor {factor(nats)} "
-            "against strategies chosen anew in every condition."
+def _power_sentence(groups: Groups, powers: Sequence[Power]) -> list[str]:
+    """Before the answer: what groups of these sizes can show."""
+    if not powers:
+        return []
+    each = ", ".join(
+        f"{round(100 * p.difference)} points in {p.found:.0%} (± {100 * p.error:.0f})"
+        for p in powers
+    )
+    sizes = " and ".join(str(n) for n, _ in groups.sizes())
+    return [
+        f"What groups of {sizes} learners can show here: a difference in the share of a strategy "
+        f"of {each} of simulated studies with these learners would be found. "
+        + (
+            "Finding no difference says little."
+            if powers[-1].found < ENOUGH_POWER
+            else "Smaller differences are easily missed."
         )
-    if nats < -SOME:
-        return (
-            "That every learner keeps its strategy is less probable: Bayes factor "
-            f"{factor(nats)} for strategies chosen anew in every condition."
+    ]
+
+
+def _verdicts(groups: Groups, found: Differences) -> list[str]:
+    """Whether strategies differ: exactly if an interval of a difference excludes 0."""
+    who = f"{groups.column} {listed(groups.names)}"
+    told = []
+    pairs = zip(found.pairs, found.different, found.p, strict=True)
+    for (a, b), differ, p in pairs:
+        names = f"{groups.column} {groups.names[a]} and {groups.names[b]}"
+        if differ:
+            told.append(f"Strategies differ between {names} (p = {p:.2g}).")
+    if not told:
+        told.append(
+            f"No difference in strategies was found between {who} (p = {found.p.min():.2g}); "
+            "differences of up to "
+            f"{100 * float(max(-found.lower.min(), found.upper.max())):.0f} points are not "
+            "excluded."
         )
-    return "Whether learners keep their strategies between conditions these data do not tell."
+    return told
+
+
+def _kept(found: GroupShares) -> list[str]:
+    """How many learners use one strategy under all conditions."""
+    low, high = np.quantile(found.keeps, (0.025, 0.975))
+    return [
+        f"{found.keeps.mean():.0%} of the learners use one strategy under all conditions (95% "
+        f"interval {low:.0%} to {high:.0%}); the others choose in each condition apart."
+    ]
 
 
 def _largest(differences: pl.DataFrame) -> list[str]:
     apart = differences.filter((pl.col("lower") > 0) | (pl.col("upper") < 0))
-    found = []
-    for row in apart.sort(pl.col("difference").abs(), descending=True).head(SHOWN).to_dicts():
-        found.append(
-            f"{row['model']}: {row['share']:z.0%} of {row['group']}, {row['other_share']:z.0%} of "
-            f"{row['other']}; difference {100 * row['difference']:+.0f} points (95% interval "
-            f"{100 * row['lower']:+.0f} to {100 * row['upper']:+.0f})."
-        )
-    if not found:
-        most = differences.select(pl.max_horizontal(-pl.col("lower"), pl.col("upper")).max()).item()
-        found.append(
-            "No share of a model differs by more than its 95% interval; differences of up to "
-            f"{100 * (most or 0.0):.0f} points are not excluded."
-        )
-    return found
+    return [
+        f"{row['model']}: {row['share']:z.0%} of {row['group']}, {row['other_share']:z.0%} of "
+        f"{row['other']}; difference {100 * row['difference']:+.0f} points (simultaneous 95% "
+        f"interval {100 * row['lower']:+.0f} to {100 * row['upper']:+.0f})."
+        for row in apart.sort(pl.col("difference").abs(), descending=True).head(SHOWN).to_dicts()
+    ]
 
 
 def _rates_sentence(rates: pl.DataFrame) -> list[str]:
@@ -141,6 +116,10 @@ def _rates_sentence(rates: pl.DataFrame) -> list[str]:
     return found
 
 
+POOLED = (
+    "The trials of these results cannot be read again, so all groups share one distribution of "
+    "learning rates: groups that differ only in speed may seem to use other strategies."
+)
 RESAMPLES, PERMUTATIONS = 1_000, 2_000
 FEWEST = 20  # resamples and permutations that say anything
 
@@ -157,11 +136,12 @@ class Comparison(Analysis):
     groups: Groups
     criterion: str
     graded: bool  # whether the uncertainty of each learner's model is taken along
+    apart: bool  # whether rates are free in every group
     models: tuple[str, ...]
     found: GroupShares
-    tested: tuple[SharesTest, ...]  # of all groups, then of the pairs where there are several
+    differs: Differences
+    powers: tuple[Power, ...]
     compared: tuple[Rate, ...]
-    permutations: int
 
     def __repr__(self) -> str:
         return (
@@ -172,10 +152,13 @@ class Comparison(Analysis):
     @property
     def notes(self) -> tuple[str, ...]:
         """What was left out, and what to bear in mind."""
+        known = self.groups.notes
+        if not self.apart and self.criterion.startswith("population"):
+            known = (*known, POOLED)
         if self.graded:
-            return self.groups.notes
+            return known
         return (
-            *self.groups.notes,
+            *known,
             f"{self.criterion} gives no probabilities of models: the selected ones are counted, as "
             "if they were certain; use --criterion evidence or population to take their "
             "uncertainty along",
@@ -204,7 +187,11 @@ class Comparison(Analysis):
             f"Shares of the models by {self.groups.column}, {self.criterion}, with 95% intervals"
         )
         yield Listing(title, tuple(columns), rows)
-        told = sentences(self.groups, self.tested, self.differences, self.rates)
+        told = [POOLED] if POOLED in self.notes else []
+        told += _power_sentence(self.groups, self.powers) + _verdicts(self.groups, self.differs)
+        told += _largest(self.differences)
+        told += _kept(self.found) if self.groups.design == "within" else []
+        told += _rates_sentence(self.rates)
         yield from map(Sentence, told)
 
     def texts(self) -> Mapping[str, str]:
@@ -214,25 +201,23 @@ class Comparison(Analysis):
     @cached_property
     def shares(self) -> pl.DataFrame:
         """One row per group and model, the most common first."""
-        found = self.found
+        share, (lower, upper) = self.found.share, self.found.interval
         sizes = zip(self.groups.names, self.groups.sizes(), strict=True)
         rows = [
-            (name, self.models[m], *many, found.share[g, m], found.lower[g, m], found.upper[g, m])
+            (name, self.models[m], *many, share[g, m], lower[g, m], upper[g, m])
             for g, (name, many) in enumerate(sizes)
-            for m in np.argsort(-found.share[g], kind="stable")
+            for m in np.argsort(-share[g], kind="stable")
         ]
         return of("shares", "compare").of_rows(rows)
 
     @cached_property
     def differences(self) -> pl.DataFrame:
         """One row per pair of groups and model: the share in ``group`` minus that in ``other``."""
-        names, share = self.groups.names, self.found.share
-        paired = self.groups.n_learners if self.groups.design == "within" else 0
+        names, share, found = self.groups.names, self.found.share, self.differs
         rows = []
-        for a, b in combinations(range(len(names)), 2):
-            ends = difference(self.found, a, b, paired)
-            for m in np.argsort(-np.abs(ends[0]), kind="stable"):
-                differs = (end[m] for end in ends)
+        for p, (a, b) in enumerate(found.pairs):
+            for m in np.argsort(-np.abs(found.value[p]), kind="stable"):
+                differs = (each[p, m] for each in (found.value, found.lower, found.upper))
                 rows.append(
                     (names[a], names[b], self.models[m], share[a, m], share[b, m], *differs)
                 )
@@ -240,26 +225,26 @@ class Comparison(Analysis):
 
     @cached_property
     def tests(self) -> pl.DataFrame:
-        """Whether shares are the same: all groups together, then pair by pair."""
-        rows = []
-        for test in self.tested:
-            kept = test.kept
-            row = {
-                "groups": ", ".join(test.groups),
-                "learners": test.learners,
-                "log_marginal_same": test.same.value,
-                "log_marginal_different": test.different.value,
-                "log_bayes_factor": test.log_bayes_factor,
-                "log_bayes_factor_error": test.error,
-                "statistic": test.statistic,
-                "p": test.p,
-                "p_error": test.p_error,
-                "permutations": self.permutations,
-            }
-            if kept is not None:
-                row["log_marginal_kept"] = kept.value
-            rows.append(row)
-        return pl.DataFrame(rows)
+        """Whether strategies differ: all groups together, then pair by pair."""
+        found, names = self.differs, self.groups.names
+        sizes = [n for n, _ in self.groups.sizes()]
+        low, high = np.quantile(self.found.keeps, (0.025, 0.975))
+        kept = (float(self.found.keeps.mean()), float(low), float(high))
+        kept = kept if self.groups.design == "within" else (None, None, None)
+        rows = [
+            (", ".join(names), self.groups.n_learners, bool(found.different.any()),
+             float(found.p.min()), *kept)
+        ]  # fmt: skip
+        for p, (a, b) in enumerate(found.pairs if len(names) > 2 else []):
+            n = sizes[a] if self.groups.design == "within" else sizes[a] + sizes[b]
+            different, p_value = bool(found.different[p]), float(found.p[p])
+            rows.append((f"{names[a]}, {names[b]}", n, different, p_value, None, None, None))
+        return of("tests", "compare").of_rows(rows)
+
+    @cached_property
+    def power(self) -> pl.DataFrame:
+        """How often a difference of a share would be found by a study like this one."""
+        return of("power", "compare").of_rows([astuple(each) for each in self.powers])
 
     @cached_property
     def rates(self) -> pl.DataFrame:
@@ -277,6 +262,7 @@ def compare(
     resamples: int = RESAMPLES,
     permutations: int = PERMUTATIONS,
     seed: int = 0,
+    progress: Progress | None = None,
 ) -> Comparison:
     """Do groups of learners use different strategies, and learn at different rates?
 
@@ -289,8 +275,8 @@ def compare(
     >>> study = hl.simulate(task, "OneForAll", {"eta": 0.1}, learners=8, trials=60, seed=1)
     >>> who = {"learner": list(study.learners), "group": ["a", "b"] * 4}
     >>> result = hl.select(study, task.models, ["aic"])
-    >>> hl.compare(result, "group", groups=pl.DataFrame(who), permutations=50).tests.shape
-    (1, 10)
+    >>> hl.compare(result, "group", groups=pl.DataFrame(who), permutations=50).tests["different"][0]
+    False
     """
     column, design = _asked(group, within)
     for name, number in (("resamples", resamples), ("permutations", permutations)):
@@ -312,21 +298,39 @@ def compare(
         who = replace(who, notes=(note, *who.notes))
     evidence = outcome.evidence[who.kept]
     pairs = [who.only(pair) for pair in combinations(range(len(who.names)), 2)]
-    several = [who, *pairs] if len(pairs) > 1 else [who]
-    tested = [
-        shares_test(evidence if k == 0 else evidence[each.kept], each, permutations, (seed, 1, k))
-        for k, each in enumerate(several)
-    ]
+    compared = _by_rates(Results.of(results), outcome, who, seed)
+    apart = compared is not None
+    compared = compared or by_evidence(evidence, who, seed)
+    shares = compared.shares()
     return Comparison(
         who,
         outcome.criterion,
         outcome.graded,
+        apart,
         outcome.models,
-        group_shares(evidence, who, resamples, np.random.default_rng((seed, 0))),
-        tuple(tested),
+        shares,
+        Differences.of(shares),
+        tuple(power(compared, shares, who, seed, progress)),
         tuple(_rates(outcome, who, pairs, resamples, permutations, seed)),
-        permutations,
     )
+
+
+def _by_rates(results: Results, outcome: Outcome, who: Groups, seed: int) -> Compared | None:
+    """With rates free in every group; None where the criterion or the lack of trials forbids it."""
+    if not outcome.criterion.startswith(Population.name):
+        return None
+    try:
+        study, models = results.study, results.models
+    except HowlearnError:
+        return None
+    if len(study) != len(outcome.evidence):
+        return None
+    study = study.take(who.kept)
+    names = [model.name for model in models]
+    models = [models[names.index(name)] for name in outcome.models if name in names]
+    if len(models) != len(outcome.models):
+        return None
+    return by_rates(study, models, fixed_evidence(models, study), who, seed)
 
 
 def _span(row: Mapping[str, float], value: str, sign: str = "") -> str:

@@ -1,158 +1,189 @@
-"""Shares of the models in every group, how they differ, and whether they are the same."""
+"""Shares of the models in every group, how they differ, and what would have been found."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 import polars as pl
 
 from howlearn.analyses.compare_groups import Groups, dealt, p_value, resampled
-from howlearn.core.arrays import Floats
-from howlearn.selection.mixture_shares import GAP, ROUGH, climb, interval, scaled, tidy, widened
-from howlearn.selection.random_effects import Marginal, log_marginal
+from howlearn.core.arrays import Bools, Floats, Ints
+from howlearn.core.study import Study
+from howlearn.models.model import Model
+from howlearn.runs.parts import Progress
+from howlearn.selection.learning_population import Fitted, fitted
+from howlearn.selection.mixture_shares import climb, interval, scaled
+from howlearn.selection.population_tables import Layout, Tables
+from howlearn.selection.sampler import Options, drawn, prior_of, start
 
-LOOSE = 1e-6  # nats per sequence, up to LOOSEST, by which the statistics of deals may be too low
-LOOSEST = 0.01
+LEVEL = 0.95
+ALPHA = 1.0  # of the shares' Dirichlet prior in every group
+POWER_SWEEPS, POWER_STUDIES = 400, 20
+SHIFTS = (0.3, 0.5, 0.7)  # differences of a share that are tried
 
 
 @dataclass(frozen=True, eq=False)
 class GroupShares:
-    """Axes: group, model."""
+    """Shares drawn from their posterior; axes: draw, group, model."""
 
-    share: Floats
+    draws: Floats
+    keeps: Floats  # [draw]: the share of learners who use one model under all conditions
+    probability: Floats  # [sequence, model]
+
+    @property
+    def share(self) -> Floats:
+        return self.draws.mean(axis=0)
+
+    @property
+    def interval(self) -> Floats:
+        """[end, group, model]"""
+        return np.quantile(self.draws, ((1 - LEVEL) / 2, (1 + LEVEL) / 2), axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """What a comparison rests on: tables of likelihoods by group, and what was drawn from them."""
+
+    fitted: Fitted
+    code: Ints
+    owner: Ints | None
+    options: Options
+    back: Ints  # from the order of tables to that of the models
+
+    def shares(self, threads: int | None = None) -> GroupShares:
+        found = drawn(
+            self.fitted.tables, self.code, self.options, self.fitted.prior, self.fitted.starts,
+            self.owner, threads,
+        )  # fmt: skip
+        return GroupShares(
+            found.shares[:, :, self.back], found.keeps, found.probability[:, self.back]
+        )
+
+    def resampled(self, who: Ints, code: Ints, seed: int) -> Compared:
+        """The same with other learners, who may be there more than once."""
+        options = replace(self.options, sweeps=POWER_SWEEPS, seed=seed, paired=False)
+        tables, prior = self.fitted.tables.take(who), self.fitted.prior
+        starts = start(tables, prior, self.fitted.state, code, options)
+        fitted = Fitted(tables, prior, self.fitted.state, starts)
+        return replace(self, fitted=fitted, code=code, owner=None, options=options)
+
+
+def by_rates(
+    study: Study, models: Sequence[Model], fixed: Floats, groups: Groups, seed: int
+) -> Compared:
+    """With the parameters' distributions free in every group, so that speed is not strategy."""
+    order, owner, options = _rows(groups, seed)
+    layout, code = Layout.of(models, study), groups.code[order]
+    found = fitted(study.take(order), layout, fixed[order], code, options)
+    return Compared(found, code, owner, options, np.argsort(layout.order))
+
+
+def by_evidence(evidence: Floats, groups: Groups, seed: int) -> Compared:
+    """With log-evidence [sequence, model] that does not depend on the groups."""
+    order, owner, options = _rows(groups, seed)
+    code, n = groups.code[order], evidence.shape[1]
+    layout = Layout((), (), (), tuple(range(n)), np.empty(0, np.int64))
+    tables = Tables.known(layout, evidence[order])
+    prior, state = prior_of(tables)
+    starts = start(tables, prior, state, code, options)
+    return Compared(Fitted(tables, prior, state, starts), code, owner, options, np.arange(n))
+
+
+def _rows(groups: Groups, seed: int) -> tuple[Ints, Ints | None, Options]:
+    """Sequences, those of a learner together; where each learner starts; and what is free."""
+    options = Options(apart=False, alpha=ALPHA, seed=seed)
+    if groups.design == "group":
+        return np.arange(len(groups.code)), None, options
+    order = np.argsort(groups.owner, kind="stable")
+    starts = np.searchsorted(groups.owner[order], np.arange(groups.n_learners + 1))
+    return order, starts, replace(options, paired=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Differences:
+    """Differences of shares [pair, model] with simultaneous intervals, and the test of them all.
+
+    All intervals reach equally far, so far that in 95% of the draws no difference lies outside of
+    its own. The p-value says in how many draws a difference lies as far from its mean as the
+    largest mean lies from 0; so it is below 0.05 exactly if an interval excludes 0.
+    """
+
+    pairs: list[tuple[int, int]]
+    value: Floats
     lower: Floats
     upper: Floats
-    resampled: Floats  # [resample, group, model]
+    p: Floats  # [pair]
 
+    @classmethod
+    def of(cls, found: GroupShares) -> Differences:
+        n_groups, n_models = found.draws.shape[1:]
+        pairs = list(combinations(range(n_groups), 2))
+        first, second = ([pair[side] for pair in pairs] for side in (0, 1))
+        draws = (found.draws[:, first] - found.draws[:, second]).reshape(len(found.draws), -1)
+        mean = draws.mean(axis=0)
+        away = np.sort(np.abs(draws - mean).max(axis=1))
+        reach = float(away[min(int(LEVEL * len(away)), len(away) - 1)])
+        value = mean.reshape(len(pairs), n_models)
+        largest = np.abs(value).max(axis=1)
+        p = np.array([(1 + (away >= each).sum()) / (1 + len(away)) for each in largest])
+        lower, upper = np.maximum(value - reach, -1.0), np.minimum(value + reach, 1.0)
+        return cls(pairs, value, lower, upper, p)
 
-def group_shares(
-    evidence: Floats, groups: Groups, resamples: int, random: np.random.Generator
-) -> GroupShares:
-    """Shares by EM within every group."""
-    likelihood, _ = scaled(evidence)
-    parts = [
-        np.stack([_within(likelihood, groups, g, times) for g in range(len(groups.names))], axis=1)
-        for times in resampled(groups, resamples, random)
-    ]
-    drawn = np.concatenate(parts)
-    found = []
-    for g in range(len(groups.names)):
-        mine = likelihood[groups.code == g]
-        share = tidy(climb(mine, np.ones((1, len(mine))))[0][0])
-        found.append((share, *widened(*interval(drawn[:, g], share), mine, share)))
-    share, lower, upper = (np.stack(each) for each in zip(*found, strict=True))
-    return GroupShares(share, lower, upper, drawn)
-
-
-def _within(likelihood: Floats, groups: Groups, g: int, times: Floats) -> Floats:
-    mine = groups.code == g
-    return climb(likelihood[mine], times[:, mine], ROUGH)[0]
-
-
-def difference(
-    found: GroupShares, a: int, b: int, paired: int = 0
-) -> tuple[Floats, Floats, Floats]:
-    """The shares of group a minus those of b, with the ends of 95% intervals.
-
-    Intervals are no narrower than what the two groups' own intervals imply (Newcombe 1998), which
-    matters where a share is 0 in every resample. Where ``paired`` learners are their own controls,
-    they are no narrower than what so many can exclude: if none of n changes, 1 − 0.05^(1/n) may.
-    """
-    value = found.share[a] - found.share[b]
-    lower, upper = interval(found.resampled[:, a] - found.resampled[:, b], value)
-    down_a, up_a = found.share[a] - found.lower[a], found.upper[a] - found.share[a]
-    down_b, up_b = found.share[b] - found.lower[b], found.upper[b] - found.share[b]
-    low = np.minimum(lower, value - np.sqrt(down_a**2 + up_b**2))
-    high = np.maximum(upper, value + np.sqrt(up_a**2 + down_b**2))
-    if paired:
-        unseen = 1.0 - 0.05 ** (1.0 / paired)
-        low = np.maximum(low, np.minimum(lower, value - unseen))
-        high = np.minimum(high, np.maximum(upper, value + unseen))
-    return value, np.maximum(low, -1.0), np.minimum(high, 1.0)
+    @property
+    def different(self) -> Bools:
+        """[pair]: whether an interval excludes 0."""
+        return np.any((self.lower > 0.0) | (self.upper < 0.0), axis=1)
 
 
 @dataclass(frozen=True)
-class SharesTest:
-    """Whether groups have the same shares."""
+class Power:
+    """How often a difference of a share between two groups of these sizes would be found."""
 
-    groups: tuple[str, ...]
-    learners: int
-    same: Marginal  # log marginal likelihoods
-    different: Marginal
-    kept: Marginal | None  # that every learner keeps its model; for sequences of the same learners
-    statistic: float  # log-likelihood of separate over common shares
-    p: float
-    p_error: float
-
-    @property
-    def log_bayes_factor(self) -> float:
-        """Nats for the same shares, against different ones."""
-        return self.same.value - self.different.value
-
-    @property
-    def error(self) -> float:
-        return float(np.hypot(self.same.error, self.different.error))
+    difference: float
+    found: float
+    error: float
 
 
-def shares_test(
-    evidence: Floats,
-    groups: Groups,
-    permutations: int,
-    seed: tuple[int, ...],
-    prior: float = 1.0,
-) -> SharesTest:
-    """A Bayes factor and a permutation test."""
-    n_groups = len(groups.names)
-    each = [
-        log_marginal(evidence[groups.code == g], prior, seed=(*seed, 1, g)) for g in range(n_groups)
-    ]
-    apart = Marginal(
-        sum(found.value for found in each), float(np.sqrt(sum(found.error**2 for found in each)))
-    )
-    same = log_marginal(evidence, prior, seed=(*seed, 2))
-    kept = None
-    if groups.design == "within":
-        summed = np.zeros((groups.n_learners, evidence.shape[1]))
-        np.add.at(summed, groups.owner, evidence)
-        if np.isneginf(summed).all(axis=1).any():
-            kept = Marginal(-np.inf, 0.0)
-        else:
-            kept = log_marginal(summed, prior, seed=(*seed, 3))
-    statistic, p, error = permutation_test(
-        evidence, groups, permutations, np.random.default_rng(seed)
-    )
-    return SharesTest(groups.names, groups.n_learners, same, apart, kept, statistic, p, error)
+def power(
+    compared: Compared, found: GroupShares, groups: Groups, seed: int, progress: Progress | None
+) -> list[Power]:
+    """By studies made of these learners: in one group more of them use the commonest model.
 
-
-def permutation_test(
-    evidence: Floats, groups: Groups, permutations: int, random: np.random.Generator
-) -> tuple[float, float, float]:
-    """Nats by which separate shares explain more than common ones, p, and the error of p."""
-    likelihood, _ = scaled(evidence)
-    common, value = climb(likelihood, np.ones((1, len(likelihood))), GAP)
-    # From the common shares, without a 0 that EM could not leave.
-    start = 0.999 * common[0] + 0.001 / len(common[0])
-    gap = min(LOOSE * len(evidence), LOOSEST)
-    observed = _separate(likelihood, groups.code[None], len(groups.names), start, GAP)[0]
-    others = [
-        _separate(likelihood, codes, len(groups.names), start, gap)
-        for codes in dealt(groups, permutations, random)
-    ]
-    slack = len(groups.names) * gap + 1e-6
-    p, error = p_value(observed, np.concatenate([np.empty(0), *others]), slack)
-    return max(0.0, float(observed - value[0])), p, error
-
-
-def _separate(
-    likelihood: Floats, codes: np.ndarray, n_groups: int, start: Floats, gap: float
-) -> Floats:
-    """The log-likelihood when every group has shares of its own: [deal]."""
-    begin = np.tile(start, (len(codes), 1))
-    total = np.zeros(len(codes))
-    for g in range(n_groups):
-        total += climb(likelihood, (codes == g).astype(np.float64), gap, begin)[1]
-    return total
+    A learner is drawn with the probability that it uses a model, from its own group where somebody
+    may, so that groups keep their speeds.
+    """
+    share = found.share.mean(axis=0)
+    if len(share) < 2 or len(groups.names) != 2:
+        return []
+    first, second = np.argsort(-share)[:2]
+    results = []
+    for s, shift in enumerate(SHIFTS):
+        hits = 0
+        for study in range(POWER_STUDIES):
+            random = np.random.default_rng((seed, 3, s, study))
+            who, code = [], []
+            for g, sign in enumerate((1.0, -1.0)):
+                n = int((compared.code == g).sum())
+                many = random.binomial(n, 0.5 + sign * shift / 2)
+                for model, count in ((first, many), (second, n - many)):
+                    weight = found.probability[:, model] * (compared.code == g)
+                    weight = weight if weight.sum() > 0.5 else found.probability[:, model]
+                    if weight.sum() < 0.5:
+                        return []  # nobody uses the model
+                    p = weight / weight.sum()
+                    who.append(random.choice(len(p), count, p=p))
+                    code.append(np.full(count, g))
+            made = compared.resampled(np.concatenate(who), np.concatenate(code), seed + study)
+            hits += bool(Differences.of(made.shares()).different.any())
+            if progress:
+                progress(s * POWER_STUDIES + study + 1, len(SHIFTS) * POWER_STUDIES)
+        p = hits / POWER_STUDIES
+        n = POWER_STUDIES
+        results.append(Power(shift, p, float(np.sqrt((hits + 1) * (n - hits + 1) / (n + 2) ** 3))))
+    return results
 
 
 def posterior(evidence: Floats) -> Floats:

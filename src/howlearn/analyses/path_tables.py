@@ -271,7 +271,7 @@ def under_priors(
     chosen = [(k, m) for k, m in enumerate(models) if on_grid(m)]
     columns, parts = [k for k, _ in chosen], [m for _, m in chosen]
     for mine, curves in in_blocks(study, plan_of(models, study), BLOCK, threads):
-        for group in groups_of(parts, columns, curves, per_model=False):
+        for group in groups_of(parts, columns, curves):
             for text, spread in zip(texts, SPREADS, strict=False):
                 found[text][mine, group.columns] = log_evidence_alone(group, (spread,))
             found[EVEN][mine, group.columns] = log_evidence_even(group)

@@ -181,8 +181,8 @@ COMPARED_BY = Panel.compared.option(
     "One of those of the results. By default population, or evidence, or the first. Of criteria "
     "that give no probabilities the selected models are counted.",
 )
-PERMUTATIONS = Panel.chance.option("permutations", WholeNumber(), "For the p-values.", 2000)
-RESAMPLES = Panel.chance.option("resamples", WholeNumber(), "For the intervals.", 1000)
+PERMUTATIONS = Panel.chance.option("permutations", WholeNumber(), "For the rates' p-values.", 2000)
+RESAMPLES = Panel.chance.option("resamples", WholeNumber(), "For the rates' intervals.", 1000)
 SEED = DESIGN_SEED.but(help="The same seed gives the same numbers.", panel=Panel.chance)
 
 
@@ -193,9 +193,11 @@ SEED = DESIGN_SEED.but(help="The same seed gives the same numbers.", panel=Panel
 def compare(given: Given) -> None:
     """Do groups of learners use different strategies, and learn at different rates?
 
-    Shares of the models in every group and their differences with 95% intervals, a Bayes factor
-    for the same against different shares, a permutation test, and learning rates. Where the
-    criterion gives probabilities of models, the uncertainty of each learner's model is taken along.
+    Shares of the models in every group, their differences with simultaneous 95% intervals, and
+    learning rates. Strategies differ if one of these intervals excludes 0. With the criterion
+    population learning rates are free in every group, so that groups that differ only in speed do
+    not seem to use other strategies. How large a difference groups of these sizes would show is
+    said before the answer.
     """
     from howlearn.analyses.compare import compare as compared
     from howlearn.cli import show
@@ -204,9 +206,9 @@ def compare(given: Given) -> None:
 
     results, groups = given.results, given.groups
     chosen = (GROUPS, COMPARED_BY, RESAMPLES, PERMUTATIONS, SEED)
-    with show.progress_bar("comparing"):
+    with show.progress_bar("comparing") as progress:
         keywords = {option.name: given[option.name] for option in chosen}
-        result = compared(results, given.group, given.within, **keywords)
+        result = compared(results, given.group, given.within, progress=progress, **keywords)
     files = [file for table in ("scores", "estimates") for file in results.glob(f"{table}.*")]
     manifest = {
         **made_by("compare"),

@@ -114,6 +114,12 @@ def set_partitions() -> ModuleType:
 
 
 @cache
+def population() -> ModuleType:
+    """``climb``, ``sample`` and ``judge``: what all learners tell of models and parameters."""
+    return _load("population", _source("numeric") + _source("population"), "sample")
+
+
+@cache
 def whole() -> ModuleType:
     """``likelihoods``, ``replay`` and ``play`` of models fitted whole, the same for all of them."""
     return _load("whole", _source("numeric") + _source("frame") + _source("whole"), "*")

@@ -11,13 +11,13 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from howlearn.core.arrays import Floats
+from howlearn.core.arrays import Floats, Ints
 from howlearn.core.offers import drawn, renormalised
 from howlearn.core.rule import Rule
 from howlearn.core.study import Study
 from howlearn.engine import compile as compiled
 from howlearn.engine.layout import LEARNED, SCORED
-from howlearn.engine.whole import Records, Setting, Whole, play, replay
+from howlearn.engine.whole import RecordLikelihood, Records, Setting, Whole, play, replay
 from howlearn.fitting.settings import (
     cells_by_rule,
     check_needs,
@@ -88,6 +88,16 @@ class Advisor(ABC, Generic[M]):
         log_p = self.log_probabilities(records, theta)
         return log_p[np.arange(len(log_p)), records.action]
 
+    def log_likelihoods(self, study: Study, learner: Ints, theta: Floats) -> Floats:
+        """[problem]: of all scored trials of a learner of the study, at theta[problem]."""
+        out = np.empty(len(learner))
+        for i in np.unique(learner).tolist():
+            one = study.part(i, i + 1)
+            records = records_of(one)
+            for p in np.flatnonzero(learner == i).tolist():
+                out[p] = self.chosen(records, np.ascontiguousarray(theta[p]))[one.scored].sum()
+        return out
+
     def slopes(self, records: Records, theta: Floats) -> tuple[Floats, Floats]:
         """Log-probabilities of what was chosen, and their derivatives [trial, parameter]."""
         out = np.zeros((len(records.context), len(self.parameters)))
@@ -149,6 +159,14 @@ class WholeAdvisor(Advisor[Model]):
         for whole, mine in self.wholes:
             # A trial belongs to one unit; the others leave 0 there.
             out += replay(whole, self.setting, records, theta[mine])[0]
+        return out
+
+    def log_likelihoods(self, study: Study, learner: Ints, theta: Floats) -> Floats:
+        records, out = records_of(study), np.zeros(len(learner))
+        marks = np.diff(records.offsets)[learner][:, None]
+        for whole, mine in self.wholes:
+            found = RecordLikelihood(whole, self.setting, records)
+            out += found.at(learner, np.ascontiguousarray(theta[:, mine]), marks)[:, 0]
         return out
 
     def latents(self, records: Records, theta: Floats) -> Floats:

@@ -18,9 +18,8 @@ from howlearn.reading import exclude
 from howlearn.results.analysis import Listing, Sentence
 from howlearn.selection.criteria import criterion_named
 from howlearn.selection.criterion import Criterion
-from howlearn.selection.evidence import approximation
+from howlearn.selection.learning_population import DEPENDS
 from howlearn.selection.predictions import is_weighted, last_changes
-from howlearn.selection.rate_grid import on_grid
 from howlearn.selection.tables import ALL, INCLUDED, OTHER
 from howlearn.selection.unfitted import sentence
 
@@ -29,12 +28,15 @@ if TYPE_CHECKING:
 
 MANY_OTHERS = 0.25  # a share of learners from which on candidates are missing
 UNSTABLE = 0.5  # a share of doubles
+SHAKY = 0.35  # a share of clear answers that depend on something arbitrary
+UNSETTLED = 0.1  # a share: chains that differ by more say little
 
 
 def summary_of(results: Results) -> Iterator[Listing | Sentence]:
     """Shares of each model, agreement, verdicts, and the fits that need attention."""
     found = _Counts(results)
     yield from _kind(results)
+    yield from _withheld(found)
     yield found.listing()
     if "excluded" in results.manifest:
         yield from _excluded(results)
@@ -47,11 +49,7 @@ def summary_of(results: Results) -> Iterator[Listing | Sentence]:
         yield Sentence(text, folded=True)
     for criterion in criteria:
         yield Sentence(f"  {criterion!r}: {criterion.title}")
-    yield from _approximations(results, criteria)
     if "population" in results.tables:
-        if results.unit == "sequence":
-            text = "all conditions together make the population; --where takes one of them"
-            yield Sentence(text, "note")
         yield from _population(results)
     yield from _attention(results)
     if len(results.unfitted):
@@ -118,7 +116,10 @@ class _Counts:
             "clear": f"clear (ahead by {results.within:g} nats or more)",
             "undecided": f"undecided (others or a coin within {results.within:g})",
             "no better than a coin": "no better than a coin",
-            "probably none of these": "probably none of these (a partition not listed: over 90%)",
+            "probably none of these": (
+                "probably none of these (over 90%: an unlisted partition of the same rule)"
+            ),
+            **{word: f"withheld: {word}" for word in DEPENDS if word},
             "the only candidate": "the only candidate",
             "the only one possible": "the only one possible (all others rule a choice out)",
         }
@@ -153,56 +154,62 @@ def _why(criteria: Sequence[Criterion]) -> str:
     return f"{criteria[0].name} comes first because {criteria[0].comes_first}"
 
 
-def _approximations(results: Results, criteria: Sequence[Criterion]) -> Iterator[Sentence]:
-    """Which models have their evidence by an approximation."""
-    if not any(criterion.gives_probabilities for criterion in criteria):
-        return
-    models = results.models
-    names = [m.name for m in models if not on_grid(m) and approximation(m) != "exact"]
-    if names:
-        yield Sentence(
-            f"the evidence of {', '.join(names)} is an approximation (Laplace's, or Schwarz's for "
-            "mixtures); that of partition models is integrated",
-            "note",
-        )
+def _withheld(found: _Counts) -> Iterator[Sentence]:
+    """Before any answer: that it depends on a bound or a prior, where it does for many."""
+    for word in filter(None, DEPENDS):
+        n = int((found.frame["verdict"] == word).sum())
+        clear = n + int((found.frame["verdict"] == "clear").sum())
+        if n and n > SHAKY * clear:
+            what = {
+                DEPENDS[1]: "with learning rates up to five times the largest allowed",
+                DEPENDS[2]: "with half or twice the width of the prior of learning rates",
+            }[word]
+            yield Sentence(
+                f"The answer {word}: {what}, many learners would be given another model, so no "
+                f"verdict is 'clear' for {n:,} of {found.unit}. "
+                "Set the largest rate (--max-rate) from what is plausible in your task, or read "
+                "the answer as one of several.",
+                folded=True,
+            )
+            return
 
 
 def _population(results: Results) -> Iterator[Listing | Sentence]:
     """Shares of the models in the population, and what their rates are like."""
     frame = results.table("population", INCLUDED)
-    first = frame["rates"][0]
-    shares = results.table("shares", INCLUDED)
-    effects = shares.filter(pl.col("criterion") == frame["criterion"][0])
-    leads = dict(effects.select("model", "protected_exceedance").iter_rows())
-    mine = frame.filter(pl.col("rates") == first)
-    listed = mine.filter(pl.col("model") != OTHER)
-    rows = [
-        (
-            row["model"],
-            f"{row['share']:z.0%}",
-            f"{row['lower']:z.0%} to {row['upper']:z.0%}",
-            f"{leads[row['model']]:.2f}",
-        )
-        for row in listed.iter_rows(named=True)
-    ]
-    columns = ("model", "share", "95% interval", "is the largest")
-    yield Listing("Shares of the candidates", columns, rows)
-    yield from _others(mine.filter(pl.col("model") == OTHER))
-    rates = results.table("population-rates", INCLUDED).filter(pl.col("rates") == first)
-    yield from _rates(rates)
-    second = frame.filter((pl.col("rates") != first) & pl.col("share").is_not_null())
-    if len(rates) and len(second):
-        told = ", ".join(
-            f"{r['model']} {r['share']:z.0%}"
-            for r in second.iter_rows(named=True)
-            if r["share"] > 0
-        )
-        which = second["rates"][0]
+    listed = frame.filter((pl.col("model") != OTHER) & pl.col("share").is_not_null())
+    conditions = frame["condition"].unique(maintain_order=True).to_list()
+    for condition in conditions:
+        mine = listed.filter(pl.col("condition").eq_missing(condition))
+        rows = [
+            (r["model"], f"{r['share']:z.0%}", f"{r['lower']:z.0%} to {r['upper']:z.0%}")
+            for r in mine.iter_rows(named=True)
+        ]
+        where = f", {condition}" if condition else ""
+        if rows:
+            title = f"Shares of the candidates in the population{where}"
+            yield Listing(title, ("model", "share", "95% interval"), rows)
+    if listed.is_empty():
+        yield Sentence("Only one candidate: nothing was compared, so there is no share.")
+    yield from _others(frame.filter(pl.col("model") == OTHER))
+    yield from _rates(results.table("population-rates", INCLUDED))
+    yield from _doubts(frame)
+
+
+def _doubts(frame: pl.DataFrame) -> Iterator[Sentence]:
+    """Approximations, and chains that did not agree."""
+    rough = frame.filter(pl.col("evidence").str.starts_with("approximate"))
+    names = rough["model"].unique(maintain_order=True).to_list()
+    if names:
         yield Sentence(
-            f"it is worth them here: the models' rates lie on different scales. With rates "
-            f"{which}, {rates['learners_changed'][0]:,} learners would be given another model "
-            f"({told}; population.csv has both, and --criterion "
-            f"'population{'(per_model=true)' * (which == 'per model')}' selects with these)",
+            f"the evidence of {', '.join(names)} is approximate (population.csv says why): it may "
+            "be off by some nats against models whose parameters are integrated",
+            "note",
+        )
+    apart = frame["difference_of_chains"].max()
+    if isinstance(apart, float) and apart > UNSETTLED:
+        yield Sentence(
+            f"the two chains differ by {apart:.0%} in a share: these shares are uncertain",
             "note",
         )
 
@@ -211,7 +218,8 @@ def _others(rows: pl.DataFrame) -> Iterator[Sentence]:
     """How many learners have a partition that is not listed."""
     for row in rows.iter_rows(named=True):
         yield Sentence(
-            f"Learners with a partition that is not listed (p_other in selection.csv): "
+            f"Learners with an unlisted partition of the same rule (p_other in selection.csv; it "
+            "says nothing about models of other kinds): "
             f"{row['share_with_other']:z.0%} ({row['lower_with_other']:z.0%} to "
             f"{row['upper_with_other']:z.0%})."
         )
@@ -230,21 +238,21 @@ def _others(rows: pl.DataFrame) -> Iterator[Sentence]:
 
 
 def _rates(rates: pl.DataFrame) -> Iterator[Sentence]:
-    """What the learning rates are like."""
+    """What the learning rates are like, those at the largest rate allowed first."""
+    several = rates["models"].n_unique() > 1
     for row in rates.iter_rows(named=True):
-        of = f" of {row['models']}" if len(rates) > 1 else ""
+        of = f" of {row['models']}" if several else ""
+        of += f" ({row['condition']})" if row["condition"] else ""
         yield Sentence(
-            f"Learning rates{of}: median {row['median_rate']:.3g}; the spread of their "
+            f"Learning rates{of}: median {row['median_rate']:.3g}; the standard deviation of their "
             f"logs is {row['spread_of_learners']:.2g} between learners and "
-            f"{row['spread_of_cells']:.2g} between the cells of one"
-            + (f" ({row['at_limits']}: the end of what is searched)." if row["at_limits"] else ".")
+            f"{row['spread_of_cells']:.2g} between the cells of one."
         )
-    worth = rates.head(1).select("gain_of_rates_per_model", "price_of_rates_per_model")
-    for gain, price in worth.iter_rows():
-        if price > 0:
+        if row["at_bound"]:
             yield Sentence(
-                f"If every model had rates of its own, the learners would be explained better by "
-                f"{gain:.1f} nats; it is worth the additional parameters from {price:.1f} on."
+                f"the learning rates{of} are at the largest allowed: the models may not fit, or "
+                "--max-rate is too small",
+                "note",
             )
 
 

@@ -55,6 +55,7 @@ class Scores:
     probability: NDArray[np.float64] | None = None  # of the models, where the criterion knows it
     p_other: NDArray[np.float64] | None = None  # [learner]: that it is a partition not listed
     outside: Scores | None = None  # of such a partition as one more candidate, if it competes
+    doubts: tuple[str, ...] = ()  # [learner]: why a clear answer is withheld; "" where it is not
 
     @property
     def score(self) -> NDArray[np.float64]:

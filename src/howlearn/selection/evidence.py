@@ -283,7 +283,7 @@ def alone(fits: Fits) -> Floats:
     out = unintegrated(fits, fits.models)
     curves = curves_of(fits.study, plan_of(fits.models, fits.study))
     exact = [(k, m) for k, m in enumerate(fits.models) if on_grid(m)]
-    for group in groups_of([m for _, m in exact], [k for k, _ in exact], curves, per_model=False):
+    for group in groups_of([m for _, m in exact], [k for k, _ in exact], curves):
         out[:, group.columns] = log_evidence_alone(group)
     return out
 

@@ -77,9 +77,12 @@ class RateGroup:
             found[rule] = (np.exp(values - top[:, :, None]), top)
         return found
 
-    def cells(self, s: float, rule: Rule) -> Floats:
+    def cells(self, s: float, rule: Rule, effects: Floats | None = None) -> Floats:
         """Log evidence of every unit, given the learner effect: [learner, unit, effect]."""
-        distance = (self.curves.nodes[rule][None, :] - self.effects[:, None]) ** 2
+        nodes, effects = self.curves.nodes[rule], self.effects if effects is None else effects
+        # Far above the largest rate all of a cell's distribution is at that rate.
+        effects = np.minimum(effects, nodes[-1] + 8.0 * s)
+        distance = (nodes[None, :] - effects[:, None]) ** 2
         kernel = np.exp(-0.5 * distance / s**2)
         scale = kernel.sum(axis=1)
         likelihood, top = self.scaled[rule]
@@ -102,21 +105,14 @@ class RateGroup:
             parts.append(cells[rule][:, at].sum(axis=1))
         return np.sum(parts, axis=0)
 
-    def log_evidence(self, hyper: Hyper) -> Floats:
-        """[learner, model]; without a spread of learners cells are independent."""
-        if hyper.tau == 0.0:
-            return self._independent(hyper)
-        cells = {rule: self.cells(hyper.s, rule) for rule in self.rules}
-        prior = normal(self.effects, hyper.mu, hyper.tau)
-        return np.stack([log_sum(self.sums(model, cells) + prior) for model in self.models], axis=1)
-
-    def _independent(self, hyper: Hyper) -> Floats:
-        cells = {}
-        for rule in self.rules:
-            log_p = normal(self.curves.nodes[rule], hyper.mu, hyper.s)
-            values = self.curves.values[rule][:, self.units[rule]]
-            cells[rule] = log_sum(values + log_p)[:, :, None]
-        return np.concatenate([self.sums(model, cells) for model in self.models], axis=1)
+    def at_rate(self, model: PartitionModel, effects: Floats) -> Floats:
+        """The log-likelihood of a model with one rate for all cells: [learner, effect]."""
+        ((rule, (unit,)),) = self.curves.units_of(model).items()
+        nodes, values = self.curves.nodes[rule], self.curves.values[rule][:, unit]
+        place = np.interp(effects, nodes, np.arange(len(nodes)))
+        below = np.minimum(place.astype(int), len(nodes) - 2)
+        part = place - below
+        return (1.0 - part) * values[:, below] + part * values[:, below + 1]
 
 
 def median_rate(x: Floats, hyper: Hyper) -> float:
@@ -126,24 +122,21 @@ def median_rate(x: Floats, hyper: Hyper) -> float:
     >>> round(median_rate(x, Hyper(-3.0, 0.5, 0.3)), 3), median_rate(x, Hyper(0.0, 1.0, 0.3)) < 0.7
     (0.05, True)
     """
-    if hyper.tau == 0.0:
-        p = np.exp(normal(x, hyper.mu, hyper.s))
-    else:
-        kernel = np.exp(-0.5 * ((x[None, :] - x[:, None]) / hyper.s) ** 2)
-        kernel /= kernel.sum(axis=1, keepdims=True)
-        p = np.exp(normal(x, hyper.mu, hyper.tau)) @ kernel
+    kernel = np.exp(-0.5 * ((x[None, :] - x[:, None]) / hyper.s) ** 2)
+    kernel /= kernel.sum(axis=1, keepdims=True)
+    p = np.exp(normal(x, hyper.mu, hyper.tau)) @ kernel
     middles = np.cumsum(p) - 0.5 * p
     return float(np.exp(np.interp(0.5, middles, x)))
 
 
 def groups_of(
-    models: Sequence[PartitionModel], columns: Sequence[int], curves: Curves, per_model: bool
+    models: Sequence[PartitionModel], columns: Sequence[int], curves: Curves
 ) -> list[RateGroup]:
-    """Models with the same rules share their rates' distribution, unless each has its own."""
+    """Models with the same rules share their rates' distribution."""
     found: dict[object, list[int]] = {}
     for k, model in enumerate(models):
         rules = frozenset(unit.rule for unit in model.units)
-        found.setdefault(k if per_model else rules, []).append(k)
+        found.setdefault(rules, []).append(k)
     return [
         RateGroup(tuple(models[k] for k in mine), tuple(columns[k] for k in mine), curves)
         for mine in found.values()

@@ -1,78 +1,89 @@
-"""A population: who uses which model, and where its learning rates lie, from all learners."""
+"""A population: who uses which model, and where parameters lie, from all learners of a study."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from howlearn.core.arrays import Floats, Ints
+from howlearn.core.arrays import Floats, Ints, log_sum
+from howlearn.core.rule import MAX_RATE, Rule
 from howlearn.core.study import Study
 from howlearn.models.model import Model
-from howlearn.selection.em import Estimated, estimate
-from howlearn.selection.hierarchy import LARGEST, SMALLEST, Hyper, RateGroup, groups_of, median_rate
-from howlearn.selection.mixture_shares import Shares, mixture_shares
+from howlearn.selection import clouds
+from howlearn.selection.hierarchy import Hyper
 from howlearn.selection.other_partitions import can_have_other, log_evidence_other
-from howlearn.selection.random_effects import random_effects
-from howlearn.selection.rate_grid import Curves, curves_of, in_blocks, on_grid, plan_of
+from howlearn.selection.population_tables import Layout, Tables
+from howlearn.selection.rate_grid import log_rates, on_grid
+from howlearn.selection.sampler import (
+    LOCATION,
+    OFFSETS,
+    Options,
+    Posterior,
+    Prior,
+    State,
+    drawn,
+    judged,
+    prior_of,
+    spread_of,
+    start,
+)
 
-SAMPLE = 500  # learners from whom the distribution of rates is estimated, if there are more
-BLOCK = 500  # learners whose curves are held at once
-CLEANING = 2  # times that learners of other partitions are kept from the rates' distribution
-FOLDS = 20  # groups of learners who are left out together
-SEED = 0  # of who is in the sample, and of folds
-RESAMPLING = (0, 1)  # the same learners as in the table of all criteria's shares
-RESAMPLES = 200
+SAMPLE = 500  # learners from whom hyperparameters and shares are drawn, if there are more
+BLOCK = 500  # learners whose tables are held at once
+RENEWALS = 2  # times that clouds get points where the population lies
+SEED = 0  # of who is in the sample, and of the chains
 WITH_OTHER = 20_000  # learners up to whom p_other is told though Other does not compete
+FEWEST_ALIKE = 5  # sequences under a condition that make a population
+CLEAR = 0.88  # a probability: two nats ahead of all others
+LOST = 0.5  # a winner that falls below this under another bound or prior is withheld
+MOST_LOST = 0.35  # a share of clear winners; if more are lost, all are withheld
+BOUND = 5.0  # times the largest rate: what the answer is tried with
+WIDTHS = (0.5, 2.0)  # times the prior width of locations
+FEWER = 600  # sweeps of these
+DEPENDS = ("", "depends on the bound", "depends on the prior")
 
 Progress = Callable[[int, int], None]
-Fixed = Callable[[Study], Floats]  # the evidence of models in no group, NaN for the others
-
-
-@dataclass(frozen=True)
-class Rates:
-    """The distribution of the rates of some models."""
-
-    models: tuple[str, ...]
-    hyper: Hyper
-    median: float = 0.0  # of all cells of all learners
-
-    @property
-    def at_limits(self) -> str:
-        """Spreads that lie where the search ends, in words; usually nothing."""
-        ends = []
-        for name, value in (("learners", self.hyper.tau), ("cells", self.hyper.s)):
-            if 0.0 < value <= SMALLEST * 1.001:
-                ends.append(f"{name}: {SMALLEST:g} or less")
-            if value >= LARGEST * 0.999:
-                ends.append(f"{name}: {LARGEST:g} or more")
-        return ", ".join(ends)
+Fixed = Callable[[Study], Floats]  # the evidence of models in no family and without a cloud
 
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """What was learned from all learners; knows their evidence again by their records."""
+    """What was learned from all learners; knows them again by their records.
+
+    Shares and probabilities are among the candidates; those with Other have it as a last column.
+    """
 
     models: tuple[Model, ...]
-    rates: tuple[Rates, ...]
-    shares: Shares  # of the candidates
-    expected: Floats  # the shares that scores take: never 0, however few the learners are
-    log_evidence: Floats  # [learner, model]
-    n_sampled: int
+    groups: tuple[str, ...]  # conditions that are judged apart; one without a name if none are
+    group_of: Ints  # [learner]
     prints: NDArray[np.uint64] = field(repr=False)  # of the learners' records
-    with_other: Shares | None = None  # of the candidates, and Other
-    expected_with_other: Floats | None = None
+    share: Floats  # [group, model]
+    lower: Floats
+    upper: Floats
+    log_evidence: Floats  # [learner, model]
+    probability: Floats
+    depends: NDArray[np.int64]  # [learner]: place among DEPENDS
+    centre: Floats  # [family, group]: means over draws
+    width: Floats
+    cells: Floats  # [family]
+    offset: Floats  # [rated model]
+    effective: Floats  # [model, 2]: points that clouds are worth, median and least; NaN without
+    difference: float  # of a share between the chains
+    sweeps: int
+    n_sampled: int
+    hyper: tuple[np.ndarray, ...] = field(repr=False)  # draws, to judge others
+    drawn: Floats = field(repr=False)  # [draw, group, model and Other]: shares
+    mean: Floats = field(repr=False)  # [cloud, group, parameter]: where clouds lie
+    variance: Floats = field(repr=False)
     log_other: Floats | None = None  # [learner]
-    other: Rates | None = None  # of the partitions that are not listed, and what is listed
-    gain: float = 0.0  # nats by which rates of its own for every model explain the learners better
-    price: float = 0.0  # nats that their additional numbers cost
-    rival: Learned | None = None  # where that matters: the other answer
-    folds: tuple[Learned, ...] = ()  # each learned from the other learners
-    fold_of: Ints | None = None  # [learner]
+    p_other: Floats | None = None
+    with_other: Floats | None = None  # [3, group, model + 1]: share, lower, upper
 
     def rows_of(self, study: Study) -> Ints:
         """Where these learners stand among those learned from; −1 for others."""
@@ -83,6 +94,52 @@ class Learned:
         return np.where(self.prints[order][at] == mine, order[at], -1)
 
 
+# What was learned as a table, so that a run that was stopped knows it again.
+
+KINDS = ("<f8", "<i8", "<u8", "|u1")  # of arrays; nothing else is kept, or taken from a file
+
+
+def as_table(learned: Learned) -> pl.DataFrame:
+    """One row per array."""
+    arrays: dict[str, np.ndarray] = {}
+    for each in fields(learned):
+        value = getattr(learned, each.name)
+        if each.name == "hyper":
+            arrays |= {f"hyper.{k}": array for k, array in enumerate(value)}
+        elif each.name == "groups":
+            arrays["groups"] = np.frombuffer("\n".join(value).encode(), np.uint8)
+        elif each.name != "models" and value is not None:
+            arrays[each.name] = np.asarray(value)
+    arrays = {n: array.astype(array.dtype.newbyteorder("<")) for n, array in arrays.items()}
+    return pl.DataFrame(
+        {
+            "name": [*arrays],
+            "kind": [array.dtype.str for array in arrays.values()],
+            "shape": [[*array.shape] for array in arrays.values()],
+            "content": [array.tobytes() for array in arrays.values()],
+        },
+        schema_overrides={"shape": pl.List(pl.Int64), "content": pl.Binary},
+    )
+
+
+def from_table(table: pl.DataFrame, models: Sequence[Model]) -> Learned:
+    """What ``as_table`` kept; the models are those that it was learned with."""
+    found: dict[str, Any] = {"models": tuple(models)}
+    hyper = {}
+    for row in table.iter_rows(named=True):
+        if row["kind"] not in KINDS:
+            raise ValueError(f"an array of the type {row['kind']}")
+        array = np.frombuffer(row["content"], np.dtype(row["kind"])).reshape(row["shape"])
+        array = array.astype(array.dtype.newbyteorder("="))
+        if row["name"] == "groups":
+            found["groups"] = tuple(array.tobytes().decode().split("\n"))
+        elif row["name"].startswith("hyper."):
+            hyper[int(row["name"].removeprefix("hyper."))] = array
+        else:
+            found[row["name"]] = array.item() if array.ndim == 0 else array
+    return Learned(**found, hyper=tuple(hyper[k] for k in sorted(hyper)))
+
+
 def prints_of(study: Study) -> NDArray[np.uint64]:
     """A hash of every learner's record."""
     return np.concatenate([np.empty(0, np.uint64), *(_prints(part) for part in study.parts())])
@@ -90,7 +147,7 @@ def prints_of(study: Study) -> NDArray[np.uint64]:
 
 def _prints(study: Study) -> NDArray[np.uint64]:
     columns = [study.context, study.action, study.reward, study.scored, study.learned, study.reset]
-    columns += [] if study.offered is None else [study.offered]
+    columns += [each for each in (study.offered, study.load) if each is not None]
     same = repr((study.contexts, study.actions, study.reward_range)).encode()
     found = np.empty(len(study), np.uint64)
     for i in range(len(study)):
@@ -102,203 +159,381 @@ def _prints(study: Study) -> NDArray[np.uint64]:
     return found
 
 
+def conditions_of(study: Study) -> tuple[tuple[str, ...], Ints]:
+    """Conditions of the same learners, which may differ in everything; and that of each sequence.
+
+    A condition with very few sequences tells nothing about a population: then all are one.
+    """
+    n = len(study)
+    one = ("",), np.zeros(n, np.int64)
+    learner = np.unique(np.array(study.learners), return_inverse=True)[1]
+    if not study.about.width or learner.max(initial=-1) + 1 == n:
+        return one
+    frame = study.about.with_columns(pl.Series("_learner", learner))
+    varies = frame.group_by("_learner").n_unique().max()
+    columns = [name for name in study.about.columns if (varies[name].item() or 1) > 1]
+    if not columns:
+        return one
+    words = study.about.select(pl.concat_str(pl.col(columns).cast(pl.String), separator=", "))
+    names, code = np.unique(words.to_series().fill_null("").to_numpy(), return_inverse=True)
+    if np.bincount(code).min() < FEWEST_ALIKE:
+        return one
+    return tuple(str(name) for name in names), code.astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """Tables of a study with where its population lies by EM: what chains start from."""
+
+    tables: Tables
+    prior: Prior
+    state: State
+    starts: list[State]
+
+
+def fitted(
+    study: Study,
+    layout: Layout,
+    fixed: Floats,
+    group: Ints,
+    options: Options,
+    threads: int | None = None,
+) -> Fitted:
+    """Tables whose clouds know where the population lies."""
+    tables = Tables.of(study, layout, fixed, threads)
+    for _ in range(RENEWALS if layout.clouds else 0):
+        prior, state = prior_of(tables)
+        best = start(tables, prior, state, group, replace(options, apart=False))[0]
+        tables = tables.renewed(best.mean[:, group], best.variance[:, group])
+    prior, state = prior_of(tables)
+    return Fitted(tables, prior, state, start(tables, prior, state, group, options))
+
+
+def options_of(per_model: bool = False, independent: bool = False, seed: int = SEED) -> Options:
+    """What the options of the criterion mean."""
+    offsets = OFFSETS[-1:] if per_model else OFFSETS
+    return Options(offsets=offsets, free_width=not independent, seed=seed)
+
+
 def learn(
     study: Study,
     models: Sequence[Model],
     fixed: Fixed,
-    per_model: bool = False,
-    independent: bool = False,
+    options: Options | None = None,
     everyone: bool = True,
-    compare: bool = True,
-    resamples: int = RESAMPLES,
+    thorough: bool = True,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Learned:
-    """Shares and rates from all learners; the rates' distribution from at most ``SAMPLE``.
+    """Shares, probabilities and populations; from at most ``SAMPLE`` learners, then of all.
 
     ``everyone`` says whether partitions that are not listed are looked at for all learners,
-    ``compare`` whether shared rates are compared with rates of its own for every model.
+    ``thorough`` whether other bounds and priors are tried.
     """
-    sample = _sample(study)
-    curves = curves_of(sample, plan_of(models, study), threads)
-    shared, separate = (_groups(models, curves, each) for each in (False, True))
-    known = np.nan_to_num(fixed(sample), nan=0.0)
-    found = estimate(shared, known, independent=independent)
-    beyond = max(shared, key=lambda group: len(group.models)) if shared else None
-    if beyond is not None and not can_have_other(beyond.models, study):
-        beyond = None
-    if beyond is not None:
-        found, known = _cleaned(sample, beyond, shared, known, found, independent, threads)
-    answers = {False: (shared, found)}
-    gain = price = 0.0
-    if len(separate) > len(shared) and (compare or per_model):
-        apart = _apart(separate, shared, known, found, independent)
-        gain = apart.objective - found.objective
-        each = 2 if independent else 3
-        price = 0.5 * each * (len(separate) - len(shared)) * np.log(len(sample))
-        answers[True] = (separate, apart)
-    per_model = per_model and True in answers
-    log_other = beside = None
-    if beyond is not None and everyone:
-        hyper = found.hypers[shared.index(beyond)]
-        nodes = curves.nodes[beyond.rules[0]]
-        log_other = log_evidence_other(study, beyond.models, nodes, hyper, threads, progress)
-        beside = Rates(tuple(m.name for m in beyond.models), hyper)
-    about = _Answers(study, tuple(models), len(sample), curves, fixed, resamples, threads)
-    same = {"log_other": log_other, "other": beside, "gain": gain, "price": price}
-    chosen = about.learned(*answers[per_model], **same)
-    if gain > price:
-        chosen = replace(chosen, rival=about.learned(*answers[not per_model], **same))
-    return chosen
+    options = options or Options()
+    groups, code = conditions_of(study)
+    which = _sample(len(study))
+    sample, group = (study, code) if len(which) == len(study) else (study.take(which), code[which])
+    layout = Layout.of(models, study)
+    found = fitted(sample, layout, fixed(sample), group, options, threads)
+    other = _Other.of(layout, study, found.starts[0]) if everyone else None
+    if other is not None:
+        found = _with_other(found, other.evidence(sample, threads, progress), group, options)
+    answer = drawn(found.tables, group, options, found.prior, found.starts, threads=threads)
+    others = _variants(sample, layout, found, group, options, threads) if thorough else []
+    told = _Told(layout, answer, [each.probability for _, each in others])
+    if len(which) < len(study):
+        given = study, code, fixed, other, answer, [draws for draws, _ in others]
+        told = _of_all(layout, *given, threads, progress)
+    return _learned(study, groups, code, layout, found, answer, told, len(which))
 
 
-def _sample(study: Study) -> Study:
-    """The learners from whom the distribution of rates is estimated."""
-    if len(study) <= SAMPLE:
-        return study
-    return study.take(np.sort(np.random.default_rng(SEED).permutation(len(study))[:SAMPLE]))
+def _sample(n: int) -> Ints:
+    """The learners from whom hyperparameters and shares are drawn."""
+    if n <= SAMPLE:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(SEED).permutation(n)[:SAMPLE])
 
 
-def _apart(
-    separate: Sequence[RateGroup],
-    shared: Sequence[RateGroup],
-    known: Floats,
-    found: Estimated,
-    independent: bool,
-) -> Estimated:
-    """The estimate with rates of its own for every model."""
-    apart = estimate(separate, known, independent=independent)
-    if apart.objective < found.objective + 1.0:  # a top lower than the shared one: from there
-        start = _spread_over(separate, shared, found), found.shares
-        again = estimate(separate, known, start, independent)
-        apart = max(apart, again, key=lambda each: each.objective)
-    return apart
+@dataclass(frozen=True)
+class _Other:
+    """Partitions that are not listed, as one candidate, at rates as the listed ones have them."""
+
+    models: tuple[Any, ...]
+    nodes: Floats
+    hyper: Hyper
+
+    @classmethod
+    def of(cls, layout: Layout, study: Study, state: State) -> _Other | None:
+        """None where there is no such candidate."""
+        if not layout.rated:
+            return None
+        f = int(np.bincount(layout.family).argmax())
+        mine = [k for k, g in zip(layout.rated, layout.family, strict=True) if g == f]
+        models = tuple(m for k in mine if on_grid(m := layout.models[k]))
+        if not can_have_other(models, study):
+            return None
+        rule = models[0].units[0].rule
+        assert isinstance(rule, Rule)
+        nodes = log_rates(rule, max(abs(value) for value in study.reward_range))
+        centre, width = state.centre[f].mean(), state.width[f].mean()
+        hyper = Hyper(float(centre), float(width), spread_of(float(state.spread[f])))
+        return cls(models, nodes, hyper)
+
+    def evidence(
+        self, study: Study, threads: int | None = None, progress: Progress | None = None
+    ) -> Floats:
+        return log_evidence_other(study, self.models, self.nodes, self.hyper, threads, progress)
+
+
+def _with_other(found: Fitted, column: Floats, group: Ints, options: Options) -> Fitted:
+    """With Other competing, so that those who use it do not bend what the others are like."""
+    tables = found.tables.with_fixed(column)
+    n = tables.scale.shape[1]
+    state = replace(found.state, shares=np.full((1, n), 1.0 / n))
+    return Fitted(tables, found.prior, state, start(tables, found.prior, state, group, options))
+
+
+Draws = tuple[tuple[np.ndarray, ...], Floats]  # of hyperparameters, and of shares
+
+
+def _variants(
+    study: Study,
+    layout: Layout,
+    found: Fitted,
+    group: Ints,
+    options: Options,
+    threads: int | None,
+) -> list[tuple[tuple[Layout, Draws], Posterior]]:
+    """The answer with rates up to BOUND times the largest, and with other widths of the prior."""
+    quick = replace(options, sweeps=FEWER)
+    results = []
+    if layout.rated:
+        wide = widened(layout)
+        rated = Tables.of(study, replace(wide, clouds=(), fixed=()), np.empty((len(study), 0)))
+        tables = replace(
+            found.tables, layout=wide, rated=rated.rated, nodes=rated.nodes,
+            top_rated=rated.top_rated,
+        )  # fmt: skip
+        prior, state = prior_of(tables)
+        starts = start(tables, prior, state, group, quick)
+        results.append((wide, drawn(tables, group, quick, prior, starts, threads=threads)))
+    for times in WIDTHS:
+        prior = replace(found.prior, location=times * LOCATION)
+        answer = drawn(found.tables, group, quick, prior, found.starts, threads=threads)
+        results.append((layout, answer))
+    return [((lay, (each.hyper, each.kept_shares)), each) for lay, each in results]
+
+
+def widened(layout: Layout) -> Layout:
+    """The same models with larger rates allowed."""
+    models = list(layout.models)
+    for k in layout.rated:
+        largest = max(unit.rule.parameters[0].upper for unit in models[k].units)
+        models[k] = models[k].with_max_rate(min(BOUND * largest, MAX_RATE))
+    return replace(layout, models=tuple(models))
 
 
 @dataclass(frozen=True, eq=False)
-class _Answers:
-    """What is learned with shared rates, or with rates of its own for every model."""
+class _Told:
+    """What is known of every learner: columns as in the tables, Other last if it is there."""
 
-    study: Study
-    models: tuple[Model, ...]
-    n_sampled: int
-    curves: Curves
-    fixed: Fixed
-    resamples: int
-    threads: int | None
+    layout: Layout
+    answer: Posterior
+    variants: list[Floats]  # probabilities under other bounds and priors
 
-    def learned(
-        self, groups: Sequence[RateGroup], found: Estimated, log_other: Floats | None, **more: Any
-    ) -> Learned:
-        """Shares and rates, given the estimate of the groups."""
-        rates = tuple(
-            Rates(
-                tuple(m.name for m in group.models),
-                hyper,
-                median_rate(self.curves.nodes[group.rules[0]], hyper),
-            )
-            for group, hyper in zip(groups, found.hypers, strict=True)
-        )
-        log_evidence = found.log_evidence[:, : len(self.models)]
-        if len(self.study) > self.n_sampled:
-            log_evidence = evidence_of(self.study, self.models, rates, self.fixed, self.threads)
-        both = expected_both = None
-        if log_other is not None:
-            columns = np.column_stack([log_evidence, log_other])
-            both = self._shares(columns)
-            expected_both = random_effects(columns).expected
-        return Learned(
-            self.models,
-            rates,
-            self._shares(log_evidence),
-            random_effects(log_evidence).expected,
-            log_evidence,
-            self.n_sampled,
-            prints_of(self.study),
-            both,
-            expected_both,
-            log_other,
-            **more,
-        )
+    @property
+    def probability(self) -> Floats:
+        return self.answer.probability
 
-    def _shares(self, log_evidence: Floats) -> Shares:
-        owner = np.unique(np.array(self.study.learners), return_inverse=True)[1]
-        return mixture_shares(log_evidence, self.resamples, RESAMPLING, owner)
+    @property
+    def evidence(self) -> Floats:
+        return self.answer.evidence
 
 
-def learn_from_others(
-    study: Study, whole: Learned, progress: Progress | None = None, **options: Any
-) -> Learned:
-    """``whole`` with every learner judged by what was learned from the other learners.
-
-    Learners are left out together in at most ``FOLDS`` groups.
-    """
-    n = len(study)
-    folds = min(FOLDS, n)
-    fold_of = np.random.default_rng(SEED).permutation(n) % folds
-    parts = []
-    for k in range(folds):
-        rest = study.take(np.flatnonzero(fold_of != k))
-        parts.append(
-            learn(rest, whole.models, everyone=False, compare=False, resamples=0, **options)
-        )
-        if progress:
-            progress((k + 1) * n // folds, n)
-    return replace(whole, folds=tuple(parts), fold_of=fold_of)
-
-
-def evidence_of(
+def _of_all(
+    layout: Layout,
     study: Study,
-    models: Sequence[Model],
-    rates: Sequence[Rates],
+    code: Ints,
     fixed: Fixed,
-    threads: int | None = None,
-) -> Floats:
-    """[learner, model], given the distribution of the rates."""
-    out = np.empty((len(study), len(models)))
-    names = [model.name for model in models]
-    for mine, curves in in_blocks(study, plan_of(models, study), BLOCK, threads):
-        out[mine] = fixed(study.part(mine.start, mine.stop))
-        for part in rates:
-            columns = tuple(names.index(name) for name in part.models)
-            chosen = tuple(m for k in columns if on_grid(m := models[k]))
-            out[mine, columns] = RateGroup(chosen, columns, curves).log_evidence(part.hyper)
-    return out
-
-
-def _groups(models: Sequence[Model], curves: Curves, per_model: bool) -> list[RateGroup]:
-    chosen = [(k, m) for k, m in enumerate(models) if on_grid(m)]
-    return groups_of([m for _, m in chosen], [k for k, _ in chosen], curves, per_model)
-
-
-def _cleaned(
-    sample: Study,
-    beyond: RateGroup,
-    groups: Sequence[RateGroup],
-    known: Floats,
-    found: Estimated,
-    independent: bool,
+    other: _Other | None,
+    answer: Posterior,
+    variants: list[tuple[Layout, Draws]],
     threads: int | None,
-) -> tuple[Estimated, Floats]:
-    """Rates of those who use one of the candidates, however many use other partitions.
+    progress: Progress | None,
+) -> _Told:
+    """Every learner judged by draws from the sample, block by block."""
+    parts: list[list[Floats]] = []
+    for first in range(0, len(study), BLOCK):
+        mine = slice(first, min(first + BLOCK, len(study)))
+        part, group = study.part(mine.start, mine.stop), code[mine]
+        judge = _Judge(layout, answer.hyper, answer.kept_shares, other)
+        tables = judge.tables(part, group, fixed(part), threads)
+        found = [*judged(tables, group, answer.hyper, answer.kept_shares)]
+        wide = None
+        for lay, (hyper, shares) in variants:
+            use = tables
+            if lay is not layout:
+                rated = replace(lay, clouds=(), fixed=())
+                wide = Tables.of(part, rated, np.empty((len(part), 0)), threads)
+                use = replace(
+                    tables, layout=lay, rated=wide.rated, nodes=wide.nodes,
+                    top_rated=wide.top_rated,
+                )  # fmt: skip
+            found.append(judged(use, group, hyper, shares)[0])
+        parts.append(found)
+        if progress:
+            progress(mine.stop, len(study))
+    probability, evidence, *others = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return _Told(layout, replace(answer, probability=probability, evidence=evidence), others)
 
-    Other takes part in the estimation with the evidence it has at the rates found so far; that
-    evidence stands in a last column.
+
+@dataclass(frozen=True, eq=False)
+class _Judge:
+    """How tables of other learners are made, where the population is known."""
+
+    layout: Layout
+    hyper: tuple[np.ndarray, ...]
+    shares: Floats
+    other: _Other | None
+
+    def tables(self, study: Study, group: Ints, fixed: Floats, threads: int | None) -> Tables:
+        tables = Tables.of(study, self.layout, fixed, threads)
+        mean, variance = (self.hyper[k].mean(axis=0) for k in (4, 5))
+        if self.layout.clouds:
+            tables = tables.renewed(mean[:, group], variance[:, group])
+        if self.other is not None:
+            tables = tables.with_fixed(self.other.evidence(study, threads))
+        return tables
+
+
+def judge_others(
+    known: Learned, study: Study, fixed: Fixed
+) -> tuple[Floats, Floats, Floats | None, Ints]:
+    """Log-evidence, probabilities, p_other and conditions of learners who were not learned from."""
+    layout = Layout.of(known.models, study)
+    other = None
+    if known.log_other is not None:
+        state = State(
+            known.hyper[2].mean(axis=0), known.centre, known.width, known.offset, known.mean,
+            known.variance, known.share,
+        )  # fmt: skip
+        other = _Other.of(layout, study, state)
+    group = np.zeros(len(study), np.int64)
+    names, code = conditions_of(study)
+    if len(known.groups) > 1:
+        place = {name: g for g, name in enumerate(known.groups)}
+        group = np.array([place.get(names[c], 0) for c in code], np.int64)
+    judge = _Judge(layout, known.hyper, known.drawn, other)
+    tables = judge.tables(study, group, fixed(study), None)
+    told = judged(tables, group, known.hyper, known.drawn)
+    return *_in_order(layout, *told, known.drawn.mean(axis=0)[group]), group
+
+
+def _in_order(
+    layout: Layout, probability: Floats, evidence: Floats, shares: Floats
+) -> tuple[Floats, Floats, Floats | None]:
+    """Log-evidence and probability of the candidates in their order, and p_other.
+
+    The log-evidence is that which, with the shares, gives these probabilities.
     """
-    nodes, n = beyond.curves.nodes[beyond.rules[0]], known.shape[1]
-    for _ in range(CLEANING):
-        hyper = found.hypers[[*groups].index(beyond)]
-        column = log_evidence_other(sample, beyond.models, nodes, hyper, threads)
-        known = np.column_stack([known[:, :n], column])
-        shares = np.append(0.9 * found.shares[:n] / max(found.shares[:n].sum(), 1e-300), 0.1)
-        start = found.hypers, 0.99 * shares + 0.01 / (n + 1)
-        found = estimate(groups, known, start, independent)
-    return found, known
+    n = len(layout.models)
+    log_shares = np.log(shares)
+    total = log_sum(log_shares + evidence)[:, None]
+    plain = log_shares + evidence - total
+    with np.errstate(divide="ignore"):
+        log_p = np.where(probability > 1e-200, np.log(probability), np.minimum(plain, -460.0))
+    p_other = probability[:, n] if probability.shape[1] > n else None
+    listed = log_p[:, :n] - log_sum(log_p[:, :n])[:, None]
+    back = np.argsort(layout.order)
+    among = np.log(shares[:, :n] / shares[:, :n].sum(axis=1, keepdims=True))
+    inside = log_sum(among + evidence[:, :n])[:, None]
+    found = listed - among + inside
+    return found[:, back], np.exp(listed)[:, back], p_other
 
 
-def _spread_over(
-    separate: Sequence[RateGroup], shared: Sequence[RateGroup], found: Estimated
-) -> tuple[Hyper, ...]:
-    """For every model the distribution of the group that it is in."""
-    of = {m.name: h for g, h in zip(shared, found.hypers, strict=True) for m in g.models}
-    return tuple(of[group.models[0].name] for group in separate)
+def _learned(
+    study: Study,
+    groups: tuple[str, ...],
+    code: Ints,
+    layout: Layout,
+    found: Fitted,
+    answer: Posterior,
+    told: _Told,
+    n_sampled: int,
+) -> Learned:
+    n = len(layout.models)
+    back = np.argsort(layout.order)
+    draws = answer.shares
+    listed = draws[:, :, :n] / draws[:, :, :n].sum(axis=2, keepdims=True)
+    share, (lower, upper) = listed.mean(axis=0), np.quantile(listed, (0.025, 0.975), axis=0)
+    evidence, probability, p_other = _in_order(
+        layout, told.probability, told.evidence, draws.mean(axis=0)[code]
+    )
+    more: dict[str, Any] = {}
+    if p_other is not None:
+        order = [*back, n]
+        ends = np.quantile(draws, (0.025, 0.975), axis=0)
+        table = np.stack([draws.mean(axis=0), *ends])[:, :, order]
+        more = {"log_other": told.evidence[:, n], "p_other": p_other, "with_other": table}
+    centre, width, spread, offset, mean, variance = (each.mean(axis=0) for each in answer.hyper)
+    return Learned(
+        layout.models,
+        groups,
+        code,
+        prints_of(study),
+        share[:, back],
+        lower[:, back],
+        upper[:, back],
+        evidence,
+        probability,
+        _depends(told, layout, n),
+        centre,
+        width,
+        np.array([spread_of(float(place)) for place in spread]),
+        offset,
+        _effective(found, layout, answer),
+        answer.difference,
+        answer.sweeps,
+        n_sampled,
+        answer.hyper,
+        answer.kept_shares,
+        mean,
+        variance,
+        **more,
+    )
+
+
+def _depends(told: _Told, layout: Layout, n: int) -> NDArray[np.int64]:
+    """Whose clear winner is lost under another bound, or another prior."""
+
+    def listed(probability: Floats) -> Floats:
+        mine = probability[:, :n]
+        return mine / np.maximum(mine.sum(axis=1, keepdims=True), 1e-300)
+
+    main = listed(told.probability)
+    best = main.argmax(axis=1)
+    clear = main.max(axis=1) > CLEAR
+    found = np.zeros(len(main), np.int64)
+    names = ["bound"] * bool(layout.rated) + ["prior"] * len(WIDTHS)
+    for name, variant in zip(names, told.variants, strict=False):
+        word = 1 if name == "bound" else 2
+        again = np.take_along_axis(listed(variant), best[:, None], axis=1)[:, 0]
+        lost = again < LOST
+        if clear.any() and (lost & clear).sum() > MOST_LOST * clear.sum():
+            lost = np.ones_like(lost)
+        found = np.where((found == 0) & lost, word, found)
+    return found
+
+
+def _effective(found: Fitted, layout: Layout, answer: Posterior) -> Floats:
+    """Points that each model's cloud is worth where the population lies: median and least."""
+    out = np.full((len(layout.models), 2), np.nan)
+    mean, variance = (answer.hyper[k].mean(axis=0).mean(axis=1) for k in (4, 5))
+    for j, k in enumerate(layout.clouds):
+        cloud = found.tables.clouds[j]
+        n, _, d = cloud.points.shape
+        m, v = (np.broadcast_to(each[j, :d], (n, d)) for each in (mean, variance))
+        each = clouds.effective(cloud.log_weight, cloud.points, m, v)
+        out[k] = np.median(each), each.min()
+    return out

@@ -1,23 +1,20 @@
-"""Evidence with what all learners of a study tell about learning rates and models."""
+"""Evidence with what all learners of a study tell about parameters and models."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import polars as pl
 
-from howlearn.core.arrays import Floats, log_sum
+from howlearn.core.arrays import Floats
 from howlearn.core.errors import HowlearnError
-from howlearn.core.rule import Rule
 from howlearn.core.study import Study
 from howlearn.fitting.fit import fit, guarded_fit
 from howlearn.fitting.fits import ALL, Fits
 from howlearn.fitting.unfittable import Guard
-from howlearn.models.model import Model
-from howlearn.models.partition_model import PartitionModel
+from howlearn.models.model import Model, own
 from howlearn.selection.criterion import (
     LOG_EVIDENCE,
     Criterion,
@@ -26,123 +23,21 @@ from howlearn.selection.criterion import (
     Scores,
     Told,
 )
-from howlearn.selection.evidence import chance_evidence, unintegrated, with_trials
-from howlearn.selection.hierarchy import SMALLEST, Hyper
+from howlearn.selection.evidence import chance_evidence, log_evidence_without_grid, with_trials
 from howlearn.selection.learning_population import (
-    RESAMPLES,
+    DEPENDS,
     SAMPLE,
     WITH_OTHER,
+    Fixed,
     Learned,
-    Rates,
-    evidence_of,
+    as_table,
+    from_table,
+    judge_others,
     learn,
-    learn_from_others,
+    options_of,
     prints_of,
 )
-from howlearn.selection.mixture_shares import Shares
-from howlearn.selection.other_partitions import log_evidence_other
-from howlearn.selection.rate_grid import log_rates, on_grid
-
-# What was learned from a population as a table, so that a run that was stopped knows it again.
-
-
-KINDS = ("<f8", "<i8", "<u8")  # of arrays; nothing else is kept, or taken from a file
-SHARES = ("share", "lower", "upper", "log_likelihood", "resampled")
-ARRAYS = ("expected", "log_evidence", "n_sampled", "prints", "gain", "price")
-IF_ANY = ("expected_with_other", "log_other", "fold_of")
-
-Arrays = dict[str, np.ndarray[Any, Any]]
-
-
-def as_table(learned: Learned) -> pl.DataFrame:
-    """One row per array."""
-    found = _flat(learned).items()
-    arrays = {name: array.astype(array.dtype.newbyteorder("<")) for name, array in found}
-    return pl.DataFrame(
-        {
-            "name": [*arrays],
-            "kind": [array.dtype.str for array in arrays.values()],
-            "shape": [[*array.shape] for array in arrays.values()],
-            "content": [array.tobytes() for array in arrays.values()],
-        },
-        schema_overrides={"shape": pl.List(pl.Int64), "content": pl.Binary},
-    )
-
-
-def from_table(table: pl.DataFrame, models: Sequence[Model]) -> Learned:
-    """What ``as_table`` kept; the models are those that it was learned with."""
-    arrays: Arrays = {}
-    for row in table.iter_rows(named=True):
-        if row["kind"] not in KINDS:
-            raise ValueError(f"an array of the type {row['kind']}")
-        array = np.frombuffer(row["content"], np.dtype(row["kind"])).reshape(row["shape"])
-        arrays[row["name"]] = array.astype(array.dtype.newbyteorder("="))
-    return _learned(arrays, tuple(models))
-
-
-def _flat(learned: Learned, start: str = "") -> Arrays:
-    names = [model.name for model in learned.models]
-    found: dict[str, Any] = {start + name: getattr(learned, name) for name in ARRAYS}
-    found |= {start + n: a for n in IF_ANY if (a := getattr(learned, n)) is not None}
-    for k, rates in enumerate(learned.rates):
-        found |= _flat_rates(rates, names, f"{start}rates.{k}.")
-    if learned.other is not None:
-        found |= _flat_rates(learned.other, names, f"{start}other.")
-    for name in ("shares", "with_other"):
-        shares = getattr(learned, name)
-        if shares is not None:
-            found |= {f"{start}{name}.{part}": getattr(shares, part) for part in SHARES}
-    arrays = {name: np.asarray(value) for name, value in found.items()}
-    if learned.rival is not None:
-        arrays |= _flat(learned.rival, f"{start}rival.")
-    for k, fold in enumerate(learned.folds):
-        arrays |= _flat(fold, f"{start}folds.{k}.")
-    return arrays
-
-
-def _flat_rates(rates: Rates, names: list[str], start: str) -> dict[str, Any]:
-    hyper = rates.hyper
-    return {
-        f"{start}models": np.array([names.index(name) for name in rates.models], np.int64),
-        f"{start}values": np.array([hyper.mu, hyper.tau, hyper.s, rates.median]),
-    }
-
-
-def _learned(arrays: Arrays, models: tuple[Model, ...]) -> Learned:
-    found: dict[str, Any] = {
-        name: arrays[name].item() if arrays[name].ndim == 0 else arrays[name]
-        for name in (*ARRAYS, *(name for name in IF_ANY if name in arrays))
-    }
-    if "other.models" in arrays:
-        found["other"] = _rates(_inside(arrays, "other."), models)
-    for name in ("shares", "with_other"):
-        mine = _inside(arrays, f"{name}.")
-        if mine:
-            value = float(mine.pop("log_likelihood"))
-            found[name] = Shares(**mine, log_likelihood=value)
-    if rival := _inside(arrays, "rival."):
-        found["rival"] = _learned(rival, models)
-    folds = [_learned(fold, models) for fold in _numbered(arrays, "folds.")]
-    rates = tuple(_rates(each, models) for each in _numbered(arrays, "rates."))
-    return Learned(models=models, rates=rates, folds=tuple(folds), **found)
-
-
-def _rates(arrays: Arrays, models: Sequence[Model]) -> Rates:
-    mu, tau, s, median = arrays["values"].tolist()
-    names = tuple(models[k].name for k in arrays["models"].tolist())
-    return Rates(names, Hyper(mu, tau, s), median)
-
-
-def _inside(arrays: Mapping[str, np.ndarray[Any, Any]], start: str) -> Arrays:
-    return {name.removeprefix(start): a for name, a in arrays.items() if name.startswith(start)}
-
-
-def _numbered(arrays: Arrays, start: str) -> list[Arrays]:
-    found: list[Arrays] = []
-    while mine := _inside(arrays, f"{start}{len(found)}."):
-        found.append(mine)
-    return found
-
+from howlearn.selection.population_tables import SPREADS, Layout
 
 FEWEST = 10  # learners who can tell something about a population
 FLAGS = {"true": True, "false": False}
@@ -150,17 +45,19 @@ FLAGS = {"true": True, "false": False}
 
 @dataclass(frozen=True, repr=False)
 class Population(Criterion):
-    """log of a model's share times the likelihood averaged over the population's learning rates.
+    """log of a model's share times the likelihood averaged over where learners' parameters lie.
 
-    Shares and the distribution of rates are estimated together from all learners (empirical Bayes):
-    log rates are normal around a mean of the learner's own, which is normal in the population.
+    Shares of the models and the distributions of their parameters are learned together from all
+    learners, with all doubt about them. Models of one rule share the distribution of their log
+    rates, which are normal around a mean of the learner's own, that of a model being offset by as
+    much as the learners suggest. Any other model has a distribution for each of its parameters.
 
-    per_model: every model has rates of its own; by default they share one distribution.
-    independent: a learner's cells have nothing in common, τ = 0.
-    leave_one_out: each learner is judged by what was learned from the others, as the paper's
-    hold-out theorem asks.
+    per_model: offsets between models of one rule may be large, however few learners suggest it.
+    independent: learners differ by chance only, τ = 0.1.
+    leave_one_out: as always: what a learner's own record says about the others is not counted
+    twice, since its probabilities rest on what the others say and on its record once.
     other: partitions that are not listed compete as one candidate, Other. The probability of that,
-    ``p_other``, is told in any case.
+    ``p_other``, is told in any case; it covers partitions of the same rule only.
 
     >>> Population(), Population(per_model=True)
     (population, population(per_model=true))
@@ -172,7 +69,7 @@ class Population(Criterion):
     other: bool = False
     learned: Learned | None = field(default=None, compare=False)  # pyright: ignore[reportIncompatibleVariableOverride]
     name = "population"
-    title = "log of share times likelihood averaged over the rates of all learners"
+    title = "log of share times likelihood averaged over the parameters of all learners"
     example = "population(per_model=true)"
     cites = ("stephan2009",)
     gives_probabilities = True
@@ -225,8 +122,8 @@ class Population(Criterion):
     ) -> Population:
         """A criterion that knows the population of this study, and can judge any learner.
 
-        Unless it is ``thorough``, it selects the same but knows neither the intervals of the shares
-        nor whether every model should have rates of its own, which takes most of the time.
+        Unless it is ``thorough``, it selects the same but does not know whether the answer depends
+        on the largest rate or on the prior.
         """
         if self.learned is not None:
             return self
@@ -234,22 +131,16 @@ class Population(Criterion):
         if fits is None:
             study, fixed = _beforehand(study, models, threads)
         self.check(study)
-        options = {"per_model": self.per_model, "independent": self.independent}
         found = learn(
             study,
             models,
             fixed,
+            options_of(self.per_model, self.independent),
             everyone=self.other or len(study) <= WITH_OTHER,
-            compare=thorough,
-            resamples=RESAMPLES if thorough else 0,
+            thorough=thorough,
             threads=threads,
             progress=progress,
-            **options,
         )
-        if self.leave_one_out:
-            found = learn_from_others(
-                study, found, progress, fixed=fixed, threads=threads, **options
-            )
         return replace(self, learned=found)
 
     def knowledge(self) -> pl.DataFrame | None:
@@ -268,32 +159,29 @@ class Population(Criterion):
                 "the population was learned with other candidates: "
                 f"{', '.join(m.name for m in known.models)}"
             )
-        evidence, other = judged(known, fits)
-        shares = np.broadcast_to(np.log(known.expected), evidence.shape)
-        if known.fold_of is not None:
-            evidence, shares = _by_others(known, fits, evidence)
-        p_other = outside = None
-        if other is not None and known.expected_with_other is not None:
-            all_shares = np.log(known.expected_with_other)
-            both = np.column_stack([evidence, other]) + all_shares
-            p_other = np.exp(both[:, -1] - log_sum(both))
-            if self.other:
-                if known.fold_of is None:
-                    shares = np.broadcast_to(all_shares[:-1], evidence.shape)
-                else:
-                    shares = shares + np.log1p(-np.exp(all_shares[-1]))
-                price = np.full((len(both), 1), -all_shares[-1])
-                outside = Scores(fits.n_scored, other[:, None], price, None, p_other[:, None])
-        weighed = evidence + shares
-        total = log_sum(weighed)
-        probability = np.exp(weighed - total[:, None])
-        if outside is not None and p_other is not None:
+        evidence, probability, p_other, group, depends = judged(known, fits)
+        log_shares, outside = np.log(known.share)[group], None
+        if p_other is not None and self.other:
+            assert known.with_other is not None
+            log_shares = np.log(known.with_other[0])[group]
+            with np.errstate(divide="ignore"):
+                log_p = np.log(np.maximum(p_other, 1e-300)), np.log1p(-np.minimum(p_other, 1.0))
+            # Scores whose differences are those of the logs of the probabilities.
+            listed = np.log(known.share)[group] + evidence
+            top = np.logaddexp.reduce(listed, axis=1)
+            evidence = listed + np.maximum(log_p[1], -700.0)[:, None] - log_shares[:, :-1]
+            other, price = (log_p[0] + top - log_shares[:, -1])[:, None], -log_shares[:, -1:]
+            outside = Scores(fits.n_scored, other, price, None, p_other[:, None])
+            log_shares = log_shares[:, :-1]
             probability = probability * (1.0 - p_other[:, None])
-        return Scores(fits.n_scored, evidence, -shares, None, probability, p_other, outside)
+        doubts = tuple(DEPENDS[word] for word in depends)
+        return Scores(
+            fits.n_scored, evidence, -log_shares, None, probability, p_other, outside, doubts
+        )
 
     def of_nobody(self, n_models: int) -> Scores:
         found, known = super().of_nobody(n_models), self.learned
-        if known is None or known.log_other is None or known.expected_with_other is None:
+        if known is None or known.p_other is None:
             return found
         column = np.empty((0, 1))
         other = Scores(found.n_trials, column, column, None, column) if self.other else None
@@ -306,22 +194,20 @@ class Population(Criterion):
         return chance_evidence(with_trials(fits, self).study) + share
 
     def sentences(self, told: Told) -> Iterator[str]:
-        own = ", for each model apart" if self.per_model else ""
-        effect = (
-            "around a mean of the population"
-            if self.independent
-            else "around a mean of the learner's own, which was normal in the population"
-        )
         yield (
             f"The criterion {self!r} was the log of a model's share times the likelihood averaged "
-            "over learning rates; shares and the distribution of rates were estimated from "
-            f"{told.everybody} together (empirical Bayes), log rates being normal {effect}{own}, "
-            f"and the shares entered as expected under a flat Dirichlet prior{self.citation}."
+            "over its parameters; shares and the distributions of parameters were learned from "
+            f"{told.everybody} together by Markov chain Monte Carlo (two chains){self.citation}. "
+            "Log rates of partition models were normal around a mean of the learner's own, which "
+            "was normal in the population with an offset for every model; parameters of other "
+            "models were normal on the logit scale between their bounds; shares had a Dirichlet "
+            "prior with α = 0.5."
         )
         if (told.manifest.get("sequences") or 0) > SAMPLE:
-            yield f"The distribution of rates was estimated from {SAMPLE} of them, drawn at random."
-        if self.leave_one_out:
-            yield "Each learner was judged by shares and rates learned from the others."
+            yield (
+                f"These distributions were learned from {SAMPLE} of them, drawn at random, and all "
+                "were judged by them."
+            )
         yield from _told_of_rates(repr(self), told.tables.get("population-rates"))
         yield from _told_of_others(self, told.tables.get("selection"))
 
@@ -334,8 +220,6 @@ def _told_of_rates(name: str, rates: pl.DataFrame | None) -> Iterator[str]:
     mine = rates.filter(pl.col("criterion") == name)
     if "among" in mine.columns:
         mine = mine.filter(pl.col("among") == "included")
-    if "rates" in mine.columns and (mine["rates"] == "shared").any():
-        mine = mine.filter(pl.col("rates") == "shared")
     if mine.height == 1:
         row = mine.row(0, named=True)
         yield (
@@ -346,7 +230,7 @@ def _told_of_rates(name: str, rates: pl.DataFrame | None) -> Iterator[str]:
 
 
 def _spread(value: float) -> str:
-    at_end = value <= SMALLEST * 1.001
+    at_end = value <= SPREADS[0] * 1.001
     return f"{value:.2f}" + (" or less (the smallest that was considered)" if at_end else "")
 
 
@@ -364,63 +248,49 @@ def _told_of_others(criterion: Population, selection: pl.DataFrame | None) -> It
     )
 
 
-def judged(known: Learned, fits: Fits) -> tuple[Floats, Floats | None]:
-    """The evidence of every model and of Other; that of learners not known yet is computed."""
-    study = fits.study
-    rows = known.rows_of(study)
-    evidence = known.log_evidence[rows].copy()
-    other = None if known.log_other is None else known.log_other[rows].copy()
+def judged(
+    known: Learned, fits: Fits
+) -> tuple[Floats, Floats, Floats | None, np.ndarray, np.ndarray]:
+    """Log-evidence, probabilities, p_other, conditions and doubts of the learners of fits.
+
+    Those of learners who were not learned from are computed.
+    """
+    rows = known.rows_of(fits.study)
+    evidence, probability = known.log_evidence[rows].copy(), known.probability[rows].copy()
+    other = None if known.p_other is None else known.p_other[rows].copy()
+    group, depends = known.group_of[rows].copy(), known.depends[rows].copy()
     new = np.flatnonzero(rows < 0)
     if len(new):
-        part = study.take(new)
-        evidence[new] = evidence_of(part, known.models, known.rates, _fixed(known.models, None))
-        if other is not None:
-            models, rates = _of_other(known)
-            rule = models[0].units[0].rule
-            assert isinstance(rule, Rule)
-            nodes = log_rates(rule, max(abs(value) for value in study.reward_range))
-            other[new] = log_evidence_other(part, models, nodes, rates.hyper)
-    return evidence, other
+        part = fits.study.take(new)
+        found = judge_others(known, part, _fixed(known.models, None))
+        evidence[new], probability[new], p_new, group[new] = found
+        depends[new] = 0
+        if other is not None and p_new is not None:
+            other[new] = p_new
+    return evidence, probability, other, group, depends
 
 
-def _of_other(known: Learned) -> tuple[list[PartitionModel], Rates]:
-    assert known.other is not None
-    names = known.other.models
-    models = [m for m in known.models if on_grid(m) and m.name in names]
-    return models, known.other
-
-
-def _by_others(known: Learned, fits: Fits, evidence: Floats) -> tuple[Floats, Floats]:
-    """Evidence and log-shares of every learner, learned from the others."""
-    evidence, shares = evidence.copy(), np.empty_like(evidence)
-    assert known.fold_of is not None
-    rows = known.rows_of(fits.study)
-    fold = np.where(rows >= 0, known.fold_of[rows], -1)
-    fixed = _fixed(known.models, fits)
-    for k in np.unique(fold):
-        mine = np.flatnonzero(fold == k)
-        part = known if k < 0 else known.folds[k]
-        shares[mine] = np.log(part.expected)
-        if k >= 0:
-            taken = fits.study.take(mine)
-            evidence[mine] = evidence_of(taken, known.models, part.rates, fixed)
-    return evidence, shares
-
-
-def _fixed(models: Sequence[Model], fits: Fits | None, threads: int | None = None):
-    """How the evidence of models without a grid is had for some learners."""
-    others = [model for model in models if not on_grid(model)]
-    known = fits
+def _fixed(models: Sequence[Model], fits: Fits | None, threads: int | None = None) -> Fixed:
+    """How the evidence of models without tables is had for some learners."""
 
     def fixed(study: Study) -> Floats:
-        if not others:
-            return np.full((len(study), len(models)), np.nan)
-        mine = known
+        out = np.full((len(study), len(models)), np.nan)
+        needed = [*Layout.of(models, study).fixed]
+        if not needed:
+            return out
+        mine = fits
         if mine is None or mine.study is not study:
-            mine = fit(study, others, [ALL], threads)
-        return unintegrated(mine, models)
+            mine = fit(study, [models[k] for k in needed], [ALL], threads)
+        for k in needed:
+            out[:, k] = log_evidence_without_grid(mine, models[k].name)
+        return out
 
     return fixed
+
+
+def fixed_evidence(models: Sequence[Model], study: Study, threads: int | None = None) -> Floats:
+    """[learner, model]: the evidence of models without tables; NaN for the others."""
+    return _fixed(models, None, threads)(study)
 
 
 def _beforehand(
@@ -432,11 +302,17 @@ def _beforehand(
     """
     guard = Guard()
     study = guard.long_enough(study)
-    others = [model for model in models if not on_grid(model)]
-    if not others or not len(study):
+    if not len(study):
         return study, _fixed(models, None, threads)
-    fits = guarded_fit(guard, study, others, [ALL], threads)
-    study, values = fits.study, unintegrated(fits, models)
+    layout = Layout.of(models, study)
+    needed = [models[k] for k in (*layout.fixed, *(k for k in layout.clouds if own(models[k])))]
+    if not needed:
+        return study, _fixed(models, None, threads)
+    fits = guarded_fit(guard, study, needed, [ALL], threads)
+    study = fits.study
+    values = np.full((len(study), len(models)), np.nan)
+    for k in layout.fixed:
+        values[:, k] = log_evidence_without_grid(fits, models[k].name)
     place = {who: i for i, who in enumerate(_who(study))}
 
     def fixed(some: Study) -> Floats:

@@ -12,14 +12,16 @@ import polars as pl
 from howlearn.core.arrays import Floats, Ints
 from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
+from howlearn.selection.clouds import FEWEST as FEWEST_POINTS
 from howlearn.selection.criteria import kind_named
 from howlearn.selection.criterion import LOG_EVIDENCE, Criterion
 from howlearn.selection.evidence import approximation
+from howlearn.selection.hierarchy import Hyper, median_rate
 from howlearn.selection.learning_population import Learned
 from howlearn.selection.mixture_shares import Shares, mixture_shares
 from howlearn.selection.population import Population
+from howlearn.selection.population_tables import Layout
 from howlearn.selection.random_effects import random_effects
-from howlearn.selection.rate_grid import on_grid
 from howlearn.selection.select import Selection
 from howlearn.selection.shares import Confusion, corrected_shares
 from howlearn.selection.tables import OTHER, among, included
@@ -30,6 +32,7 @@ RANDOM_EFFECTS = (
 MANY = 2_000  # learners from whom on the omnibus risk is not integrated: nothing is left of it
 RESAMPLES, FEW_RESAMPLES = 200, 50
 LARGE = 20_000  # learners from whom on there are few resamples
+AT_BOUND = 0.25  # in log rates: the middle learner as close to the largest rate learns at it
 SURE = 1e9  # simulated learners: a confusion matrix without chance
 
 
@@ -215,86 +218,88 @@ def group_tables(criteria: Sequence[Criterion]) -> dict[str, pl.DataFrame]:
 
 
 def population(criterion: Population) -> pl.DataFrame:
-    """One row per model: its share with an interval; a last one for Other.
-
-    Where rates of its own for every model explain the learners far better, both answers are there.
-    """
-    return pl.concat([_shares(criterion, part, rates) for part, rates in _answers(criterion)])
+    """One row per model and condition: its share with an interval; a last one for Other."""
+    known = criterion.learned
+    assert known is not None
+    return pl.concat([_shares(criterion, known, g) for g in range(len(known.groups))])
 
 
 def population_rates(criterion: Population) -> pl.DataFrame:
-    """One row per distribution of rates."""
-    return pl.concat(
-        [
-            pl.DataFrame(
-                {
-                    "criterion": repr(criterion),
-                    "rates": rates,
-                    "models": [", ".join(each.models) for each in part.rates],
-                    "median_rate": [each.median for each in part.rates],
-                    "spread_of_learners": [each.hyper.tau for each in part.rates],
-                    "spread_of_cells": [each.hyper.s for each in part.rates],
-                    "at_limits": [each.at_limits for each in part.rates],
-                    "gain_of_rates_per_model": part.gain,
-                    "price_of_rates_per_model": part.price,
-                    "learners": part.n_sampled,
-                    "learners_changed": _changed(criterion),
-                },
-                schema_overrides={"models": pl.String, "at_limits": pl.String},
-            )
-            for part, rates in _answers(criterion)
-        ]
-    )
-
-
-def _answers(criterion: Population) -> list[tuple[Learned, str]]:
+    """One row per family of partition models and condition."""
     known = criterion.learned
     assert known is not None
-    names = ("per model", "shared") if criterion.per_model else ("shared", "per model")
-    return [(known, names[0]), *([(known.rival, names[1])] if known.rival else [])]
+    layout = Layout.of_models(known.models)
+    rows = []
+    for f, upper in enumerate(layout.upper()):
+        mine = [known.models[k] for k, g in zip(layout.rated, layout.family, strict=True) if g == f]
+        x = np.linspace(upper - 9.2, upper, 193)
+        for g, name in enumerate(known.groups):
+            hyper = Hyper(known.centre[f, g], known.width[f, g], known.cells[f])
+            rows.append(
+                {
+                    "criterion": repr(criterion),
+                    "condition": name or None,
+                    "models": ", ".join(model.name for model in mine),
+                    "median_rate": median_rate(x, hyper),
+                    "spread_of_learners": hyper.tau,
+                    "spread_of_cells": hyper.s,
+                    "at_bound": bool(hyper.mu > upper - AT_BOUND),
+                    "learners": known.n_sampled,
+                }
+            )
+    return of("population-rates").of_rows([tuple(row.values()) for row in rows])
 
 
-def _shares(criterion: Population, known: Learned, rates: str) -> pl.DataFrame:
+def _shares(criterion: Population, known: Learned, g: int) -> pl.DataFrame:
     models = [model.name for model in known.models]
     n = len(models)
-    common = {"criterion": repr(criterion), "rates": rates}
+    common = {
+        "criterion": repr(criterion),
+        "condition": known.groups[g] or None,
+        "difference_of_chains": known.difference,
+        "sweeps": known.sweeps,
+    }
+    several = n > 1
     frame = of("population").frame(
         {
             **common,
             "model": models,
-            "share": known.shares.share,
-            "lower": known.shares.lower,
-            "upper": known.shares.upper,
-            "evidence": ["quadrature" if on_grid(m) else approximation(m) for m in known.models],
-            **_with_other(known, slice(n)),
+            "share": known.share[g] if several else None,
+            "lower": known.lower[g] if several else None,
+            "upper": known.upper[g] if several else None,
+            "evidence": evidence_words(known),
+            "effective_points": known.effective[:, 0],
+            "fewest_effective_points": known.effective[:, 1],
+            **_with_other(known, g, slice(n)),
         }
     )
-    frame = frame[np.argsort(-known.shares.share, kind="stable")]
+    frame = frame.with_columns(pl.col("effective_points", "fewest_effective_points").fill_nan(None))
+    frame = frame[np.argsort(-known.share[g], kind="stable")]
     if known.with_other is None:
         return frame
-    other = {"model": [OTHER], "evidence": "quadrature", **_with_other(known, slice(n, n + 1))}
+    other = {"model": [OTHER], "evidence": "quadrature", **_with_other(known, g, slice(n, n + 1))}
     return pl.concat([frame, of("population").frame({**common, **other})])
 
 
-def _with_other(known: Learned, which: slice) -> dict[str, Floats]:
+def evidence_words(known: Learned) -> list[str]:
+    """How each model's likelihood was averaged over its parameters."""
+    layout = Layout.of_models(known.models)
+    words = []
+    for k, model in enumerate(known.models):
+        if k in layout.rated:
+            words.append("quadrature")
+        elif np.isfinite(known.effective[k, 0]):
+            few = known.effective[k, 0] < FEWEST_POINTS
+            words.append("approximate: too few points" if few else "cloud of points")
+        else:
+            word = approximation(model)
+            words.append(word if word == "exact" else f"approximate: {word}")
+    return words
+
+
+def _with_other(known: Learned, g: int, which: slice) -> dict[str, Floats]:
     """Shares where Other is a candidate too, with the ends of their intervals."""
-    found = known.with_other
-    if found is None:
+    if known.with_other is None:
         return {}
-    return {
-        "share_with_other": found.share[which],
-        "lower_with_other": found.lower[which],
-        "upper_with_other": found.upper[which],
-    }
-
-
-def _changed(criterion: Population) -> int | None:
-    """Learners who would be given another model by the other answer."""
-    known = criterion.learned
-    if known is None or known.rival is None:
-        return None
-    first, second = (
-        np.argmax(each.log_evidence + np.log(each.expected), axis=1)
-        for each in (known, known.rival)
-    )
-    return int(np.sum(first != second))
+    names = ("share_with_other", "lower_with_other", "upper_with_other")
+    return {name: table[g, which] for name, table in zip(names, known.with_other, strict=True)}

@@ -265,7 +265,8 @@ def verdicts(selection: Selection, choice: Choice) -> pl.Series:
         else:
             alone = len(names) > 1 and np.isneginf(ranked[i, 1])
             clear = "the only one possible" if alone else "clear"
-            words.append("the only candidate" if len(names) == 1 else clear)
+            doubt = choice.scores.doubts[i] if choice.scores.doubts else ""
+            words.append("the only candidate" if len(names) == 1 else doubt or clear)
     return pl.Series(words, dtype=pl.String)
 
 

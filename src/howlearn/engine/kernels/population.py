@@ -1,0 +1,640 @@
+"""Who uses which model, and where parameters lie: loops that only reweigh tables of likelihoods.
+
+Models come in three kinds, in this order. A *rated* model has a table over nodes of the learner's
+effect, the mean of its log rates, for every spread of its cells: rated[spread, learner, model,
+node]. Rated models of one rule are a family: effects are normal, with a centre and a width for
+every group of learners, and an offset for every model. A *cloud* model has weighted points of its
+own for every learner: points[learner, model, parameter, point] and weight[learner, model, point];
+each of its parameters is normal. A *fixed* model has no more than its evidence. Every table is
+relative to the model's own largest value for that learner, and ``scale[learner, model]`` puts the
+models of a learner on one scale.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from howlearn.engine.kernels.numeric import CACHED, FLAGS, exp
+
+# Sums may be taken in any order: eight at a time.
+SUMS = {**FLAGS, "fastmath": {"contract", "reassoc", "nsz"}}
+LOG_ROOT = 0.9189385332046727  # log √2π
+NARROWEST, WIDEST = 0.1, 3.0  # standard deviations that are considered
+DEGREES = 2.0  # learners that the prior of a variance counts for
+LEAST = 1e-300  # an integral that the prior leaves nothing of
+
+
+@njit(**SUMS)
+def dot(a, b):
+    total = 0.0
+    for x in range(len(a)):
+        total += a[x] * b[x]
+    return total
+
+
+@njit(**FLAGS)
+def prior_of(nodes, centre, width, out):
+    """The density of a normal at the nodes, times their distance."""
+    step = (nodes[1] - nodes[0]) / width * math.exp(-LOG_ROOT)
+    for a in range(len(nodes)):
+        z = (nodes[a] - centre) / width
+        out[a] = step * exp(-0.5 * z * z)
+
+
+@njit(**FLAGS)
+def density_of(points, weight, centre, variance, dim, out):
+    """Each point's weight times its density under independent normals."""
+    log_norm = 0.0
+    for d in range(dim):
+        log_norm -= LOG_ROOT + 0.5 * math.log(variance[d])
+    for p in range(len(weight)):
+        out[p] = 0.0
+    for d in range(dim):
+        m, half = centre[d], -0.5 / variance[d]
+        row = points[d]
+        for p in range(len(weight)):
+            out[p] += half * (row[p] - m) * (row[p] - m)
+    for p in range(len(weight)):
+        out[p] = weight[p] * exp(out[p] + log_norm)
+
+
+@njit(**FLAGS)
+def integrate_rated(rated, nodes, family, spread, group, centre, width, offset, prior, out):
+    """out[learner, model] of the rated models; ``prior[group, model]`` is left filled."""
+    n, n_rated = out.shape[0], len(family)
+    for g in range(centre.shape[1]):
+        for k in range(n_rated):
+            f = family[k]
+            prior_of(nodes[f], centre[f, g] + offset[k], width[f, g], prior[g, k])
+    for i in range(n):
+        for k in range(n_rated):
+            table = rated[spread[family[k]], i, k]
+            out[i, k] = dot(table, prior[group[i], k]) + LEAST
+
+
+@njit(**FLAGS)
+def integrate_clouds(points, weight, dims, group, mean, variance, n_rated, buffer, out):
+    """out[learner, n_rated + model] of the cloud models."""
+    for i in range(out.shape[0]):
+        for j in range(len(dims)):
+            g = group[i]
+            density_of(points[i, j], weight[i, j], mean[j, g], variance[j, g], dims[j], buffer)
+            total = 0.0
+            for p in range(len(buffer)):
+                total += buffer[p]
+            out[i, n_rated + j] = total + LEAST
+
+
+@njit(**FLAGS)
+def moments_of(values, x, share, out):
+    """Add the share-weighted moments of x under weights that are not normalised."""
+    s0 = s1 = s2 = 0.0
+    for p in range(len(values)):
+        s0 += values[p]
+        s1 += values[p] * x[p]
+        s2 += values[p] * x[p] * x[p]
+    if s0 > 0.0:
+        out[0] += share
+        out[1] += share * s1 / s0
+        out[2] += share * s2 / s0
+
+
+@njit(**CACHED)
+def climb(
+    rated, nodes, family, points, weight, dims, scale, group, before, apart, spread_free, rounds,
+    enough, spread, centre, width, offset, mean, variance, shares, integral, posterior,
+):  # fmt: skip
+    """EM from where the last arguments are, which are changed; returns the objective reached.
+
+    ``before`` are the location and variance of the priors: (rated_mean[family],
+    rated_variance[family], cloud_mean[model, parameter], cloud_variance[…], location_sd).
+    ``apart`` gives every rated model a location; a model whose share is 0 keeps it.
+    """
+    n, n_rated = len(scale), len(family)
+    n_groups, n_models = shares.shape
+    prior = np.empty((n_groups, n_rated, nodes.shape[1]))
+    buffer = np.empty(weight.shape[2])
+    old = -np.inf
+    for step in range(rounds):
+        if spread_free and n_rated > 0 and step % 6 == 3:
+            _better_spreads(
+                rated, nodes, family, group, scale, shares, centre, width, offset, prior,
+                integral, spread, step > 3,
+            )  # fmt: skip
+        integrate_rated(rated, nodes, family, spread, group, centre, width, offset, prior, integral)
+        integrate_clouds(points, weight, dims, group, mean, variance, n_rated, buffer, integral)
+        value = _posterior(scale, integral, shares, group, posterior)
+        value += _log_priors(before, family, dims, centre, width, offset, mean, variance)
+        if step > 8 and value - old < enough:
+            return value
+        old = value
+        counts = np.zeros((n_groups, n_models))
+        for i in range(n):
+            counts[group[i]] += posterior[i]
+        for g in range(n_groups):
+            shares[g] = counts[g] / max(counts[g].sum(), LEAST)
+        _move_families(
+            rated, nodes, family, spread, group, prior, posterior, before, apart, centre, width,
+            offset,
+        )  # fmt: skip
+        _move_clouds(
+            points, weight, dims, group, n_rated, posterior, before, buffer, mean, variance
+        )
+    return old
+
+
+@njit(**FLAGS)
+def _posterior(scale, integral, shares, group, out):
+    """out[learner, model], and the log-likelihood of all learners, but for their scales."""
+    total = 0.0
+    for i in range(len(scale)):
+        each = 0.0
+        for k in range(scale.shape[1]):
+            out[i, k] = shares[group[i], k] * scale[i, k] * integral[i, k]
+            each += out[i, k]
+        each = max(each, LEAST)
+        for k in range(scale.shape[1]):
+            out[i, k] /= each
+        total += math.log(each)
+    return total
+
+
+@njit(**FLAGS)
+def log_location(x, m, sd):
+    return -0.5 * ((x - m) / sd) ** 2
+
+
+@njit(**FLAGS)
+def log_variance(v, v0):
+    """An inverse gamma that counts for DEGREES learners, as a function of the log of v."""
+    return -0.5 * DEGREES * (math.log(v) + v0 / v)
+
+
+@njit(**FLAGS)
+def _log_priors(before, family, dims, centre, width, offset, mean, variance):
+    rated_mean, rated_variance, cloud_mean, cloud_variance, sd = before
+    total = 0.0
+    for f in range(len(centre)):
+        for g in range(centre.shape[1]):
+            total += log_location(centre[f, g], rated_mean[f], sd)
+            total += log_variance(width[f, g] ** 2, rated_variance[f])
+    for k in range(len(family)):
+        total += log_location(offset[k], 0.0, sd)
+    for j in range(len(dims)):
+        for g in range(mean.shape[1]):
+            for d in range(dims[j]):
+                total += log_location(mean[j, g, d], cloud_mean[j, d], sd)
+                total += log_variance(variance[j, g, d], cloud_variance[j, d])
+    return total
+
+
+@njit(**FLAGS)
+def _better_spreads(
+    rated, nodes, family, group, scale, shares, centre, width, offset, prior, integral, spread,
+    near,
+):  # fmt: skip
+    """Of every family the spread of cells, the neighbours or all, that explains learners best."""
+    n_rated, n_models = len(family), scale.shape[1]
+    trial = np.empty((len(scale), n_rated))
+    tried = spread.copy()
+    for f in range(len(spread)):
+        best, value = spread[f], -np.inf
+        first = max(0, spread[f] - 1) if near else 0
+        last = min(len(rated), spread[f] + 2) if near else len(rated)
+        for s in range(first, last):
+            tried[f] = s
+            integrate_rated(rated, nodes, family, tried, group, centre, width, offset, prior, trial)
+            total = 0.0
+            for i in range(len(scale)):
+                each = 0.0
+                for k in range(n_models):
+                    found = trial[i, k] if k < n_rated else integral[i, k]
+                    each += shares[group[i], k] * scale[i, k] * found
+                total += math.log(max(each, LEAST))
+            if total > value:
+                best, value = s, total
+        spread[f] = tried[f] = best
+
+
+@njit(**FLAGS)
+def _move_families(
+    rated, nodes, family, spread, group, prior, posterior, before, apart, centre, width, offset
+):  # fmt: skip
+    """The M-step of centres, widths and, if models stand apart, offsets."""
+    rated_mean, rated_variance, _, _, sd = before
+    n_groups = centre.shape[1]
+    sums = np.zeros((n_groups, len(family), 3))
+    joint = np.empty(nodes.shape[1])
+    for i in range(len(posterior)):
+        g = group[i]
+        for k in range(len(family)):
+            if posterior[i, k] < 1e-8:
+                continue
+            table = rated[spread[family[k]], i, k]
+            for a in range(len(joint)):
+                joint[a] = table[a] * prior[g, k, a]
+            moments_of(joint, nodes[family[k]], posterior[i, k], sums[g, k])
+    for f in range(len(centre)):
+        for g in range(n_groups):
+            count = first = second = 0.0
+            for k in range(len(family)):
+                if family[k] == f:
+                    s0, s1, s2 = sums[g, k]
+                    d = offset[k]
+                    count += s0
+                    first += s1 - d * s0
+                    second += s2 - 2.0 * d * s1 + d * d * s0
+            pull = width[f, g] ** 2 / sd**2
+            m = (first + pull * rated_mean[f]) / (count + pull)
+            left = second - 2.0 * m * first + m * m * count
+            v = (left + DEGREES * rated_variance[f]) / (count + DEGREES)
+            centre[f, g] = m
+            width[f, g] = min(max(math.sqrt(v), NARROWEST), WIDEST)
+    if apart:
+        for k in range(len(family)):
+            weight, total = 1.0 / sd**2, 0.0
+            for g in range(n_groups):
+                v = width[family[k], g] ** 2
+                weight += sums[g, k, 0] / v
+                total += (sums[g, k, 1] - sums[g, k, 0] * centre[family[k], g]) / v
+            offset[k] = total / weight
+
+
+@njit(**FLAGS)
+def _move_clouds(
+    points, weight, dims, group, n_rated, posterior, before, buffer, mean, variance
+):  # fmt: skip
+    """The M-step of the clouds' means and variances."""
+    _, _, cloud_mean, cloud_variance, sd = before
+    n_groups = mean.shape[1]
+    for j in range(len(dims)):
+        sums = np.zeros((n_groups, dims[j], 3))
+        for i in range(len(posterior)):
+            share, g = posterior[i, n_rated + j], group[i]
+            if share < 1e-8:
+                continue
+            density_of(points[i, j], weight[i, j], mean[j, g], variance[j, g], dims[j], buffer)
+            for d in range(dims[j]):
+                moments_of(buffer, points[i, j, d], share, sums[g, d])
+        for g in range(n_groups):
+            for d in range(dims[j]):
+                s0, s1, s2 = sums[g, d]
+                pull = variance[j, g, d] / sd**2
+                m = (s1 + pull * cloud_mean[j, d]) / (s0 + pull)
+                left = s2 - 2.0 * m * s1 + m * m * s0
+                v = (left + DEGREES * cloud_variance[j, d]) / (s0 + DEGREES)
+                mean[j, g, d] = m
+                variance[j, g, d] = min(max(v, NARROWEST**2), WIDEST**2)
+
+
+# The sampler. Every sweep: centres and widths of families by Metropolis with labels and effects
+# summed out; what every learner uses, and at which point; shares; then centres, offsets, widths and
+# spreads of families and means and variances of clouds, given these.
+
+
+@njit(**FLAGS)
+def _pick(values, total):
+    """A place drawn in proportion to values."""
+    left, last = np.random.random() * total, len(values) - 1
+    for x in range(last):
+        left -= values[x]
+        if left < 0.0:
+            return x
+    return last
+
+
+@njit(**FLAGS)
+def _pick_log(values):
+    top = values.max()
+    for x in range(len(values)):
+        values[x] = math.exp(values[x] - top)
+    return _pick(values, values.sum())
+
+
+@njit(**FLAGS)
+def _log_owner(owner, o, scale, integral, group, shares, kept, keeps, each):
+    """The log-likelihood of an owner's rows; ``each[model]``: what keeping a model explains.
+
+    With probability ``keeps`` an owner of several rows uses one model in all of them, drawn with
+    shares ``kept``; else a model for every row.
+    """
+    free = 1.0
+    n_models = scale.shape[1]
+    several = owner[o + 1] - owner[o] > 1 and keeps > 0.0
+    for k in range(n_models):
+        each[k] = kept[k]
+    for i in range(owner[o], owner[o + 1]):
+        total = 0.0
+        for k in range(n_models):
+            found = scale[i, k] * integral[i, k]
+            total += shares[group[i], k] * found
+            each[k] *= found
+        free *= total
+    if not several:
+        return math.log(max(free, LEAST)), 0.0
+    same = keeps * each.sum()
+    free *= 1.0 - keeps
+    return math.log(max(same + free, LEAST)), same / max(same + free, LEAST)
+
+
+@njit(**FLAGS)
+def _log_all(owner, scale, integral, group, shares, kept, keeps, each):
+    total = 0.0
+    for o in range(len(owner) - 1):
+        total += _log_owner(owner, o, scale, integral, group, shares, kept, keeps, each)[0]
+    return total
+
+
+@njit(**FLAGS)
+def _leap(
+    rated, nodes, family, spread, group, before, centre, width, offset, free_width, prior, owner,
+    scale, integral, trial, shares, kept, keeps, each, now, f, reach,
+):  # fmt: skip
+    """Metropolis on centres and widths of a family; returns the log-likelihood, and if it moved."""
+    rated_mean, rated_variance, _, _, sd = before
+    new_centre, new_width, ratio = centre.copy(), width.copy(), 0.0
+    for g in range(centre.shape[1]):
+        new_centre[f, g] += 0.3 * reach * np.random.normal()
+        if free_width:
+            new_width[f, g] *= math.exp(0.5 * reach * np.random.normal())
+        if not NARROWEST <= new_width[f, g] <= WIDEST:
+            return now, False
+        m, v = rated_mean[f], rated_variance[f]
+        ratio += log_location(new_centre[f, g], m, sd) - log_location(centre[f, g], m, sd)
+        ratio += log_variance(new_width[f, g] ** 2, v) - log_variance(width[f, g] ** 2, v)
+    integrate_rated(
+        rated, nodes, family, spread, group, new_centre, new_width, offset, prior, trial
+    )
+    for i in range(len(scale)):
+        for k in range(len(family), scale.shape[1]):
+            trial[i, k] = integral[i, k]
+    value = _log_all(owner, scale, trial, group, shares, kept, keeps, each)
+    if math.log(np.random.random()) >= value - now + ratio:
+        return now, False
+    centre[:] = new_centre
+    width[:] = new_width
+    integral[:] = trial
+    return value, True
+
+
+@njit(**FLAGS)
+def _draw_labels(
+    owner, scale, integral, group, shares, kept, keeps, each, row, label, held, posterior
+):  # fmt: skip
+    """What every owner uses; ``posterior`` gains how probable that was of every row and model."""
+    n_models = scale.shape[1]
+    for o in range(len(owner) - 1):
+        _, same = _log_owner(owner, o, scale, integral, group, shares, kept, keeps, each)
+        every = max(each.sum(), LEAST)
+        held[o] = same > 0.0 and np.random.random() < same
+        common = _pick(each, every)
+        for i in range(owner[o], owner[o + 1]):
+            total = 0.0
+            for k in range(n_models):
+                row[k] = shares[group[i], k] * scale[i, k] * integral[i, k]
+                total += row[k]
+            total = max(total, LEAST)
+            for k in range(n_models):
+                posterior[i, k] += same * each[k] / every + (1.0 - same) * row[k] / total
+            label[i] = common if held[o] else _pick(row, total)
+
+
+@njit(**FLAGS)
+def _draw_points(
+    rated, nodes, family, spread, points, weight, dims, group, prior, mean, variance, label, joint,
+    buffer, at,
+):  # fmt: skip
+    """At which node or point every learner's model stands."""
+    n_rated = len(family)
+    for i in range(len(label)):
+        k, g = label[i], group[i]
+        if k < n_rated:
+            table = rated[spread[family[k]], i, k]
+            for a in range(len(joint)):
+                joint[a] = table[a] * prior[g, k, a]
+            at[i] = _pick(joint, joint.sum())
+        elif k < n_rated + len(dims):
+            j = k - n_rated
+            density_of(points[i, j], weight[i, j], mean[j, g], variance[j, g], dims[j], buffer)
+            at[i] = _pick(buffer, buffer.sum())
+
+
+@njit(**FLAGS)
+def _dirichlet(counts, out):
+    total = 0.0
+    for k in range(len(counts)):
+        out[k] = max(np.random.gamma(counts[k], 1.0), LEAST)
+        total += out[k]
+    for k in range(len(counts)):
+        out[k] /= total
+
+
+@njit(**FLAGS)
+def _draw_shares(owner, group, label, held, alpha, paired, shares, kept):
+    """Shares of every group, those of models that are kept, and how many owners keep theirs."""
+    counts = np.full(shares.shape, alpha)
+    common = np.full(len(kept), alpha)
+    keep = 0
+    for o in range(len(owner) - 1):
+        if held[o]:
+            common[label[owner[o]]] += 1.0
+            keep += 1
+            continue
+        for i in range(owner[o], owner[o + 1]):
+            counts[group[i], label[i]] += 1.0
+    for g in range(len(shares)):
+        _dirichlet(counts[g], shares[g])
+    if not paired:
+        return 0.0
+    _dirichlet(common, kept)
+    yes, no = np.random.gamma(1.0 + keep, 1.0), np.random.gamma(len(owner) - keep + 0.0, 1.0)
+    return yes / (yes + no)
+
+
+@njit(**FLAGS)
+def _variance(left, count, before):
+    found = (left + DEGREES * before) / (2.0 * np.random.gamma(0.5 * (count + DEGREES), 1.0))
+    return min(max(found, NARROWEST**2), WIDEST**2)
+
+
+@njit(**FLAGS)
+def _draw_families(
+    nodes, family, group, label, at, before, apart, sds, free_width, centre, width, offset, sd_of
+):  # fmt: skip
+    """Centres, offsets with their spread, and widths, given labels and effects."""
+    rated_mean, rated_variance, _, _, sd = before
+    n_rated = len(family)
+    for f in range(len(centre)):
+        for g in range(centre.shape[1]):
+            count = total = 0.0
+            for i in range(len(label)):
+                k = label[i]
+                if group[i] == g and k < n_rated and family[k] == f:
+                    count += 1.0
+                    total += nodes[f, at[i]] - offset[k]
+            pull = width[f, g] ** 2 / sd**2
+            middle = (total + pull * rated_mean[f]) / (count + pull)
+            centre[f, g] = middle + width[f, g] / math.sqrt(count + pull) * np.random.normal()
+    if apart:
+        for k in range(n_rated):
+            f = family[k]
+            precision, total = 1.0 / sd_of[f] ** 2, 0.0
+            for i in range(len(label)):
+                if label[i] == k:
+                    v = width[f, group[i]] ** 2
+                    precision += 1.0 / v
+                    total += (nodes[f, at[i]] - centre[f, group[i]]) / v
+            offset[k] = total / precision + np.random.normal() / math.sqrt(precision)
+        for f in range(len(centre)):
+            log_p = np.zeros(len(sds))
+            for k in range(n_rated):
+                if family[k] == f:
+                    log_p += -np.log(sds) - 0.5 * (offset[k] / sds) ** 2
+            sd_of[f] = sds[_pick_log(log_p)]
+    if not free_width:
+        return
+    for f in range(len(centre)):
+        for g in range(centre.shape[1]):
+            count = left = 0.0
+            for i in range(len(label)):
+                k = label[i]
+                if group[i] == g and k < n_rated and family[k] == f:
+                    count += 1.0
+                    left += (nodes[f, at[i]] - centre[f, g] - offset[k]) ** 2
+            width[f, g] = math.sqrt(_variance(left, count, rated_variance[f]))
+
+
+@njit(**FLAGS)
+def _draw_spreads(rated, family, spread, group, label, prior):
+    """The spread of every family's cells, given labels, with the effects summed out."""
+    for f in range(len(spread)):
+        log_p = np.zeros(len(rated))
+        for i in range(len(label)):
+            k = label[i]
+            if k < len(family) and family[k] == f:
+                for s in range(len(rated)):
+                    log_p[s] += math.log(dot(rated[s, i, k], prior[group[i], k]) + LEAST)
+        spread[f] = _pick_log(log_p)
+
+
+@njit(**FLAGS)
+def _draw_clouds(points, dims, group, label, at, n_rated, before, mean, variance):
+    _, _, cloud_mean, cloud_variance, sd = before
+    for j in range(len(dims)):
+        for g in range(mean.shape[1]):
+            for d in range(dims[j]):
+                count = total = 0.0
+                for i in range(len(label)):
+                    if label[i] == n_rated + j and group[i] == g:
+                        count += 1.0
+                        total += points[i, j, d, at[i]]
+                v = variance[j, g, d]
+                pull = v / sd**2
+                m = (total + pull * cloud_mean[j, d]) / (count + pull)
+                m += math.sqrt(v / (count + pull)) * np.random.normal()
+                left = 0.0
+                for i in range(len(label)):
+                    if label[i] == n_rated + j and group[i] == g:
+                        left += (points[i, j, d, at[i]] - m) ** 2
+                mean[j, g, d] = m
+                variance[j, g, d] = _variance(left, count, cloud_variance[j, d])
+
+
+@njit(**CACHED)
+def sample(
+    rated, nodes, family, points, weight, dims, scale, group, owner, before, apart, sds,
+    free_width, alpha, paired, seed, burn, sweeps, every, spread, centre, width, offset, mean,
+    variance, shares, out_shares, out_keeps, out_hyper, posterior, evidence,
+):  # fmt: skip
+    """One chain from where the state is, which is changed.
+
+    ``out_shares[sweep, group, model]`` are the shares drawn; ``posterior`` and ``evidence``
+    [learner, model] the means over sweeps of how probable each model is, and of its integral.
+    ``out_hyper`` = (centre, width, spread, offset, mean, variance), each with a first axis for
+    every ``every``-th sweep.
+    """
+    np.random.seed(seed)
+    n, n_models = scale.shape
+    n_rated = len(family)
+    integral, trial = np.ones((n, n_models)), np.ones((n, n_models))
+    prior = np.empty((shares.shape[0], n_rated, nodes.shape[1]))
+    joint, buffer = np.empty(nodes.shape[1]), np.empty(weight.shape[2])
+    each, row = np.empty(n_models), np.empty(n_models)
+    label, at = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    held = np.zeros(len(owner) - 1, np.bool_)
+    kept, keeps = np.full(n_models, 1.0 / n_models), 0.5 if paired else 0.0
+    reach, sd_of = np.ones(len(spread)), np.full(len(spread), sds[len(sds) // 2])
+    unused = np.zeros((n, n_models))
+    for sweep in range(-burn, sweeps):
+        integrate_rated(rated, nodes, family, spread, group, centre, width, offset, prior, integral)
+        integrate_clouds(points, weight, dims, group, mean, variance, n_rated, buffer, integral)
+        if len(spread) > 0:
+            now = _log_all(owner, scale, integral, group, shares, kept, keeps, each)
+            for f in range(len(spread)):
+                now, moved = _leap(
+                    rated, nodes, family, spread, group, before, centre, width, offset,
+                    free_width, prior, owner, scale, integral, trial, shares, kept, keeps, each,
+                    now, f, reach[f],
+                )  # fmt: skip
+                if sweep < 0:  # about three in ten moves are taken
+                    reach[f] = min(reach[f] * (1.1 if moved else 0.96), 3.0)
+        integrate_rated(  # the priors of what was not taken go
+            rated, nodes, family, spread, group, centre, width, offset, prior, integral
+        )
+        told = posterior if sweep >= 0 else unused
+        _draw_labels(
+            owner, scale, integral, group, shares, kept, keeps, each, row, label, held, told
+        )
+        if sweep >= 0:
+            evidence += integral
+        _draw_points(
+            rated, nodes, family, spread, points, weight, dims, group, prior, mean, variance,
+            label, joint, buffer, at,
+        )  # fmt: skip
+        keeps = _draw_shares(owner, group, label, held, alpha, paired, shares, kept)
+        _draw_families(
+            nodes, family, group, label, at, before, apart, sds, free_width, centre, width,
+            offset, sd_of,
+        )  # fmt: skip
+        if n_rated > 0:
+            for g in range(shares.shape[0]):
+                for k in range(n_rated):
+                    f = family[k]
+                    prior_of(nodes[f], centre[f, g] + offset[k], width[f, g], prior[g, k])
+            _draw_spreads(rated, family, spread, group, label, prior)
+        _draw_clouds(points, dims, group, label, at, n_rated, before, mean, variance)
+        if sweep >= 0:
+            out_keeps[sweep] = keeps
+            for g in range(shares.shape[0]):
+                out_shares[sweep, g] = keeps * kept + (1.0 - keeps) * shares[g]
+            if sweep % every == every - 1:
+                x = sweep // every
+                out_hyper[0][x], out_hyper[1][x], out_hyper[2][x] = centre, width, spread
+                out_hyper[3][x], out_hyper[4][x], out_hyper[5][x] = offset, mean, variance
+    posterior /= sweeps
+    evidence /= sweeps
+
+
+@njit(**CACHED)
+def judge(
+    rated, nodes, family, points, weight, dims, scale, group, hyper, shares, posterior, evidence
+):  # fmt: skip
+    """``posterior`` and ``evidence`` of learners, averaged over draws of all the rest."""
+    centre, width, spread, offset, mean, variance = hyper
+    n_rated = len(family)
+    prior = np.empty((shares.shape[1], n_rated, nodes.shape[1]))
+    buffer, each = np.empty(weight.shape[2]), np.empty(scale.shape)
+    integral = np.ones(scale.shape)
+    for x in range(len(shares)):
+        integrate_rated(
+            rated, nodes, family, spread[x], group, centre[x], width[x], offset[x], prior, integral
+        )
+        integrate_clouds(
+            points, weight, dims, group, mean[x], variance[x], n_rated, buffer, integral
+        )
+        _posterior(scale, integral, shares[x], group, each)
+        posterior += each / len(shares)
+        evidence += integral / len(shares)

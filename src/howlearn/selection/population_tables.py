@@ -1,0 +1,192 @@
+"""Tables of every learner's likelihood under every model, as the population's loops take them.
+
+Partition models are integrated on their grid of log rates: log η_C = a + v_C, where the learner's
+effect a is normal in the population and v_C ~ N(0, s²) for every cell; the table of a model has the
+likelihood at nodes of a, with the cells integrated out, for each of a few s. A model with one rate
+for all cells has no spread between them. Other models have clouds of points, or, where these
+would be too few, an approximation of their evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from howlearn.core.arrays import Floats, Ints
+from howlearn.core.study import Study
+from howlearn.models.model import Model
+from howlearn.selection.clouds import MOST, Cloud, Likelihood
+from howlearn.selection.hierarchy import RateGroup, groups_of
+from howlearn.selection.rate_grid import curves_of, on_grid, plan_of
+
+SPREADS = (0.1, 0.16, 0.25, 0.4, 0.63, 1.0, 1.6)  # of the log rates of a learner's cells
+NODES = 96  # of the learner's effect
+BEYOND = 1.5  # how far effects may lie above the largest rate, in log rates
+SEED = 20_251  # of the clouds
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which candidate is of which kind, in the order of the tables' columns."""
+
+    models: tuple[Model, ...]
+    rated: tuple[int, ...]  # places of the partition models on grids
+    clouds: tuple[int, ...]
+    fixed: tuple[int, ...]
+    family: Ints  # [rated model]
+
+    @classmethod
+    def of(cls, models: Sequence[Model], study: Study) -> Layout:
+        return cls.of_models(models, study.actions)
+
+    @classmethod
+    def of_models(cls, models: Sequence[Model], actions: Sequence[str] = ("", "")) -> Layout:
+        kinds: dict[object, list[int]] = {}
+        clouds, fixed = [], []
+        for k, model in enumerate(models):
+            if on_grid(model):
+                kinds.setdefault(frozenset(unit.rule for unit in model.units), []).append(k)
+            elif model.way in ("counts", "table"):
+                fixed.append(k)
+            else:
+                few = 1 <= len(model.owners(actions)) <= MOST
+                (clouds if few else fixed).append(k)
+        rated = [k for mine in kinds.values() for k in mine]
+        family = np.repeat(np.arange(len(kinds)), [len(mine) for mine in kinds.values()])
+        return cls(tuple(models), tuple(rated), tuple(clouds), tuple(fixed), family)
+
+    @property
+    def order(self) -> Ints:
+        """The candidates in the order of the columns."""
+        return np.array([*self.rated, *self.clouds, *self.fixed], np.int64)
+
+    @property
+    def n_families(self) -> int:
+        return int(self.family.max(initial=-1)) + 1
+
+    def upper(self) -> Floats:
+        """Of every family the log of the largest rate."""
+        found = np.zeros(self.n_families)
+        for k, f in zip(self.rated, self.family, strict=True):
+            units = self.models[k].units
+            found[f] = max(np.log(unit.rule.parameters[0].upper) for unit in units)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """The likelihoods of some learners; the axes are as the compiled loops say."""
+
+    layout: Layout
+    rated: Floats  # [spread, learner, model, node]
+    nodes: Floats  # [family, node]
+    clouds: tuple[Cloud, ...]
+    top_rated: Floats  # [learner, model]: the log of what the tables are relative to
+    fixed: Floats  # [learner, model]: log-evidence
+
+    @classmethod
+    def of(cls, study: Study, layout: Layout, fixed: Floats, threads: int | None = None) -> Tables:
+        """Of all learners of a study; ``fixed[learner, candidate]`` is known for models that need
+        it."""
+        rated, nodes, top = rated_tables(study, layout, threads)
+        clouds = [
+            Cloud.around(Likelihood(layout.models[k], study, threads), SEED + 10 * j)
+            for j, k in enumerate(layout.clouds)
+        ]
+        return cls(layout, rated, nodes, tuple(clouds), top, fixed[:, list(layout.fixed)])
+
+    @classmethod
+    def known(cls, layout: Layout, evidence: Floats) -> Tables:
+        """Of models of which nothing but the log-evidence is known."""
+        nothing = np.empty((len(SPREADS), len(evidence), 0, NODES))
+        return cls(layout, nothing, nothing[0, 0], (), nothing[0, :, :, 0], evidence)
+
+    def renewed(self, mean: Floats, variance: Floats) -> Tables:
+        """With points of clouds where the population lies: [model, learner, parameter]."""
+        clouds = [
+            cloud.renewed(mean[j][:, : cloud.likelihood.d], variance[j][:, : cloud.likelihood.d])
+            for j, cloud in enumerate(self.clouds)
+        ]
+        return replace(self, clouds=tuple(clouds))
+
+    def take(self, who: Ints) -> Tables:
+        """Those of some learners, of whom one may be there more than once."""
+        found = replace(
+            self, rated=self.rated[:, who], top_rated=self.top_rated[who], fixed=self.fixed[who]
+        )
+        points, weight, dims, top = self.packed
+        found.__dict__["packed"] = (points[who], weight[who], dims, top[who])
+        return found
+
+    def with_fixed(self, column: Floats) -> Tables:
+        """With one more model, of which nothing but the log-evidence is known."""
+        return replace(self, fixed=np.column_stack([self.fixed, column]))
+
+    @property
+    def dims(self) -> Ints:
+        return np.array([cloud.likelihood.d for cloud in self.clouds], np.int64)
+
+    @cached_property
+    def packed(self) -> tuple[Floats, Floats, Ints, Floats]:
+        """Points [learner, model, parameter, point], weights, dims, and the weights' log tops."""
+        n, dims = len(self.fixed), self.dims
+        most = max((cloud.points.shape[1] for cloud in self.clouds), default=1)
+        points = np.zeros((n, len(dims), int(dims.max(initial=1)), most))
+        weight, top = np.zeros((n, len(dims), most)), np.zeros((n, len(dims)))
+        for j, cloud in enumerate(self.clouds):
+            log_w = cloud.log_weight
+            size = log_w.shape[1]
+            top[:, j] = log_w.max(axis=1)
+            points[:, j, : dims[j], :size] = cloud.points.transpose(0, 2, 1)
+            weight[:, j, :size] = np.exp(log_w - top[:, j, None])
+        return points, weight, dims, top
+
+    @cached_property
+    def log_top(self) -> Floats:
+        """[learner, column]: the log of what each column is relative to."""
+        return np.column_stack([self.top_rated, self.packed[3], self.fixed])
+
+    @cached_property
+    def best(self) -> Floats:
+        """Of every learner the largest of these."""
+        return self.log_top.max(axis=1)
+
+    @cached_property
+    def scale(self) -> Floats:
+        return np.exp(self.log_top - self.best[:, None])
+
+    @property
+    def arrays(self) -> tuple[np.ndarray, ...]:
+        """What the compiled loops take first."""
+        points, weight, dims, _ = self.packed
+        return self.rated, self.nodes, self.layout.family, points, weight, dims, self.scale
+
+
+def rated_tables(
+    study: Study, layout: Layout, threads: int | None = None
+) -> tuple[Floats, Floats, Floats]:
+    """Likelihoods [spread, learner, model, node], the nodes, and the logs of their largest."""
+    n, n_rated = len(study), len(layout.rated)
+    log_table = np.empty((len(SPREADS), n, n_rated, NODES))
+    nodes = np.empty((layout.n_families, NODES))
+    models = [m for k in layout.rated if on_grid(m := layout.models[k])]
+    if models:
+        curves = curves_of(study, plan_of(models, study), threads)
+        for f, group in enumerate(groups_of(models, range(n_rated), curves)):
+            nodes[f] = np.linspace(group.effects[0], group.effects[-1] + BEYOND, NODES)
+            _fill(log_table, group, nodes[f])
+    top = log_table.max(axis=(0, 3), initial=-np.inf)
+    return np.exp(log_table - top[None, :, :, None]), nodes, top
+
+
+def _fill(log_table: Floats, group: RateGroup, effects: Floats) -> None:
+    for j, s in enumerate(SPREADS):
+        cells = {rule: group.cells(s, rule, effects) for rule in group.rules}
+        for k, model in zip(group.columns, group.models, strict=True):
+            if len(model.units) == 1 and len(model.units[0].cells) > 1:
+                log_table[j, :, k] = group.at_rate(model, effects)
+            else:
+                log_table[j, :, k] = group.sums(model, cells)

@@ -1,0 +1,307 @@
+"""What all learners together tell: shares of models and where parameters lie, with all doubt.
+
+Hyperparameters, labels and shares are drawn in turn by two chains that only reweigh tables
+(``engine/kernels/population.py``). Priors are weak and come from the fits in which everybody uses
+one family of models, so that no model is favoured by where its parameters are a priori.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from howlearn.core.arrays import Floats, Ints
+from howlearn.engine import compile as compiled
+from howlearn.runs.parts import in_threads
+from howlearn.selection.population_tables import SPREADS, Tables
+
+LOCATION = 1.5  # standard deviation of the prior of centres and means
+NARROW = 0.3  # the smallest deviation that a prior of variances is centred at
+OFFSETS = (0.03, 0.06, 0.12, 0.25, 0.5, 1.0)  # standard deviations of models' offsets
+SHARES = 0.5  # α0 of the shares' Dirichlet prior
+BURN, SWEEPS, LONGEST = 300, 1_500, 12_000
+APART = 0.05  # of a share between the two chains: more, and both go on
+KEPT = 64  # draws of hyperparameters that are kept
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """Where centres and variances are a priori: of families, and of clouds."""
+
+    rated_mean: Floats  # [family]
+    rated_variance: Floats
+    cloud_mean: Floats  # [model, parameter]
+    cloud_variance: Floats
+    location: float = LOCATION
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        return (
+            self.rated_mean,
+            self.rated_variance,
+            self.cloud_mean,
+            self.cloud_variance,
+            self.location,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Hyperparameters and shares, as the compiled loops change them."""
+
+    spread: Ints  # [family]: place among SPREADS
+    centre: Floats  # [family, group]
+    width: Floats
+    offset: Floats  # [rated model]
+    mean: Floats  # [cloud model, group, parameter]
+    variance: Floats
+    shares: Floats  # [group, model]
+    value: float = -np.inf
+
+    def copy(self) -> State:
+        return replace(self, **{n: a.copy() for n, a in vars(self).items() if n != "value"})
+
+    @property
+    def hyper(self) -> tuple[np.ndarray, ...]:
+        return self.spread, self.centre, self.width, self.offset, self.mean, self.variance
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is free."""
+
+    apart: bool = True  # models of a family have offsets
+    offsets: tuple[float, ...] = OFFSETS
+    free_width: bool = True  # whether learners of a family differ
+    alpha: float = SHARES
+    paired: bool = False  # rows of one owner are the same learner's
+    sweeps: int = SWEEPS
+    seed: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """What the chains found; models are in the order of the tables' columns."""
+
+    shares: Floats  # [draw, group, model]
+    keeps: Floats  # [draw]: the share of owners who use one model in all their rows
+    probability: Floats  # [row, model]
+    evidence: Floats  # [row, model]: log of the integral averaged over draws
+    hyper: tuple[np.ndarray, ...]  # a few draws of centre, width, spread, offset, mean, variance
+    kept_shares: Floats  # [few, group, model]: of the same sweeps
+    difference: float  # the largest of a mean share between the chains
+    sweeps: int  # of each chain
+
+    def interval(self, level: float = LEVEL) -> tuple[Floats, Floats]:
+        """Ends of the shares' intervals: [group, model]."""
+        ends = (0.5 - level / 2, 0.5 + level / 2)
+        lower, upper = np.quantile(self.shares, ends, axis=0)
+        return lower, upper
+
+
+def prior_of(tables: Tables, location: float = LOCATION) -> tuple[Prior, State]:
+    """Priors centred where each family lies if everybody uses it; and a state to start from."""
+    layout, n = tables.layout, len(tables.fixed)
+    n_clouds, d = len(layout.clouds), tables.packed[0].shape[2]
+    first = Prior(
+        layout.upper() - 2.0,
+        np.full(layout.n_families, 0.49),
+        np.zeros((n_clouds, d)),
+        np.ones((n_clouds, d)),
+    )
+    n_models = tables.scale.shape[1]
+    state = State(
+        np.full(layout.n_families, 3),
+        first.rated_mean[:, None].copy(),
+        np.full((layout.n_families, 1), 1.2),
+        np.zeros(len(layout.rated)),
+        np.zeros((n_clouds, 1, d)),
+        np.full((n_clouds, 1, d), 2.0),
+        np.zeros((1, n_models)),
+    )
+    group, found = np.zeros(n, np.int64), state.copy()
+    for f, mine in enumerate(columns_of_families(tables)):
+        alone = state.copy()
+        alone.shares[:, mine] = 1.0 / len(mine)
+        _climb(tables, group, first, alone, rounds=60)
+        j = f - layout.n_families
+        for name in ("centre", "width", "spread") if j < 0 else ("mean", "variance"):
+            place = f if j < 0 else j
+            getattr(found, name)[place] = getattr(alone, name)[place]
+    state = found
+    prior = Prior(
+        state.centre[:, 0].copy(),
+        np.maximum(state.width[:, 0], NARROW) ** 2,
+        state.mean[:, 0].copy(),
+        np.maximum(state.variance[:, 0], NARROW**2),
+        location,
+    )
+    state.shares[:] = 1.0 / n_models
+    return prior, state
+
+
+def columns_of_families(tables: Tables) -> list[Ints]:
+    """The columns of every family; every cloud is one."""
+    family, n = tables.layout.family, len(tables.layout.rated)
+    found = [np.flatnonzero(family == f) for f in range(tables.layout.n_families)]
+    return [*found, *(np.array([n + j]) for j in range(len(tables.layout.clouds)))]
+
+
+def _climb(
+    tables: Tables,
+    group: Ints,
+    prior: Prior,
+    state: State,
+    apart: bool = False,
+    rounds: int = 400,
+    enough: float = 1e-3,
+) -> State:
+    """EM from a state, which is changed; with the value that was reached."""
+    found = np.ones(tables.scale.shape), np.empty(tables.scale.shape)
+    value = compiled.population().climb(
+        *tables.arrays, group, prior.arrays, apart, True, rounds, enough, *state.hyper,
+        state.shares, *found,
+    )  # fmt: skip
+    return replace(state, value=value)
+
+
+def start(tables: Tables, prior: Prior, state: State, group: Ints, options: Options) -> list[State]:
+    """States to start chains from, the best by EM first."""
+    n_groups = int(group.max(initial=0)) + 1
+
+    def spread_out(one: State) -> State:
+        repeated = {
+            name: np.repeat(getattr(one, name)[:, :1], n_groups, axis=1)
+            for name in ("centre", "width", "mean", "variance")
+        }
+        shares = np.repeat(one.shares[:1], n_groups, axis=0)
+        return replace(one.copy(), **repeated, shares=shares)
+
+    shared = _climb(tables, group, prior, spread_out(state))
+    found = [shared]
+    if options.apart and len(tables.layout.rated) > 1:
+        each = state.copy()
+        zero = np.zeros(len(group), np.int64)
+        offset = np.zeros(len(tables.layout.rated))
+        for k, f in enumerate(tables.layout.family.tolist()):
+            alone = each.copy()
+            alone.shares[:] = 0.0
+            alone.shares[:, k] = 1.0
+            alone = _climb(tables, zero, prior, alone, rounds=40, enough=1e-2)
+            offset[k] = alone.centre[f, 0] - state.centre[f, 0]
+        for shares in (shared.shares, np.full_like(shared.shares, 1.0 / shared.shares.shape[1])):
+            begin = replace(shared.copy(), offset=offset.copy(), shares=shares.copy())
+            begin.shares[:] = 0.98 * begin.shares + 0.02 / begin.shares.shape[1]
+            found.append(_climb(tables, group, prior, begin, apart=True))
+    found = [replace(one, shares=0.9 * one.shares + 0.1 / one.shares.shape[1]) for one in found]
+    return sorted(found, key=lambda one: -one.value)
+
+
+@dataclass(eq=False)
+class _Chain:
+    """One chain, which can be made longer."""
+
+    tables: Tables
+    group: Ints
+    owner: Ints
+    prior: Prior
+    options: Options
+    state: State
+    seed: int
+    shares: list[Floats] = field(default_factory=list)
+    keeps: list[Floats] = field(default_factory=list)
+    sums: list[tuple[int, Floats, Floats]] = field(default_factory=list)
+    hyper: list[tuple[np.ndarray, ...]] = field(default_factory=list)
+    kept: list[Floats] = field(default_factory=list)
+
+    def run(self, sweeps: int) -> None:
+        o, s = self.options, self.state
+        n, n_models = self.tables.scale.shape
+        every = max(sweeps // KEPT, 1)
+        few = sweeps // every
+        shares = np.empty((sweeps, len(s.shares), n_models))
+        keeps, told, evidence = np.zeros(sweeps), np.zeros((n, n_models)), np.zeros((n, n_models))
+        hyper = tuple(
+            np.empty((few, *a.shape), a.dtype)
+            for a in (s.centre, s.width, s.spread, s.offset, s.mean, s.variance)
+        )
+        burn = 0 if self.shares else BURN
+        seed = self.seed + 7_919 * len(self.shares)
+        compiled.population().sample(
+            *self.tables.arrays, self.group, self.owner, self.prior.arrays, o.apart,
+            np.array(o.offsets), o.free_width, o.alpha, o.paired, seed, burn, sweeps, every,
+            *s.hyper, s.shares, shares, keeps, hyper, told, evidence,
+        )  # fmt: skip
+        self.shares.append(shares)
+        self.keeps.append(keeps)
+        self.sums.append((sweeps, told, evidence))
+        self.hyper.append(hyper)
+        self.kept.append(shares[every - 1 :: every][:few])
+
+    @property
+    def mean(self) -> Floats:
+        return np.concatenate(self.shares).mean(axis=0)
+
+
+def drawn(
+    tables: Tables,
+    group: Ints,
+    options: Options,
+    prior: Prior,
+    starts: list[State],
+    owner: Ints | None = None,
+    threads: int | None = None,
+) -> Posterior:
+    """Two chains from different starts, longer where they do not agree."""
+    owner = np.arange(len(group) + 1) if owner is None else owner
+    begin = [starts[0], starts[1] if len(starts) > 1 else starts[0]]
+    chains = [
+        _Chain(tables, group, owner, prior, options, state.copy(), options.seed + 104_729 * c)
+        for c, state in enumerate(begin)
+    ]
+    sweeps = options.sweeps
+    chains[0].run(sweeps)  # what is compiled on first use is compiled before threads would wait
+    chains[1].run(sweeps)
+    while _difference(chains) > APART and 2 * sweeps <= LONGEST:
+        in_threads(lambda chain: chain.run(sweeps), chains, threads)  # noqa: B023
+        sweeps *= 2
+    return _together(chains, tables, sweeps)
+
+
+def _difference(chains: list[_Chain]) -> float:
+    first, second = (chain.mean for chain in chains)
+    return float(np.abs(first - second).max())
+
+
+def _together(chains: list[_Chain], tables: Tables, sweeps: int) -> Posterior:
+    parts = [part for chain in chains for part in chain.sums]
+    total = sum(n for n, _, _ in parts)
+    probability = np.sum([n * told for n, told, _ in parts], axis=0) / total
+    mean = np.sum([n * found for n, _, found in parts], axis=0) / total
+    return Posterior(
+        np.concatenate([each for chain in chains for each in chain.shares]),
+        np.concatenate([each for chain in chains for each in chain.keeps]),
+        probability,
+        np.log(mean) + tables.log_top,
+        tuple(map(np.concatenate, zip(*(h for c in chains for h in c.hyper), strict=True))),
+        np.concatenate([each for chain in chains for each in chain.kept]),
+        _difference(chains),
+        sweeps,
+    )
+
+
+def judged(
+    tables: Tables, group: Ints, hyper: tuple[np.ndarray, ...], shares: Floats
+) -> tuple[Floats, Floats]:
+    """Probabilities and log-evidence [learner, model] of other learners, given draws."""
+    probability, evidence = np.zeros(tables.scale.shape), np.zeros(tables.scale.shape)
+    compiled.population().judge(*tables.arrays, group, hyper, shares, probability, evidence)
+    return probability, np.log(evidence) + tables.log_top
+
+
+def spread_of(place: float) -> float:
+    """The spread of cells at a place among SPREADS, on average."""
+    return float(np.exp(np.interp(place, np.arange(len(SPREADS)), np.log(SPREADS))))
