@@ -62,7 +62,7 @@ def _value(trials, cell, eta: float) -> float:
 
 def group_of(study, models) -> RateGroup:
     curves = curves_of(study, plan_of(models, study))
-    return groups_of(models, range(len(models)), curves, per_model=False)[0]
+    return groups_of(models, range(len(models)), curves)[0]
 
 
 @pytest.mark.parametrize("hyper", [Hyper(-3.0, 0.5, 0.3), Hyper(-1.0, 2.0, 0.1)])
@@ -151,7 +151,7 @@ def test_a_second_parameter_is_averaged(study):
 def test_models_of_different_rules_have_groups_of_their_own(study):
     models = [ONE, TWO, model_of([["x"], ["y"]], Exp3(), name="exp3")]
     curves = curves_of(study, plan_of(models, study))
-    groups = groups_of(models, range(3), curves, per_model=False)
+    groups = groups_of(models, range(3), curves)
     assert [group.columns for group in groups] == [(0, 1), (2,)]
     assert len(groups_of(models, range(3), curves, per_model=True)) == 3
 

@@ -37,7 +37,7 @@ from howlearn.selection.sampler import (
 SAMPLE = 500  # learners from whom hyperparameters and shares are drawn, if there are more
 BLOCK = 500  # learners whose tables are held at once
 RENEWALS = 2  # times that clouds get points where the population lies
-SEED = 0  # of who is in the sample, and of the chains
+SEED = 0  # of the chains
 WITH_OTHER = 20_000  # learners up to whom p_other is told though Other does not compete
 FEWEST_ALIKE = 5  # sequences under a condition that make a population
 CLEAR = 0.88  # a probability: two nats ahead of all others
@@ -232,8 +232,9 @@ def learn(
     """
     options = options or Options()
     groups, code = conditions_of(study)
-    which = _sample(len(study))
-    sample, group = (study, code) if len(which) == len(study) else (study.take(which), code[which])
+    prints = prints_of(study)
+    which = np.argsort(prints, kind="stable")[:SAMPLE]  # whatever the order of the learners
+    sample, group = study.take(which), code[which]
     layout = Layout.of(models, study)
     found = fitted(sample, layout, fixed(sample), group, options, threads)
     other = _Other.of(layout, study, found.starts[0]) if everyone else None
@@ -241,18 +242,11 @@ def learn(
         found = _with_other(found, other.evidence(sample, threads, progress), group, options)
     answer = drawn(found.tables, group, options, found.prior, found.starts, threads=threads)
     others = _variants(sample, layout, found, group, options, threads) if thorough else []
-    told = _Told(layout, answer, [each.probability for _, each in others])
+    told = _Told(layout, answer, [each.probability for _, each in others]).of(np.argsort(which))
     if len(which) < len(study):
         given = study, code, fixed, other, answer, [draws for draws, _ in others]
         told = _of_all(layout, *given, threads, progress)
-    return _learned(study, groups, code, layout, found, answer, told, len(which))
-
-
-def _sample(n: int) -> Ints:
-    """The learners from whom hyperparameters and shares are drawn."""
-    if n <= SAMPLE:
-        return np.arange(n)
-    return np.sort(np.random.default_rng(SEED).permutation(n)[:SAMPLE])
+    return _learned(prints, groups, code, layout, found, answer, told, len(which))
 
 
 @dataclass(frozen=True)
@@ -342,6 +336,12 @@ class _Told:
     answer: Posterior
     variants: list[Floats]  # probabilities under other bounds and priors
 
+    def of(self, order: Ints) -> _Told:
+        """The same of learners in another order."""
+        found = (each[order] for each in (self.probability, self.evidence))
+        answer = replace(self.answer, **dict(zip(("probability", "evidence"), found, strict=True)))
+        return _Told(self.layout, answer, [each[order] for each in self.variants])
+
     @property
     def probability(self) -> Floats:
         return self.answer.probability
@@ -427,15 +427,17 @@ def judge_others(
     judge = _Judge(layout, known.hyper, known.drawn, other)
     tables = judge.tables(study, group, fixed(study), None)
     told = judged(tables, group, known.hyper, known.drawn)
-    return *_in_order(layout, *told, known.drawn.mean(axis=0)[group]), group
+    shares = known.drawn.mean(axis=0)[group]
+    return *_in_order(layout, *told, shares, known.share[group]), group
 
 
 def _in_order(
-    layout: Layout, probability: Floats, evidence: Floats, shares: Floats
+    layout: Layout, probability: Floats, evidence: Floats, shares: Floats, listed_shares: Floats
 ) -> tuple[Floats, Floats, Floats | None]:
     """Log-evidence and probability of the candidates in their order, and p_other.
 
-    The log-evidence is that which, with the shares, gives these probabilities.
+    The log-evidence is that which, with ``listed_shares`` [learner, candidate], gives these
+    probabilities; ``shares`` are those of the tables' columns.
     """
     n = len(layout.models)
     log_shares = np.log(shares)
@@ -446,14 +448,14 @@ def _in_order(
     p_other = probability[:, n] if probability.shape[1] > n else None
     listed = log_p[:, :n] - log_sum(log_p[:, :n])[:, None]
     back = np.argsort(layout.order)
-    among = np.log(shares[:, :n] / shares[:, :n].sum(axis=1, keepdims=True))
+    among = np.log(listed_shares[:, layout.order])
     inside = log_sum(among + evidence[:, :n])[:, None]
     found = listed - among + inside
     return found[:, back], np.exp(listed)[:, back], p_other
 
 
 def _learned(
-    study: Study,
+    prints: NDArray[np.uint64],
     groups: tuple[str, ...],
     code: Ints,
     layout: Layout,
@@ -468,7 +470,7 @@ def _learned(
     listed = draws[:, :, :n] / draws[:, :, :n].sum(axis=2, keepdims=True)
     share, (lower, upper) = listed.mean(axis=0), np.quantile(listed, (0.025, 0.975), axis=0)
     evidence, probability, p_other = _in_order(
-        layout, told.probability, told.evidence, draws.mean(axis=0)[code]
+        layout, told.probability, told.evidence, draws.mean(axis=0)[code], share[:, back][code]
     )
     more: dict[str, Any] = {}
     if p_other is not None:
@@ -481,7 +483,7 @@ def _learned(
         layout.models,
         groups,
         code,
-        prints_of(study),
+        prints,
         share[:, back],
         lower[:, back],
         upper[:, back],
