@@ -17,6 +17,7 @@ NAMES = (
     "mixtures",
     "partitions",
     "groups",
+    "fair",
     "pages",
     "reproduce",
     "scale",

@@ -35,6 +35,28 @@ def dot(a, b):
     return total
 
 
+@njit(**SUMS)
+def sum_of(a):
+    total = 0.0
+    for x in range(len(a)):
+        total += a[x]
+    return total
+
+
+@njit(**FLAGS)
+def add_to(a, b):
+    for i in range(a.shape[0]):
+        for k in range(a.shape[1]):
+            a[i, k] += b[i, k]
+
+
+@njit(**FLAGS)
+def copy_to(a, b):
+    for i in range(a.shape[0]):
+        for k in range(a.shape[1]):
+            a[i, k] = b[i, k]
+
+
 @njit(**FLAGS)
 def prior_of(nodes, centre, width, out):
     """The density of a normal at the nodes, times their distance."""
@@ -82,10 +104,7 @@ def integrate_clouds(points, weight, dims, group, mean, variance, n_rated, buffe
         for j in range(len(dims)):
             g = group[i]
             density_of(points[i, j], weight[i, j], mean[j, g], variance[j, g], dims[j], buffer)
-            total = 0.0
-            for p in range(len(buffer)):
-                total += buffer[p]
-            out[i, n_rated + j] = total + LEAST
+            out[i, n_rated + j] = sum_of(buffer) + LEAST
 
 
 @njit(**FLAGS)
@@ -113,8 +132,7 @@ def climb(
     rated_variance[family], cloud_mean[model, parameter], cloud_variance[…], location_sd).
     ``apart`` gives every rated model a location; a model whose share is 0 keeps it.
     """
-    n, n_rated = len(scale), len(family)
-    n_groups, n_models = shares.shape
+    n_rated, n_groups = len(family), len(shares)
     prior = np.empty((n_groups, n_rated, nodes.shape[1]))
     buffer = np.empty(weight.shape[2])
     old = -np.inf
@@ -131,11 +149,7 @@ def climb(
         if step > 8 and value - old < enough:
             return value
         old = value
-        counts = np.zeros((n_groups, n_models))
-        for i in range(n):
-            counts[group[i]] += posterior[i]
-        for g in range(n_groups):
-            shares[g] = counts[g] / max(counts[g].sum(), LEAST)
+        _mean_shares(group, posterior, shares)
         _move_families(
             rated, nodes, family, spread, group, prior, posterior, before, apart, centre, width,
             offset,
@@ -144,6 +158,22 @@ def climb(
             points, weight, dims, group, n_rated, posterior, before, buffer, mean, variance
         )
     return old
+
+
+@njit(**FLAGS)
+def _mean_shares(group, posterior, shares):
+    """Of every group, the mean of what its learners use."""
+    n_groups, n_models = shares.shape
+    for g in range(n_groups):
+        total = 0.0
+        for k in range(n_models):
+            shares[g, k] = 0.0
+            for i in range(len(group)):
+                if group[i] == g:
+                    shares[g, k] += posterior[i, k]
+            total += shares[g, k]
+        for k in range(n_models):
+            shares[g, k] /= max(total, LEAST)
 
 
 @njit(**FLAGS)
@@ -199,7 +229,9 @@ def _better_spreads(
     """Of every family the spread of cells, the neighbours or all, that explains learners best."""
     n_rated, n_models = len(family), scale.shape[1]
     trial = np.empty((len(scale), n_rated))
-    tried = spread.copy()
+    tried = np.empty(len(spread), np.int64)
+    for f in range(len(spread)):
+        tried[f] = spread[f]
     for f in range(len(spread)):
         best, value = spread[f], -np.inf
         first = max(0, spread[f] - 1) if near else 0
@@ -242,7 +274,7 @@ def _move_families(
             count = first = second = 0.0
             for k in range(len(family)):
                 if family[k] == f:
-                    s0, s1, s2 = sums[g, k]
+                    s0, s1, s2 = sums[g, k, 0], sums[g, k, 1], sums[g, k, 2]
                     d = offset[k]
                     count += s0
                     first += s1 - d * s0
@@ -281,7 +313,7 @@ def _move_clouds(
                 moments_of(buffer, points[i, j, d], share, sums[g, d])
         for g in range(n_groups):
             for d in range(dims[j]):
-                s0, s1, s2 = sums[g, d]
+                s0, s1, s2 = sums[g, d, 0], sums[g, d, 1], sums[g, d, 2]
                 pull = variance[j, g, d] / sd**2
                 m = (s1 + pull * cloud_mean[j, d]) / (s0 + pull)
                 left = s2 - 2.0 * m * s1 + m * m * s0
@@ -308,10 +340,12 @@ def _pick(values, total):
 
 @njit(**FLAGS)
 def _pick_log(values):
-    top = values.max()
+    top = values[0]
+    for x in range(len(values)):
+        top = max(top, values[x])
     for x in range(len(values)):
         values[x] = math.exp(values[x] - top)
-    return _pick(values, values.sum())
+    return _pick(values, sum_of(values))
 
 
 @njit(**FLAGS)
@@ -335,7 +369,7 @@ def _log_owner(owner, o, scale, integral, group, shares, kept, keeps, each):
         free *= total
     if not several:
         return math.log(max(free, LEAST)), 0.0
-    same = keeps * each.sum()
+    same = keeps * sum_of(each)
     free *= 1.0 - keeps
     return math.log(max(same + free, LEAST)), same / max(same + free, LEAST)
 
@@ -351,11 +385,13 @@ def _log_all(owner, scale, integral, group, shares, kept, keeps, each):
 @njit(**FLAGS)
 def _leap(
     rated, nodes, family, spread, group, before, centre, width, offset, free_width, prior, owner,
-    scale, integral, trial, shares, kept, keeps, each, now, f, reach,
+    scale, integral, trial, shares, kept, keeps, each, now, f, reach, new_centre, new_width,
 ):  # fmt: skip
     """Metropolis on centres and widths of a family; returns the log-likelihood, and if it moved."""
     rated_mean, rated_variance, _, _, sd = before
-    new_centre, new_width, ratio = centre.copy(), width.copy(), 0.0
+    copy_to(new_centre, centre)
+    copy_to(new_width, width)
+    ratio = 0.0
     for g in range(centre.shape[1]):
         new_centre[f, g] += 0.3 * reach * np.random.normal()
         if free_width:
@@ -365,18 +401,16 @@ def _leap(
         m, v = rated_mean[f], rated_variance[f]
         ratio += log_location(new_centre[f, g], m, sd) - log_location(centre[f, g], m, sd)
         ratio += log_variance(new_width[f, g] ** 2, v) - log_variance(width[f, g] ** 2, v)
+    copy_to(trial, integral)
     integrate_rated(
         rated, nodes, family, spread, group, new_centre, new_width, offset, prior, trial
     )
-    for i in range(len(scale)):
-        for k in range(len(family), scale.shape[1]):
-            trial[i, k] = integral[i, k]
     value = _log_all(owner, scale, trial, group, shares, kept, keeps, each)
     if math.log(np.random.random()) >= value - now + ratio:
         return now, False
-    centre[:] = new_centre
-    width[:] = new_width
-    integral[:] = trial
+    copy_to(centre, new_centre)
+    copy_to(width, new_width)
+    copy_to(integral, trial)
     return value, True
 
 
@@ -388,9 +422,9 @@ def _draw_labels(
     n_models = scale.shape[1]
     for o in range(len(owner) - 1):
         _, same = _log_owner(owner, o, scale, integral, group, shares, kept, keeps, each)
-        every = max(each.sum(), LEAST)
+        every = max(sum_of(each), LEAST)
         held[o] = same > 0.0 and np.random.random() < same
-        common = _pick(each, every)
+        common = _pick(each, every) if held[o] else 0
         for i in range(owner[o], owner[o + 1]):
             total = 0.0
             for k in range(n_models):
@@ -415,11 +449,11 @@ def _draw_points(
             table = rated[spread[family[k]], i, k]
             for a in range(len(joint)):
                 joint[a] = table[a] * prior[g, k, a]
-            at[i] = _pick(joint, joint.sum())
+            at[i] = _pick(joint, sum_of(joint))
         elif k < n_rated + len(dims):
             j = k - n_rated
             density_of(points[i, j], weight[i, j], mean[j, g], variance[j, g], dims[j], buffer)
-            at[i] = _pick(buffer, buffer.sum())
+            at[i] = _pick(buffer, sum_of(buffer))
 
 
 @njit(**FLAGS)
@@ -435,8 +469,11 @@ def _dirichlet(counts, out):
 @njit(**FLAGS)
 def _draw_shares(owner, group, label, held, alpha, paired, shares, kept):
     """Shares of every group, those of models that are kept, and how many owners keep theirs."""
-    counts = np.full(shares.shape, alpha)
-    common = np.full(len(kept), alpha)
+    counts, common = np.empty(shares.shape), np.empty(len(kept))
+    for k in range(len(kept)):
+        common[k] = alpha
+        for g in range(len(shares)):
+            counts[g, k] = alpha
     keep = 0
     for o in range(len(owner) - 1):
         if held[o]:
@@ -492,7 +529,8 @@ def _draw_families(
             log_p = np.zeros(len(sds))
             for k in range(n_rated):
                 if family[k] == f:
-                    log_p += -np.log(sds) - 0.5 * (offset[k] / sds) ** 2
+                    for x in range(len(sds)):
+                        log_p[x] -= math.log(sds[x]) + 0.5 * (offset[k] / sds[x]) ** 2
             sd_of[f] = sds[_pick_log(log_p)]
     if not free_width:
         return
@@ -560,13 +598,18 @@ def sample(
     n, n_models = scale.shape
     n_rated = len(family)
     integral, trial = np.ones((n, n_models)), np.ones((n, n_models))
+    new_centre, new_width = np.empty(centre.shape), np.empty(width.shape)
     prior = np.empty((shares.shape[0], n_rated, nodes.shape[1]))
     joint, buffer = np.empty(nodes.shape[1]), np.empty(weight.shape[2])
     each, row = np.empty(n_models), np.empty(n_models)
     label, at = np.zeros(n, np.int64), np.zeros(n, np.int64)
     held = np.zeros(len(owner) - 1, np.bool_)
-    kept, keeps = np.full(n_models, 1.0 / n_models), 0.5 if paired else 0.0
-    reach, sd_of = np.ones(len(spread)), np.full(len(spread), sds[len(sds) // 2])
+    kept, keeps = np.ones(n_models), 0.5 if paired else 0.0
+    for k in range(n_models):
+        kept[k] /= n_models
+    reach, sd_of = np.ones(len(spread)), np.ones(len(spread))
+    for f in range(len(spread)):
+        sd_of[f] = sds[len(sds) // 2]
     unused = np.zeros((n, n_models))
     for sweep in range(-burn, sweeps):
         integrate_rated(rated, nodes, family, spread, group, centre, width, offset, prior, integral)
@@ -577,7 +620,7 @@ def sample(
                 now, moved = _leap(
                     rated, nodes, family, spread, group, before, centre, width, offset,
                     free_width, prior, owner, scale, integral, trial, shares, kept, keeps, each,
-                    now, f, reach[f],
+                    now, f, reach[f], new_centre, new_width,
                 )  # fmt: skip
                 if sweep < 0:  # about three in ten moves are taken
                     reach[f] = min(reach[f] * (1.1 if moved else 0.96), 3.0)
@@ -589,7 +632,7 @@ def sample(
             owner, scale, integral, group, shares, kept, keeps, each, row, label, held, told
         )
         if sweep >= 0:
-            evidence += integral
+            add_to(evidence, integral)
         _draw_points(
             rated, nodes, family, spread, points, weight, dims, group, prior, mean, variance,
             label, joint, buffer, at,
@@ -609,13 +652,23 @@ def sample(
         if sweep >= 0:
             out_keeps[sweep] = keeps
             for g in range(shares.shape[0]):
-                out_shares[sweep, g] = keeps * kept + (1.0 - keeps) * shares[g]
+                for k in range(n_models):
+                    out_shares[sweep, g, k] = keeps * kept[k] + (1.0 - keeps) * shares[g, k]
             if sweep % every == every - 1:
                 x = sweep // every
-                out_hyper[0][x], out_hyper[1][x], out_hyper[2][x] = centre, width, spread
-                out_hyper[3][x], out_hyper[4][x], out_hyper[5][x] = offset, mean, variance
-    posterior /= sweeps
-    evidence /= sweeps
+                copy_to(out_hyper[0][x], centre)
+                copy_to(out_hyper[1][x], width)
+                for f in range(len(spread)):
+                    out_hyper[2][x, f] = spread[f]
+                for k in range(n_rated):
+                    out_hyper[3][x, k] = offset[k]
+                for j in range(len(dims)):
+                    copy_to(out_hyper[4][x, j], mean[j])
+                    copy_to(out_hyper[5][x, j], variance[j])
+    for i in range(n):
+        for k in range(n_models):
+            posterior[i, k] /= sweeps
+            evidence[i, k] /= sweeps
 
 
 @njit(**CACHED)
@@ -636,5 +689,9 @@ def judge(
             points, weight, dims, group, mean[x], variance[x], n_rated, buffer, integral
         )
         _posterior(scale, integral, shares[x], group, each)
-        posterior += each / len(shares)
-        evidence += integral / len(shares)
+        add_to(posterior, each)
+        add_to(evidence, integral)
+    for i in range(len(scale)):
+        for k in range(scale.shape[1]):
+            posterior[i, k] /= len(shares)
+            evidence[i, k] /= len(shares)
