@@ -25,6 +25,7 @@ from howlearn.core.study import together
 from howlearn.models.model import Model
 from howlearn.models.names import among, models_of
 from howlearn.models.partition_model import PartitionModel
+from howlearn.models.q_learning import QLearning
 from howlearn.selection.learning_population import Learned
 
 SEED = 52_001
@@ -200,7 +201,7 @@ Q_RANGES = ((0.1, 0.6), (2.0, 8.0))
 def classes_part(studies: int, seed: int) -> Iterator[Figure]:
     """Q-learners and gradient learners, alone and half and half."""
     task, models = shepard()
-    q = hl.QLearning()
+    q = QLearning()
     sets = {
         "Q-learners only": [others(q, Q_RANGES, 50)],
         "OnePerItem, rate .15": [partition(models[BLUNT], 50)],
@@ -290,7 +291,7 @@ def bound_part(studies: int, seed: int) -> Iterator[Figure]:
     task, models = shepard()
     flipped, withheld, right = [], [], []
     for i in range(studies):
-        study = study_of(task, [others(hl.QLearning(), ((0.3, 0.6), (6.0, 10.0)), 40)], TRIALS,
+        study = study_of(task, [others(QLearning(), ((0.3, 0.6), (6.0, 10.0)), 40)], TRIALS,
                          seed + i)  # fmt: skip
         narrow = learned(study, [*models.values()], thorough=True)
         wide = learned(study, [m.with_max_rate(5.0) for m in models.values()])

@@ -20,7 +20,7 @@ from howlearn.selection.evidence import (
     Evidence,
     log_evidence_alone,
     log_evidence_even,
-    unintegrated,
+    without_grid,
 )
 from howlearn.selection.hierarchy import groups_of
 from howlearn.selection.rate_grid import SPREADS, in_blocks, on_grid, plan_of
@@ -265,7 +265,7 @@ def under_priors(
     rate, around which cells have a spread, or without it every cell's rate.
     """
     study, models = fits.study, fits.models
-    fixed = unintegrated(fits, models)
+    fixed = without_grid(fits, models)
     texts = [*map(spread_text, SPREADS), EVEN]
     found = {text: fixed.copy() for text in texts}
     chosen = [(k, m) for k, m in enumerate(models) if on_grid(m)]

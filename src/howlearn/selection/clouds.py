@@ -121,6 +121,10 @@ class Cloud:
         value = np.concatenate([self.value[:, :own], self.likelihood.at(new)], axis=1)
         return replace(self, points=points, value=value, population=(mean, deviation))
 
+    def denser(self) -> Cloud:
+        """With more points around every learner's own top, where no population is known."""
+        return self.renewed(self.top, (self.root**2).sum(axis=2))
+
     @property
     def log_weight(self) -> Floats:
         """[learner, point]"""
@@ -136,6 +140,17 @@ class Cloud:
             mean, deviation = (each[:, None] for each in self.population)
             parts.append(np.log(POPULATION) + _log_normal(self.points, mean, deviation))
         return self.value - np.logaddexp.reduce(parts)
+
+
+def log_evidence_of_cloud(cloud: Cloud) -> Floats:
+    """Of every learner, with parameters a priori even in the scale in which they are searched."""
+    place = 1.0 / (1.0 + np.exp(-cloud.points))
+    log_p = np.log(place) + np.log1p(-place)  # how fast a place moves with its logit
+    for d, parameter in enumerate(cloud.likelihood.advisor.parameters):
+        width = parameter.upper - parameter.lower
+        u = np.arcsinh(width * place[..., d] / parameter.scale)
+        log_p[..., d] += np.log(width / (parameter.scale * parameter.end)) - np.log(np.cosh(u))
+    return np.logaddexp.reduce(cloud.log_weight + log_p.sum(axis=2), axis=1)
 
 
 def effective(log_weight: Floats, points: Floats, mean: Floats, variance: Floats) -> Floats:

@@ -18,8 +18,10 @@ from howlearn.fitting.replay import advisor_for
 from howlearn.fitting.settings import records_of
 from howlearn.fitting.ways import way_of
 from howlearn.models.model import Model
+from howlearn.selection.clouds import Cloud, Likelihood, log_evidence_of_cloud
 from howlearn.selection.criterion import LOG_EVIDENCE, Criterion, Likelihoods, Scores, Told
 from howlearn.selection.hierarchy import RateGroup, groups_of
+from howlearn.selection.population_tables import SEED, Layout
 from howlearn.selection.rate_grid import LOWEST, SPREADS, curves_of, on_grid, plan_of
 
 # The evidence of one learner alone, without a group to tell where rates lie.
@@ -279,8 +281,8 @@ def with_trials(fits: Likelihoods, criterion: Criterion) -> Fits:
 
 
 def alone(fits: Fits) -> Floats:
-    """[learner, model]: by quadrature, or by an approximation where there is no grid."""
-    out = unintegrated(fits, fits.models)
+    """[learner, model]: by quadrature, by clouds of points, or by an approximation."""
+    out = without_grid(fits, fits.models)
     curves = curves_of(fits.study, plan_of(fits.models, fits.study))
     exact = [(k, m) for k, m in enumerate(fits.models) if on_grid(m)]
     for group in groups_of([m for _, m in exact], [k for k, _ in exact], curves):
@@ -288,12 +290,15 @@ def alone(fits: Fits) -> Floats:
     return out
 
 
-def unintegrated(fits: Fits, models: Sequence[Model]) -> Floats:
+def without_grid(fits: Fits, models: Sequence[Model]) -> Floats:
     """[learner, model]: the evidence of models without a grid; NaN for the others."""
     out = np.full((len(fits.study), len(models)), np.nan)
-    for k, model in enumerate(models):
-        if not on_grid(model):
-            out[:, k] = log_evidence_without_grid(fits, model.name)
+    layout = Layout.of(models, fits.study)
+    for k in layout.fixed:
+        out[:, k] = log_evidence_without_grid(fits, models[k].name)
+    for j, k in enumerate(layout.clouds):
+        cloud = Cloud.around(Likelihood(models[k], fits.study), SEED + 10 * j)
+        out[:, k] = log_evidence_of_cloud(cloud.denser())
     return out
 
 

@@ -26,6 +26,7 @@ SPREADS = (0.1, 0.16, 0.25, 0.4, 0.63, 1.0, 1.6)  # of the log rates of a learne
 NODES = 96  # of the learner's effect
 BEYOND = 1.5  # how far effects may lie above the largest rate, in log rates
 SEED = 20_251  # of the clouds
+NOWHERE = -1e6  # nats: a model that rules a learner's choices out wherever it is looked at
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,8 @@ class Tables:
         for j, cloud in enumerate(self.clouds):
             log_w = cloud.log_weight
             size = log_w.shape[1]
-            top[:, j] = log_w.max(axis=1)
+            best = log_w.max(axis=1)  # −∞ where no point explains a learner at all
+            top[:, j] = np.where(np.isfinite(best), best, NOWHERE)
             points[:, j, : dims[j], :size] = cloud.points.transpose(0, 2, 1)
             weight[:, j, :size] = np.exp(log_w - top[:, j, None])
         return points, weight, dims, top
