@@ -338,14 +338,16 @@ def _assemble(
         run.assemble(name, format)
     texts, candidates = [repr(c) for c in criteria], [model.name for model in models]
     scores = run.read("scores")
-    shares = shares_table(included(scores), texts, candidates, known)
+    shares = shares_table(included(scores), texts, candidates, known, learned=wanted.criteria)
     both = shares
     if study.excluded is not None:
         everybody = shares
         if not study.included.all():
             rest = [scores.filter(~pl.col("criterion").is_in([repr(c) for c in again]))]
             rest += [run.read(WITH_EXCLUDED)] if again else []
-            everybody = shares_table(pl.concat(rest), texts, candidates, known)
+            everybody = shares_table(
+                pl.concat(rest), texts, candidates, known, learned=[*criteria, *again]
+            )
         both = among(shares, everybody)
     run.assemble("shares", format, both.lazy())
     if wanted.with_predictions:

@@ -17,6 +17,7 @@ from howlearn.core.study import Study
 from howlearn.models.model import Model
 from howlearn.selection import clouds
 from howlearn.selection.hierarchy import Hyper
+from howlearn.selection.mixture_shares import Shares
 from howlearn.selection.other_partitions import can_have_other, log_evidence_other
 from howlearn.selection.population_tables import Layout, Tables
 from howlearn.selection.rate_grid import log_rates, on_grid
@@ -84,6 +85,11 @@ class Learned:
     log_other: Floats | None = None  # [learner]
     p_other: Floats | None = None
     with_other: Floats | None = None  # [3, group, model + 1]: share, lower, upper
+
+    @property
+    def shares(self) -> Shares:
+        """Those of the first group, with their intervals."""
+        return Shares(self.share[0], self.lower[0], self.upper[0], np.nan, self.drawn[:, 0])
 
     def rows_of(self, study: Study) -> Ints:
         """Where these learners stand among those learned from; −1 for others."""

@@ -33,6 +33,7 @@ MANY = 2_000  # learners from whom on the omnibus risk is not integrated: nothin
 RESAMPLES, FEW_RESAMPLES = 200, 50
 LARGE = 20_000  # learners from whom on there are few resamples
 AT_BOUND = 0.25  # in log rates: the middle learner as close to the largest rate learns at it
+UNCERTAINTY = "uncertainty of each learner's model"
 SURE = 1e9  # simulated learners: a confusion matrix without chance
 
 
@@ -125,15 +126,18 @@ def shares_table(
     models: Sequence[str],
     known: Mapping[str, Known] | None = None,
     seed: int = 0,
+    learned: Sequence[Criterion] = (),
 ) -> pl.DataFrame:
     """One row per criterion and model, the most common first.
 
     ``share`` is that of the learners for whom the model is selected. ``corrected`` takes out what
     is known about errors: the confusion matrix of a calibration (``known``, by criterion), or the
     learners' own uncertainty where the criterion gives log-evidence. Both with 95% intervals.
-    ``models`` are the candidates; a criterion may have others besides.
+    ``models`` are the candidates; a criterion may have others besides. Criteria that have
+    ``learned`` shares from all learners tell these.
     """
     frames = []
+    told = {repr(criterion): criterion.learned for criterion in learned}
     for criterion in criteria:
         given = scored(scores.lazy(), criterion, models)
         n = len(given.models)
@@ -141,7 +145,11 @@ def shares_table(
         resamples = RESAMPLES if len(given.selected) <= LARGE else FEW_RESAMPLES
         sure = Confusion(np.eye(n) * SURE)
         naive = corrected_shares(given.selected, sure, None, resamples, (seed, 0), given.owner)
-        corrected, by = _corrected(given, (known or {}).get(criterion), resamples, seed)
+        population = None if criterion in (known or {}) else told.get(criterion)
+        if population is not None and len(population.groups) == 1 and n == len(models) > 1:
+            corrected, by = population.shares, UNCERTAINTY
+        else:
+            corrected, by = _corrected(given, (known or {}).get(criterion), resamples, seed)
         frame = of("shares").frame(
             {
                 "criterion": criterion,
@@ -165,7 +173,8 @@ def shares_of(selection: Selection) -> pl.DataFrame:
     """The table of a selection; with excluded learners, without them and with them."""
     study, models = selection.fits.study, [*selection.fits.of]
     criteria = [repr(choice.criterion) for choice in selection.choices]
-    found = shares_table(included(selection.scores), criteria, models)
+    learned = [choice.criterion for choice in selection.choices]
+    found = shares_table(included(selection.scores), criteria, models, learned=learned)
     if study.excluded is None:
         return found
     everybody = found
@@ -187,7 +196,7 @@ def _corrected(
         return found, "confusion"
     if given.stands_for_evidence == LOG_EVIDENCE:
         found = mixture_shares(given.log_likelihood, resamples, (seed, 1), given.owner)
-        return found, "uncertainty of each learner's model"
+        return found, UNCERTAINTY
     return None, None
 
 
