@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from time import process_time
 
 import pytest
 
@@ -83,3 +84,16 @@ def test_either_of_two_columns_of_one_name_can_be_named(tmp_path: Path) -> None:
     [problem] = caught.value.problems
     assert (problem.row, problem.column) == (1, "resp")
     assert problem.remedy == '--action "resp" is the first of them, --action "resp (2)" the second'
+
+
+def test_a_million_rows_of_the_wrong_length_are_told_once(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join([NAMES, *GOOD, *["a;41;s1;f;1"] * 1_000_000, "a,41,s1", ""]))
+    begun = process_time()
+    with pytest.raises(DataError) as caught:
+        inspect(path)
+    assert [(p.row, p.found, p.more) for p in caught.value.problems] == [
+        (42, "1 value", 999_999),
+        (1_000_042, "3 values", 0),
+    ]
+    assert process_time() - begun < 5

@@ -15,6 +15,7 @@ from pathlib import Path
 import polars as pl
 
 from howlearn.core.errors import DataError, Problem
+from howlearn.core.text import many
 from howlearn.reading.formats import TEXT, Format
 from howlearn.reading.formats.detect import format_named, reason_of, refused
 from howlearn.reading.formats.experiment_logs import (
@@ -168,30 +169,29 @@ class Delimited(Table):
         """The rows read one by one: slower, but nothing is taken for what it is not."""
         width = len(self.layout.names) + self.layout.unnamed
         rows: list[list[str | None]] = []
-        problems: list[Problem] = []
+        wrong: dict[int, list[int]] = {}  # number of values → rows
         for row, values in self._records():
             if len(values) > width and not any(value.strip() for value in values[width:]):
                 values = values[:width]  # separators at the end of the line
             if len(values) == width:
                 rows.append([value or None for value in values])
-            elif any(value.strip() for value in values):
-                problems.append(self._wrong_number(row, len(values)))
+            elif "".join(values).strip():
+                wrong.setdefault(len(values), []).append(row)
             else:
                 rows.append([None] * width)
-        if problems or (otherwise and not rows):
-            raise DataError(problems or otherwise)
+        if wrong or (otherwise and not rows):
+            raise DataError(self._wrong_number(wrong) or otherwise)
         schema = {str(i): pl.String for i in range(width)}
         return pl.DataFrame(rows, schema=schema, orient="row")
 
     def _refuse_ragged(self) -> None:
         width = len(self.layout.names)
-        problems = [
-            self._wrong_number(row, len(values))
-            for row, values in self._records()
-            if len(values) not in (0, width) and any(value.strip() for value in values)
-        ]
-        if problems:
-            raise DataError(problems)
+        wrong: dict[int, list[int]] = {}  # number of values → rows
+        for row, values in self._records():
+            if len(values) not in (0, width) and "".join(values).strip():
+                wrong.setdefault(len(values), []).append(row)
+        if wrong:
+            raise DataError(self._wrong_number(wrong))
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
         """The rows of the data, with their numbers as a spreadsheet counts."""
@@ -344,11 +344,13 @@ class Delimited(Table):
         remedy = "save the file as CSV UTF-8"
         return self._problem(None, None, "a file that is not text", "rows of text", remedy)
 
-    def _wrong_number(self, row: int, number: int) -> Problem:
+    def _wrong_number(self, wrong: dict[int, list[int]]) -> list[Problem]:
         width = len(self.layout.names) + self.layout.unnamed
-        found = f"{number} value{'s' * (number != 1)}"
         allowed = f"{width} in every row, separated by {self.layout.words}"
-        return self._problem(row, None, found, allowed)
+        return [
+            Problem(self.name, rows[0], None, many(number, "value"), allowed, more=len(rows) - 1)
+            for number, rows in wrong.items()
+        ]
 
     def _unknown(self, error: Exception) -> Problem:
         found = f"a file that cannot be read as a table ({reason_of(error)})"
