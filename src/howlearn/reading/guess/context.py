@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import product
 
 import numpy as np
 
@@ -60,13 +60,29 @@ def is_chosen(name: str) -> bool:
 def pair_on_screen(rows: Sample, columns: Sequence[str]) -> tuple[str, str] | None:
     """The columns that say what was on two sides; None if there are none."""
     words = {c: _words(c) for c in columns if not (is_time(c) or is_feature(c) or is_numbered(c))}
-    for one, other in combinations(words, 2):
-        if not _sides(words[one], words[other]):
-            continue
+    for one, other in _differing(words):
         third = any(_sides(words[one], each, THIRD) for each in words.values())
         if not third and _are_two(rows, one, other):
             return one, other
     return None
+
+
+def _differing(words: dict[str, list[str]]) -> list[tuple[str, str]]:
+    """The names that differ by the words for two sides only, in the order of the columns."""
+    alike: dict[tuple[str, ...], dict[str, list[str]]] = {}  # without a word → that word → names
+    for name, parts in words.items():
+        for i, part in enumerate(parts):
+            rest = (*parts[:i], "", *parts[i + 1 :])
+            alike.setdefault(rest, {}).setdefault(part, []).append(name)
+    place = {name: i for i, name in enumerate(words)}
+    found = {
+        tuple(sorted(pair, key=lambda name: place[name]))
+        for names in alike.values()
+        for side in SIDES
+        for pair in product(names.get(side[0], ()), names.get(side[1], ()))
+        if _sides(words[pair[0]], words[pair[1]])
+    }
+    return sorted(found, key=lambda pair: (place[pair[0]], place[pair[1]]))
 
 
 def _words(name: str) -> list[str]:

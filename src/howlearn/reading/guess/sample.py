@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -40,6 +40,7 @@ class Sample:
     in_names: bool = False  # whether the files' names say who the learner is
     stems: tuple[str, ...] = ()  # of the files
     unread: tuple[Problem, ...] = ()  # what is wrong with the files that cannot be read
+    _counts: dict[str, dict[str, int]] = field(init=False, default_factory=dict)  # as they are told
 
     @property
     def height(self) -> int:
@@ -60,6 +61,11 @@ class Sample:
 
     def counts(self, name: str) -> dict[str, int]:
         """The values with how often each occurs, the most frequent first."""
+        if name not in self._counts:
+            self._counts[name] = self._counted(name)
+        return self._counts[name]
+
+    def _counted(self, name: str) -> dict[str, int]:
         column = self.columns[name]
         times = np.bincount(self.codes(name), minlength=len(column.labels))
         order = np.argsort(-times, kind="stable")
