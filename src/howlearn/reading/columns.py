@@ -214,6 +214,11 @@ def named_like(role: str, columns: Sequence[str]) -> dict[str, int]:
     >>> named_like("action", ["condchosen", "key_resp.keys", "rt", "Choice", "correct_key"])
     {'Choice': 3, 'key_resp.keys': 2, 'condchosen': 1}
     """
+    return dict(_named_like(role, tuple(columns)))
+
+
+@lru_cache(maxsize=128)
+def _named_like(role: str, columns: tuple[str, ...]) -> dict[str, int]:
     exact = [*guess(role, columns)] if role != "rt" else [c for c in columns if is_rt(c)]
     found = dict.fromkeys(exact, 3)
     words, inside = _ROLES[role]["words"].split(), _ROLES[role].get("inside", "").split()

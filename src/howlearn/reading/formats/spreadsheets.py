@@ -124,11 +124,15 @@ def _number(text: str) -> bool:
 
 def _values(rows: pl.DataFrame) -> list[pl.Series]:
     """The columns, all at once since there may be many: days without midnight, true and false."""
-    days = rows.select(pl.all().str.replace(_MIDNIGHT, "$1"))
-    switches = days.select(pl.all().is_in(["true", "false"]).all() & (pl.all().count() > 0)).row(0)
+    height, columns = rows.height, rows.get_columns()
+    days = pl.concat([c.alias("") for c in columns], rechunk=True).str.replace(_MIDNIGHT, "$1")
+    told = days.is_not_null().to_numpy().reshape(-1, height)
+    words = days.is_in(["true", "false"]).fill_null(True).to_numpy().reshape(-1, height)
+    switches = words.all(axis=1) & told.any(axis=1)
+    parts = (days.slice(i * height, height) for i in range(len(columns)))
     return [
         values == "true" if switch else values
-        for values, switch in zip(days.get_columns(), switches, strict=True)
+        for values, switch in zip(parts, switches, strict=True)
     ]
 
 
