@@ -83,7 +83,7 @@ def as_bids(tables: list[Table]) -> tuple[list[Table], list[str]]:
     known = [entities_of(Path(table.name)) for table in tables]
     entities = [found for found in known if found is not None]
     if not tables or len(entities) < len(tables):
-        return tables, []
+        return _by_names(tables)
     roots = [_root(Path(table.name)) for table in tables]
     several = len(set(roots)) > 1
     people = {root: _participants(root) for root in dict.fromkeys(roots)}
@@ -98,6 +98,50 @@ def as_bids(tables: list[Table]) -> tuple[list[Table], list[str]]:
     if not several:
         found.sort(key=lambda pair: pair[0])
     return [table for _, table in found], [*_notes(entities), *_oddities(tables, people)]
+
+
+_PARTS = "session sess ses run block blk day visit part phase round"
+_PART = rf"(?P<part>{_PARTS.replace(' ', '|')})[ _.-]?(?P<number>[0-9]{{1,3}})"
+_WHO_FIRST = re.compile(rf"(?P<who>.+?)(?:(?<=[0-9])|[ _./-]){_PART}(?P<rest>[^0-9]*)", re.I)
+_WHO_LAST = re.compile(rf"{_PART}[ _./-](?P<who>.+)(?P<rest>)", re.I)
+
+
+def _by_names(tables: list[Table]) -> tuple[list[Table], list[str]]:
+    """Files such as VP03_session2 that are parts of what one learner did, put together; a note.
+
+    >>> _WHO_FIRST.fullmatch("VP03_session2").group("who", "part", "number")
+    ('VP03', 'session', '2')
+    >>> _WHO_LAST.fullmatch("day1/rat_7")["who"]
+    'rat_7'
+    """
+    if len(tables) < 3 or any(guess("learner", table.columns) for table in tables):
+        return tables, []
+    again = len({table.stem for table in tables}) < len(tables)
+    names = [
+        f"{Path(table.name).parent.name}/{table.stem}" if again else table.stem for table in tables
+    ]
+    for pattern in (_WHO_FIRST, _WHO_LAST):
+        found = [match for match in map(pattern.fullmatch, names) if match is not None]
+        parts = {(match["part"].lower(), match["rest"]) for match in found}
+        keys = {(match["who"], int(match["number"])) for match in found}
+        people = {who for who, _ in keys}
+        if len(found) < len(tables) or len(parts) > 1 or len(keys) < len(tables):
+            continue
+        if 1 < len(people) < len(tables):
+            [(part, _)] = parts
+            put = sorted(
+                zip(found, tables, strict=True),
+                key=lambda pair: (natural_key(pair[0]["who"]), int(pair[0]["number"])),
+            )
+            note = (
+                f"{len(tables)} files of {len(people)} learners were put together, by their names "
+                f"such as {names[0]}; the column {part} tells their trials apart, as in --by {part}"
+            )
+            return [
+                Extended(table, {part: match["number"]}, table.about, match["who"])
+                for match, table in put
+            ], [note]
+    return tables, []
 
 
 def _oddities(tables: Sequence[Table], people: Mapping[Path, Mapping[str, Any]]) -> list[str]:

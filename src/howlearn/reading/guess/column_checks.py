@@ -109,7 +109,10 @@ PRACTICE = re.compile(
     r".*[ _-](practi[cs]e|instructions?|demo)"
 )
 TRAINING = re.compile(r"train(ing)?([ _-]?[0-9]+)?")
-TESTING = re.compile(r"(.*[ _-])?(test|transfer|generali[sz]ation)(ing)?([ _-].*)?")
+TESTING = re.compile(
+    r"(.*[ _-])?(test|transfer|generali[sz]ation)(ing)?"
+    r"(proc|list|block|phase|trials?|[0-9]+)?([ _-].*)?"
+)
 _KEYS = re.compile(
     r"[a-z0-9]|key[a-z]|digit[0-9]|arrow_?(left|right|up|down)|(left|right|up|down|middle|centre|"
     r"center|top|bottom)([ _-]?arrow|[ _-]?button)?|space|num_?[0-9]|\[?'[a-z0-9]+'\]?"
@@ -147,7 +150,8 @@ def nothing_in(counts: Mapping[str, int]) -> tuple[str, ...]:
     ((), ('99',))
     """
     words = ("", *VALUES["nothing"])  # of dashes nothing is left
-    found = [v for v in counts if re.sub(r"[\s_-]+", "", v.lower()) in words]
+    plain = {value: re.sub(r"[\s_-]+", "", value.lower()) for value in counts}
+    found = [v for v, w in plain.items() if w in words or w.startswith(VALUES["nothing_began"])]
     rest = [value for value in counts if value not in found]
     if len(rest) > 2 and all(is_number(value) for value in rest):
         numbers = {value: float(value) for value in rest}

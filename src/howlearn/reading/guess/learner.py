@@ -52,14 +52,14 @@ def find_learner(draft: Draft) -> None:
                     "--learner file if it is one person all along",
                 )
     if "learner" not in draft.guesses and sample.in_names:
-        draft.put("learner", FILE_STEM, BY_NAME, "the files' names hold it, after sub-")
+        draft.put("learner", FILE_STEM, BY_NAME, "the files' names hold it")
+    if "learner" not in draft.guesses and files == 1:
+        _ask_who(draft)
     if "learner" not in draft.guesses:
         one = "no column looks like it: " + (
             "each file is one learner" if files > 1 else "the file is taken as one learner"
         )
         draft.put("learner", FILE_STEM, BY_CONTENT, one)
-        if files == 1:
-            _could_be(draft)
 
 
 PERSONAL = """
@@ -135,16 +135,22 @@ def _ask_about_files(draft: Draft, column: str) -> None:
     draft.put("learner", text, BY_CONTENT, f"the names in {column} come again in each file")
 
 
-def _could_be(draft: Draft) -> None:
-    """One learner in one file is rare: name a column that may hold several."""
+def _ask_who(draft: Draft) -> None:
+    """One learner in one file is rare: a column with long stretches may hold several."""
     found = [column for column in draft.free if _has_stretches(draft, column)]
-    if found:
-        n = len(draft.sample.counts(found[0]))
-        draft.odd(
-            f"all rows are taken as those of one learner, but {found[0]} has {n:,} values, each "
-            "over a long stretch of rows",
-            f"--learner {found[0]} if these are the learners",
-        )
+    if not found:
+        return
+    n = len(draft.sample.counts(found[0]))
+    draft.ask(
+        "learner",
+        f"no column is called after the learner, and {found[0]} has {n:,} values, each over a long "
+        "stretch of rows: who chose?",
+        [
+            Answer("learner", found[0], f"each value of {found[0]} is a learner"),
+            Answer("learner", FILE_STEM, "one learner all along"),
+        ],
+    )
+    draft.put("learner", found[0], BY_CONTENT, "each value has a long stretch", tuple(found[1:]))
 
 
 def _is_owner(draft: Draft, column: str) -> bool:

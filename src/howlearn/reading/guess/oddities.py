@@ -9,9 +9,9 @@ import numpy as np
 
 from howlearn.core.study import Study
 from howlearn.core.text import few
-from howlearn.reading.columns import GROUPS, KINDS, is_feature, is_numbered, like, named_like
+from howlearn.reading.columns import GROUPS, is_feature, is_numbered, like, named_like
 from howlearn.reading.guess.coding import describes
-from howlearn.reading.guess.column_checks import TESTING, constant_within
+from howlearn.reading.guess.column_checks import constant_within
 from howlearn.reading.guess.draft import SAID, Draft, in_expression, typed
 from howlearn.reading.guess.reward import remark_mistakes
 from howlearn.reading.guess.sample import together
@@ -27,7 +27,6 @@ def remark(draft: Draft, study: Study | None) -> None:
     remark_mistakes(draft)
     _twice(draft)
     _constant(draft)
-    _test_phase(draft)
     _reaction_times(draft)
     _groups(draft)
     _more_features(draft)
@@ -77,29 +76,6 @@ def _constant(draft: Draft) -> None:
         if names and draft.sample.height > 1:
             verb = "has" if len(names) == 1 else "have"
             draft.odd(f"{_some(names)} {verb} {what}")
-
-
-def _test_phase(draft: Draft) -> None:
-    """Rewards in what a column calls a test: were they shown?"""
-    reward = draft.column("reward")
-    if reward is None or {"test_when", "learned"} & draft.guesses.keys():
-        return
-    told = ~draft.sample.missing(reward)
-    for column in [c for c in draft.free if like(c, KINDS)]:
-        values = [v for v in draft.sample.counts(column) if TESTING.fullmatch(v.lower())]
-        name = in_expression(column)
-        if not values or name is None or len(values) == len(draft.sample.counts(column)):
-            continue
-        labels = draft.sample.columns[column].labels
-        codes = np.flatnonzero(labels.is_in(values).fill_null(False).to_numpy())
-        rows = np.isin(draft.sample.codes(column), codes)
-        if (told & rows).any():
-            text = f"{name} == {values[0]!r}"
-            draft.odd(
-                f"{column} has a test ({_some(values)}) whose rewards count as seen by the learner",
-                f'--test-when "{text}" if no feedback was given there',
-            )
-            return
 
 
 def _reaction_times(draft: Draft) -> None:

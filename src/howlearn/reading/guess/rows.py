@@ -218,6 +218,33 @@ def find_forced(draft: Draft) -> None:
             return
 
 
+def find_test(draft: Draft) -> None:
+    """Rewards in what a column calls a test: were they shown?"""
+    reward = draft.column("reward")
+    if reward is None or not (draft.open("test_when") and draft.open("learned")):
+        return
+    told = ~draft.sample.missing(reward) & draft.chosen
+    for column in [c for c in draft.free if like(c, KINDS)]:
+        values = [v for v in draft.sample.counts(column) if TESTING.fullmatch(v.lower())]
+        name = in_expression(column)
+        if not values or name is None:
+            continue
+        some = ", ".join(map(in_quotes, values))
+        text = f"{name} in [{some}]" if len(values) > 1 else f"{name} == {some}"
+        rows = _holds(draft, text)[draft.sample.rows]
+        if (told & rows).any() and (told & ~rows).any():
+            draft.ask(
+                "test_when",
+                f"{column} speaks of a test ({', '.join(values)}): were people told {reward} there?",
+                [
+                    Answer("test_when", text, "no: these choices count, and teach nothing"),
+                    Answer("test_when", NONE, "yes: they learned in it as before"),
+                ],
+            )
+            draft.put("test_when", text, BY_NAME, f"{column} says that this is a test")
+            return
+
+
 def leave_incomplete_out(draft: Draft) -> None:
     """Rows that are choices by one column and not by another; choices of nobody or nowhere."""
     if draft.given.where is not None:
