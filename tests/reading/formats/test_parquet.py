@@ -74,6 +74,7 @@ def test_text_that_is_not_utf_8(tmp_path: Path) -> None:
 
 
 DATA, DICTIONARY = b"\x2c\x15", b"\x4c\x15"  # before the number of values of a page
+FOOTER = b"\x16"  # before that of a column
 TRIALS, CHOICES = 50, 2
 CODE = """
 import sys
@@ -117,6 +118,11 @@ def test_pages_that_claim_other_numbers_of_values(tmp_path: Path, claim: int) ->
 def test_dictionaries_that_claim_other_numbers_of_values(tmp_path: Path, claim: int) -> None:
     said = claiming(tmp_path / "a.parquet", DICTIONARY, CHOICES, claim)
     assert "found a file that is not Parquet or is damaged (a page claims" in said
+
+
+def test_columns_that_claim_more_values_than_their_pages_have(tmp_path: Path) -> None:
+    said = claiming(tmp_path / "a.parquet", FOOTER, TRIALS, TRIALS + 1)
+    assert "(a column claims 1 value more than there are)" in said
 
 
 @pytest.mark.parametrize("version", ["1.0", "2.0"])

@@ -11,6 +11,7 @@ import polars as pl
 
 from howlearn.core.csv_tables import column_named
 from howlearn.core.errors import DataError, Problem
+from howlearn.core.text import many
 from howlearn.reading.formats import Format
 from howlearn.reading.formats.detect import Panic, no_panic, reason_of
 from howlearn.reading.formats.matrices import text_of
@@ -159,6 +160,8 @@ def check_pages(path: Path, columns: Collection[str]) -> None:
                 if at > size:
                     raise Damage("a page claims more bytes than there are")
                 values -= count
+            if values > 0:
+                raise Damage(f"a column claims {many(values, 'value')} more than there are")
 
 
 def _page(file: BinaryIO, at: int, left: int) -> tuple[int, int]:

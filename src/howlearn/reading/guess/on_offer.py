@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,10 +42,11 @@ def find_offers(draft: Draft) -> None:
     said = draft.columns("offered")
     if action is None or not (draft.open("positions") and draft.open("offers")):
         return
-    if len(said) == 2 and len(_values(draft, action)) == 2:
+    values, rows = _values(draft, action), draft.sample.only(_chosen(draft, action))
+    if 2 <= len(said) == len(values) <= MOST_PLACES:
         shown = {value for column in said for value in draft.sample.counts(column)}
-        if not {*_values(draft, action)} <= shown:
-            _put_sides(draft, draft.sample.only(_chosen(draft, action)), action, (said[0], said[1]))
+        if not {*values} <= shown:
+            _put_sides(draft, rows, action, said)
     if not draft.open("offered"):
         return
     if draft.on_offer and action in draft.one_of:
@@ -55,9 +57,11 @@ def find_offers(draft: Draft) -> None:
             why = f"{action} is always one of its list"
             draft.put("offered", (column,), BY_CONTENT, why)
             return
-    rows = draft.sample.only(_chosen(draft, action))
+    if 2 < len(draft.on_offer) == len(values) <= MOST_PLACES:
+        _put_sides(draft, rows, action, draft.on_offer)
+        return
     pair = pair_on_screen(rows, [c for c in draft.free if not is_answer(c)])
-    if pair is not None and len(_values(draft, action)) == 2:
+    if pair is not None and len(values) == 2:
         _put_sides(draft, rows, action, pair)
     elif pair is None and not _put_one_side(draft, rows, action):
         _put_labels(draft, rows, action)
@@ -112,57 +116,64 @@ def _is_list(draft: Draft, column: str, action: str) -> bool:
 # A side that was chosen, beside what was shown on each.
 
 
-def _put_sides(draft: Draft, rows: Sample, action: str, pair: tuple[str, str]) -> None:
+def _put_sides(draft: Draft, rows: Sample, action: str, columns: tuple[str, ...]) -> None:
     """The stimulus that was chosen, where stimuli change sides."""
-    first, second = (_labels(rows, c) for c in pair)
-    if not {*first.tolist()} & {*second.tolist()}:
+    shown = [_labels(rows, c) for c in columns]
+    if not {*shown[0].tolist()}.intersection(*(each.tolist() for each in shown[1:])):
         return  # a stimulus and its side are one
-    values = _values(draft, action)
-    sure, order = _in_order(values, pair)
-    side, straight, crossed = _how_telling(draft, rows, action, order, (first, second))
-    if side > max(straight, crossed) + TELLS:
+    sure, order = _in_order(_values(draft, action), columns)
+    side, telling = _how_telling(draft, rows, action, order, shown)
+    best, second = sorted(telling, key=lambda each: -telling[each])[:2]
+    if side > telling[best] + TELLS:
+        named, way = typed(",".join(columns)), ",".join(order)
         draft.odd(
-            f"stimuli change sides ({pair[0]}, {pair[1]}), and outcomes hang on the side: the side "
+            f"stimuli change sides ({', '.join(columns)}), and outcomes hang on the side: the side "
             "is taken as what was chosen",
-            f"--offered {typed(','.join(pair))} --positions {','.join(order)} takes the stimulus",
+            f"--offered {named} --positions {way} takes the stimulus",
         )
         draft.put("context", (NONE,), BY_CONTENT, "outcomes hang on the side that was chosen")
         return
-    if crossed > straight + TELLS and not sure:
-        order, sure = order[::-1], True
-    sure |= straight > crossed + TELLS
+    clear = telling[best] > telling[second] + TELLS
+    if clear and not sure:
+        order, sure = best, True
     why = f"{action} says which side was chosen, and stimuli change sides: the stimulus is taken"
-    _put_positions(draft, pair, order, why)
+    _put_positions(draft, columns, order, why)
     if not sure:
-        _ask_order(draft, action, pair, order)
+        _ask_order(draft, action, columns, order)
 
 
-def _put_positions(draft: Draft, columns: tuple[str, ...], order: list[str], why: str) -> None:
+MOST_PLACES = 4  # for stimuli that change places
+
+
+def _put_positions(
+    draft: Draft, columns: tuple[str, ...], order: tuple[str, ...], why: str
+) -> None:
     draft.put("offered", columns, BY_CONTENT, why)
-    draft.put("positions", tuple(order), BY_CONTENT, f"{order[0]} is the first of what was shown")
+    draft.put("positions", order, BY_CONTENT, f"{order[0]} is the first of what was shown")
 
 
-def _ask_order(draft: Draft, action: str, columns: tuple[str, ...], order: list[str]) -> None:
-    first, second = order
-    shown = " and ".join(columns)
+def _ask_order(draft: Draft, action: str, columns: tuple[str, ...], order: tuple[str, ...]) -> None:
+    ways = (order, order[::-1])
     draft.ask(
         "positions",
-        f"which of {shown} does {action} = {first} mean?",
-        [
-            Answer("positions", (first, second), f"{first} is the first, {second} the second"),
-            Answer("positions", (second, first), f"{second} is the first, {first} the second"),
-        ],
+        f"which of {' and '.join(columns)} does {action} = {order[0]} mean?",
+        [Answer("positions", way, f"in their order: {' then '.join(way)}") for way in ways],
     )
 
 
-def _in_order(values: list[str], pair: tuple[str, str]) -> tuple[bool, list[str]]:
+def _in_order(values: list[str], columns: tuple[str, ...]) -> tuple[bool, tuple[str, ...]]:
     """Whether words tell which value means the first column, and the values in this order."""
     ranks = {v: _rank(v) for v in values}
+    if len(columns) > 2 and all(map(is_count, values)):
+        return True, tuple(sorted(values, key=int))
+    if len(columns) > 2:  # left, in between, right
+        middle_last = sorted(values, key=lambda v: (0, 2, 1)[ranks[v]])
+        return sorted(ranks.values()) == [0, 1, 2], tuple(middle_last)
     if sorted(ranks.values()) == [0, 1]:
         values = sorted(values, key=lambda v: ranks[v])
-        swapped = _rank(_word(pair[0], pair[1])) == 1  # right stands first
-        return True, values[::-1] if swapped else values
-    return False, sorted(values)
+        swapped = _rank(_word(columns[0], columns[1])) == 1  # right stands first
+        return True, tuple(values[::-1] if swapped else values)
+    return False, tuple(sorted(values))
 
 
 def _rank(value: str) -> int:
@@ -181,19 +192,22 @@ def _how_telling(
     draft: Draft,
     rows: Sample,
     action: str,
-    order: list[str],
-    shown: tuple[NDArray[np.object_], NDArray[np.object_]],
-) -> tuple[float, float, float]:
-    """How surely outcomes hang on the side, on the stimulus, and on it with sides exchanged."""
+    order: tuple[str, ...],
+    shown: Sequence[NDArray[np.object_]],
+) -> tuple[float, dict[tuple[str, ...], float]]:
+    """How surely outcomes hang on the place, and on the stimulus for each order of the places."""
     reward = draft.column("reward")
+    ways = [*permutations(order)]
     if reward is None:
-        return 0.0, 0.0, 0.0
-    first = _labels(rows, action) == order[0]
-    side, straight, crossed = (
-        _hang(draft, rows, reward, np.unique(chosen.astype(str), return_inverse=True)[1])
-        for chosen in (first, np.where(first, *shown), np.where(first, *shown[::-1]))
-    )
-    return side, straight, crossed
+        return 0.0, dict.fromkeys(ways, 0.0)
+    made = _labels(rows, action)
+
+    def hang(way: tuple[str, ...]) -> float:
+        chosen = np.select([made == value for value in way], shown, "").astype(str)
+        return _hang(draft, rows, reward, np.unique(chosen, return_inverse=True)[1])
+
+    side = _hang(draft, rows, reward, np.unique(made.astype(str), return_inverse=True)[1])
+    return side, {way: hang(way) for way in ways}
 
 
 SIDE_WORDS = {"left", "right", "l", "r", "top", "bottom", "up", "down"}
@@ -320,10 +334,12 @@ def _put_places(
     sure, order = _in_order(_values(draft, action), ("1", "2"))
     shown = _labels(rows, column)
     first, second = (np.array([pairs[s][i] if s else "" for s in shown], object) for i in (0, 1))
-    _, straight, crossed = _how_telling(draft, rows, action, order, (first, second))
-    apart = len({t for pair in pairs.values() for t in pair}) == 2 * len(pairs)
     if {*order} == {"0", "1"}:  # in most files 1 is the first, and 0 that it was not chosen
-        order, straight, crossed = ["1", "0"], crossed, straight
+        order = ("1", "0")
+    _, telling = _how_telling(draft, rows, action, order, (first, second))
+    straight, crossed = telling[order], telling[order[::-1]]
+    apart = len({t for pair in pairs.values() for t in pair}) == 2 * len(pairs)
+    if order == ("1", "0"):
         sure = apart or straight > crossed + TELLS
     if crossed > straight + TELLS and not sure:
         order, sure = order[::-1], True

@@ -235,7 +235,7 @@ def find_test(draft: Draft) -> None:
         if (told & rows).any() and (told & ~rows).any():
             draft.ask(
                 "test_when",
-                f"{column} speaks of a test ({', '.join(values)}): were people told {reward} there?",
+                f"{column} speaks of a test ({values[0]}): were people told {reward} there?",
                 [
                     Answer("test_when", text, "no: these choices count, and teach nothing"),
                     Answer("test_when", NONE, "yes: they learned in it as before"),
