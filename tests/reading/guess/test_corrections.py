@@ -39,7 +39,13 @@ def test_a_test_phase_is_no_new_start(test_rewards: bool) -> None:
     assert found.options["context"] == ("stim",)
     assert ("--reset-by phase" in said(found)) == test_rewards
     assert found.study is not None
-    assert int((~found.study.learned).sum()) == (0 if test_rewards else 48)
+    assert int((~found.study.learned).sum()) == 48
+    asked = [question.about for question in found.questions]
+    assert asked == (["test_when"] if test_rewards else [])
+    told = inspect(phases(test_rewards), test_when="none")
+    assert told.study is not None
+    assert told.questions == ()
+    assert int((~told.study.learned).sum()) == (0 if test_rewards else 48)
 
 
 def awkward() -> pl.DataFrame:

@@ -87,7 +87,8 @@ def test_reaction_times() -> None:
 
 def test_a_test_with_rewards() -> None:
     data = [{**row, "phase": "test" if i % 40 > 29 else "learn"} for i, row in enumerate(rows())]
-    assert "--test-when \"phase == 'test'\"" in told(data)
+    [question] = inspect(pl.DataFrame(data)).questions
+    assert "--test-when \"phase == 'test'\"" in str(question)
 
 
 def test_a_running_total_is_no_reward() -> None:

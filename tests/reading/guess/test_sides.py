@@ -9,8 +9,9 @@ import numpy as np
 import polars as pl
 
 from howlearn.reading.formats.table import Frame
-from howlearn.reading.guess.context import _differing, _sides, _words, pair_on_screen
+from howlearn.reading.guess.behaviour import words_of
 from howlearn.reading.guess.sample import take_sample
+from howlearn.reading.guess.sides import _differing, _sides, pair_on_screen
 
 PARTS = ["left", "right", "stim", "1", "2", "a", "b", "l", "r", "up", "down", "x"]
 
@@ -18,7 +19,7 @@ PARTS = ["left", "right", "stim", "1", "2", "a", "b", "l", "r", "up", "down", "x
 def test_the_pairs_are_those_of_looking_at_each_two() -> None:
     generator = np.random.default_rng(3)
     names = {"_".join(generator.choice(PARTS, size=generator.integers(1, 4))) for _ in range(600)}
-    words = {name: _words(name) for name in sorted(names)}
+    words = {name: words_of(name) for name in sorted(names)}
     slow = [pair for pair in combinations(words, 2) if _sides(words[pair[0]], words[pair[1]])]
     assert len(slow) > 20
     assert _differing(words) == slow

@@ -98,6 +98,16 @@ def goes_on(worth: NDArray[np.float64], action: Codes, place: Codes) -> float:
     return float(2 * ndtr(-abs(alike * np.sqrt(len(before)))))
 
 
+def resembles_last(owner: Codes, numbers: NDArray[np.float64]) -> float:
+    """How far numbers are like those of the trial before: their correlation within learners."""
+    order = np.argsort(owner, kind="stable")
+    near = np.diff(owner[order]) == 0
+    first, second = numbers[order][:-1][near], numbers[order][1:][near]
+    if len(first) < FEWEST or np.ptp(first) == 0 or np.ptp(second) == 0:
+        return 1.0
+    return float(np.corrcoef(scaled(first), scaled(second))[0, 1])
+
+
 # Columns that are alike but for one word of their names: what is on the left, what is on the right.
 
 _SIDES = [

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from itertools import product
-
 import numpy as np
 
 from howlearn.core.options import NONE
+from howlearn.core.text import few
 from howlearn.reading.columns import (
+    BLOCKS,
     CONDITIONS,
     is_answer,
     is_feature,
@@ -23,12 +21,12 @@ from howlearn.reading.columns import (
 from howlearn.reading.guess.behaviour import (
     FEWEST,
     NEARLY,
-    SHOWN,
     explained,
     follows_from,
     hangs_on,
     is_of_one_option,
     purity,
+    resembles_last,
 )
 from howlearn.reading.guess.column_checks import (
     is_number,
@@ -40,15 +38,10 @@ from howlearn.reading.guess.column_checks import (
 )
 from howlearn.reading.guess.draft import BY_CONTENT, BY_NAME, Answer, Draft, Guess, typed
 from howlearn.reading.guess.sample import Sample, together
+from howlearn.reading.guess.sides import pair_on_screen
 
 COUNTING = 0.9  # of the steps from row to row of a counter go up
 
-# Two things on screen at once, as stim_left and stim_right: neither alone is the context.
-
-
-SIDES = [("left", "right"), ("l", "r"), ("bottom", "top"), ("down", "up"), ("1", "2"), ("a", "b")]
-THIRD = [("1", "3"), ("2", "3"), ("a", "c"), ("b", "c"), ("left", "middle"), ("center", "left")]
-ALIKE = 0.02  # of the rows may show the same thing twice
 CHOSEN = {"chosen", "chose", "selected", "picked"}
 
 
@@ -57,72 +50,13 @@ def is_chosen(name: str) -> bool:
     return not CHOSEN.isdisjoint(parts_of(name))
 
 
-def pair_on_screen(rows: Sample, columns: Sequence[str]) -> tuple[str, str] | None:
-    """The columns that say what was on two sides; None if there are none."""
-    words = {c: _words(c) for c in columns if not (is_time(c) or is_feature(c) or is_numbered(c))}
-    for one, other in _differing(words):
-        third = any(_sides(words[one], each, THIRD) for each in words.values())
-        if not third and _are_two(rows, one, other):
-            return one, other
-    return None
-
-
-def _differing(words: dict[str, list[str]]) -> list[tuple[str, str]]:
-    """The names that differ by the words for two sides only, in the order of the columns."""
-    alike: dict[tuple[str, ...], dict[str, list[str]]] = {}  # without a word → that word → names
-    for name, parts in words.items():
-        for i, part in enumerate(parts):
-            rest = (*parts[:i], "", *parts[i + 1 :])
-            alike.setdefault(rest, {}).setdefault(part, []).append(name)
-    place = {name: i for i, name in enumerate(words)}
-    found = {
-        tuple(sorted(pair, key=lambda name: place[name]))
-        for names in alike.values()
-        for side in SIDES
-        for pair in product(names.get(side[0], ()), names.get(side[1], ()))
-        if _sides(words[pair[0]], words[pair[1]])
-    }
-    return sorted(found, key=lambda pair: (place[pair[0]], place[pair[1]]))
-
-
-def _words(name: str) -> list[str]:
-    return [word for part in parts_of(name) for word in re.findall(r"[^\W\d_]+|[0-9]+", part)]
-
-
-def _sides(one: list[str], other: list[str], sides: Sequence[tuple[str, str]] = SIDES) -> bool:
-    """Whether two names differ by the words for two sides only."""
-    differ = [pair for pair in zip(one, other, strict=False) if pair[0] != pair[1]]
-    if len(one) != len(other) or len(differ) != 1 or tuple(sorted(differ[0])) not in sides:
-        return False
-    return len(one) > 1 or len(one[0]) > 1  # left and right say enough, a and b do not
-
-
-def _are_two(rows: Sample, one: str, other: str) -> bool:
-    """Whether two columns show the same things, and never the same at once."""
-    if named_like("reward", [one, other]) or named_like("trial", [one, other]):
-        return False
-    left, right = rows.counts(one), rows.counts(other)
-    shown = named_like("context", [one]) or like(one, SHOWN)
-    if not shown and all(is_number(value) for value in (*left, *right)):
-        return False  # chances or amounts
-    if min(len(left), len(right)) < 2 or 2 * len({*left} & {*right}) < len({*left, *right}):
-        return False
-    a, b = _labels(rows, one), _labels(rows, other)
-    return bool(np.mean(a == b) <= ALIKE)
-
-
-def _labels(rows: Sample, column: str) -> np.ndarray:
-    labels = np.array([label or "" for label in rows.columns[column].labels], dtype=object)
-    return labels[rows.codes(column)]
-
-
 def put_pair(draft: Draft, rows: Sample, pair: tuple[str, str]) -> None:
     """The context is what is on both sides, unless the same two are always there."""
     action, both_of = draft.column("action"), typed(",".join(pair))
     shown = {*rows.counts(pair[0]), *rows.counts(pair[1])}
     names_it = action is not None and {*rows.counts(action)} <= shown
     at = np.unique(together(*(rows.codes(c) for c in pair)), return_index=True)[1]
-    two = {frozenset(both) for both in zip(*(_labels(rows, c)[at] for c in pair), strict=True)}
+    two = {frozenset(both) for both in zip(*(rows.texts(c)[at] for c in pair), strict=True)}
     what = f"what is on screen is a pair ({pair[0]} and {pair[1]})"
     if names_it and len(two) == 1:
         draft.put("context", (NONE,), BY_CONTENT, f"{what}, always the same two")
@@ -185,6 +119,8 @@ def find_context(draft: Draft) -> None:
         why = "what a choice earns depends on it, and it changes from trial to trial"
         draft.put("context", (telling[0],), BY_CONTENT, why, tuple(telling[1:]))
         return
+    if _ask_about_numbers(draft, rows):
+        return
     _ask_what_choices_follow(draft, rows)
     draft.put("context", (NONE,), BY_CONTENT, "no column looks like it: always the same situation")
 
@@ -203,6 +139,8 @@ def _ask_what_choices_follow(draft: Draft, rows: Sample) -> None:
     for column in draft.free:
         if not _may_be_shown(draft, rows, column, owner) or len(rows.counts(column)) > FEW_SHOWN:
             continue
+        if like(column, BLOCKS):
+            continue  # the rows are not in their order
         here = rows.codes(column)
         if follows_from(here, codes) or follows_from(codes, here):
             continue  # the choice in other words
@@ -222,6 +160,39 @@ def _ask_what_choices_follow(draft: Draft, rows: Sample) -> None:
 
 
 LEAST_ROWS, FEW_SHOWN = 200, 12
+DRAWN = 0.3  # correlation with the last trial, of what is drawn anew
+
+
+def _ask_about_numbers(draft: Draft, rows: Sample) -> bool:
+    """Numbers that are others in nearly every trial, and that choices follow: were they shown?"""
+    action = draft.column("action")
+    if action is None or rows.height < LEAST_ROWS or not draft.open("features"):
+        return False
+    owner, codes = draft.learners()[rows_among(draft, rows)], rows.codes(action)
+    usual = (codes == np.bincount(codes).argmax()).astype(float)
+    found = []
+    for column in [c for c in draft.free if _is_called_shown(c)]:
+        numbers = rows.numbers(column)
+        if len(rows.counts(column)) <= MOST_SITUATIONS or not np.isfinite(numbers).all():
+            continue
+        if resembles_last(owner, numbers) > DRAWN:
+            continue  # it drifts, as what is learned does
+        part = np.searchsorted(np.quantile(numbers, (0.25, 0.5, 0.75)), numbers)
+        more = purity(codes, together(owner, part)) - purity(codes, owner)
+        if more > MUCH and hangs_on(usual, part, owner) < SURELY:
+            found.append(column)
+    if found:
+        draft.ask(
+            "context",
+            f"choices follow {few(found, 4)}, with another value in nearly every trial: what is "
+            "it?",
+            [
+                Answer("features", tuple(found), "shown before the choice; --bin makes bins of it"),
+                Answer("context", (NONE,), "not shown"),
+            ],
+        )
+        draft.put("features", tuple(found), BY_CONTENT, "choices follow it")
+    return bool(found)
 
 
 def _beside_offers(draft: Draft, rows: Sample) -> None:
@@ -298,7 +269,7 @@ def _names_the_right(draft: Draft, rows: Sample, column: str) -> bool:
     if action is None or reward is None:
         return False
     worth = worth_in(rows, reward)
-    same = _labels(rows, column) == _labels(rows, action)
+    same = rows.texts(column) == rows.texts(action)
     return len(worth) > 0 and bool(np.mean(same == (worth > worth.min())) >= NEARLY)
 
 
@@ -337,18 +308,10 @@ def what_tells(draft: Draft, rows: Sample, context: tuple[str, ...]) -> list[str
 
 def _may_be_shown(draft: Draft, rows: Sample, column: str, owner: np.ndarray) -> bool:
     """Whether a column may say what was shown: it changes often, and no name speaks against it."""
-    against = {"prob", "probability", "p", "value", "ev", "q", "pe", "best", "better", "optimal"}
-    against |= {"prev", "previous", "last", "lag", "prior"}
-    if is_answer(column) or is_time(column) or is_chosen(column) or column in draft.one_of:
-        return False
-    if is_mistake(column) or like(column, "gain loss win wins losses gains"):
+    if not _is_called_shown(column) or column in draft.one_of:
         return False
     if is_feature(column) or is_numbered(column):
         return False  # one of several, which were not shown often enough together
-    if not against.isdisjoint(parts_of(column)) or named_like("trial", [column]):
-        return False
-    if any(named_like(role, [column]).get(column, 0) for role in ("action", "reward")):
-        return False
     if not 2 <= len(rows.counts(column)) <= MOST_SITUATIONS or rows.missing(column).any():
         return False
     action, reward = draft.column("action"), draft.column("reward")
@@ -363,6 +326,17 @@ def _may_be_shown(draft: Draft, rows: Sample, column: str, owner: np.ndarray) ->
     steps = np.diff(rows.numbers(column))
     counts = float(np.mean(steps >= 0)) > COUNTING  # how often something was shown
     return length < SHORT_RUN and not counts
+
+
+def _is_called_shown(column: str) -> bool:
+    """Whether no name speaks against a column's saying what was shown."""
+    against = {"prob", "probability", "p", "value", "ev", "q", "pe", "best", "better", "optimal"}
+    against |= {"prev", "previous", "last", "lag", "prior"}
+    if is_answer(column) or is_time(column) or is_chosen(column) or is_mistake(column):
+        return False
+    if like(column, "gain loss win wins losses gains") or not against.isdisjoint(parts_of(column)):
+        return False
+    return not any(named_like(role, [column]) for role in ("trial", "action", "reward"))
 
 
 def _put_features(draft: Draft, rows: Sample) -> bool:

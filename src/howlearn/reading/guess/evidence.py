@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.study import Study
+from howlearn.reading.guess.behaviour import purity
 from howlearn.reading.guess.draft import Draft
 from howlearn.reading.guess.sample import scaled, together
 from howlearn.reading.labels import natural_key
@@ -75,6 +76,12 @@ class Evidence:
         np.minimum.at(lowest, cell, self.reward)
         again = times[cell] > 1
         return float((highest == lowest)[cell][again].mean()) if again.any() else 0.0
+
+    @property
+    def usual(self) -> float:
+        """The share of trials with the outcome that is usual for learner, what is shown, action."""
+        cell = together(self.sequence, self.shown, self.action)
+        return purity(together(self.good.astype(np.intp)), cell)
 
     @property
     def comes_back(self) -> float:

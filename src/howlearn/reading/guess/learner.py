@@ -140,17 +140,21 @@ def _ask_who(draft: Draft) -> None:
     found = [column for column in draft.free if _has_stretches(draft, column)]
     if not found:
         return
-    n = len(draft.sample.counts(found[0]))
+    column, n = found[0], len(draft.sample.counts(found[0]))
+    answers = [
+        Answer("learner", column, f"each value of {column} is a learner"),
+        Answer("learner", FILE_STEM, "one learner all along"),
+    ]
+    counters = named_like("trial", draft.free)
+    if any(np.all(np.diff(draft.sample.numbers(c)) > 0) for c in counters):
+        answers.reverse()  # trials are counted through
     draft.ask(
         "learner",
-        f"no column is called after the learner, and {found[0]} has {n:,} values, each over a long "
+        f"no column is called after the learner, and {column} has {n:,} values, each over a long "
         "stretch of rows: who chose?",
-        [
-            Answer("learner", found[0], f"each value of {found[0]} is a learner"),
-            Answer("learner", FILE_STEM, "one learner all along"),
-        ],
+        answers,
     )
-    draft.put("learner", found[0], BY_CONTENT, "each value has a long stretch", tuple(found[1:]))
+    draft.put("learner", answers[0].value, BY_CONTENT, "each value has a long stretch", (column,))
 
 
 def _is_owner(draft: Draft, column: str) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.reading.columns import is_feature, is_mistake, is_time, like, named_like, parts_of
-from howlearn.reading.guess.behaviour import is_of_one_option
+from howlearn.reading.guess.behaviour import is_of_one_option, resembles_last
 from howlearn.reading.guess.column_checks import constant_within
 from howlearn.reading.guess.context import settles
 from howlearn.reading.guess.draft import BY_CONTENT, SAID, Answer, Draft, Guess, typed
@@ -26,7 +26,7 @@ from howlearn.reading.guess.evidence import (
     pays_alike,
     predictable,
 )
-from howlearn.reading.guess.sample import scaled, together
+from howlearn.reading.guess.sample import together
 
 NOT_COVERED = "nothing that these models cover"
 FEWEST_TRIALS = 60  # from which something can be said about people's choices
@@ -176,6 +176,8 @@ class Untaught(Kind):
 
 SURELY = 3.5, 0.75  # standard errors of first choices above guessing, share of later skill
 PERHAPS = 2.0, 0.5
+FIXED = 0.85  # of the outcomes are as always, or as mostly, where the same is shown and chosen
+GOES_ON = 3.0  # standard errors by which outcomes are like the last ones
 
 
 def known_at_once(
@@ -189,10 +191,10 @@ def known_at_once(
     if told is not None and draft is not None:
         shown = Guess("context", (*draft.columns("context"), told), SAID)
         found = evidence_in(replace(draft, guesses={**draft.guesses, "context": shown})) or found
-    if not found.is_binary or found.fixed < 0.85 or int(found.context.max()) < 1:
+    if not found.is_binary or int(found.context.max()) < 1 or len(found) < FEWEST_TRIALS:
         return None
-    if len(found) < FEWEST_TRIALS:
-        return None
+    if found.fixed < FIXED and (found.usual < FIXED or changes(found).same > GOES_ON):
+        return None  # chances, or what is right changes
     first = first_choices(found)
     early, later = first.early, first.late.skill
     if early.times < 12 or later < 0.25 or early.score < least[0]:
@@ -300,7 +302,7 @@ def described(draft: Draft) -> list[str]:
         if np.isnan(numbers).any() or len(np.unique(numbers)) < MANY_VALUES:
             continue
         place = owner if context is None else together(owner, context[rows])
-        if _goes_on(owner, numbers) < 0.3 and not constant_within(
+        if resembles_last(owner, numbers) < 0.3 and not constant_within(
             place, draft.sample.codes(column)[rows]
         ):
             found.append(column)
@@ -320,7 +322,7 @@ def _paid_from(draft: Draft, columns: Sequence[str]) -> list[str]:
         if np.isnan(numbers).any() or len(np.unique(numbers)) < MANY_VALUES:
             continue
         same = numbers == earned
-        if same.mean() < PAID or _goes_on(owner, numbers) > 0.3:
+        if same.mean() < PAID or resembles_last(owner, numbers) > 0.3:
             continue
         covered |= same
         if not is_of_one_option(sample, column, action, reward):
@@ -329,13 +331,3 @@ def _paid_from(draft: Draft, columns: Sequence[str]) -> list[str]:
 
 
 PAID = 0.1  # of the trials are paid by each of the prizes that are shown
-
-
-def _goes_on(owner: Codes, numbers: NDArray[np.float64]) -> float:
-    """How far numbers are like those of the trial before: their correlation within learners."""
-    order = np.argsort(owner, kind="stable")
-    near = np.diff(owner[order]) == 0
-    first, second = numbers[order][:-1][near], numbers[order][1:][near]
-    if len(first) < FEW_TRIALS or np.ptp(first) == 0 or np.ptp(second) == 0:
-        return 1.0
-    return float(np.corrcoef(scaled(first), scaled(second))[0, 1])

@@ -15,7 +15,6 @@ from howlearn.core.text import few
 from howlearn.reading.columns import is_answer, is_count, is_numbered, is_time, like
 from howlearn.reading.guess.behaviour import FEWEST, NEARLY, goes_on, hangs_on, words_of
 from howlearn.reading.guess.column_checks import materialise, nothing_in, runs_within, worth_in
-from howlearn.reading.guess.context import pair_on_screen
 from howlearn.reading.guess.draft import (
     BY_CONTENT,
     SAID,
@@ -26,6 +25,7 @@ from howlearn.reading.guess.draft import (
     typed,
 )
 from howlearn.reading.guess.sample import Sample
+from howlearn.reading.guess.sides import pair_on_screen
 from howlearn.reading.offers import options_in
 
 MOST_LABELS = 60  # of pairs, or of contexts with offers of their own
@@ -80,7 +80,7 @@ def _values(draft: Draft, action: str) -> list[str]:
 def _put_columns(draft: Draft, action: str) -> None:
     """One column per option, of which the choice is always one; nothing if it is always all."""
     sample, columns = draft.sample, draft.on_offer
-    names = np.stack([_labels(sample, c) for c in columns])
+    names = np.stack([sample.texts(c) for c in columns])
     shown = {frozenset(trial) for trial in zip(*names.tolist(), strict=True)}
     if len(shown) == 1:
         draft.put("context", (NONE,), BY_CONTENT, f"{' and '.join(columns)} always show the same")
@@ -94,11 +94,6 @@ def _put_columns(draft: Draft, action: str) -> None:
     draft.put("offered", columns, BY_CONTENT, why)
 
 
-def _labels(sample: Sample, column: str) -> NDArray[np.object_]:
-    labels = np.array([label or "" for label in sample.columns[column].labels], dtype=object)
-    return labels[sample.codes(column)]
-
-
 def _is_list(draft: Draft, column: str, action: str) -> bool:
     """Whether a column has lists, of which the choice is always one."""
     counts = draft.sample.counts(column)
@@ -107,7 +102,7 @@ def _is_list(draft: Draft, column: str, action: str) -> bool:
     lists = {value: {*options_in(value)} for value in counts}
     if any(len(mine) < 2 for mine in lists.values()):
         return False
-    shown, chosen = _labels(draft.sample, column), _labels(draft.sample, action)
+    shown, chosen = draft.sample.texts(column), draft.sample.texts(action)
     told = [(s, c) for s, c in zip(shown[:2_000], chosen[:2_000], strict=True) if s and c]
     hits = sum(c in lists[s] for s, c in told)
     return len(told) >= FEWEST and hits >= NEARLY * len(told)
@@ -118,7 +113,7 @@ def _is_list(draft: Draft, column: str, action: str) -> bool:
 
 def _put_sides(draft: Draft, rows: Sample, action: str, columns: tuple[str, ...]) -> None:
     """The stimulus that was chosen, where stimuli change sides."""
-    shown = [_labels(rows, c) for c in columns]
+    shown = [rows.texts(c) for c in columns]
     if not {*shown[0].tolist()}.intersection(*(each.tolist() for each in shown[1:])):
         return  # a stimulus and its side are one
     sure, order = _in_order(_values(draft, action), columns)
@@ -200,7 +195,7 @@ def _how_telling(
     ways = [*permutations(order)]
     if reward is None:
         return 0.0, dict.fromkeys(ways, 0.0)
-    made = _labels(rows, action)
+    made = rows.texts(action)
 
     def hang(way: tuple[str, ...]) -> float:
         chosen = np.select([made == value for value in way], shown, "").astype(str)
@@ -322,7 +317,7 @@ def _pairs(rows: Sample, column: str) -> dict[str, tuple[str, str]] | None:
 
 
 def _names_one(rows: Sample, column: str, action: str, pairs: dict[str, tuple[str, str]]) -> bool:
-    shown, chosen = _labels(rows, column), _labels(rows, action)
+    shown, chosen = rows.texts(column), rows.texts(action)
     told = [c in pairs[s] for s, c in zip(shown, chosen, strict=True) if s and c]
     return len(told) >= FEWEST and float(np.mean(told)) >= NEARLY
 
@@ -332,7 +327,7 @@ def _put_places(
 ) -> None:
     """Pairs that are named, and a choice that says the first or the second of them."""
     sure, order = _in_order(_values(draft, action), ("1", "2"))
-    shown = _labels(rows, column)
+    shown = rows.texts(column)
     first, second = (np.array([pairs[s][i] if s else "" for s in shown], object) for i in (0, 1))
     if {*order} == {"0", "1"}:  # in most files 1 is the first, and 0 that it was not chosen
         order = ("1", "0")
@@ -383,7 +378,7 @@ def find_offers_of_contexts(draft: Draft) -> None:
         return
     labels = draft.sample.columns[action].labels
     rows = np.flatnonzero(chosen)[at]
-    names = [":".join(str(_labels(draft.sample, c)[row]) for c in columns) for row in rows]
+    names = [":".join(str(draft.sample.texts(c)[row]) for c in columns) for row in rows]
     sets = [sorted(str(labels[int(v)]) for v in values[mine]) for mine in offered]
     if any(re.search(r"[=|,]", text) for text in (*names, *(s for each in sets for s in each))):
         return

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from howlearn.core.expression_values import FALSE_WORDS, TRUE_WORDS
-from howlearn.reading.guess.behaviour import families, words_of
-from howlearn.reading.guess.column_checks import materialise
-from howlearn.reading.guess.draft import BY_CONTENT, Draft, in_expression, in_quotes
+from howlearn.reading.columns import BLOCKS, CONDITIONS, GROUPS, KINDS, is_time, like
+from howlearn.reading.guess.behaviour import families, goes_on, hangs_on, words_of
+from howlearn.reading.guess.column_checks import (
+    constant_within,
+    examples,
+    materialise,
+    tell_the_same,
+)
+from howlearn.reading.guess.draft import BY_CONTENT, Answer, Draft, in_expression, in_quotes
+from howlearn.reading.guess.reward import earnings
 
 
 def find_reward_of_the_chosen(draft: Draft) -> None:
@@ -81,3 +88,31 @@ def _labels_of(draft: Draft, action: str, sides: list[str]) -> dict[str, str] | 
 def _plain_side(word: str) -> str:
     word = word.lower()
     return {"l": "left", "r": "right", "first": "1", "second": "2"}.get(word, word)
+
+
+# A choice without a telling name.
+
+
+SURELY = 1e-4  # by chance
+MOST_CHOSEN = 12
+
+
+def ask_what_was_chosen(draft: Draft) -> None:
+    """A column without a telling name on which the outcome hangs: was it chosen?"""
+    reward, owner = draft.column("reward"), draft.learners()
+    if reward is None or draft.answer is not None:
+        return
+    worth, found = earnings(draft.sample, reward), {}
+    shown = draft.named("context")
+    for column in [c for c in draft.free if c not in shown]:
+        codes, values = draft.sample.codes(column), len(draft.sample.counts(column))
+        other = is_time(column) or like(column, f"{BLOCKS} {GROUPS} {KINDS} {CONDITIONS}")
+        if other or not 2 <= values <= MOST_CHOSEN or constant_within(owner, codes):
+            continue
+        if not tell_the_same(draft.sample, column, reward):
+            found[column] = min(hangs_on(worth, codes, owner), goes_on(worth, codes, owner))
+    best = min(found, key=lambda c: found[c], default=None)
+    if best is not None and found[best] < SURELY:
+        says = f"yes: {reward} hangs on it; its values are {examples(draft.sample, best)}"
+        draft.ask("action", f"is {best} what was chosen?", [Answer("action", best, says)])
+        draft.put("action", best, BY_CONTENT, f"{reward} hangs on it")

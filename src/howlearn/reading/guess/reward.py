@@ -39,7 +39,7 @@ from howlearn.reading.guess.draft import (
     in_quotes,
     typed,
 )
-from howlearn.reading.guess.sample import Sample
+from howlearn.reading.guess.sample import Sample, together
 from howlearn.reading.rewards import worth_of
 
 # Columns that count what went wrong: a success is where they have nothing to say.
@@ -300,3 +300,13 @@ def is_binary(draft: Draft, column: str) -> bool:
     if is_mistake(column) or like(column, f"{BLOCKS} {CONDITIONS} {GROUPS} {KINDS}"):
         return False
     return {*counts} in ({"0", "1"}, {"-1", "1"}) or are_words(counts)
+
+
+def is_mark_of(draft: Draft, mark: str, amount: str) -> bool:
+    """Whether amounts tell the same as a mark of wins, and more: either may be the reward."""
+    rows = ~draft.sample.missing(mark) & ~draft.sample.missing(amount)
+    codes, worth = draft.sample.codes(mark)[rows], draft.sample.numbers(amount)[rows]
+    if says_right(mark) or len(np.unique(codes)) != 2 or not np.isfinite(worth).all():
+        return False
+    won = (worth > worth.min()).astype(np.intp)
+    return len(np.unique(worth)) > 2 and int(together(codes, won).max()) == 1

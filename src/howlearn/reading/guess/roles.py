@@ -40,13 +40,16 @@ from howlearn.reading.guess.draft import (
     in_expression,
     shares,
 )
+from howlearn.reading.guess.options_outcomes import ask_what_was_chosen
 from howlearn.reading.guess.reward import (
     SIDES,
     earnings,
     find_reward_in_mistakes,
     is_binary,
+    is_mark_of,
     reward_candidates,
     says_right,
+    turned_round,
     unreadable_rewards,
 )
 from howlearn.reading.guess.sample import together
@@ -87,6 +90,8 @@ def find_action_and_reward(draft: Draft) -> None:
     _put(draft, "action", actions)
     if draft.open("action"):
         _go_or_not(draft)
+    if draft.open("action"):
+        ask_what_was_chosen(draft)
     reward = draft.column("reward")
     if draft.open("action") and reward is not None and draft.answer and not draft.named("action"):
         text = from_right_and_wrong(draft, draft.answer, reward)
@@ -163,7 +168,9 @@ def ask_what_is_good(draft: Draft) -> None:
     guess = draft.guesses.get("reward")
     if action is None or reward is None or guess is None or guess.how == SAID:
         return
-    about = [c for c in draft.sample.columns if not PAINFUL.isdisjoint(words_of(c))]
+    told = [c for c in draft.sample.columns if c not in draft.computed]
+    about = [c for c in told if not PAINFUL.isdisjoint(words_of(c))]
+    about = [c for c in about if turned_round(draft, c) != reward]
     if _follows(draft, action, reward) > -AVOIDED and not about:
         return
     name = in_expression(reward) or reward
@@ -320,8 +327,10 @@ def _put(draft: Draft, role: str, found: list[Candidate]) -> None:
     others = tuple(c.column for c in found[1:] if c.score > LEAST)
     draft.put(role, first.column, how, why, others, kept)
     likely = shares(kept)
-    if len(kept) > 1 and likely[0] < CLEAR:
+    finer = [c for c in rest if role == "reward" and is_mark_of(draft, first.column, c.column)]
+    if len(kept) > 1 and (likely[0] < CLEAR or finer):
         near = [c for c, share in zip(kept, likely, strict=True) if share > likely[0] / 8]
+        near += [c for c in finer if c not in near]
         draft.ask(
             role,
             f"which column is the {role}: {few([c.column for c in near], 4)}?",

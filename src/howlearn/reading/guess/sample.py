@@ -82,6 +82,11 @@ class Sample:
         """The numbers of the rows that are looked at, NaN where there is none."""
         return self._of_rows(name, self.columns[name].numbers())
 
+    def texts(self, name: str) -> NDArray[np.object_]:
+        """The values of the rows that are looked at, empty where there is none."""
+        labels = np.array([label or "" for label in self.columns[name].labels], dtype=object)
+        return labels[self.codes(name)]
+
     def places(self, name: str) -> NDArray[np.float64]:
         """The same for a column that orders trials: block12 comes in the twelfth place."""
         return self._of_rows(name, self.columns[name].places())
