@@ -169,7 +169,7 @@ def without_quotes(values: pl.Series) -> pl.Series:
 # JSON: jsPsych's and JATOS' exports, JSON Lines, pandas' to_json, and other nested values.
 
 
-_NO_VALUE = re.compile(r"""("(?:[^"\\]|\\.)*")|(:\s*)(?=[,}\]])""")
+_NO_VALUE = re.compile(r"""("[^"\\]*(?:\\.[^"\\]*)*")|(:\s*)(?=[,}\]])""")
 MENDED = "names without a value (`: ,`), which JSON does not have, were read as missing values"
 CUT = "the list of trials is cut off; its last, incomplete part was left out"
 NEEDED = "a list of trials, or an object with one"

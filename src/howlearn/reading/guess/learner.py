@@ -21,6 +21,7 @@ from howlearn.reading.guess.draft import BY_CONTENT, BY_NAME, Answer, Draft, in_
 from howlearn.reading.guess.sample import Sample, together
 
 COUNTING = 0.9  # of the steps from row to row of a trial's number go up
+SHORT_RUN = 2  # rows in a row, of what changes as stimuli do
 LONG_RUN = 10  # rows in a row that a learner has at least, to be found without a name
 
 
@@ -30,6 +31,8 @@ def find_learner(draft: Draft) -> None:
     files = int(sample.file.max(initial=0)) + 1
     named = named_like("learner", draft.free)
     fit = [c for c in named if repeats(sample, c)]
+    alone = np.zeros(sample.height, np.intp)  # who changes from row to row is no learner
+    fit.sort(key=lambda c: runs_within(alone, sample.codes(c))[0] < SHORT_RUN)
     if fit:
         if files > 1 and len(sample.counts(fit[0])) == 1:
             why = f"each file is one learner, since {fit[0]} is the same in all files"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.reading.columns import is_feature, is_mistake, is_time, like, named_like, parts_of
-from howlearn.reading.guess.behaviour import is_of_one_option, resembles_last
+from howlearn.reading.guess.behaviour import hangs_on, is_of_one_option, resembles_last
 from howlearn.reading.guess.column_checks import constant_within
 from howlearn.reading.guess.context import settles
 from howlearn.reading.guess.draft import BY_CONTENT, SAID, Answer, Draft, Guess, typed
@@ -126,6 +126,9 @@ class StimulusMissing(Kind):
         each = np.bincount(found.learner, weights=found.good) / np.bincount(found.learner)
         if right - told < max(0.12, 6 * spread) or np.mean(each > told + 0.05) < 0.7:
             return ()
+        fresh = int(found.owner.max()) > int(found.sequence.max())
+        if fresh and hangs_on(found.good, found.action, found.owner) < TAUGHT:
+            return ()  # in each block another action is better
         sure = 5.0 if draft is not None and _right_is_told(draft) is not None else 3.0
         if follows_success(found, sure):  # then outcomes teach, as those of a bandit do
             return ()
@@ -144,6 +147,9 @@ class StimulusMissing(Kind):
             f"the stimulus is missing: {reasons[0]}, so something that was shown is not among "
             f"the context{now}; --context COL[,COL] names it, --context none goes on without"
         )
+
+
+TAUGHT = 1e-4  # by chance
 
 
 class Untaught(Kind):

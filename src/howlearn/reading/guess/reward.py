@@ -124,7 +124,6 @@ AGAINST_RIGHT = 2.5  # where another column says what was earned: feedback may m
 AGAINST_SPARSE, AGAINST_CONSTANT, AGAINST_OPTIONS = 2.0, 4.0, 3.0
 FOR_NET = 3.0  # gains minus losses say more than either
 MOSTLY, MANY_AMOUNTS = 0.8, 6
-FEW_STEPS = 3
 RIGHT = {"correct", "corr", "cor", "accuracy", "acc", "iscorrect", "hit", "right", "richtig"}
 EARNED = {"reward", "rewarded", "rew", "outcome", "feedback", "points", "payoff"}
 
@@ -206,7 +205,7 @@ def earnings(rows: Sample, column: str) -> np.ndarray:
     if np.isnan(numbers).all():
         labels = rows.columns[column].labels
         numbers = worth_of(labels)[rows.codes(column)]
-        values = worth(rows.counts(column)) if np.isnan(numbers).all() else None
+        values = worth(rows.counts(column))
         if values is not None:
             table = np.array(
                 [float(values.get(v, "nan")) if v is not None else np.nan for v in labels]
@@ -217,7 +216,8 @@ def earnings(rows: Sample, column: str) -> np.ndarray:
 
 def _gain_and_loss(draft: Draft) -> list[Candidate]:
     """Gains and losses in two columns: their sum is what was earned."""
-    names = {parts_of(column)[-1]: column for column in draft.free if parts_of(column)}
+    names = {part: column for column in reversed(draft.free) for part in parts_of(column)}
+    names |= {parts_of(column)[-1]: column for column in draft.free if parts_of(column)}
     names |= {plain(column): column for column in draft.free}
     gain = next((names[w] for w in GAINS if w in names), None)
     loss = next((names[w] for w in LOSSES if w in names), None)
@@ -287,19 +287,19 @@ def _is_total(draft: Draft, column: str) -> bool:
         draft.odd(f"{column} only ever grows within a learner: a running total, not a reward")
         return True
     kinds, values = len(np.unique(steps)), len(draft.sample.counts(column))
-    if len(steps) > 4 * values and 1 < kinds <= FEW_STEPS and values > 4 * kinds:
+    if len(steps) > 4 * values and kinds > 1 and values > 4 * kinds:
         draft.odd(f"{column} goes up and down by the same few steps: a running total, not a reward")
         return True
     return False
 
 
 def is_binary(draft: Draft, column: str) -> bool:
-    counts = draft.sample.counts(column)
+    counts = without_nothing(draft.sample.counts(column))
     if len(counts) != 2 or is_feature(column) or is_answer(column) or is_time(column):
         return False
     if is_mistake(column) or like(column, f"{BLOCKS} {CONDITIONS} {GROUPS} {KINDS}"):
         return False
-    return {*counts} in ({"0", "1"}, {"-1", "1"}) or are_words(counts)
+    return {*counts} in ({"0", "1"}, {"-1", "1"}) or are_words(counts) or worth(counts) is not None
 
 
 def is_mark_of(draft: Draft, mark: str, amount: str) -> bool:
