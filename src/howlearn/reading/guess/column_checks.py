@@ -153,6 +153,9 @@ def nothing_in(counts: Mapping[str, int]) -> tuple[str, ...]:
     plain = {value: re.sub(r"[\s_-]+", "", value.lower()) for value in counts}
     found = [v for v, w in plain.items() if w in words or w.startswith(VALUES["nothing_began"])]
     rest = [value for value in counts if value not in found]
+    words = [value for value in rest if not is_number(value)]
+    if len(words) > 1:  # 99 among words
+        found += [value for value in rest if value in NOTHING_NUMBERS]
     if len(rest) > 2 and all(is_number(value) for value in rest):
         numbers = {value: float(value) for value in rest}
         for value in NOTHING_NUMBERS:

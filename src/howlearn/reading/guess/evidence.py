@@ -329,7 +329,8 @@ def _told_by(key: Codes, answer: Codes) -> float:
 
 def pays_alike(found: Evidence) -> bool:
     """Whether all actions earn about the same, so that no outcome could prefer one of them."""
-    each = np.bincount(found.action, weights=found.good) / np.bincount(found.action)
+    made = together(found.action)
+    each = np.bincount(made, weights=found.good) / np.bincount(made)
     return float(np.ptp(each)) < 0.1
 
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from howlearn.core.expression_values import FALSE_WORDS, TRUE_WORDS
 from howlearn.reading.columns import BLOCKS, CONDITIONS, GROUPS, KINDS, is_time, like
 from howlearn.reading.guess.behaviour import families, goes_on, hangs_on, words_of
 from howlearn.reading.guess.column_checks import (
+    NOTHING_NUMBERS,
     constant_within,
     examples,
     materialise,
     tell_the_same,
 )
 from howlearn.reading.guess.draft import BY_CONTENT, Answer, Draft, in_expression, in_quotes
-from howlearn.reading.guess.reward import earnings
+from howlearn.reading.guess.evidence import centred
+from howlearn.reading.guess.evidence import score as in_errors
+from howlearn.reading.guess.reward import earnings, is_binary
+from howlearn.reading.guess.sample import together
 
 
 def find_reward_of_the_chosen(draft: Draft) -> None:
@@ -90,7 +96,7 @@ def _plain_side(word: str) -> str:
     return {"l": "left", "r": "right", "first": "1", "second": "2"}.get(word, word)
 
 
-# A choice without a telling name.
+# A choice, or an outcome, without a telling name.
 
 
 SURELY = 1e-4  # by chance
@@ -104,11 +110,8 @@ def ask_what_was_chosen(draft: Draft) -> None:
         return
     worth, found = earnings(draft.sample, reward), {}
     shown = draft.named("context")
-    for column in [c for c in draft.free if c not in shown]:
-        codes, values = draft.sample.codes(column), len(draft.sample.counts(column))
-        other = is_time(column) or like(column, f"{BLOCKS} {GROUPS} {KINDS} {CONDITIONS}")
-        if other or not 2 <= values <= MOST_CHOSEN or constant_within(owner, codes):
-            continue
+    for column in [c for c in _changing(draft, MOST_CHOSEN) if c not in shown]:
+        codes = draft.sample.codes(column)
         if not tell_the_same(draft.sample, column, reward):
             found[column] = min(hangs_on(worth, codes, owner), goes_on(worth, codes, owner))
     best = min(found, key=lambda c: found[c], default=None)
@@ -116,3 +119,45 @@ def ask_what_was_chosen(draft: Draft) -> None:
         says = f"yes: {reward} hangs on it; its values are {examples(draft.sample, best)}"
         draft.ask("action", f"is {best} what was chosen?", [Answer("action", best, says)])
         draft.put("action", best, BY_CONTENT, f"{reward} hangs on it")
+
+
+def _changing(draft: Draft, most: int) -> list[str]:
+    """The free columns with a few values that change within learners, whatever they are."""
+    owner, sample = draft.learners(), draft.sample
+    likely = [c for c in draft.free if 2 <= len(sample.counts(c)) <= most and not is_time(c)]
+    likely = [c for c in likely if not like(c, f"{BLOCKS} {GROUPS} {KINDS} {CONDITIONS}")]
+    return [c for c in likely if not constant_within(owner, sample.codes(c))]
+
+
+MOST_SHOWN = 30
+FOLLOWED = 4.0  # standard errors by which choices are repeated more after higher outcomes
+
+
+def ask_what_was_earned(draft: Draft, action: str) -> None:
+    """Outcomes that hang on the choice where something is shown, and that choices follow."""
+    sample, owner, codes = draft.sample, draft.learners(), draft.sample.codes(action)
+    some = _changing(draft, MOST_SHOWN)
+    score: dict[str, float] = {}
+    for column in [c for c in some if is_binary(draft, c) and c not in draft.design]:
+        worth = np.nan_to_num(earnings(sample.without(column, NOTHING_NUMBERS), column))
+        places = [owner, *(together(owner, sample.codes(c)) for c in some if c != column)]
+        tests = {
+            i: min(hangs_on(worth, codes, p), goes_on(worth, codes, p))
+            for i, p in enumerate(places)
+        }
+        taught = [places[i] for i, chance in tests.items() if chance < SURELY / 100]
+        score[column] = max((_repeated(worth, codes, p) for p in taught), default=0.0)
+    best = max(score, key=lambda c: score[c], default=None)
+    if best is not None and score[best] > FOLLOWED:
+        says = f"yes: values {examples(sample, best)}, after which choices are repeated or not"
+        draft.ask("reward", f"is {best} what a choice earned?", [Answer("reward", best, says)])
+        draft.put("reward", best, BY_CONTENT, "it hangs on the choice, and choices follow it")
+
+
+def _repeated(worth: np.ndarray, codes: np.ndarray, place: np.ndarray) -> float:
+    """How much more often choices are repeated after higher outcomes, in standard errors."""
+    order = np.argsort(place, kind="stable")
+    near = np.diff(place[order]) == 0
+    where = together(place[order][1:][near])
+    stays = centred(where, np.diff(codes[order])[near] == 0)
+    return in_errors(stays * centred(where, worth[order][:-1][near]))

@@ -302,11 +302,13 @@ def is_binary(draft: Draft, column: str) -> bool:
     return {*counts} in ({"0", "1"}, {"-1", "1"}) or are_words(counts) or worth(counts) is not None
 
 
-def is_mark_of(draft: Draft, mark: str, amount: str) -> bool:
-    """Whether amounts tell the same as a mark of wins, and more: either may be the reward."""
-    rows = ~draft.sample.missing(mark) & ~draft.sample.missing(amount)
-    codes, worth = draft.sample.codes(mark)[rows], draft.sample.numbers(amount)[rows]
-    if says_right(mark) or len(np.unique(codes)) != 2 or not np.isfinite(worth).all():
+def are_mark_and_amount(draft: Draft, one: Candidate, other: Candidate) -> bool:
+    """Whether one says who won and the other how much: either may be the reward."""
+    mark, amount = sorted((one, other), key=lambda c: len(draft.sample.counts(c.column)))
+    rows = ~draft.sample.missing(mark.column) & ~draft.sample.missing(amount.column)
+    codes = draft.sample.codes(mark.column)[rows]
+    worth = draft.sample.numbers(amount.column)[rows]
+    if len(np.unique(codes)) != 2 or not np.isfinite(worth).all() or len(np.unique(worth)) < 3:
         return False
     won = (worth > worth.min()).astype(np.intp)
-    return len(np.unique(worth)) > 2 and int(together(codes, won).max()) == 1
+    return int(together(codes, won).max()) == 1 and not (mark is one and says_right(one.column))

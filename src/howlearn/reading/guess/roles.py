@@ -40,13 +40,13 @@ from howlearn.reading.guess.draft import (
     in_expression,
     shares,
 )
-from howlearn.reading.guess.options_outcomes import ask_what_was_chosen
+from howlearn.reading.guess.options_outcomes import ask_what_was_chosen, ask_what_was_earned
 from howlearn.reading.guess.reward import (
     SIDES,
+    are_mark_and_amount,
     earnings,
     find_reward_in_mistakes,
     is_binary,
-    is_mark_of,
     reward_candidates,
     says_right,
     turned_round,
@@ -327,7 +327,7 @@ def _put(draft: Draft, role: str, found: list[Candidate]) -> None:
     others = tuple(c.column for c in found[1:] if c.score > LEAST)
     draft.put(role, first.column, how, why, others, kept)
     likely = shares(kept)
-    finer = [c for c in rest if role == "reward" and is_mark_of(draft, first.column, c.column)]
+    finer = [c for c in rest if role == "reward" and are_mark_and_amount(draft, first, c)]
     if len(kept) > 1 and (likely[0] < CLEAR or finer):
         near = [c for c, share in zip(kept, likely, strict=True) if share > likely[0] / 8]
         near += [c for c in finer if c not in near]
@@ -388,6 +388,8 @@ def find_reward_by_content(draft: Draft) -> None:
     if best is not None and score[best] > FOLLOWS:
         others = tuple(c for c in likely if c != best)
         draft.put("reward", best, BY_CONTENT, "it has two values that choices follow", others)
+    if draft.open("reward"):
+        ask_what_was_earned(draft, action)
     if best is not None and FOLLOWS < score[best] < SURELY_FOLLOWS:
         says = f"values {examples(draft.sample, best)}, after which choices are repeated or not"
         draft.ask("reward", f"is {best} what a choice earned?", [Answer("reward", best, says)])
