@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 import zipfile
 from contextlib import suppress
 from pathlib import Path
+from time import process_time
 
 import numpy as np
 import pandas as pd
@@ -14,6 +16,7 @@ import rdata
 from scipy.io import savemat
 
 from howlearn.core.errors import DataError, HowlearnError
+from howlearn.reading.formats.matlab import Reader
 from howlearn.reading.read import read
 from sameness import FRAME, NAMES, RECORDS, ROWS, lines
 from workbooks import write_ods, write_xlsx
@@ -98,3 +101,29 @@ def test_files_of_one_kind_in_a_folder(tmp_path: Path) -> None:
     (tmp_path / "~$codes.xlsx").write_bytes(b"open in Excel")
     study = read(tmp_path)
     assert study.notes == (f"{tmp_path} has files of other kinds that were not read: codes.xlsx",)
+
+
+def test_a_numpy_file_that_claims_an_endless_head(tmp_path: Path) -> None:
+    path = tmp_path / "a.npy"
+    path.write_bytes(b"\x93NUMPY\x02\x00" + (2**32 - 1).to_bytes(4, "little") + b"{}")
+    tracemalloc.start()
+    try:
+        with pytest.raises(DataError, match="what it says about its array is damaged"):
+            read(path)
+        assert tracemalloc.get_traced_memory()[1] < 10**8
+    finally:
+        tracemalloc.stop()
+
+
+def test_cells_that_refer_to_their_own_cell_end_soon(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py")
+    path = tmp_path / "a.mat"
+    with h5py.File(path, "w") as file:
+        cells = file.create_dataset("trial", (1, 400), dtype=h5py.ref_dtype)
+        cells.attrs["MATLAB_class"] = b"cell"
+        cells[...] = cells.ref
+        file.flush()
+    begun = process_time()
+    with h5py.File(path) as file, pytest.raises(ValueError, match="refer to each other in circles"):
+        Reader(file, path).variables()
+    assert process_time() - begun < 2

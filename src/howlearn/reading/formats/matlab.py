@@ -162,11 +162,11 @@ class Reader:
         return found
 
     def _tree(self, node: Any, depth: int) -> Any:
-        if depth > DEEPEST:
-            return None
         self._values += 1
         if self._values > 1000 + self._size // SMALLEST:
             raise ValueError("its values refer to each other in circles")
+        if depth > DEEPEST:
+            return None
         if isinstance(node, h5py.Group):
             return self._struct(node, depth)
         if node.is_virtual or node.external:

@@ -17,6 +17,7 @@ from howlearn.reading.formats.table import Table
 from howlearn.reading.formats.variables import tables_of
 
 MAGIC = b"\x93NUMPY"
+LONGEST_HEAD = 2**20  # bytes about an array; numpy itself writes some hundred
 _ENDING = ".npy"
 _OBJECTS = "arrays of Python objects, which are not read, since opening them can run code"
 _REMEDY = "save plain arrays of numbers or text with numpy.savez, or the table as CSV"
@@ -50,10 +51,15 @@ def _several(path: Path) -> dict[str, Any]:
 def _array(path: Path, file: IO[bytes]) -> np.ndarray[Any, Any]:
     """The array in a file, unless it claims more than there can be room for."""
     version = np.lib.format.read_magic(file)
-    read = np.lib.format.read_array_header_1_0
+    read, digits = np.lib.format.read_array_header_1_0, 2
     if version > (1, 0):
-        read = np.lib.format.read_array_header_2_0
+        read, digits = np.lib.format.read_array_header_2_0, 4
+    start = file.tell()
+    length = int.from_bytes(file.read(digits), "little")
+    file.seek(start)
     try:
+        if length > LONGEST_HEAD:
+            raise ValueError
         shape, by_columns, kind = read(file)
     except (ValueError, SyntaxError, TypeError):  # numpy's own words speak of syntax trees
         raise ValueError("what it says about its array is damaged") from None
