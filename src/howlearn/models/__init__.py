@@ -29,6 +29,7 @@ from howlearn.models.q_learning import (
     QLearning,
     QLearningForgetting,
     QLearningPerseveration,
+    QLearningSigned,
     QLearningTwoRates,
 )
 from howlearn.models.switch import Switch
@@ -63,6 +64,7 @@ __all__ = [
     "QLearning",
     "QLearningForgetting",
     "QLearningPerseveration",
+    "QLearningSigned",
     "QLearningTwoRates",
     "Stickiness",
     "Switch",
@@ -76,6 +78,7 @@ for _model in (
     QLearningTwoRates,
     QLearningForgetting,
     QLearningPerseveration,
+    QLearningSigned,
     PearceHall,
     GoNoGo,
     KalmanMean,

@@ -220,6 +220,8 @@ def model_named(
     """
     own = {model.name: model for model in models}
     known: dict[str, Model] = {**{m.name: m for m in one_rate_versions(models)}, **own}
+    if len(models) == 1 and len(models[0].partition.contexts) == 1:
+        known["OneForAll"] = known["OnePerItem"] = models[0]  # where there is one context only
     known["Coin"] = Coin()
     if name in known:
         return known[name]

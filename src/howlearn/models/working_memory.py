@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from howlearn.core.rule import Parameter
 from howlearn.core.world import callable_when_compiled
-from howlearn.models.model import Model
+from howlearn.models.model import EVERY_TASK, Model
 
 BETA = 25.0  # of both policies, as the authors fix it
 
@@ -68,6 +68,7 @@ class RLWM(Model):
     title = "reinforcement learning beside a working memory that holds few stimuli"
     phrase = "reinforcement learning with working memory (RLWM)"
     cites = ("collins2012",)
+    default_for = frozenset({EVERY_TASK})
     latents = ("value(action)", "memory(action)", "memory_weight")
     needs = frozenset({"load"})
     cells = "shared"
@@ -84,7 +85,7 @@ class RLWM(Model):
         Parameter("capacity", 2.0, 5.0, default=3.0),
     )
 
-    def reads(self, actions: Sequence[str]) -> Mapping[str, str | float]:
+    def reads(self, actions: Sequence[str], zero: float = 0.0) -> Mapping[str, str | float]:
         return {**{p.name: p.name for p in self.parameters}, "after_loss": self.after_loss}
 
     @staticmethod

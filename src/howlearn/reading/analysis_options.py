@@ -75,6 +75,12 @@ ADD_MODEL = _option(
     "A further candidate, named as for --model; may be repeated.",
     names_code=True,
 )
+NO_FIELD = _option(
+    "no_field",
+    OnOff(),
+    "Only partitions compete, without the models of the field that the kind of task demands.",
+    False,
+)
 ONE_RATE = _option(
     "one_rate", OnOff(), "Add the 'NAME (one rate)' version of every candidate.", False
 )
@@ -127,8 +133,8 @@ SEED = _option("seed", WholeNumber(), "For --stability: other doubles.", 0).but(
 MODELS: Mapping[str, Option] = {
     option.name: option
     for option in (
-        TASK, CRITERION, CALIBRATION, MODEL, ADD_MODEL, ONE_RATE, EXPERTS_FROM, RULE, FORM,
-        MAX_RATE, WITHIN, INTERVALS, STABILITY, SEED,
+        TASK, CRITERION, CALIBRATION, MODEL, ADD_MODEL, NO_FIELD, ONE_RATE, EXPERTS_FROM, RULE,
+        FORM, MAX_RATE, WITHIN, INTERVALS, STABILITY, SEED,
     )
 }  # fmt: skip
 NAMING_FILES = (TASK.name, CALIBRATION.name, EXPERTS_FROM.name)  # or folders
