@@ -63,8 +63,8 @@ PREDICT_WITH = Panel.output.option(
 WEIGHTS = Panel.output.option(
     "weights",
     OnOff(),
-    "Also write the weight of every strategy of exp4(…) and switch(…) at every trial, per learner "
-    "and averaged, when the leading one changes, and charts of them.",
+    "Also write the weight of every strategy of exp4(…), switch(…) and hmm(…) at every trial, per "
+    "learner and averaged, when the leading one changes, and charts of them.",
     False,
 )
 EPSILON = Panel.output.option(

@@ -18,6 +18,7 @@ from howlearn.models.adjustments import (
 from howlearn.models.coin import Coin, FixedPolicy
 from howlearn.models.exp4 import Exp4
 from howlearn.models.gcm import GCM
+from howlearn.models.hidden import HiddenStrategies
 from howlearn.models.kalman import KalmanMean, KalmanThompson, KalmanUCB
 from howlearn.models.mixture import Expert
 from howlearn.models.model import Model
@@ -54,6 +55,7 @@ __all__ = [
     "Forgetting",
     "GoBias",
     "GoNoGo",
+    "HiddenStrategies",
     "KalmanMean",
     "KalmanThompson",
     "KalmanUCB",
