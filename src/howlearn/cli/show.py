@@ -123,8 +123,9 @@ def competing(models: Sequence[Model]) -> None:
     """Which models are compared."""
     from howlearn.fitting.defaults import few_words
 
-    names = ", ".join(model.name for model in models)
-    aside.print(f"[dim]{many(len(models), 'candidate')}: {escape(names)}[/]", soft_wrap=True)
+    aside.print(f"[dim]{many(len(models), 'candidate')}:[/]")
+    for model in models:
+        aside.print(f"[dim]  {escape(f'{model.name}: {model.in_words}')}[/]", soft_wrap=True)
     if few := few_words(models):
         note(few)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from howlearn.core.errors import HowlearnError
 from howlearn.core.study import DOUBT
 from howlearn.core.task_kind import FoundKind
 from howlearn.core.text import in_words, listed, many
@@ -59,6 +60,7 @@ class Answer:
     deviations: list[str] | None  # None: there was no plan
     conditions: list[ConditionAnswer]  # with --by
     compared: bool  # whether there was more than one candidate
+    candidates: list[tuple[str, str]]  # with what each is, in a line
 
 
 def answer(results: Results) -> Answer:
@@ -94,7 +96,16 @@ def answer(results: Results) -> Answer:
         _deviations(results),
         _conditions(kept, results) if compared else [],
         compared,
+        _candidates(results),
     )
+
+
+def _candidates(results: Results) -> list[tuple[str, str]]:
+    """What each candidate is, in a line; nothing where they cannot be built again."""
+    try:
+        return [(model.name, model.in_words) for model in results.models]
+    except HowlearnError:
+        return []
 
 
 def _kind(results: Results) -> list[tuple[str, str]]:
