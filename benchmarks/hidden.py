@@ -79,7 +79,8 @@ def _one_strategy(quick: bool) -> list[Row]:
             error = np.sqrt(wrong * (1 - wrong) / learners)
             rows.append(
                 Row(f"q-learners given two states by {criterion}, n = {trials}",
-                    f"{wrong:.0%} ± {error:.0%}, clearly {clear:.0%}", f"{FALSE_STATES:.0%}", met=wrong <= FALSE_STATES)
+                    f"{wrong:.0%} ± {error:.0%}, clearly {clear:.0%}", f"{FALSE_STATES:.0%}",
+                    met=wrong <= FALSE_STATES)
             )  # fmt: skip
         note(f"one strategy, n = {trials}: done")
     return rows
