@@ -15,6 +15,7 @@ NAMES = (
     "models",
     "cells",
     "mixtures",
+    "hidden",
     "partitions",
     "groups",
     "fair",

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from howlearn.core.study import Trials as Trials
     from howlearn.core.world import log_softmax as log_softmax
     from howlearn.fitting.check_model import check_model as check_model
+    from howlearn.fitting.defaults import candidates as candidates
     from howlearn.fitting.fit import fit as fit
-    from howlearn.models.candidates import candidates as candidates
     from howlearn.models.model import Model as Model
     from howlearn.models.partition_model import PartitionModel as PartitionModel
     from howlearn.models.task import Task as Task

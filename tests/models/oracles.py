@@ -408,6 +408,7 @@ ORACLES = {
     "q-two-rates": TwoRates,
     "q-forgetting": Forgetting,
     "q-perseveration": Perseveration,
+    "q-signed": Values,
     "pearce-hall": Parts,
     "go-no-go": Parts,
     "win-stay-lose-shift": WinStayLoseShift,

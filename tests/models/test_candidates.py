@@ -28,7 +28,7 @@ def test_without_features_there_are_two():
 
 
 def test_one_context_leaves_one_model():
-    assert names(["1"], {"1": {"shape": "square"}}) == ["OneForAll"]
+    assert names(["1"], {"1": {"shape": "square"}}) == ["gradient bandit"]
 
 
 def test_features_and_their_pairs_fewest_cells_first():

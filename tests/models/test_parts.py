@@ -172,7 +172,9 @@ def test_what_cannot_be_put_on_is_refused_by_name():
     models = (PartitionModel("ByPair", PARTITION),)
     with pytest.raises(HowlearnError, match=r"\+forgetting \(.*\) cannot be put on ByPair"):
         model_named(models, "ByPair+forgetting")
-    with pytest.raises(HowlearnError, match=r"it goes with q-learning, q-forgetting, pearce-hall"):
+    with pytest.raises(
+        HowlearnError, match=r"it goes with q-learning, q-forgetting, q-signed, pearce-hall"
+    ):
         model_named(models, "q-two-rates+asymmetry")
     with pytest.raises(HowlearnError, match="once only"):
         model_named(models, "q-learning+fictive+fictive")

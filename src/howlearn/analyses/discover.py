@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NoReturn, cast
 
 import numpy as np
@@ -11,6 +11,7 @@ import polars as pl
 from polars import DataFrame
 
 from howlearn.analyses import discover_tables
+from howlearn.analyses.discover_answers import at_bounds, with_answers
 from howlearn.analyses.discover_criteria import (
     DEFAULT,
     check_criteria,
@@ -65,9 +66,10 @@ def discover(
     """Judge all partitions of the contexts that each learner met.
 
     Exact for up to 14 contexts, by recursion over fitted cells; beyond that a search, which the
-    column ``exact`` says. The partitions of ``models`` are marked. ``by`` names conditions of which
-    each has a population of its own; ``count`` is how many of the best partitions are listed. With
-    a Dask ``client`` its workers judge.
+    column ``exact`` says. The partitions of ``models`` are marked, and so is that of the contexts
+    with the same right answer, where it is known. ``by`` names conditions of which each has a
+    population of its own; ``count`` is how many of the best partitions are listed. With a
+    Dask ``client`` its workers judge.
 
     >>> import howlearn as hl
     >>> task = hl.Task.load("shepard-1")
@@ -80,13 +82,15 @@ def discover(
     learning = cast(Rule, learning_of(rule))  # what is none is refused below, in words
     marked = cast(Sequence[PartitionModel], models_of(models, among(study)))
     criteria = check(study, learning, criteria, marked, count, by)
+    marked, answers = with_answers(study, marked)
     if client is not None:
         store = Memory(engine_of(client, None))
-        return discover_in(store, study, learning, criteria, marked, count, by, progress)
-    found = attempt(study, learning, criteria, marked, count, by, threads, progress)
+        found = discover_in(store, study, learning, criteria, marked, count, by, progress)
+    else:
+        found = attempt(study, learning, criteria, marked, count, by, threads, progress)
     if len(found.unjudged) == len(study):
         nobody(found.unjudged["status"])
-    return found
+    return replace(found, answers=answers, bounds=at_bounds(study, learning, found))
 
 
 def nobody(statuses: pl.Series) -> NoReturn:

@@ -158,6 +158,9 @@ class Discovery(Analysis):
     # The cell of every context, in each of the marked partitions.
     marks: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     usual: bool = False  # whether the criteria are those that are taken where none is named
+    answers: str = ""  # the marked partition of the contexts with the same right answer
+    # The best partitions of some learners at several largest rates, where that takes seconds.
+    bounds: pl.DataFrame = field(default_factory=lambda: of("bounds", "discover").of_rows([]))
 
     def __repr__(self) -> str:
         return (

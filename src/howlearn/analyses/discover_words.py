@@ -44,6 +44,8 @@ def summary_of(found: Discovery) -> Iterator[Listing | Sentence]:
             yield Listing(f"Marked partitions by {criterion}{where}", columns, rows)
         for sentence in sentences(found, condition, criterion):
             yield Sentence(f"{criterion}{where}: {sentence}")
+    yield Sentence(same_answer(found))
+    yield from at_bounds(found)
     if found.usual:
         yield Sentence("No --criterion was given, so these were used:")
     for each in check_criteria(found.criteria):
@@ -134,6 +136,30 @@ def sentences(found: Discovery, condition: str, criterion: str) -> list[str]:
         f"best one has {best['probability'].median():z.0%} of the probability (median)"
     )
     return said
+
+
+def same_answer(found: Discovery) -> str:
+    """What no partition can tell apart."""
+    text = (
+        "Contexts that have the same right answer look alike, whether they are treated alike or "
+        "each is learned by itself, only faster: for them the two cannot be told apart."
+    )
+    if found.answers:
+        text += f" {found.answers} is the partition of the contexts with the same answer."
+    return text
+
+
+def at_bounds(found: Discovery) -> Iterator[Listing]:
+    """How far the answer hangs on the largest rate."""
+    rows = [
+        (f"{row['max_rate']:g}", row["partition"], f"{row['share']:.0%}", f"{row['n_cells']:g}")
+        for row in found.bounds.iter_rows(named=True)
+    ]
+    if rows:
+        n = found.bounds["learners"][0]
+        title = f"By the largest learning rate, {found.criteria[0]}, {many(n, 'learner')}"
+        columns = ("largest rate", "best most often", "for", "cells of the best (median)")
+        yield Listing(title, columns, rows)
 
 
 def advice(found: Discovery) -> Iterator[Sentence]:

@@ -170,6 +170,8 @@ def _candidates(
     if len(features) > 1:
         parts.append("one cell per pair of values of two of them")
     text = f"from the contexts of the data: {'; '.join(parts)}"
+    if not asked["model"] and not models.get("no_field"):
+        text += "; one rate and stickiness; the models of the field that the kind of task demands"
     if asked["model"]:
         text = f"{', '.join(asked['model'])}, with cells {text}"
     if asked["add_model"]:

@@ -60,6 +60,7 @@ def discover(given: Given) -> None:
     from dataclasses import replace
 
     from howlearn.analyses.discover import check, discover_in
+    from howlearn.analyses.discover_answers import at_bounds, with_answers
     from howlearn.analyses.discover_criteria import DEFAULT, check_criteria
     from howlearn.analyses.discover_tables import Discovery
     from howlearn.cli import show
@@ -86,11 +87,14 @@ def discover(given: Given) -> None:
     # What is no rule is refused by the check, in words.
     learning = cast(Any, learning_named(given.rule, given.form, given.max_rate))
     manifest = manifest_of(given.files, study, models, options, "discover")
-    asked = (study, learning, criteria, models, given.list, given.by)
-    check(*asked)
+    check(study, learning, criteria, models, given.list, given.by)
+    marked, answers = with_answers(study, models)
+    asked = (study, learning, criteria, marked, given.list, given.by)
 
     def work(folder: RunFolder, _: int | None, progress: Progress) -> Discovery:
-        return replace(discover_in(folder, *asked, progress), usual=not given.criterion)
+        found = discover_in(folder, *asked, progress)
+        bounds = at_bounds(study, learning, found)
+        return replace(found, usual=not given.criterion, answers=answers, bounds=bounds)
 
     run_in_folder(given, manifest, Discovery, work, "judging partitions", given.format)
     show_following(selecting(given.files, options), "do the listed models explain as well?")

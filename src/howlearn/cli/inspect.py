@@ -16,6 +16,7 @@ from howlearn.reading.analysis_options import TASK
 from howlearn.reading.options import DATA as READING
 
 if TYPE_CHECKING:
+    from howlearn.core.study import Study
     from howlearn.reading.guess.draft import Question
     from howlearn.reading.guess.inspection import Inspection
 
@@ -105,9 +106,10 @@ def inspect(given: Given) -> None:
         return
     for doubt in found.doubts:
         note(doubt)
-    alone = given.task is None and len(found.study.contexts) == 1
+    if given.task is None:
+        _competing(found.study)
     typed = names if outside(out, names) else []  # where a file alone decides nothing
-    next_command(out, alone, typed)
+    next_command(out, typed)
 
 
 def _check_table(table: Path | None, fresh: bool) -> None:
@@ -270,8 +272,21 @@ def _line(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
 
 
-def next_command(out: Path, alone: bool, typed: Sequence[str] = ()) -> None:
-    """Say where the options are, and what to type; ``alone``: there is one partition only.
+def _competing(study: Study) -> None:
+    """Which models such a task will be explained by."""
+    from rich.markup import escape
+
+    from howlearn.cli.show import console
+    from howlearn.fitting.defaults import candidates
+    from howlearn.models.candidates import too_many_contexts
+
+    if too_many_contexts(study) is None:
+        names = ", ".join(_line(model.name) for model in candidates(study))
+        console.print(f"[bold]Candidates:[/] {escape(names)}", soft_wrap=True)
+
+
+def next_command(out: Path, typed: Sequence[str] = ()) -> None:
+    """Say where the options are, and what to type.
 
     ``typed`` are files that must be, since they lie outside of the folder of the options.
     """
@@ -284,7 +299,4 @@ def next_command(out: Path, alone: bool, typed: Sequence[str] = ()) -> None:
     words = ["select"] if usual else ["select", *typed, "--study", str(out)]
     if Path("results", "manifest.json").exists():  # of an earlier run, with other options
         words += ["--fresh"]
-    if alone:
-        words += ["--add-model", "field"]
-    why = "always the same situation, so the field's models compete" if alone else ""
-    following(*words, why=why or "which model explains each learner best")
+    following(*words, why="which model explains each learner best")

@@ -25,6 +25,7 @@ from howlearn.reading.analysis_options import (
     CALIBRATION,
     CRITERION,
     INTERVALS,
+    NO_FIELD,
     SEED,
     STABILITY,
     TASK,
@@ -62,8 +63,8 @@ PREDICT_WITH = Panel.output.option(
 WEIGHTS = Panel.output.option(
     "weights",
     OnOff(),
-    "Also write the weight of every strategy of exp4(…) and switch(…) at every trial, per learner "
-    "and averaged, when the leading one changes, and charts of them.",
+    "Also write the weight of every strategy of exp4(…), switch(…) and hmm(…) at every trial, per "
+    "learner and averaged, when the leading one changes, and charts of them.",
     False,
 )
 EPSILON = Panel.output.option(
@@ -76,8 +77,8 @@ EXTRAS = (PREDICTIONS, LATENTS, PREDICT_WITH, WEIGHTS, EPSILON, INTERVALS, STABI
 
 
 @command(
-    FILES, STUDY, TASK, CRITERION, CALIBRATION, *CANDIDATES, *LEARNING, WITHIN, FROZEN, *DATA,
-    OUT.but(default=Path("results")), FORMAT, *EXTRAS, *RUNNING,
+    FILES, STUDY, TASK, CRITERION, CALIBRATION, *CANDIDATES, NO_FIELD, *LEARNING, WITHIN,
+    FROZEN, *DATA, OUT.but(default=Path("results")), FORMAT, *EXTRAS, *RUNNING,
 )  # fmt: skip
 def select(given: Given) -> None:
     """Find, for every learner, the model that explains the choices best.
@@ -105,7 +106,8 @@ def select(given: Given) -> None:
             raise HowlearnError(f"{option.word} needs predictions: give --predictions too")
     criteria, advice = chosen_criteria(given.criterion, given.calibration)
     options = {
-        **given.of(TASK, *READING.values(), WITHIN, *LEARNING, FORMAT, *CANDIDATES, CALIBRATION),
+        **given.of(TASK, *READING.values(), WITHIN, *LEARNING, FORMAT, *CANDIDATES, NO_FIELD),
+        **given.of(CALIBRATION),
         "calibrated": [repr(c) for c in advice.criteria] if advice else [],
         **given.of(*EXTRAS),
     }
@@ -142,6 +144,7 @@ def _told(
 
     study, candidates = inputs.study, inputs.candidates
     show.reading(study)
+    show.competing(candidates)
     show.same_models(candidates)
     show.unequal(criteria, candidates, len(study.actions))
     known: Mapping[str, Known] = {}

@@ -119,6 +119,17 @@ def reading(study: Study) -> None:
         note(sentence)
 
 
+def competing(models: Sequence[Model]) -> None:
+    """Which models are compared."""
+    from howlearn.fitting.defaults import few_words
+
+    aside.print(f"[dim]{many(len(models), 'candidate')}:[/]")
+    for model in models:
+        aside.print(f"[dim]  {escape(f'{model.name}: {model.in_words}')}[/]", soft_wrap=True)
+    if few := few_words(models):
+        note(few)
+
+
 def note(sentence: str) -> None:
     """Something that the user should know."""
     aside.print(f"[yellow]note:[/] {escape(one_line(sentence))}", soft_wrap=True)

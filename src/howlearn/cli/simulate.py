@@ -240,12 +240,12 @@ def models(given: Given) -> None:
         console.print(f"Rules: {', '.join(f'{r.name} ({r.title})' for r in RULES.values())}")
         listing = listing_of(
             "The field's models, for any task (--model, --add-model; 'field' for all of them)",
-            "model", "what it is", "parameters", "needs",
+            "model", "what it is", "parameters", "needs", "competes by default in",
         )  # fmt: skip
         for name, model in FIELD.items():
             made = model()
-            parameters = ", ".join(p.name for p in made.parameters)
-            listing.add_row(name, made.title, parameters, ", ".join(sorted(made.needs)))
+            words = (p.name for p in made.parameters), sorted(made.needs), sorted(made.default_for)
+            listing.add_row(name, made.title, *map(", ".join, words))
         console.print(listing)
         console.print(
             "In the cells of a partition: 'q-learning(ByShape)'; as --rule: "
@@ -253,7 +253,8 @@ def models(given: Given) -> None:
             "\nAdded to any model, as 'ByShape+lapse': "
             + "; ".join(f"{a.name} ({a.title})" for a in ADJUSTMENTS.values())
             + ".\nMixtures of strategies: 'exp4(ByPattern, ByPatternExc)', "
-            "'switch(ByPattern, ByPatternExc)' (docs/metalearning.md)."
+            "'switch(ByPattern, ByPatternExc)', 'hmm(ByPattern, ByPatternExc)' "
+            "(docs/metalearning.md)."
             "\nA model of your own: my_module:MyModel (docs/models.md).",
             soft_wrap=True,
         )

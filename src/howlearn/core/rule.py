@@ -161,7 +161,7 @@ class Rule:
     @property
     def in_words(self) -> str:
         """What it is, in a word."""
-        return self.name
+        return self.title or self.name
 
     @property
     def described_form(self) -> dict[str, str]:

@@ -155,6 +155,7 @@ class Study:
     offers: Bools | None = None  # [set, action]: which actions each set has; None: always all
     offer: NDArray[np.int32] | None = None  # [trial]: the set that was on offer
     load: Floats | None = None  # how many stimuli the trial's block has
+    zero: float = 0.0  # the reward that was recorded as 0, neither gain nor loss
 
     def __post_init__(self) -> None:
         lengths = {len(a) for a in (self.context, self.action, self.reward, self.scored)}

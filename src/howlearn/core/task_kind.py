@@ -29,6 +29,7 @@ class FoundKind:
     reasons: tuple[str, ...] = ()  # the main one first
     stops: str | None = None  # a sentence that says what is missing, where nothing can be analysed
     cells: tuple[tuple[str, ...], ...] = ()  # contexts that belong together in such a task
+    traits: tuple[str, ...] = ()  # what else candidates depend on: see Model.default_for
 
     def __str__(self) -> str:
         return f"{self.name} ({'; '.join(self.reasons)})" if self.reasons else self.name

@@ -107,6 +107,12 @@ def mixture() -> ModuleType:
 
 
 @cache
+def hidden() -> ModuleType:
+    """The compiled loops of strategies that are hidden states."""
+    return _load("hidden", _source("numeric") + _source("hidden"), "*")
+
+
+@cache
 def set_partitions() -> ModuleType:
     """Sums and maxima over all partitions of a set, the same for every rule."""
     text = _source("numeric") + _source("set_partitions")

@@ -34,6 +34,7 @@ class Setting:
     answers: Ints  # [context]: the right action, −1 if unknown
     actions: tuple[str, ...] = ()  # their names
     loaded: bool = True  # whether it is known how many stimuli a block has
+    zero: float = 0.0  # the reward that is neither gain nor loss
 
 
 @dataclass(frozen=True, eq=False)

@@ -106,7 +106,7 @@ class _Run:
     def __init__(self, model: Model, setting: Setting, x: Floats, n_cells: int) -> None:
         self.model = model
         mine = {p.name: float(value) for p, value in zip(model.parameters, x, strict=True)}
-        reads = model.reads(setting.actions).items()
+        reads = model.reads(setting.actions, setting.zero).items()
         read = {name: mine[v] if isinstance(v, str) else float(v) for name, v in reads}
         self.theta = namedtuple("Theta", read or mine)(**(read or mine))
         self.start_theta = (self.theta,) if start_takes_theta(model) else ()

@@ -30,7 +30,7 @@ from howlearn.fitting.settings import (
     whole_of_unit,
 )
 from howlearn.models.coin import Coin, FixedPolicy
-from howlearn.models.mixture import Mixture, WeighedTrials
+from howlearn.models.mixture import Mixture, States, WeighedTrials
 from howlearn.models.model import Model
 
 M = TypeVar("M", bound=Model)
@@ -315,6 +315,11 @@ class MixtureAdvisor(Advisor[Mixture]):
         pairs = zip(self.experts, self.model.split(theta, self.actions)[1], strict=True)
         return np.stack([expert.chosen(records, mine) for expert, mine in pairs], axis=1)
 
+    def states(self, records: Records, theta: Floats) -> States | None:
+        """Which strategy chose, where that is a hidden state."""
+        own, _ = self.model.split(theta, self.actions)
+        return self.model.states(own, self.advice(records, theta), self.trials(records))
+
     def trials(self, records: Records) -> WeighedTrials:
         """What the weights learn from."""
         learned = (records.flags & LEARNED) > 0
@@ -368,6 +373,14 @@ def latents_of(
     study = study.part(learner, learner + 1)
     found = advisor_for(model, study).latents(records_of(study), np.ascontiguousarray(theta))
     return latents_named(study, model), found
+
+
+def states_of(
+    study: Study, learner: int, model: Model, theta: NDArray[np.float64]
+) -> States | None:
+    """Which strategy of a mixture chose, where that is a hidden state."""
+    study = study.part(learner, learner + 1)
+    return advisor_for(model, study).states(records_of(study), np.ascontiguousarray(theta))
 
 
 def latents_named(study: Study, model: Model) -> tuple[str, ...]:

@@ -33,6 +33,7 @@ def setting_of(study: Study) -> Setting:
         study.right_wrong,
         study.answers,
         study.load is not None,
+        study.zero,
     )
 
 
@@ -44,6 +45,7 @@ def setting_for(
     right_wrong: tuple[float, float] | None,
     answers: NDArray[np.int16] | None,
     loaded: bool = True,
+    zero: float = 0.0,
 ) -> Setting:
     """The same from its parts, for studies that are still to be simulated."""
     values, levels, n_levels, numeric = coded(contexts, features)
@@ -59,6 +61,7 @@ def setting_for(
         np.ascontiguousarray(known, np.int64),
         tuple(actions),
         loaded,
+        zero,
     )
 
 
@@ -229,7 +232,7 @@ def _whole(
     cell_of = np.full(len(contexts), -1)
     for number, cell in enumerate(cells):
         cell_of[[code[context] for context in cell if context in code]] = number
-    reads = first.reads(setting.actions) if isinstance(first, Model) else {}
+    reads = first.reads(setting.actions, setting.zero) if isinstance(first, Model) else {}
     rows = [_places_read(first, reads, [*mine], len(parameters)) for mine in own]
     index = np.array(rows, np.int64).reshape(len(cells), -1)
     latents = latent_names(

@@ -18,6 +18,7 @@ from howlearn.models.adjustments import (
 from howlearn.models.coin import Coin, FixedPolicy
 from howlearn.models.exp4 import Exp4
 from howlearn.models.gcm import GCM
+from howlearn.models.hidden import HiddenStrategies
 from howlearn.models.kalman import KalmanMean, KalmanThompson, KalmanUCB
 from howlearn.models.mixture import Expert
 from howlearn.models.model import Model
@@ -29,6 +30,7 @@ from howlearn.models.q_learning import (
     QLearning,
     QLearningForgetting,
     QLearningPerseveration,
+    QLearningSigned,
     QLearningTwoRates,
 )
 from howlearn.models.switch import Switch
@@ -53,6 +55,7 @@ __all__ = [
     "Forgetting",
     "GoBias",
     "GoNoGo",
+    "HiddenStrategies",
     "KalmanMean",
     "KalmanThompson",
     "KalmanUCB",
@@ -63,6 +66,7 @@ __all__ = [
     "QLearning",
     "QLearningForgetting",
     "QLearningPerseveration",
+    "QLearningSigned",
     "QLearningTwoRates",
     "Stickiness",
     "Switch",
@@ -76,6 +80,7 @@ for _model in (
     QLearningTwoRates,
     QLearningForgetting,
     QLearningPerseveration,
+    QLearningSigned,
     PearceHall,
     GoNoGo,
     KalmanMean,

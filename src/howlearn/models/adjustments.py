@@ -28,6 +28,8 @@ class Part(ABC):
     cites: ClassVar[tuple[str, ...]] = ()  # keys of references.toml, or citations as they are
     needs: ClassVar[frozenset[str]] = frozenset()  # of what the data must tell: see NEEDS
     learns: ClassVar[bool] = False  # whether it changes what is learned, not only the choices
+    # Whether the bandit that learns about every context competes with it, too, by default
+    by_default: ClassVar[bool] = False
 
     @abstractmethod
     def parameters(self, actions: Sequence[str]) -> tuple[Parameter, ...]:
@@ -211,6 +213,7 @@ class Stickiness(Adjustment):
     title = "the last choice is repeated, or avoided, whatever it earned"
     phrase = "stickiness"
     cites = ("schonberg2007",)
+    by_default = True
 
     def parameters(self, actions: Sequence[str]) -> tuple[Parameter, ...]:
         return (Parameter("stickiness", -5.0, 5.0, default=0.0),)

@@ -35,7 +35,8 @@ def candidates(
     names = list(dict.fromkeys(name for values in described.values() for name in values))
     groups = [*combinations(names, 1), *combinations(names, 2)]
     # OneForAll and OnePerItem come before the features, so that they keep their names.
-    partitions = [("OneForAll", Partition.all(contexts)), ("OnePerItem", Partition.each(contexts))]
+    one = "OneForAll" if len(contexts) > 1 else _alone(rule)
+    partitions = [(one, Partition.all(contexts)), ("OnePerItem", Partition.each(contexts))]
     partitions += [(_name(group), Partition.by(described, group)) for group in groups]
     models: dict[frozenset[frozenset[str]], PartitionModel] = {}
     for name, partition in partitions:
@@ -44,6 +45,18 @@ def candidates(
             taken = {model.name for model in models.values()}
             models[cells] = PartitionModel(_untaken(name, taken), partition, rule)
     return tuple(sorted(models.values(), key=lambda model: len(model.partition.cells)))
+
+
+def _alone(rule: Rule | Model | str) -> str:
+    """What the bandit is called where there is one context only, and nothing to divide.
+
+    >>> _alone("gradient"), _alone("q-learning")
+    ('gradient bandit', 'q-learning')
+    """
+    from howlearn.models.names import learning_of  # which knows this module
+
+    learns = learning_of(rule)
+    return learns.title.lower() if isinstance(learns, Rule) and learns.title else learns.name
 
 
 def candidates_of(study: Study, rule: Rule | Model | str) -> tuple[PartitionModel, ...]:

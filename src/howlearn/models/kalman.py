@@ -59,6 +59,7 @@ class KalmanMean(Model):
     title = "Kalman filter: learns fast where it is uncertain; chooses what earns most"
     phrase = "a Kalman filter with a softmax of its means"
     cites = ("daw2006",)
+    default_for = frozenset({"graded rewards", "drifting rewards"})
     latents = ("value(action)", "uncertainty(action)", "prediction_error")
     cells = "shared"
     held: ClassVar[Mapping[str, float]] = {"explore": 0.0, "thompson": 0.0}
@@ -69,7 +70,7 @@ class KalmanMean(Model):
         Parameter("beta", 0.0, 50.0, default=5.0, scale=0.2),
     )
 
-    def reads(self, actions: Sequence[str]) -> Mapping[str, str | float]:
+    def reads(self, actions: Sequence[str], zero: float = 0.0) -> Mapping[str, str | float]:
         own = {parameter.name for parameter in self.parameters}
         names = ("noise", "drift", "beta", "explore", "thompson")
         return {name: name if name in own else self.held[name] for name in names}

@@ -366,6 +366,18 @@ class Mixture(Model, ABC):
     def best(self, advice: Floats, trials: WeighedTrials, marks: Ints, seen: Ints) -> Best:
         """The mixture's own parameter, for many learners whose trials follow each other."""
 
+    def states(self, own: Floats, advice: Floats, trials: WeighedTrials) -> States | None:
+        """Who chose, as all trials tell it, from advice [trial, expert]; None: weights say all."""
+        return None
+
+
+class States(NamedTuple):
+    """Which strategy chose, where that is a hidden state."""
+
+    filtered: Floats  # [trial, expert]: probabilities after the choice
+    smoothed: Floats  # [trial, expert]: and after all trials
+    path: Ints  # [trial]: the likeliest sequence of strategies
+
 
 class WeighedTrials(NamedTuple):
     """What the weights learn from: trials of one learner, or of several one after the other."""

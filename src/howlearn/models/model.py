@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 Cells = Literal["any", "shared", "none"]
 
 
+EVERY_TASK = "every task"
+
+
 class Model:
     """Whatever gives a probability to every next choice.
 
@@ -55,6 +58,9 @@ class Model:
     parameters: Any = ()  # a tuple of Parameter, or a property that gives one
     latents: tuple[str, ...] = ()
     needs: ClassVar[frozenset[str]] = frozenset()  # of what the data must tell: see NEEDS
+    # Kinds of tasks (howlearn.reading.guess.kinds), or traits of them, in which it competes unless
+    # other candidates are named; EVERY_TASK: in all that tell what it needs.
+    default_for: ClassVar[frozenset[str]] = frozenset()
 
     smooth: ClassVar[bool] = False  # whether its likelihood has few tops: searches are shorter
     cells: ClassVar[Cells] = "any"  # how it may be used in the cells of a partition
@@ -96,11 +102,12 @@ class Model:
         """Every parameter with the cell it belongs to: ``all`` where all cells share it."""
         return tuple(("all", parameter) for parameter in self.parameters)
 
-    def reads(self, actions: Sequence[str]) -> Mapping[str, str | float]:
+    def reads(self, actions: Sequence[str], zero: float = 0.0) -> Mapping[str, str | float]:
         """What its functions find in theta, where that is not simply its parameters.
 
-        For each name the parameter that stands there, or the value at which it is held. Models that
-        differ only in what they hold share their compiled code.
+        ``zero`` is the reward that is neither gain nor loss. For each name the parameter that
+        stands there, or the value at which it is held. Models that differ only in what they hold
+        share their compiled code.
         """
         return {}
 

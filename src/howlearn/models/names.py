@@ -31,6 +31,7 @@ from howlearn.models.adjustments import (
 from howlearn.models.candidates import candidates, one_rate_versions, too_many_contexts
 from howlearn.models.coin import Coin
 from howlearn.models.exp4 import Exp4
+from howlearn.models.hidden import HiddenStrategies
 from howlearn.models.mixture import SOURCES, Expert, Mixture
 from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel, Rates
@@ -41,7 +42,7 @@ from howlearn.models.user_code import own_model
 
 
 MIXTURES = Mixture.registry
-for _mixture in (Exp4, Switch):
+for _mixture in (Exp4, Switch, HiddenStrategies):
     MIXTURES.register(_mixture)
 _MIXTURE = re.compile(r"(?P<kind>[\w-]+)\s*(\((?P<inside>.*)\))?", re.S)
 _SETTING = re.compile(r"(?P<key>\w+)\s*=\s*(?P<value>.+)", re.S)
@@ -74,7 +75,7 @@ def mixture_named(text: str, find: Callable[[str], Model]) -> Mixture:
     Experts are separated by commas. Parameters that are given stand in brackets after an expert,
     ``ByShape[eta=0.03]`` for all of its cells or ``ByShape[eta=0.01/0.03]`` one per cell; those of
     the others come from ``source=training``, ``joint`` or ``population``. ``form=loss`` and
-    ``max_rate=2`` are settings of Exp4.
+    ``max_rate=2`` are settings of Exp4, ``transitions=free`` is one of hmm.
 
     >>> from howlearn.models.candidates import candidates
     >>> known = {model.name: model for model in candidates(["1", "2"])}
@@ -109,7 +110,9 @@ def _setting(kind: type[Mixture], key: str, value: str, text: str) -> object:
             f"{text}: {kind.kind} has no setting {key}; it has {', '.join(kind.allowed)}. The "
             "parameters of an expert stand in brackets after it, as in ByShape[eta=0.03]"
         )
-    choices = {"source": [*SOURCES], "form": ["gain", "loss"]}
+    choices = {
+        "source": [*SOURCES], "form": ["gain", "loss"], "transitions": ["shared", "free"],
+    }  # fmt: skip
     if key in choices:
         if value not in choices[key]:
             raise HowlearnError(f"{text}: {key} is {' or '.join(choices[key])}, not {value}")
@@ -209,7 +212,8 @@ def model_named(
       ``q-learning(NAME, per-cell)`` with parameters of each cell's own;
     - ``my_module:MyModel``, a model of your own;
     - each of them with adjustments: ``NAME+lapse``, ``q-learning+stickiness+bias``;
-    - ``exp4(NAME, NAME…)`` and ``switch(NAME, NAME)``, mixtures of them; see ``mixture_named``.
+    - ``exp4(NAME, NAME…)``, ``switch(NAME, NAME)`` and ``hmm(NAME, NAME…)``, mixtures of them; see
+      ``mixture_named``.
 
     >>> from howlearn.models.candidates import candidates
     >>> models = candidates(["1", "2"])
@@ -220,7 +224,9 @@ def model_named(
     """
     own = {model.name: model for model in models}
     known: dict[str, Model] = {**{m.name: m for m in one_rate_versions(models)}, **own}
-    known["Coin"] = Coin()
+    if len(models) == 1 and len(models[0].partition.contexts) == 1:
+        known["OneForAll"] = known["OnePerItem"] = models[0]  # where there is one context only
+    known["Coin"] = known["coin"] = Coin()
     if name in known:
         return known[name]
     if is_mixture(name):
@@ -285,7 +291,8 @@ def _unknown(name: str, own: dict[str, PartitionModel], whose: str) -> HowlearnE
         f"Coin, and those with several cells also as 'NAME (one rate)'. The field's models are "
         f"{', '.join(FIELD)}, also as 'q-learning(NAME)' in the cells of a model; +lapse, +bias, "
         "+stickiness and +trace may follow any of them (howlearn models lists more); "
-        "exp4(NAME, NAME) and switch(NAME, NAME) are mixtures; a model of your own is "
+        "exp4(NAME, NAME), switch(NAME, NAME) and hmm(NAME, NAME) are mixtures; a model of your "
+        "own is "
         "my_module:MyModel"
     )
 

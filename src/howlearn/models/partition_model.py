@@ -145,8 +145,15 @@ class PartitionModel(Model):
     @property
     def in_words(self) -> str:
         n, rules = len(self.partition.cells), dict.fromkeys(unit.rule for unit in self.units)
-        words = " and ".join(rule.in_words for rule in rules)
-        return f"{words}, in {n} cell{'s' * (n != 1)} of contexts that share what is learned"
+        words = " or ".join(rule.in_words for rule in rules)
+        each = len(self.partition.contexts)
+        if each == 1:
+            return f"what was rewarded is chosen more often ({words})"
+        if n == 1:
+            return f"{words}, one for all contexts, which are treated alike"
+        rate = ", with one rate" * (self.rates == "shared")
+        groups = "every context" if n == each else f"each of {n} groups of contexts treated alike"
+        return f"{words}, one for {groups}{rate}"
 
     def describe(self) -> dict[str, Any]:
         units = [unit.describe() for unit in self.units]

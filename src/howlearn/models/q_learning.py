@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from howlearn.core.rule import Parameter
 from howlearn.core.task_kind import no_go_of
 from howlearn.core.world import callable_when_compiled, log_softmax
-from howlearn.models.model import Model
+from howlearn.models.model import EVERY_TASK, Model
 
 ALPHA = Parameter("alpha", 0.0, 1.0, default=0.3, scale=0.001)
 
@@ -60,13 +60,15 @@ class ValueLearner(Model):
 
     smooth = True
     latents = ("value(action)", "prediction_error")
+    signed: ClassVar[Any] = False  # whether rewards count from the one that was recorded as 0
 
-    def reads(self, actions: Sequence[str]) -> Mapping[str, str | float]:
+    def reads(self, actions: Sequence[str], zero: float = 0.0) -> Mapping[str, str | float]:
         own = {parameter.name for parameter in self.parameters}
         rates = {name: name if name in own else "alpha" for name in ("alpha_better", "alpha_worse")}
         parts = {name: name if name in own else value for name, value in NEUTRAL.items()}
         no_go = no_go_of(actions)
-        return {**rates, "beta": "beta", **parts, "no_go": -1.0 if no_go is None else float(no_go)}
+        held = {"no_go": -1.0 if no_go is None else float(no_go), "zero": zero * self.signed}
+        return {**rates, "beta": "beta", **parts, **held}
 
     @property
     def carries(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -97,10 +99,10 @@ class ValueLearner(Model):
         q, attention = state.values[trial.cell], state.attention[trial.cell]
         low, high = state.ends
         for a in range(len(q)):
-            outcome = trial.reward if a == trial.action else trial.forgone[a]
+            outcome = (trial.reward if a == trial.action else trial.forgone[a]) - theta.zero
             if np.isnan(outcome):
                 if theta.fictive > 0.0 and trial.offered[a]:
-                    error = low + high - trial.reward - q[a]
+                    error = low + high - trial.reward - theta.zero - q[a]
                     q[a] += theta.fictive * rate_of(error, theta) * error
                 q[a] *= 1.0 - theta.phi
                 continue
@@ -111,7 +113,7 @@ class ValueLearner(Model):
                 surprise = min(1.0, abs(error) / (high - low))
                 attention[a] += theta.attention * (surprise - attention[a])
             q[a] += rate * error
-        error = trial.reward - state.level[trial.cell]
+        error = trial.reward - theta.zero - state.level[trial.cell]
         state.level[trial.cell] += rate_of(error, theta) * error
 
     @staticmethod
@@ -122,7 +124,7 @@ class ValueLearner(Model):
             out[n] = state.level[trial.cell]
         elif len(out) > n + 1:
             out[n:-1] = state.attention[trial.cell]
-        out[-1] = trial.reward - q[trial.action]
+        out[-1] = trial.reward - theta.zero - q[trial.action]
 
 
 @dataclass(frozen=True, repr=False)
@@ -140,6 +142,10 @@ class Carrying(ValueLearner):
     @property
     def latents(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.base.latents
+
+    @property
+    def signed(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return getattr(self.base, "signed", False)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -164,6 +170,7 @@ class QLearning(Model):
     title = "Q-learning (Rescorla–Wagner) with softmax"
     phrase = "Q-learning with a softmax policy"
     cites = ("rescorla1972", "sutton2018")
+    default_for = frozenset({EVERY_TASK})
     latents = ("value(action)", "prediction_error")
     carries = frozenset(NEUTRAL)
 
@@ -233,6 +240,7 @@ class QLearningTwoRates(ValueLearner):
     title = "Q-learning with one rate for better and one for worse than expected"
     phrase = "Q-learning with two learning rates"
     cites = ("frank2007",)
+    default_for = frozenset({"reversal", "probabilistic selection"})
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -260,11 +268,37 @@ class QLearningForgetting(ValueLearner):
     title = "Q-learning in which the values of actions not chosen fade"
     phrase = "Q-learning with forgetting"
     cites = ("ito2009",)
+    default_for = frozenset({EVERY_TASK})
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         phi = Parameter("phi", 0.0, 1.0, default=0.1, scale=0.1)
         return ALPHA, phi, _beta(self.max_beta)
+
+
+@dataclass(frozen=True, repr=False)
+class QLearningSigned(ValueLearner):
+    """Q_a ← Q_a + α·(u − Q_a) for the chosen action, where u is r minus what was recorded as 0.
+
+    p = softmax(β·Q), Q = 0 at the start: an option that was not tried is worth neither a gain nor a
+    loss. Where rewards were recorded from 0 it is q-learning; where they were stretched from −1150
+    to 100 to lie between 0 and 1, values of q-learning start at the largest loss, and those of this
+    model at 0 points. Sutton & Barto (2018), section 2.8.
+
+    >>> [parameter.name for parameter in QLearningSigned().parameters]
+    ['alpha', 'beta']
+    """
+
+    name = "q-signed"
+    title = "Q-learning in which an option not tried yet is worth neither a gain nor a loss"
+    phrase = "Q-learning of gains and losses, with values that start at 0"
+    cites = ("rescorla1972", "sutton2018")
+    default_for = frozenset({"gambling with gains and losses"})
+    signed = True
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return ALPHA, _beta(self.max_beta)
 
 
 @dataclass(frozen=True, repr=False)
@@ -283,6 +317,7 @@ class PearceHall(ValueLearner):
     title = "Q-learning that is faster where outcomes were surprising of late"
     phrase = "Q-learning with Pearce–Hall attention"
     cites = ("pearce1980", "li2011")
+    default_for = frozenset({"reversal"})
     latents = ("value(action)", "attention(action)", "prediction_error")
 
     @property
@@ -308,6 +343,7 @@ class GoNoGo(ValueLearner):
     cites = ("guitart2012",)
     latents = ("value(action)", "state_value", "prediction_error")
     needs = frozenset({"no-go"})
+    default_for = frozenset({"go/no-go"})
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

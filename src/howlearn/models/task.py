@@ -100,7 +100,7 @@ def _check_rule(table: ModelTable) -> Iterator[Problem]:
     for name in table.rules or []:
         yield from known(name, learning_names(), ("rules",))
     if table.rule is None and table.rules is None:
-        for key in ("form", "max_rate"):
+        for key in ("form", "max_rate", "transitions"):
             if getattr(table, key) is not None:
                 yield (key,), f"stands without a rule; needed: rule, one of {', '.join(RULES)}"
 

@@ -110,8 +110,8 @@ class ModelTable(_Section):
     """A candidate model."""
 
     name: Name = Field(description="a name")
-    kind: Literal["partition", "exp4", "switch"] = Field(
-        "partition", description='"partition", "exp4" or "switch"'
+    kind: Literal["partition", "exp4", "switch", "hmm"] = Field(
+        "partition", description='"partition", "exp4", "switch" or "hmm"'
     )
     partition: Literal["all", "each"] | None = Field(None, description='"all" or "each"')
     by: list[str] | None = Field(None, min_length=1, description="a list of features")
@@ -124,6 +124,7 @@ class ModelTable(_Section):
     form: Literal["gain", "loss"] | None = Field(None, description='"gain" or "loss"')
     rates: Literal["per-cell", "shared"] = Field("per-cell", description='"per-cell" or "shared"')
     max_rate: Number | None = Field(None, description="a number")
+    transitions: Literal["shared", "free"] | None = Field(None, description='"shared" or "free"')
     experts: list[Name] | None = Field(
         None, description='a list of models, such as ["ByPattern", "ByPatternExc"]'
     )

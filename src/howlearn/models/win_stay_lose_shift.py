@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.rule import Parameter
-from howlearn.models.model import Model
+from howlearn.models.model import EVERY_TASK, Model
 
 
 class WinStayLoseShiftState(NamedTuple):
@@ -38,6 +38,7 @@ class WinStayLoseShift(Model):
     title = "repeats what won, drops what lost"
     phrase = "win-stay-lose-shift"
     cites = ("nowak1993",)
+    default_for = frozenset({EVERY_TASK})
 
     parameters = (
         Parameter("win_stay", 0.0, 1.0, default=0.9),

@@ -11,37 +11,79 @@ from numpy.typing import NDArray
 
 from howlearn.core.rule import Parameter
 from howlearn.core.world import callable_when_compiled
-from howlearn.models.model import Model
+from howlearn.models.model import EVERY_TASK, Model
 
 BETA = 25.0  # of both policies, as the authors fix it
 
 
 class WorkingMemoryState(NamedTuple):
-    """What is known in a block."""
+    """What is known in a block; the tables with their derivatives, for the gradient.
 
-    slow: NDArray[np.float64]  # [cell, action]
-    memory: NDArray[np.float64]  # [cell, action]
-    last: NDArray[np.int64]  # [1]: the last choice in this block; −1: none yet
+    Memory is kept as it was when the cell was last met: since then all of it has faded alike.
+    """
+
+    slow: NDArray[np.float64]  # [3, cell, action]: values, and in alpha, in b_slow
+    memory: NDArray[np.float64]  # [3, cell, action]: above 1/A, and in phi, in b_memory
+    met: NDArray[np.int64]  # [cell]: the trial at which it was last met
+    now: NDArray[np.int64]  # [2]: trials in this block; the last choice, −1: none yet
     ends: NDArray[np.float64]  # of the rewards: lowest, highest
 
 
 @callable_when_compiled
-def add_policy(values, last, shown, theta, weight, out):
-    """Add weight·(ε/K + (1 − ε)·softmax(β·(values + κ·1{last choice}))) over what is on offer."""
+def add_policy(values, scale, last, shown, theta, weight, out):
+    """Add weight·(ε/K + (1 − ε)·softmax(β·(scale·values + κ·1{last choice}))), of the offered."""
     largest = -np.inf
     for a in range(len(out)):
         if shown.offered[a]:
-            largest = max(largest, values[a] + (theta.kappa if a == last else 0.0))
+            largest = max(largest, scale * values[a] + (theta.kappa if a == last else 0.0))
     total = 0.0
     for a in range(len(out)):
         if shown.offered[a]:
-            score = values[a] + (theta.kappa if a == last else 0.0)
+            score = scale * values[a] + (theta.kappa if a == last else 0.0)
             total += np.exp(BETA * (score - largest))
     for a in range(len(out)):
         if shown.offered[a]:
-            score = values[a] + (theta.kappa if a == last else 0.0)
+            score = scale * values[a] + (theta.kappa if a == last else 0.0)
             p = np.exp(BETA * (score - largest)) / total
             out[a] += weight * (theta.epsilon / shown.n_offered + (1.0 - theta.epsilon) * p)
+
+
+@callable_when_compiled
+def policy_slopes(table, scale, d_scale, last, shown, theta, action, out):
+    """The softmax of an action without ε, and its derivatives in κ and two parameters, in out.
+
+    The second derivative is in what moves ``scale``, too.
+    """
+    values = table[0]
+    largest = -np.inf
+    for a in range(len(values)):
+        if shown.offered[a]:
+            largest = max(largest, scale * values[a] + (theta.kappa if a == last else 0.0))
+    total = 0.0
+    kappa = one = other = 0.0
+    for a in range(len(values)):
+        if shown.offered[a]:
+            score = scale * values[a] + (theta.kappa if a == last else 0.0)
+            weight = np.exp(BETA * (score - largest))
+            total += weight
+            kappa += weight if a == last else 0.0
+            one += weight * (scale * table[1, a] + d_scale * values[a])
+            other += weight * scale * table[2, a]
+    score = scale * values[action] + (theta.kappa if action == last else 0.0)
+    p = np.exp(BETA * (score - largest)) / total
+    out[0] = BETA * p * ((1.0 if action == last else 0.0) - kappa / total)
+    out[1] = BETA * p * (scale * table[1, action] + d_scale * values[action] - one / total)
+    out[2] = BETA * p * (scale * table[2, action] - other / total)
+    return p
+
+
+@callable_when_compiled
+def faded(phi, trials):
+    """What is left of memory after so many trials, and the derivative in φ."""
+    if trials == 0:
+        return 1.0, 0.0
+    rest = (1.0 - phi) ** (trials - 1)
+    return (1.0 - phi) * rest, -trials * rest
 
 
 @callable_when_compiled
@@ -68,6 +110,7 @@ class RLWM(Model):
     title = "reinforcement learning beside a working memory that holds few stimuli"
     phrase = "reinforcement learning with working memory (RLWM)"
     cites = ("collins2012",)
+    default_for = frozenset({EVERY_TASK})
     latents = ("value(action)", "memory(action)", "memory_weight")
     needs = frozenset({"load"})
     cells = "shared"
@@ -84,44 +127,84 @@ class RLWM(Model):
         Parameter("capacity", 2.0, 5.0, default=3.0),
     )
 
-    def reads(self, actions: Sequence[str]) -> Mapping[str, str | float]:
+    def reads(self, actions: Sequence[str], zero: float = 0.0) -> Mapping[str, str | float]:
         return {**{p.name: p.name for p in self.parameters}, "after_loss": self.after_loss}
 
     @staticmethod
     def start(world):
-        shape, even = (world.n_cells, world.n_actions), 1.0 / world.n_actions
+        shape = (3, world.n_cells, world.n_actions)
+        slow, memory = np.zeros(shape), np.zeros(shape)
+        slow[0] = 1.0 / world.n_actions
         ends = np.array([world.lowest, world.highest])
-        return WorkingMemoryState(np.full(shape, even), np.full(shape, even), np.full(1, -1), ends)
+        met, now = np.zeros(world.n_cells, np.int64), np.array([0, -1])
+        return WorkingMemoryState(slow, memory, met, now, ends)
 
     @staticmethod
     def log_policy(state, shown, theta, out):
-        w, last = memory_weight(shown.load, theta), state.last[0]
+        w, c, last = memory_weight(shown.load, theta), shown.cell, state.now[1]
+        left, _ = faded(theta.phi, state.now[0] - state.met[c])
         out[:] = 0.0
-        add_policy(state.memory[shown.cell], last, shown, theta, w, out)
-        add_policy(state.slow[shown.cell], last, shown, theta, 1.0 - w, out)
+        add_policy(state.memory[0, c], left, last, shown, theta, w, out)
+        add_policy(state.slow[0, c], 1.0, last, shown, theta, 1.0 - w, out)
         for a in range(len(out)):
             out[a] = np.log(out[a])
 
     @staticmethod
     def update(state, trial, theta):
-        slow, memory, last, ends = state
-        c, a, even = trial.cell, trial.action, 1.0 / slow.shape[1]
+        slow, memory, met, now, ends = state
+        c, a, even = trial.cell, trial.action, 1.0 / slow.shape[2]
         r = (trial.reward - ends[0]) / (ends[1] - ends[0])
-        for s in range(memory.shape[0]):
-            for k in range(memory.shape[1]):
-                memory[s, k] += theta.phi * (even - memory[s, k])
+        now[0] += 1
+        left, d_left = faded(theta.phi, now[0] - met[c])
+        for k in range(memory.shape[2]):
+            memory[1, c, k] = left * memory[1, c, k] + d_left * memory[0, c, k]
+            memory[2, c, k] *= left
+            memory[0, c, k] *= left
+        met[c] = now[0]
         won = r >= 0.5
-        memory[c, a] += (1.0 if won else theta.b_memory) * (r - memory[c, a])
-        outcome = r + (1.0 - r) * theta.after_loss
-        slow[c, a] += (1.0 if won else theta.b_slow) * theta.alpha * (outcome - slow[c, a])
-        last[0] = a
+        rate, error = 1.0 if won else theta.b_memory, r - even - memory[0, c, a]
+        memory[1, c, a] *= 1.0 - rate
+        memory[2, c, a] = (1.0 - rate) * memory[2, c, a] + (0.0 if won else error)
+        memory[0, c, a] += rate * error
+        share = 1.0 if won else theta.b_slow
+        error = r + (1.0 - r) * theta.after_loss - slow[0, c, a]
+        keep = 1.0 - share * theta.alpha
+        slow[1, c, a] = keep * slow[1, c, a] + share * error
+        slow[2, c, a] = keep * slow[2, c, a] + (0.0 if won else theta.alpha * error)
+        slow[0, c, a] += share * theta.alpha * error
+        now[1] = a
 
     @staticmethod
     def observe(state, trial, theta, out):
-        n = state.slow.shape[1]
-        out[:n] = state.slow[trial.cell]
-        out[n:-1] = state.memory[trial.cell]
+        n, c = state.slow.shape[2], trial.cell
+        left, _ = faded(theta.phi, state.now[0] - state.met[c])
+        out[:n] = state.slow[0, c]
+        out[n:-1] = 1.0 / n + left * state.memory[0, c]
         out[-1] = memory_weight(trial.load, theta)
+
+    @staticmethod
+    def gradient(state, shown, theta, action, out):
+        w, c, last = memory_weight(shown.load, theta), shown.cell, state.now[1]
+        left, d_left = faded(theta.phi, state.now[0] - state.met[c])
+        engaged = 1.0 - theta.epsilon
+        # κ, φ and b_memory; κ, α and b_slow: places that are filled below
+        fast = policy_slopes(state.memory[:, c], left, d_left, last, shown, theta, action, out)
+        kappa, phi, b_memory = w * out[0], w * out[1], w * out[2]
+        slow = policy_slopes(state.slow[:, c], 1.0, 0.0, last, shown, theta, action, out)
+        kappa, alpha, b_slow = kappa + (1.0 - w) * out[0], (1.0 - w) * out[1], (1.0 - w) * out[2]
+        mixed = w * fast + (1.0 - w) * slow
+        p = theta.epsilon / shown.n_offered + engaged * mixed
+        held = min(1.0, theta.capacity / shown.load)
+        out[0] = engaged * alpha / p
+        out[1] = engaged * kappa / p
+        out[2] = engaged * held * (fast - slow) / p
+        out[3] = engaged * phi / p
+        out[4] = (1.0 / shown.n_offered - mixed) / p
+        out[5] = engaged * b_memory / p
+        out[6] = engaged * b_slow / p
+        full = theta.capacity >= shown.load
+        out[7] = 0.0 if full else engaged * theta.rho / shown.load * (fast - slow) / p
+        out[8] = 0.0  # what a loss teaches is held
 
 
 @dataclass(frozen=True, repr=False)

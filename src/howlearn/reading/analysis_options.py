@@ -64,9 +64,9 @@ MODEL = _option(
     "A candidate, in place of the task's; may be repeated. 'NAME (one rate)' has one rate for all "
     "cells, Coin does not learn; q-learning, alcove … ('field': all that `howlearn models` lists), "
     "'q-learning(NAME)' in the cells of a model; 'NAME+lapse', +bias, +stickiness; 'exp4(NAME, "
-    "NAME)' and 'switch(NAME, NAME)' are mixtures of strategies, with 'NAME\\[eta=0.03]' for given "
-    "parameters. my_module:MyModel or my_file.py:MyModel is a model of your own: its code is run. "
-    "Nothing else brings code, so name only files that you trust.",
+    "NAME)', 'switch(NAME, NAME)' and 'hmm(NAME, NAME)' are mixtures of strategies, with "
+    "'NAME\\[eta=0.03]' for given parameters. my_module:MyModel or my_file.py:MyModel is a model "
+    "of your own: its code is run. Nothing else brings code, so name only files that you trust.",
     names_code=True,
 )
 ADD_MODEL = _option(
@@ -75,14 +75,20 @@ ADD_MODEL = _option(
     "A further candidate, named as for --model; may be repeated.",
     names_code=True,
 )
+NO_FIELD = _option(
+    "no_field",
+    OnOff(),
+    "Only partitions compete, without the models of the field that the kind of task demands.",
+    False,
+)
 ONE_RATE = _option(
     "one_rate", OnOff(), "Add the 'NAME (one rate)' version of every candidate.", False
 )
 EXPERTS_FROM = _option(
     "experts_from",
     Kind("training|joint|population|FOLDER"),
-    "Where the strategies of exp4(…) and switch(…) have their parameters from, unless they are "
-    "given: their own fits to the trials fitted (training, the default), a joint fit, other "
+    "Where the strategies of exp4(…), switch(…) and hmm(…) have their parameters from, unless they "
+    "are given: their own fits to the trials fitted (training, the default), a joint fit, other "
     "learners (population), or a folder of howlearn select or calibrate.",
 )
 RULE = _option(
@@ -127,8 +133,8 @@ SEED = _option("seed", WholeNumber(), "For --stability: other doubles.", 0).but(
 MODELS: Mapping[str, Option] = {
     option.name: option
     for option in (
-        TASK, CRITERION, CALIBRATION, MODEL, ADD_MODEL, ONE_RATE, EXPERTS_FROM, RULE, FORM,
-        MAX_RATE, WITHIN, INTERVALS, STABILITY, SEED,
+        TASK, CRITERION, CALIBRATION, MODEL, ADD_MODEL, NO_FIELD, ONE_RATE, EXPERTS_FROM, RULE,
+        FORM, MAX_RATE, WITHIN, INTERVALS, STABILITY, SEED,
     )
 }  # fmt: skip
 NAMING_FILES = (TASK.name, CALIBRATION.name, EXPERTS_FROM.name)  # or folders

@@ -347,7 +347,7 @@ def differ(shares: pl.DataFrame) -> bool:
     """Whether any share, in whole per cent, is another one among all learners."""
     sides = [_by_model(shares, who) for who in ("included", "all")]
     pairs = {*sides[0], *sides[1]}
-    return any(len({f"{side.get(pair, 0.0):z.0%}" for side in sides}) > 1 for pair in pairs)
+    return any(len({f"{side.get(pair) or 0.0:z.0%}" for side in sides}) > 1 for pair in pairs)
 
 
 def sentence(n: int, n_excluded: int, counts: Mapping[str, int], shares: pl.DataFrame) -> str:

@@ -39,7 +39,7 @@ LOOKED_AT = ("learner", "context", "action", "reward")
 NAMED = 4  # labels that a note shows
 OFFERS = ("offered", "offers", "positions")
 FEWEST = 20  # rows; with fewer nothing can be told from what columns do
-GUESSED_BESIDES = "where missing recode reward_scale by reset_by".split()
+GUESSED_BESIDES = "where missing recode reward_scale by reset_by load".split()
 MAY_BE_ABSENT = (
     "--where EXPR",
     "--test-when EXPR",

@@ -93,11 +93,27 @@ def build_study(facts: Facts, store: TrialStore, reader: TrialReader, problems: 
             tuple(ledger.names), ledger.file_rows(), store.rows, tuple(ledger.first_rows)
         ),
         right_wrong=facts.right_wrong,
+        zero=_zero(plan),
         answers=None if plan.task is None else plan.task.answers,
         excluded=excluded,
         offers=offers,
     )
     return with_kind(study, plan)
+
+
+def _zero(plan: ReadingPlan) -> float:
+    """The reward that was recorded as 0, where rewards are stretched or -1 and 1 are recoded.
+
+    >>> from types import SimpleNamespace as Plan
+    >>> options = Plan(reward_scale=(-1150, 100))
+    >>> _zero(Plan(options=options, recode={}, roles=Plan(reward="reward")))
+    0.92
+    """
+    if plan.options.reward_scale is not None:
+        low, high = plan.options.reward_scale
+        return -low / (high - low)
+    values = plan.recode.get(plan.roles.reward, {})
+    return 0.5 if {**values} == {"-1": "0", "1": "1"} else 0.0
 
 
 def _settle_forgone(

@@ -52,6 +52,7 @@ class Drawing:
     figure: str = ""  # its name there, if another
     called: str = ""  # while one waits for it there
     replays: bool = False  # whether it needs the trials again
+    compares: bool = False  # whether it has nothing to show where there is one candidate only
     of_learners: bool = False  # whether it is about these, also where they have several sequences
     saved_by: tuple[str, ...] = ()  # commands
     file: str = ""  # its name there, if another

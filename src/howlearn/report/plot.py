@@ -60,29 +60,43 @@ def results_of(source: Source, task: Task | str | None = None) -> Results:
     return Results.of(source, task)
 
 
+def _compared(results: Results) -> Results:
+    """The results, refused where there is one candidate only."""
+    if len(results.names) == 1:
+        from howlearn.fitting.defaults import ALONE
+
+        raise HowlearnError(ALONE)
+    return results
+
+
 # Of a selection.
 
 
-@chart("Which models explain how many learners?", "shares", section=ANSWER)
+@chart("Which models explain how many learners?", "shares", section=ANSWER, compares=True)
 def shares(source: Source) -> Any:
     """How many learners each model explains best, by each criterion, with 95% intervals."""
-    found = results_of(source)
+    found = _compared(results_of(source))
     from howlearn.report import share_charts
 
     return share_charts.shares_by_criterion(found.table("shares"), found.names)
 
 
-@chart("Where do the criteria disagree?", "selection", section=ANSWER)
+@chart("Where do the criteria disagree?", "selection", section=ANSWER, compares=True)
 def disagreement(source: Source, first: str | None = None, second: str | None = None) -> Drawn:
     """Which models two criteria select for the same learners; by default the first two."""
-    found = results_of(source)
+    found = _compared(results_of(source))
     from howlearn.report import matrix_charts
 
     frame = matrix_charts.disagreement_table(found, first, second)
     return Drawn(matrix_charts.disagreement(frame, found.names), frame)
 
 
-@chart("How clearly is each learner's model ahead of the next?", "selection", section=SURE)
+@chart(
+    "How clearly is each learner's model ahead of the next?",
+    "selection",
+    section=SURE,
+    compares=True,
+)
 def margins(source: Source) -> Drawn:
     """How far the selected model is ahead of the next, by each criterion, with the verdicts."""
     found = results_of(source)
@@ -98,6 +112,7 @@ def margins(source: Source) -> Drawn:
     section=SURE,
     figure="price",
     called="price",
+    compares=True,
     saved_by=("path",),
 )
 def path(source: Source | Along) -> Drawn:

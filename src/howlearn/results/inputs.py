@@ -20,17 +20,16 @@ from howlearn.core.arrays import Floats
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rule import Form
 from howlearn.core.study import Study
+from howlearn.fitting.defaults import beside, unfit
 from howlearn.fitting.joint import without_own
-from howlearn.fitting.settings import setting_of, untold
 from howlearn.models import FIELD
 from howlearn.models.candidates import (
     candidates_of,
     check_contexts,
     one_rate_versions,
-    too_many_contexts,
 )
 from howlearn.models.mixture import SOURCES, Expert, Mixture
-from howlearn.models.model import NEEDS, Model
+from howlearn.models.model import Model
 from howlearn.models.names import learning_named, model_named
 from howlearn.models.task import Task
 from howlearn.reading.formats.open import stamps_of
@@ -169,7 +168,7 @@ def _median(table: Floats) -> Floats:
 
 
 # What load needs besides the options of reading.
-OPTIONS = {"task", "rule", "form", "max_rate", "model", "add_model", "one_rate"}
+OPTIONS = {"task", "rule", "form", "max_rate", "model", "add_model", "no_field", "one_rate"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,8 +199,10 @@ def load(files: Sequence[str], options: Mapping[str, Any], with_excluded: bool =
     mixtures = task.mixtures if task else ()
     whose = f"task {task.name}" if task else "the study"
     n_features = len(next(iter(study.features.values()), {}))
-    left_out = _unfit(study, task)
-    models = chosen_models(base, options, whose, n_features, left_out, mixtures)
+    left_out = unfit(study, described=task is not None)
+    # A task names its candidates; those who name none get what the kind of task demands.
+    more = () if task or options.get("no_field", True) else tuple(beside(study, base))
+    models = chosen_models(base, options, whose, n_features, left_out, (*more, *mixtures))
     if task is None:
         check_contexts(study, models)
     if "field" in (*options["model"], *options["add_model"]):
@@ -211,19 +212,6 @@ def load(files: Sequence[str], options: Mapping[str, Any], with_excluded: bool =
         study = replace(study, notes=(*study.notes, *notes))
     study = study if with_excluded else study.without_excluded()
     return Inputs(task, study, models, options)
-
-
-def _unfit(study: Study, task: Task | None) -> dict[str, str]:
-    """The field's models that this study cannot be explained by, and why."""
-    lacking = untold(setting_of(study))
-    many = task is None and too_many_contexts(study) is not None
-    found = {}
-    for name, model in FIELD.items():
-        for need in sorted(model.needs & lacking):
-            found[name] = f"it needs {NEEDS[need]}"
-        if many and model.cells != "none":
-            found[name] = "it would have to learn about too many contexts one by one"
-    return found
 
 
 def task_with(
@@ -240,23 +228,24 @@ def chosen_models(
     whose: str,
     n_features: int,
     left_out: Container[str] = (),
-    mixtures: Sequence[Mixture] = (),
+    besides: Sequence[Model] = (),
 ) -> tuple[Model, ...]:
     """The candidates, or those that were named, and what was asked for besides.
 
-    ``field`` stands for the field's models without those that are ``left_out``; ``mixtures`` are
-    those of the task.
+    ``field`` stands for the field's models without those that are ``left_out``; ``besides`` compete
+    with the partitions: the mixtures of a task, or what a kind of task demands.
     """
-    known = {mixture.name: mixture for mixture in mixtures}
+    known = {model.name: model for model in besides}
 
     def find(name: str) -> Model:
         return known.get(name) or model_named(base, name, whose, n_features)
 
     names = _each(options["model"], left_out)
-    chosen: list[Model] = [find(name) for name in names] if names else [*base, *mixtures]
+    chosen: list[Model] = [find(name) for name in names] if names else [*base, *besides]
     if options["one_rate"]:
         chosen += one_rate_versions([m for m in base if m in chosen])
-    more = [find(name) for name in _each(options["add_model"], left_out)]
+    there = {model.name for model in besides if not names}
+    more = [find(name) for name in _each(options["add_model"], left_out) if name not in there]
     return with_source((*chosen, *more), options.get("experts_from"))
 
 

@@ -221,7 +221,7 @@ def _manifest(study: Study, wanted: Wanted, predictions: bool, format: Format) -
 def content_hash(study: Study) -> str:
     """Of everything in a study that results depend on, wherever its trials came from."""
     found = hashlib.sha256()
-    shared = (study.contexts, study.actions, study.reward_range, study.right_wrong)
+    shared = (study.contexts, study.actions, study.reward_range, study.right_wrong, study.zero)
     features = sorted((c, sorted(of.items())) for c, of in study.features.items())
     found.update(repr((shared, features)).encode())
     if study.answers is not None:

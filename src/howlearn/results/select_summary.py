@@ -13,6 +13,7 @@ import polars as pl
 
 from howlearn.core.task_kind import FoundKind
 from howlearn.core.text import many
+from howlearn.fitting.defaults import ALONE
 from howlearn.fitting.fits import STATUSES
 from howlearn.reading import exclude
 from howlearn.results.analysis import Listing, Sentence
@@ -37,10 +38,12 @@ def summary_of(results: Results) -> Iterator[Listing | Sentence]:
     found = _Counts(results)
     yield from _kind(results)
     yield from _withheld(found)
+    if len(results.names) == 1:
+        yield Sentence(f"O{ALONE[1:]}.", strong=f"O{ALONE[1:]}.")
     yield found.listing()
     if "excluded" in results.manifest:
         yield from _excluded(results)
-    if len(results.criteria) > 1:
+    if len(results.criteria) > 1 and len(results.names) > 1:
         same = f"All criteria select the same model for {found.agreeing:,} of {found.unit}."
         yield Sentence(same, folded=True)
     criteria = [criterion_named(text) for text in results.criteria]
@@ -100,7 +103,8 @@ class _Counts:
     def listing(self) -> Listing:
         """Models and verdicts by criterion."""
         results = self.results
-        title = f"Models selected for {self.unit}"
+        compared = len(results.names) > 1
+        title = f"{'Models selected' if compared else 'Verdicts'} for {self.unit}"
         if out := results.manifest.get("excluded"):
             title += f" ({out:,} more {'is' if out == 1 else 'are'} excluded)"
         verdict = self.frame["verdict"].str.replace(r" between .*", "")
@@ -112,6 +116,7 @@ class _Counts:
             counts = [selected[c, name] for c in results.criteria]
             cells = (f"{count:,}  ({count / self.n:z.0%})" if count else "·" for count in counts)
             rows.append((name, *cells))
+        rows = rows if compared or beyond else []
         meaning = {
             "clear": f"clear (ahead by {results.within:g} nats or more)",
             "undecided": f"undecided (others or a coin within {results.within:g})",
@@ -134,7 +139,7 @@ class _Counts:
 def _excluded(results: Results) -> Iterator[Listing | Sentence]:
     """Shares without and with the excluded learners, where they differ, and what that changes."""
     both = results.shares
-    if exclude.differ(both):
+    if exclude.differ(both) and len(results.names) > 1:
         shares = {(r["among"], r["criterion"], r["model"]): r["share"] for r in both.to_dicts()}
         rows = []
         for name in dict.fromkeys([*results.names, OTHER]):
@@ -189,8 +194,6 @@ def _population(results: Results) -> Iterator[Listing | Sentence]:
         if rows:
             title = f"Shares of the candidates in the population{where}"
             yield Listing(title, ("model", "share", "95% interval"), rows)
-    if listed.is_empty():
-        yield Sentence("Only one candidate: nothing was compared, so there is no share.")
     yield from _others(frame.filter(pl.col("model") == OTHER))
     yield from _rates(results.table("population-rates", INCLUDED))
     yield from _doubts(frame)

@@ -14,7 +14,7 @@ from howlearn.core.columns import RARE, of, renamed, reserved
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Source, Study
 from howlearn.fitting.fits import Fits
-from howlearn.fitting.replay import latents_named, latents_of
+from howlearn.fitting.replay import latents_named, latents_of, states_of
 from howlearn.models.model import Model
 from howlearn.selection.criteria import CRITERIA, criterion_named
 from howlearn.selection.criterion import Criterion
@@ -233,7 +233,7 @@ def weights(fits: Fits | Any) -> pl.DataFrame:
     >>> model = task.model("exp4(ByPattern[eta=0.05], ByPatternExc[eta=0.05])")
     >>> study = hl.simulate(task, model, {"theta": 0.1}, learners=2, trials=50)
     >>> weights(hl.fit(study, [model])).columns
-    ['learner', 'model', 'trial', 'strategy', 'weight', 'leads']
+    ['learner', 'model', 'trial', 'strategy', 'weight', 'leads', 'filtered', 'smoothed']
     """
     fits = getattr(fits, "fits", fits)  # of a selection, or of results in memory
     if not isinstance(fits, Fits):
@@ -252,10 +252,12 @@ def weights(fits: Fits | Any) -> pl.DataFrame:
     for i in range(len(fits.study)):
         for part in mixtures:
             _, q = latents_of(fits.study, i, part.model, part.theta[i, j])
+            hidden = states_of(fits.study, i, part.model, part.theta[i, j])
             n, k = q.shape
             # Where learning starts anew, nobody leads.
             starts = np.flatnonzero(fits.study[i].reset[1:]) + 1
             first = np.concatenate([leader(block) for block in np.split(q, starts)])
+            first = first if hidden is None else hidden.path
             frame = of("weights").frame(
                 {
                     "model": part.model.name,
@@ -263,6 +265,8 @@ def weights(fits: Fits | Any) -> pl.DataFrame:
                     "strategy": part.model.strategies * n,
                     "weight": q.reshape(-1),
                     "leads": (first[:, None] == np.arange(k)).reshape(-1),
+                    "filtered": None if hidden is None else hidden.filtered.reshape(-1),
+                    "smoothed": None if hidden is None else hidden.smoothed.reshape(-1),
                 }
             )
             frames.append(labels[np.full(n * k, i)].hstack(frame.get_columns()))

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
+from howlearn.fitting.defaults import candidates
 from howlearn.fitting.fit import Progress, fit_at, guarded_fit
 from howlearn.fitting.fits import Fits, ModelFits, distinct
 from howlearn.fitting.interpreted import ModelError
 from howlearn.fitting.intervals import LEVEL
 from howlearn.fitting.unfittable import PASSED_ON, Guard, NoNumbers
-from howlearn.models.candidates import candidates, check_contexts
+from howlearn.models.candidates import check_contexts
 from howlearn.models.coin import Coin
 from howlearn.models.model import Model
 from howlearn.models.names import among, models_of
@@ -128,7 +129,7 @@ def asked(
     """The candidates and the criteria; those that are usual for a study where none are named."""
     if models is None:
         check_contexts(study)
-        models = candidates(study.contexts, study.features)
+        models = candidates(study)
     if criteria is None:
         criteria = usual(len(set(study.without_excluded().learners)))
     return models_of(models, among(study)), check_criteria(criteria)

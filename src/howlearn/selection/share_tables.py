@@ -165,6 +165,9 @@ def shares_table(
                 **_random_effects(given),
             }
         )
+        if n == 1:  # nothing was compared, so that nothing has a share
+            frame = frame.with_columns(pl.lit(None, frame[name].dtype).alias(name) for name in
+                                       frame.columns[3:])  # fmt: skip
         frames.append(frame.sort("learners", descending=True, maintain_order=True))
     return pl.concat(frames)
 

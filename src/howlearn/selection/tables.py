@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
@@ -270,6 +271,13 @@ def verdicts(selection: Selection, choice: Choice) -> pl.Series:
     return pl.Series(words, dtype=pl.String)
 
 
+def _agree(models: Sequence[NDArray], compared: bool) -> pl.Series:
+    """Whether all criteria select the same model; empty where there is only one."""
+    if not compared:
+        return pl.Series([None] * len(models[0]), dtype=pl.Boolean)
+    return pl.Series(np.all([each == models[0] for each in models], axis=0))
+
+
 def learners(selection: Selection) -> pl.DataFrame:
     """One wide row per learner: what every criterion says, and whether they agree.
 
@@ -282,7 +290,7 @@ def learners(selection: Selection) -> pl.DataFrame:
     row: dict[str, pl.Series | NDArray] = {
         "_learner": np.arange(len(fits.study)),
         "n_trials": fits.study.n_scored,
-        "criteria_agree": np.all([each == models[0] for each in models], axis=0),
+        "criteria_agree": _agree(models, compared=len(fits.of) > 1),
         "smallest_margin": pl.Series(smallest).fill_nan(None),
     }
     for choice in selection.choices:
@@ -381,8 +389,8 @@ def _selected(fits: Fits, choice: Choice) -> pl.Series:
 def _probability(choice: Choice) -> NDArray[np.float64] | None:
     """Of what is selected; None where the criterion gives none."""
     found = choice.scores.probability
-    if found is None:
-        return None
+    if found is None or (found.shape[1] == 1 and choice.scores.p_other is None):
+        return None  # with one candidate nothing was compared
     mine = np.take_along_axis(found, choice.selected[:, None], axis=1)[:, 0]
     if choice.scores.p_other is not None:
         mine = np.where(choice.outside, choice.scores.p_other, mine)

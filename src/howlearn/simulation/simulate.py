@@ -91,8 +91,9 @@ def stage_for(
     )
     loaded = like is None or like.load is not None
     setting = setting_for(
-        world.contexts, world.actions, world.features, extent, rewards.right_wrong, answers, loaded
-    )
+        world.contexts, world.actions, world.features, extent, rewards.right_wrong, answers, loaded,
+        0.0 if like is None else like.zero,
+    )  # fmt: skip
     ready = advisor(model, world.contexts, world.actions, setting)
     if as_published and not ready.published:
         raise HowlearnError(f"{model.name}: the paper's generator has no mixtures")
@@ -301,6 +302,7 @@ def _study(
         episode_end=np.concatenate(ends) if ends else None,
         duration=np.concatenate(times) if times else None,
         right_wrong=stage.rewards.right_wrong,
+        zero=stage.setting.zero,
         answers=stage.setting.answers.astype(np.int16),
         offers=offers,
         offer=offer,

@@ -32,6 +32,7 @@ from howlearn.reading.guess.draft import Draft, Guess, check_names
 from howlearn.reading.guess.inspection import Inspection
 from howlearn.reading.guess.kinds import find_kind
 from howlearn.reading.guess.learner import find_learner
+from howlearn.reading.guess.load import find_load
 from howlearn.reading.guess.oddities import remark
 from howlearn.reading.guess.on_offer import find_offers, find_offers_of_contexts
 from howlearn.reading.guess.options_outcomes import find_reward_of_the_chosen
@@ -195,6 +196,7 @@ FINDERS = (
     Finder(find_stretches, "by reset_by context", "learner context action reward where"),
     Finder(find_order, "trial", "learner by reset_by context action"),
     Finder(find_reward_coding, "recode missing reward_scale", "action reward"),
+    Finder(find_load, "load", "context reset_by"),
     Finder(find_features, "features", "context action"),
     Finder(find_parts, "context features", "context action"),
     Finder(find_rt, "rt", "action"),

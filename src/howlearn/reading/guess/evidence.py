@@ -426,3 +426,7 @@ class Kind(ABC):
     def cells(self, found: Evidence) -> tuple[tuple[str, ...], ...]:
         """Contexts that belong together in such a task, where that is known."""
         return ()
+
+    def traits(self, found: Evidence) -> tuple[str, ...]:
+        """What else is known of the task that decides which models are its candidates."""
+        return ()

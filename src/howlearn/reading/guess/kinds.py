@@ -208,9 +208,18 @@ class Bandit(Kind):
         return (
             f"always the same situation, {_options(found)}",
             _rewards(found),
-            *(("what the options pay drifts",) if changes(found).same > 4 else ()),
+            *(("what the options pay drifts",) if _drifts(found) else ()),
             *_fresh_starts(found),
         )
+
+    def traits(self, found: Evidence) -> tuple[str, ...]:
+        """Whether rewards have several sizes, or change in the course of the trials."""
+        graded = ("graded rewards",) if len(found.values) > 3 else ()
+        return (*graded, *(("drifting rewards",) if _drifts(found) else ()))
+
+
+def _drifts(found: Evidence) -> bool:
+    return changes(found).same > 4
 
 
 class Categories(Kind):
@@ -346,7 +355,8 @@ def with_kind(study: Study, plan: ReadingPlan) -> Study:
         reasons = tuple(kind.reasons(found, None))
         if reasons:
             stops = None if kind.is_settled(said) else kind.stops(reasons, found, None)
-            return replace(study, kind=FoundKind(kind.name, reasons, stops, kind.cells(found)))
+            known = FoundKind(kind.name, reasons, stops, kind.cells(found), kind.traits(found))
+            return replace(study, kind=known)
     return study
 
 

@@ -210,7 +210,8 @@ def margins_table(selection: pl.DataFrame, criteria: Sequence[str]) -> ApaTable:
         heads += [Head("n", VERDICTS[kind]), Head("%", VERDICTS[kind])]
     heads += [Head("Mdn", "Margin"), Head("IQR", "Margin")]
     rows = [_row(selection.filter(pl.col("criterion") == c), c, kinds) for c in criteria]
-    notes = [NOTE, *([_agreement(selection, criteria)] if len(criteria) > 1 else [])]
+    several = len(criteria) > 1 and selection["model"].n_unique() > 1
+    notes = [NOTE, *([_agreement(selection, criteria)] if several else [])]
     title = "Verdicts and Margins, by Criterion"
     return ApaTable(0, title, tuple(heads), tuple(rows), tuple(notes))
 
@@ -343,7 +344,8 @@ def _every(manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> I
     selection = tables.get("selection")
     if selection is not None and selection.height and {*selection.columns} >= SELECTION_NEEDED:
         included = without_excluded(selection, tables.get("learners"))
-        yield counts_table(manifest, selection, included, criteria, tables.get("shares"))
+        if len(manifest.get("models") or ()) != 1:  # else nothing was compared
+            yield counts_table(manifest, selection, included, criteria, tables.get("shares"))
         if "estimates" in tables:
             yield from estimates_table(manifest, tables["estimates"], included, criteria[0])
         yield margins_table(included, criteria)

@@ -185,7 +185,9 @@ def criterion_sentences(
     told = Told(manifest, tables, f"{every} that were not excluded" if excluding else every)
     what = "the criterion" if len(texts) == 1 else f"the {in_words(len(texts))} criteria"
     names = listed_names(clean(text) for text in texts)
-    yield f"For every {unit_of(manifest)} the models were compared by {what} {names}, in nats."
+    alone = len(manifest.get("models") or ()) == 1
+    compared = "model was judged" if alone else "models were compared"
+    yield f"For every {unit_of(manifest)} the {compared} by {what} {names}, in nats."
     for text in texts:
         try:
             criterion = criterion_named(text)

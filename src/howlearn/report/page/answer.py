@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from howlearn.core.errors import HowlearnError
 from howlearn.core.study import DOUBT
 from howlearn.core.task_kind import FoundKind
 from howlearn.core.text import in_words, listed, many
+from howlearn.fitting.defaults import ALONE
 from howlearn.fitting.fits import STATUSES
 from howlearn.reading.labels import natural_key
 from howlearn.report.words import figures
@@ -57,6 +59,8 @@ class Answer:
     notes: list[str]
     deviations: list[str] | None  # None: there was no plan
     conditions: list[ConditionAnswer]  # with --by
+    compared: bool  # whether there was more than one candidate
+    candidates: list[tuple[str, str]]  # with what each is, in a line
 
 
 def answer(results: Results) -> Answer:
@@ -66,12 +70,15 @@ def answer(results: Results) -> Answer:
     n, n_all = (frame["sequence"].n_unique() for frame in (included, selection))
     notes = [str(note) for note in results.manifest["notes"]]
     doubts = [f"N{note[1:].rstrip('.')}." for note in notes if note.startswith(DOUBT)]
-    sentences = [*doubts, *_sentences(included, criteria, results.unit)]
-    of_all = _rows_of_all(results, n_all) if n < n_all else []
+    compared = len(results.names) > 1
+    words = _sentences if compared else _alone
+    sentences = [*doubts, *words(included, criteria, results.unit)]
+    of_all = _rows_of_all(results, n_all) if n < n_all and compared else []
     if n < n_all:
         out = many(n_all - n, results.unit)
         sentences.append(f"{out} {'is' if n_all - n == 1 else 'are'} excluded from these numbers.")
-        sentences.append(_with_everyone(of_all, criteria[0], n_all, results.unit))
+        if compared:
+            sentences.append(_with_everyone(of_all, criteria[0], n_all, results.unit))
     if len(results.unfitted):
         sentences.append(f"{sentence(results.unfitted)}.")
     kept = included if n else selection
@@ -87,8 +94,18 @@ def answer(results: Results) -> Answer:
         [(str(what), int(count)) for what, count in results.manifest["rows"].items()],
         [note for note in notes if not note.startswith(DOUBT)],
         _deviations(results),
-        _conditions(kept, results),
+        _conditions(kept, results) if compared else [],
+        compared,
+        _candidates(results),
     )
+
+
+def _candidates(results: Results) -> list[tuple[str, str]]:
+    """What each candidate is, in a line; nothing where they cannot be built again."""
+    try:
+        return [(model.name, model.in_words) for model in results.models]
+    except HowlearnError:
+        return []
 
 
 def _kind(results: Results) -> list[tuple[str, str]]:
@@ -148,6 +165,17 @@ def _sentences(selection: pl.DataFrame, criteria: Sequence[str], unit: str) -> l
             "comes close."
         )
     return sentences
+
+
+def _alone(selection: pl.DataFrame, criteria: Sequence[str], unit: str) -> list[str]:
+    """What can be said of one model: whether it explains the choices better than a coin."""
+    first = selection.filter(pl.col("criterion") == criteria[0])
+    coin = int((first["verdict"] == COIN).sum())
+    model = first["model"][0] if len(first) else ""
+    return [
+        f"O{ALONE[1:]}. The candidate is {model}.",
+        f"For {coin:,} of {many(len(first), unit)} it is no better than a coin, by {criteria[0]}.",
+    ]
 
 
 def _conditions(selection: pl.DataFrame, results: Results) -> list[ConditionAnswer]:

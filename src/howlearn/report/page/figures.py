@@ -216,7 +216,9 @@ def steps(results: Results, known: Calibrated, seed: int) -> list[Step]:
             otherwise.get(each.name) or partial(_drawn, each, results, seed),
         )
         for each in CHARTS.values()
-        if each.section and not (each.replays and results.why_not)
+        if each.section
+        and not (each.replays and results.why_not)
+        and not (each.compares and len(results.names) == 1)
     ]
 
 
