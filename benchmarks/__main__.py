@@ -23,6 +23,7 @@ NAMES = (
     "scale",
     "streamed",
     "cluster",
+    "completeness",
 )
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from howlearn.analyses.foretold import Rows
 from howlearn.core.arrays import Bools, Floats, Ints
@@ -103,7 +104,7 @@ class Features:
         return np.ascontiguousarray(self.columns[:, mine])
 
     @property
-    def all(self) -> Floats:
+    def all(self) -> NDArray[np.float32]:
         """As trees take them."""
         return np.column_stack([self.columns, self.logit, self.only_trees]).astype(np.float32)
 
@@ -202,64 +203,68 @@ def folds_in(rows: Rows) -> list[int]:
     return [int(k) for k in np.unique(rows.fold)]
 
 
-def boosted(
-    rows: Rows, columns: Floats, score: Floats, fold: int, seed: int, rounds: int = ROUNDS
-) -> tuple[Floats, int]:
-    """What boosting adds to the scores of one fold's rows, and after how many rounds it stopped.
+class Boosting:
+    """Boosting from the scores of the candidates; columns are put into bins once for all folds."""
 
-    It learns from all folds but this one and the next, and stops by the next: at 0 rounds if
-    nothing helps there.
-    """
-    import lightgbm as lgb
+    def __init__(
+        self, rows: Rows, columns: NDArray[np.float32], score: Floats, seed: int, rounds: int = ROUNDS
+    ) -> None:
+        self.rows, self.columns, self.score = rows, columns, score
+        self.seed, self.rounds = seed, rounds
 
-    folds = folds_in(rows)
-    following = folds[(folds.index(fold) + 1) % len(folds)]
-    mine, stop = rows.fold == fold, rows.fold == following
-    data, firsts = [], []
-    for who in (~mine & ~stop, stop):
-        first, row = _some(rows, who)
-        label = np.zeros(len(row))
-        label[np.searchsorted(row, rows.chosen[who])] = 1.0
-        made = lgb.Dataset(
-            columns[row], label, init_score=score[row], reference=data[0] if data else None,
-            params={"max_bin": BOOSTING["max_bin"], "verbose": -1},
-        )  # fmt: skip
-        data.append(made)
-        firsts.append(first)
-    kernel, curve = compiled.foretelling(), [_loss(rows, score, stop)]
+    @cached_property
+    def data(self) -> Any:
+        import lightgbm as lgb
 
-    def objective(z: Floats, given: Any) -> tuple[Floats, Floats]:
-        gradient, hessian = np.empty(len(z)), np.empty(len(z))
-        label = np.asarray(given.get_label(), np.float64)
-        kernel.slopes(firsts[0], label, np.ascontiguousarray(z, np.float64), gradient, hessian)
-        return gradient, hessian
+        label = np.zeros(len(self.score))
+        label[self.rows.chosen] = 1.0
+        settings = {"max_bin": BOOSTING["max_bin"], "verbose": -1}
+        made = lgb.Dataset(self.columns, label, init_score=self.score, params=settings)
+        return made.construct()
 
-    def loss(z: Floats, given: Any) -> tuple[str, float, bool]:
-        out = np.empty(len(z))
-        kernel.softened(firsts[1], np.ascontiguousarray(z, np.float64), out)
-        label = np.asarray(given.get_label()) > 0.5
-        curve.append(-float(out[label].mean()))
-        return "loss", curve[-1], False
+    def of(self, fold: int) -> tuple[Floats, int]:
+        """What it adds to the scores of one fold's rows, and after how many rounds it stopped.
 
-    settings = {**BOOSTING, "objective": objective, "seed": seed * 1000 + fold}
-    trees = lgb.train(settings, data[0], rounds, valid_sets=[data[1]], feval=loss,
-                      callbacks=[lgb.early_stopping(PATIENCE, verbose=False)])  # fmt: skip
-    best = int(np.argmin(curve))
-    _, row = _some(rows, mine)
-    if best == 0:
-        return np.zeros(len(row)), 0
-    added = trees.predict(columns[row], num_iteration=best, raw_score=True)
-    return np.asarray(added, np.float64), best
+        It learns from all folds but this one and the next, and stops by the next: at 0 rounds if
+        nothing helps there.
+        """
+        import lightgbm as lgb
+
+        rows, kernel, folds = self.rows, compiled.foretelling(), folds_in(self.rows)
+        following = folds[(folds.index(fold) + 1) % len(folds)]
+        mine, stop = rows.fold == fold, rows.fold == following
+        (first, row), (first_stop, row_stop) = _some(rows, ~mine & ~stop), _some(rows, stop)
+        learned, stopping = (self.data.subset(some.tolist()) for some in (row, row_stop))
+        label, chosen = (np.isin(some, rows.chosen) for some in (row, row_stop))
+        wanted = label.astype(np.float64)
+        curve = [-float(self.score[rows.chosen[stop]].mean())]
+
+        def objective(z: Floats, _: Any) -> tuple[Floats, Floats]:
+            gradient, hessian = np.empty(len(z)), np.empty(len(z))
+            kernel.slopes(first, wanted, np.ascontiguousarray(z, np.float64), gradient, hessian)
+            return gradient, hessian
+
+        def loss(z: Floats, _: Any) -> tuple[str, float, bool]:
+            out = np.empty(len(z))
+            kernel.softened(first_stop, np.ascontiguousarray(z, np.float64), out)
+            curve.append(-float(out[chosen].mean()))
+            return "loss", curve[-1], False
+
+        settings = {**BOOSTING, "objective": objective, "seed": self.seed * 1000 + fold}
+        until = [lgb.early_stopping(PATIENCE, verbose=False)]
+        trees = lgb.train(settings, learned, self.rounds, [stopping], feval=loss, callbacks=until)
+        best = int(np.argmin(curve))
+        _, row = _some(rows, mine)
+        if best == 0:
+            return np.zeros(len(row)), 0
+        added = trees.predict(self.columns[row], num_iteration=best, raw_score=True)
+        return np.asarray(added, np.float64), best
 
 
 def _some(rows: Rows, who: Bools) -> tuple[Ints, Ints]:
     """The rows of some trials, and where each trial's begin among them."""
     first = np.concatenate(([0], np.cumsum(rows.per_trial[who]))).astype(np.int64)
     return first, np.flatnonzero(who[rows.of_row])
-
-
-def _loss(rows: Rows, score: Floats, who: Bools) -> float:
-    return -float(score[rows.chosen[who]].mean())
 
 
 # Reasons: one family on top of the model, cross-fitted.
@@ -348,21 +353,3 @@ def with_family(
     if family.name == SURENESS:
         return less_sure(rows, score)
     return linear(rows, features.of(family.name), score)
-
-
-def boosted_scores(
-    rows: Rows, columns: Floats, score: Floats, seed: int, done: Callable[[int], None], rounds: int
-) -> Floats:
-    """The scores of all rows with what boosting adds to each fold."""
-    out = score.copy()
-    for fold in folds_in(rows):
-        out[(rows.fold == fold)[rows.of_row]] += boosted(
-            rows, columns, score, fold, seed, rounds
-        )[0]
-        done(fold)
-    return rows.softened(out)
-
-
-def names_of(families: Sequence[Family]) -> list[str]:
-    """In their order."""
-    return [family.name for family in families]
