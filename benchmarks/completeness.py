@@ -123,6 +123,14 @@ def outcomes(kind: str, learners: int, trials: int, n: int, seed: int) -> Iterat
         yield outcome(kind, learners, trials, seed + k)
 
 
+def calibration(kind: str, learners: int, trials: int, seed: int, **how: int) -> tuple[Floats, bool]:
+    """The p-values of one study whose truth is among the candidates, and whether a check fails."""
+    study = simulated(kind, learners, trials, seed)
+    results = hl.select(study, candidates(kind), ["aic"], threads=1)
+    found = hl.check(results, seed=seed, threads=1, **how)
+    return found.checks["p"].to_numpy(), found.fails
+
+
 def run(quick: bool) -> list[Row]:
     """False alarms, power, first reasons, and the time of 100 learners × 300 trials."""
     rows, few = [], 2 if quick else 34
@@ -148,10 +156,29 @@ def run(quick: bool) -> list[Row]:
             rate, error = _share(right)
             rows.append(Row(f"first reason right: {kind}", f"{rate:.0%} ± {error:.0%}", "≥ 80%",
                             "", rate >= 0.8))  # fmt: skip
+    rows += _checks(2 if quick else 60)
     took = outcome("wsls", 100, 300, SEED + 99).seconds
     rows.append(Row("100 learners × 300 trials, processor time", duration(took), "≤ 20 s", "",
                     took <= 20))  # fmt: skip
     return rows
+
+
+def _checks(studies: int) -> list[Row]:
+    """How often checks are wrong under the truth; p-values of one study hang together."""
+    shares, fails = [], []
+    for kind, learners, trials in FALSE[:1] + FALSE[1:2] + FALSE[4:5]:
+        for k in range(studies // 3 + 1):
+            p, failed = calibration(kind, learners, trials, SEED + 90_000 + k)
+            shares.append(float((p < 0.05).mean()))
+            fails.append(failed)
+    mean, error = float(np.mean(shares)), float(np.std(shares) / np.sqrt(len(shares)))
+    rate, spread = _share(fails)
+    return [
+        Row("p of a check under .05, truth a candidate", f"{mean:.1%} ± {error:.1%}", "3 to 7%",
+            "", 0.03 <= mean <= 0.07),
+        Row("studies that fail a check, corrected", f"{rate:.1%} ± {spread:.1%}", "≤ 5%", "",
+            rate <= 0.05),
+    ]  # fmt: skip
 
 
 def _share(found: list[bool]) -> tuple[float, float]:
