@@ -125,7 +125,7 @@ def test_one_learner_has_no_interval_of_a_mean(selection, task) -> None:
 
 
 def test_what_cannot_be_simulated_is_left_out_and_said(found, monkeypatch) -> None:
-    import howlearn.report.behaviour as module
+    import howlearn.analyses.doubles as module
 
     first = found.models[found.chosen[0]].name
 

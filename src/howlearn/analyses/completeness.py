@@ -300,8 +300,9 @@ class _Work:
         score = self.kept("model", self.model)
         self.step(30)
         features = residual.features_of(self.study, rows, score)
-        boosting = residual.Boosting(rows, features.all, score, self.seed)
-        ceiling = score.copy()
+        start = residual.less_sure(rows, score)  # what a lapse explains need not be learned by trees
+        boosting = residual.Boosting(rows, features.all, start, self.seed)
+        ceiling = start.copy()
         folds = residual.folds_in(rows)
         for k, fold in enumerate(folds):
             mine = (rows.fold == fold)[rows.of_row]
