@@ -123,7 +123,9 @@ def outcomes(kind: str, learners: int, trials: int, n: int, seed: int) -> Iterat
         yield outcome(kind, learners, trials, seed + k)
 
 
-def calibration(kind: str, learners: int, trials: int, seed: int, **how: int) -> tuple[Floats, bool]:
+def calibration(
+    kind: str, learners: int, trials: int, seed: int, **how: int
+) -> tuple[Floats, bool]:
     """The p-values of one study whose truth is among the candidates, and whether a check fails."""
     study = simulated(kind, learners, trials, seed)
     results = hl.select(study, candidates(kind), ["aic"], threads=1)
@@ -146,7 +148,9 @@ def run(quick: bool) -> list[Row]:
     mean = float(np.nanmean(shares))
     rows.append(Row("mean completeness under the truth", f"{mean:.3f}", "≥ .99", "", mean >= 0.99))
     for number, (kind, learners, trials, bar) in enumerate(POWER):
-        found = [*outcomes(kind, learners, trials, 1 if quick else 20, SEED + 50_000 + 1_000 * number)]
+        found = [
+            *outcomes(kind, learners, trials, 1 if quick else 20, SEED + 50_000 + 1_000 * number)
+        ]
         rate, error = _share([o.alarm for o in found])
         what = f"found: {kind}, {learners} × {trials}"
         met = None if bar is None else rate >= bar

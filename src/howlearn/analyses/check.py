@@ -37,6 +37,7 @@ LEVEL = 0.05
 NAMED = 3  # signatures in a sentence
 QUICK = {"doubles": 8, "learners": 60}  # within ``howlearn select``, where fits are quick
 SLOW = {"doubles": 4, "learners": 20}  # where they are not
+LARGEST = 20_000  # sequences of a selection that is checked at once
 FLOOR = 0.25  # of the variance of doubles, below which that of learners is not taken to be
 
 
@@ -297,3 +298,21 @@ def bounded(results: Results) -> Mapping[str, int]:
         return QUICK
     n = len(set(results.study.learners))
     return {**SLOW, "learners": max(2, min(SLOW["learners"], n // 2))}
+
+
+def fit_of_selection(
+    results: Results, seed: int = 0, threads: int | None = None
+) -> dict[str, dict[str, Any]]:
+    """What ``howlearn select`` says of the fit: how well choices are foretold, and a check."""
+    from howlearn.analyses.completeness import absolute_fit
+
+    if results.manifest["sequences"] > LARGEST:
+        left_out = "The study is large, so that the fit is not checked here: see howlearn check."
+        return {"check": {"sentence": left_out}}
+    try:
+        told = absolute_fit(results, seed=seed)
+        found = check(results, seed=seed, threads=threads, **bounded(results))
+    except HowlearnError as error:
+        return {"check": {"sentence": f"Whether the models fit was not checked: {error}."}}
+    absolute = {} if told is None else {"absolute": told.described()}
+    return {**absolute, "check": found.described()}

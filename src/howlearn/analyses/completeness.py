@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from howlearn.analyses import residual
+from howlearn.analyses.doubles import sampled
 from howlearn.analyses.foretold import (
     Foretelling,
     Rows,
@@ -30,7 +31,11 @@ from howlearn.models.names import model_named
 from howlearn.models.partition_model import is_partition
 from howlearn.results.analysis import Analysis, Listing, Sentence
 from howlearn.results.results import Results
+from howlearn.runs.files import read_record
+from howlearn.runs.folder import read_table, there
 from howlearn.runs.parts import Progress
+from howlearn.runs.shards import MANIFEST
+from howlearn.selection.rate_grid import on_grid
 
 PEOPLE, TRIALS = 20, 100  # with fewer, nothing can be told
 LEAST = 0.01  # nats per trial that there must be to foretell
@@ -119,7 +124,8 @@ class Completeness(Analysis):
         """What the manifest of the selection tells of it."""
         kept = ("completeness", "lower", "upper", "p", "alarm", "verdict")
         found = {name: self.row[name] for name in kept}
-        return {**found, "candidates": [*self.candidates], "sentence": " ".join(self.answer)}
+        told = " ".join([*self.answer, *self.compared])
+        return {**found, "candidates": [*self.candidates], "sentence": told}
 
     @property
     def answer(self) -> list[str]:
@@ -127,9 +133,9 @@ class Completeness(Analysis):
         row = self.row
         if row["verdict"] == TOO_FEW:
             return [
-                f"Too few to tell how complete the candidates are: {many(row['learners'], 'learner')}"
-                f" with {row['trials_per_learner']:.0f} scored trials each; {PEOPLE} learners with "
-                f"{TRIALS} are needed."
+                f"Too few to tell how complete the candidates are: "
+                f"{many(row['learners'], 'learner')} with {row['trials_per_learner']:.0f} scored "
+                f"trials each; {PEOPLE} learners with {TRIALS} are needed."
             ]
         if row["verdict"] == NOTHING:
             return [
@@ -163,7 +169,7 @@ class Completeness(Analysis):
                     "" if row["gain_boosted"] is None else f"{row['gain_boosted']:.4f}",
                     row["try"] or "",
                 )
-                for row in self.reasons.iter_rows(named=True)
+                for row in self.reasons.filter(pl.col("p") < LEVEL).iter_rows(named=True)
             ]  # fmt: skip
             heads = ("what is missed", "nats per trial", "p, corrected", "by boosting", "to try")
             legend = "The families overlap, so that their gains do not add up."
@@ -213,12 +219,39 @@ def completeness(
     study, remarks = picked(results.study)
     check_people(study)
     rows = Rows.of(study, folds_of(study, seed))
-    n, per = len(set(study.learners)), float(study.n_scored.sum() / len(set(study.learners)))
-    if n < PEOPLE or per < TRIALS:
+    n = len(set(study.learners))
+    per = float(study.n_scored.sum() / n)
+    if not is_large_enough(study):
         return _untold(results, TOO_FEW, n, per, remarks, earlier)
     residual.check_installed()
     work = _Work(results, study, rows, seed, store or Nowhere(), progress)
     return work.found(n, per, remarks, earlier)
+
+
+def earlier_answers(
+    out: Path, before: Path | None, candidates: Sequence[str]
+) -> list[dict[str, Any]]:
+    """What was found for other candidates: in a folder that is named, and in the one written to."""
+    if before is not None and not (before / MANIFEST).is_file():
+        raise HowlearnError(f"--before {before}: it is not a folder of howlearn completeness")
+    found: list[dict[str, Any]] = []
+    for folder in (*((before / "completeness", before) if before else ()), out):
+        known = read_record(folder / MANIFEST) if folder.is_dir() else None
+        if known is None or known.get("command") != "completeness":
+            continue
+        found += [each for each in known.get("earlier", ()) if isinstance(each, dict)]
+        if known.get("candidates") != [*candidates] and there(folder, "completeness"):
+            row = read_table(folder, "completeness").row(0, named=True)
+            kept = {name: row[name] for name in ("completeness", "lower", "upper", "alarm")}
+            found.append({"candidates": known["candidates"], **kept})
+    others = [each for each in found if each.get("candidates") != [*candidates]]
+    return [each for k, each in enumerate(others) if each not in others[:k]]
+
+
+def is_large_enough(study: Study) -> bool:
+    """Whether something can be told of the study."""
+    n = len(set(study.learners))
+    return n >= PEOPLE and study.n_scored.sum() / n >= TRIALS
 
 
 def check_people(study: Study) -> None:
@@ -300,7 +333,7 @@ class _Work:
         score = self.kept("model", self.model)
         self.step(30)
         features = residual.features_of(self.study, rows, score)
-        start = residual.less_sure(rows, score)  # what a lapse explains need not be learned by trees
+        start = residual.less_sure(rows, score)  # trees need not learn a lapse
         boosting = residual.Boosting(rows, features.all, start, self.seed)
         ceiling = start.copy()
         folds = residual.folds_in(rows)
@@ -452,17 +485,45 @@ class _Work:
         return "; ".join(words)
 
 
-def absolute_fit(results: Results, seed: int = 0) -> tuple[float, float, float, float]:
-    """Mean probabilities of the choices, foretold by the candidates, by chance, by a fitted coin;
-    and the candidates' gain over that coin in nats per trial."""
-    study, _ = picked(results.study)
-    if len(study) < len(results.study):
-        results, study = results, results.study
-    rows = Rows.of(study, folds_of(study, seed))
-    thetas = [results.theta(k) for k in range(len(results.models))]
-    log_p = Foretelling(study, results.models, thetas, folds_of(study, seed)).log_probabilities()
+@dataclass(frozen=True)
+class AbsoluteFit:
+    """How well the candidates foretell choices, without anything on top of them."""
+
+    model: float  # the mean probability of the choices
+    chance: float
+    coin: float
+    ahead: float  # of the coin, in nats per trial
+    learners: int
+
+    def described(self) -> dict[str, Any]:
+        """What the manifest of the selection tells of it."""
+        told = (
+            f"Before each choice, the candidates give it a probability of {self.model:.2f} on "
+            f"average, with what was known until then of {many(self.learners, 'learner')}; chance "
+            f"gives {self.chance:.2f}, a fitted coin {self.coin:.2f}. That is {self.ahead:.3f} "
+            "nats per trial better than the coin."
+            if self.ahead > 0
+            else f"The candidates foretell choices no better than a coin: the mean probability is "
+            f"{self.model:.2f}, that of a fitted coin {self.coin:.2f}, of chance {self.chance:.2f}."
+        )
+        names = ("model", "chance", "coin", "ahead", "learners")
+        return {**{name: getattr(self, name) for name in names}, "sentence": told}
+
+
+def absolute_fit(results: Results, learners: int = 30, seed: int = 0) -> AbsoluteFit | None:
+    """Of some learners, picked evenly; None where one learner has nobody to be foretold from."""
+    who = sampled(results.study.learners, learners)
+    study = results.study.take(who)
+    n = len(set(study.learners))
+    if n < 2 and not all(map(on_grid, results.models)):
+        return None
+    fold = folds_of(study, seed)
+    rows = Rows.of(study, fold)
+    if not len(rows):
+        return None
+    thetas = [results.theta(k)[who] for k in range(len(results.models))]
+    log_p = Foretelling(study, results.models, thetas, fold).log_probabilities()
     score = row_scores(study, rows, log_p)[rows.chosen]
     coin = coin_of(study, rows)
-    found = (np.exp(values).mean() for values in (score, chance_of(rows), coin))
-    model, chance, tossed = map(float, found)
-    return model, chance, tossed, float((score - coin).mean())
+    model, chance, tossed = (float(np.exp(v).mean()) for v in (score, chance_of(rows), coin))
+    return AbsoluteFit(model, chance, tossed, float((score - coin).mean()), n)

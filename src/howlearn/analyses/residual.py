@@ -207,7 +207,12 @@ class Boosting:
     """Boosting from the scores of the candidates; columns are put into bins once for all folds."""
 
     def __init__(
-        self, rows: Rows, columns: NDArray[np.float32], score: Floats, seed: int, rounds: int = ROUNDS
+        self,
+        rows: Rows,
+        columns: NDArray[np.float32],
+        score: Floats,
+        seed: int,
+        rounds: int = ROUNDS,
     ) -> None:
         self.rows, self.columns, self.score = rows, columns, score
         self.seed, self.rounds = seed, rounds
@@ -346,9 +351,7 @@ def probability(gain: Floats) -> float:
     return float(stdtr(n - 1, -gain.mean() / (spread / np.sqrt(n))))
 
 
-def with_family(
-    rows: Rows, features: Features, family: Family, score: Floats
-) -> Floats:
+def with_family(rows: Rows, features: Features, family: Family, score: Floats) -> Floats:
     """The scores with one family on top."""
     if family.name == SURENESS:
         return less_sure(rows, score)

@@ -79,7 +79,7 @@ class Record:
         return _previous(self.situation * len(self.study.actions) + self.study.action)
 
     def able(self, trial: Ints) -> Bools:
-        """Whether what was chosen at an earlier trial (−1: none) is on offer now, and is a choice."""
+        """Whether what was chosen earlier (−1: never) is on offer now, and there is a choice."""
         known = (trial >= 0) & self.study.scored
         if self.study.offered is None:
             return known
@@ -214,7 +214,10 @@ class Signatures:
                 continue
             word = np.repeat(words.to_numpy(), length)[record.original]
             for level in levels:
-                yield f"{self.rod.measure}, {name} = {level}", np.where(word == level, value, np.nan)
+                yield (
+                    f"{self.rod.measure}, {name} = {level}",
+                    np.where(word == level, value, np.nan),
+                )
         for load in self.loads:
             mine = self.study.load[record.original] == load  # type: ignore[index]
             yield f"{self.rod.measure}, load {load:g}", np.where(mine, value, np.nan)
@@ -285,5 +288,3 @@ def means(record: Record, values: Floats) -> Floats:
         total = np.bincount(sequence[known], value[known], minlength=len(study))
         np.divide(total, n, out=out[s], where=n > 0)
     return out
-
-

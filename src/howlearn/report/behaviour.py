@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from howlearn.core.arrays import Floats, Ints
-from howlearn.core.errors import HowlearnError
 from howlearn.analyses.doubles import doubles_of, ranges, sampled
 from howlearn.analyses.yardstick import UNKNOWN, Yardstick, yardstick
+from howlearn.core.arrays import Floats, Ints
+from howlearn.core.errors import HowlearnError
 from howlearn.results.results import Results
 
 EVERY = "all"

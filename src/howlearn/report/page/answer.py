@@ -14,6 +14,7 @@ from howlearn.core.text import in_words, listed, many
 from howlearn.fitting.fits import STATUSES
 from howlearn.reading.labels import natural_key
 from howlearn.report.words import figures
+from howlearn.results.fit_verdicts import CLEAR, WITHHELD
 from howlearn.results.results import Results
 from howlearn.selection.tables import ALL
 from howlearn.selection.unfitted import sentence
@@ -201,7 +202,7 @@ def _with_everyone(rows: Sequence[Row], criterion: str, n: int, unit: str) -> st
 def _verdicts(selection: pl.DataFrame, criteria: Sequence[str]) -> list[tuple[str, list[int]]]:
     words = selection.with_columns(pl.col("verdict").str.replace(r" between .*", ""))
     found = {c: Counter(words.filter(criterion=c)["verdict"].to_list()) for c in criteria}
-    order = ["clear", UNDECIDED, COIN, NONE, "the only candidate", "the only one possible"]
+    order = [CLEAR, WITHHELD, UNDECIDED, COIN, NONE, "the only candidate", "the only one possible"]
     names = [*dict.fromkeys([*order, *(word for each in found.values() for word in each)])]
     rows = [(word, [found[c][word] for c in criteria]) for word in names]
     return [row for row in rows if any(row[1])]
