@@ -51,6 +51,7 @@ class Check(Analysis):
 
     command = "check"
     ATTRIBUTES = {"checks-learners": "learners"}  # noqa: RUF012
+    CHARTS = ("checks",)
 
     checks: pl.DataFrame
     learners: pl.DataFrame
@@ -63,6 +64,10 @@ class Check(Analysis):
     @property
     def notes(self) -> tuple[str, ...]:
         return self.remarks
+
+    @property
+    def charts(self) -> Mapping[str, pl.DataFrame]:
+        return {"checks": self.checks} if len(self.checks) else {}
 
     @property
     def failing(self) -> pl.DataFrame:
@@ -211,9 +216,11 @@ class _Values:
         usable = np.isfinite(observed) & (n >= 2)
         expected, spread = _moments(self.first)
         bias, own = _moments(gap)
-        # Learners are compared with the mean of all doubles, a double with that of a few.
+        # Learners are compared with the mean of all doubles, a double with that of a few, which
+        # scatters more. Only half of that is taken off: that the model was selected, and not only
+        # fitted, scatters learners more than doubles.
         n = np.maximum(n, 2)
-        less = np.where(usable, (1 / FOLLOWED - 1 / n) * spread, 0.0).sum(axis=1)
+        less = np.where(usable, (1 / FOLLOWED - 1 / n) / 2 * spread, 0.0).sum(axis=1)
         own = np.where(usable, own, 0.0)
         total = own.sum(axis=1)
         ratio = np.maximum(1 - less / np.where(total > 0, total, 1.0), FLOOR)

@@ -104,21 +104,8 @@ class Completeness(Analysis):
     @property
     def charts(self) -> Mapping[str, pl.DataFrame]:
         """Nothing where there is nothing to tell."""
-        return {"completeness": self.steps} if self.row["verdict"] == TOLD else {}
-
-    @property
-    def steps(self) -> pl.DataFrame:
-        """What the chart shows: coin, candidates, what each family adds, ceiling."""
-        row, total = self.row, self.row["model"]
-        rows = [("coin", "", row["coin"]), ("candidates", "", total)]
-        rows += [
-            ("candidates and one family", family, total + gain)
-            for family, gain in self.reasons.select("family", "gain").iter_rows()
-            if gain > 0
-        ]
-        rows.append(("ceiling", "", row["ceiling"]))
-        names = ("what", "family", "nats_per_trial")
-        return pl.DataFrame(rows, schema=[*names], orient="row")
+        steps = steps_table(self.row, self.reasons)
+        return {} if steps is None else {"completeness": steps}
 
     def described(self) -> dict[str, Any]:
         """What the manifest of the selection tells of it."""
@@ -188,6 +175,21 @@ class Completeness(Analysis):
                 f"{with_them} {row['completeness']:.0%}, before {other['completeness']:.0%}."
             )
         return found
+
+
+def steps_table(row: Mapping[str, Any], reasons: pl.DataFrame) -> pl.DataFrame | None:
+    """Coin, candidates, what each family adds, and ceiling; None where nothing can be told."""
+    if row["verdict"] != TOLD:
+        return None
+    total = row["model"]
+    rows = [("coin", "", row["coin"]), ("candidates", "", total)]
+    rows += [
+        ("candidates and one family", family, total + gain)
+        for family, gain in reasons.select("family", "gain").iter_rows()
+        if gain > 0
+    ]
+    rows.append(("ceiling", "", row["ceiling"]))
+    return pl.DataFrame(rows, schema=["what", "family", "nats_per_trial"], orient="row")
 
 
 def _p(p: float) -> str:

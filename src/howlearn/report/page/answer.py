@@ -14,7 +14,14 @@ from howlearn.core.text import in_words, listed, many
 from howlearn.fitting.fits import STATUSES
 from howlearn.reading.labels import natural_key
 from howlearn.report.words import figures
-from howlearn.results.fit_verdicts import CLEAR, WITHHELD
+from howlearn.results.fit_verdicts import (
+    ABSOLUTE,
+    CHECK,
+    CLEAR,
+    COMPLETENESS,
+    WITHHELD,
+    fit_of,
+)
 from howlearn.results.results import Results
 from howlearn.selection.tables import ALL
 from howlearn.selection.unfitted import sentence
@@ -73,6 +80,7 @@ def answer(results: Results) -> Answer:
         out = many(n_all - n, results.unit)
         sentences.append(f"{out} {'is' if n_all - n == 1 else 'are'} excluded from these numbers.")
         sentences.append(_with_everyone(of_all, criteria[0], n_all, results.unit))
+    sentences += [str(told["sentence"]) for told in _fit(results)]
     if len(results.unfitted):
         sentences.append(f"{sentence(results.unfitted)}.")
     kept = included if n else selection
@@ -90,6 +98,13 @@ def answer(results: Results) -> Answer:
         _deviations(results),
         _conditions(kept, results),
     )
+
+
+def _fit(results: Results) -> list[Mapping[str, object]]:
+    """Whether the candidates are any good: as far as it was checked, the worst news first."""
+    fit = fit_of(results.manifest)
+    told = [fit[name] for name in (COMPLETENESS, CHECK, ABSOLUTE) if name in fit]
+    return [each for each in told if each.get("sentence")]
 
 
 def _kind(results: Results) -> list[tuple[str, str]]:
