@@ -24,6 +24,7 @@ NAMES = (
     "scale",
     "streamed",
     "cluster",
+    "completeness",
 )
 
 

@@ -15,7 +15,9 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from howlearn import models as models
     from howlearn.analyses.calibrate import calibrate as calibrate
+    from howlearn.analyses.check import check as check
     from howlearn.analyses.compare import compare as compare
+    from howlearn.analyses.completeness import completeness as completeness
     from howlearn.analyses.discover import discover as discover
     from howlearn.analyses.path import path as path
     from howlearn.analyses.plan import plan as plan

@@ -15,7 +15,7 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.study import together
 from howlearn.report.behaviour import behaviour, sampled
 from howlearn.report.learner_details import sequence_named
-from howlearn.report.yardstick import yardstick
+from howlearn.analyses.yardstick import yardstick
 from howlearn.results.results import Results
 from howlearn.simulation.simulate import play, simulate, stage_for
 from oracle import Trial
@@ -125,7 +125,7 @@ def test_one_learner_has_no_interval_of_a_mean(selection, task) -> None:
 
 
 def test_what_cannot_be_simulated_is_left_out_and_said(found, monkeypatch) -> None:
-    import howlearn.report.behaviour as module
+    import howlearn.analyses.doubles as module
 
     first = found.models[found.chosen[0]].name
 

@@ -18,7 +18,7 @@ from howlearn.report.path_charts import price_path
 from howlearn.report.predicted import predicted, wilson
 from howlearn.report.rate_charts import rate_table
 from howlearn.report.share_charts import EDGES, margin_table
-from howlearn.report.yardstick import yardstick
+from howlearn.analyses.yardstick import yardstick
 from howlearn.results.results import Results
 from studies import random_trials, study_of
 

@@ -11,6 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 from howlearn import __version__
 from howlearn.cli.analysis_commands import compare, discover, path
 from howlearn.cli.build import Command
+from howlearn.cli.fit_commands import check, completeness
 from howlearn.cli.freeze import freeze
 from howlearn.cli.inspect import inspect
 from howlearn.cli.paper import reproduce, theory, verify
@@ -28,6 +29,8 @@ COMMANDS: dict[str, tuple[Command, ...]] = {
         inspect,
         select,
         report,
+        check,
+        completeness,
         discover,
         compare,
         path,

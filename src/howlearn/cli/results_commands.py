@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from howlearn.cli import Written
 from howlearn.cli.build import Given, command
 from howlearn.cli.options import DESIGN_SEED, FRESH, OUT, RESULTS
 from howlearn.core.options import FilePath, Files, Kind, Option, Panel, Repeated, WholeNumber
+
+if TYPE_CHECKING:
+    from howlearn.results.results import Results
 
 TITLE = Panel.shown.option("title", Kind(), "The heading of the page.")
 CALIBRATION = Panel.shown.option(
@@ -70,6 +75,7 @@ def report(given: Given) -> None:
         found = checked_results(given.results)
         known = calibrated(found, given.calibration)
     check_target(page, fresh)
+    found = _completed(found, given.seed)
     with show.progress_bar("drawing") as progress:
         made = write_report(
             page, found, given.title, given.sample, given.seed, fresh, progress, known
@@ -81,6 +87,25 @@ def report(given: Given) -> None:
         size = path.stat().st_size / 1e6
         show.console.print(escape(f"{path}  ({size:.2g} MB)"), soft_wrap=True)
     show.console.print(escape(f"Next: open {page} in a browser"), soft_wrap=True)
+
+
+def _completed(found: Results, seed: int) -> Results:
+    """The results with their completeness, where it can be had and is not there yet."""
+    from howlearn.analyses.completeness import is_large_enough
+    from howlearn.analyses.residual import installed
+    from howlearn.cli.fit_commands import complete
+    from howlearn.report.folder import checked_results
+    from howlearn.results.fit_verdicts import COMPLETENESS, fit_of
+
+    folder = found.folder
+    if folder is None or found.why_not or not installed():
+        return found
+    known = fit_of(found.manifest).get(COMPLETENESS, {})
+    if known.get("candidates") == found.names or not is_large_enough(found.study):
+        return found
+    given = {"seed": seed, "format": found.options.get("format", "csv"), "fresh": True}
+    complete(given, found, folder / "completeness")
+    return checked_results(folder)
 
 
 # ``howlearn merge``: the tables of a run that was done in shards.

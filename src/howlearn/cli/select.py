@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from howlearn.cli.build import Given, command
 from howlearn.cli.freeze import FROZEN, compared
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from howlearn.analyses.error_rates import Advice
     from howlearn.results.chunk import Wanted
     from howlearn.results.inputs import Inputs
+    from howlearn.results.results import Results
     from howlearn.selection.criterion import Criterion
     from howlearn.selection.share_tables import Known
 
@@ -73,12 +74,19 @@ EPSILON = Panel.output.option(
     "Also write lowest.csv: the smallest probability of any action under every fit, the first "
     "trial where one falls under epsilon (such as 0.05), and the paper's T.",
 )
+NO_CHECK = Panel.output.option(
+    "no_check",
+    OnOff(),
+    "Leave out the check whether the selected models behave like the learners. It takes about as "
+    "long as the selection at most; without it, no verdict says whether the candidates fit.",
+    False,
+)
 EXTRAS = (PREDICTIONS, LATENTS, PREDICT_WITH, WEIGHTS, EPSILON, INTERVALS, STABILITY, SEED)
 
 
 @command(
     FILES, STUDY, TASK, CRITERION, CALIBRATION, *CANDIDATES, NO_FIELD, *LEARNING, WITHIN,
-    FROZEN, *DATA, OUT.but(default=Path("results")), FORMAT, *EXTRAS, *RUNNING,
+    FROZEN, *DATA, OUT.but(default=Path("results")), FORMAT, *EXTRAS, NO_CHECK, *RUNNING,
 )  # fmt: skip
 def select(given: Given) -> None:
     """Find, for every learner, the model that explains the choices best.
@@ -96,9 +104,12 @@ def select(given: Given) -> None:
     from howlearn.cli.progress import starting
     from howlearn.core.errors import HowlearnError
     from howlearn.results.analysis import write_tables
+    from howlearn.results.fit_verdicts import fit_of
     from howlearn.results.inputs import load
     from howlearn.results.manifest import manifest_of
     from howlearn.results.select_into import write_selection
+    from howlearn.runs.files import read_record
+    from howlearn.runs.shards import MANIFEST
     from howlearn.selection.criteria import usual
 
     for option in (LATENTS, PREDICT_WITH):
@@ -122,14 +133,34 @@ def select(given: Given) -> None:
     manifest = manifest_of(given.files, study, candidates, options)
     otherwise, plan = compared(given.frozen, options, criteria, inputs, advice)
     wanted = _wanted(given, inputs, criteria)
+    known_fit = {} if given.fresh else fit_of(read_record(out / MANIFEST) or {})
     with starting(given) as start, show.progress_bar("fitting") as progress:
         found = write_selection(
             out, study, wanted, manifest | plan, given.format, start, progress, known, inputs.task
         )
     if plan:
         write_tables(out, {"deviations": table(otherwise)}, given.format)
+    found = _with_fit(found, given, inputs, known_fit)
     show.found(replace(found, usual=by_default), out)
     following("report", out, "-o", "report.html", why="everything to look at, in one file")
+
+
+def _with_fit(found: Results, given: Given, inputs: Inputs, known: Mapping[str, Any]) -> Results:
+    """The results with what is known of the fit of the candidates, in manifest and verdicts."""
+    from howlearn.analyses.check import fit_of_selection
+    from howlearn.cli import show
+    from howlearn.results.fit_verdicts import COMPLETENESS, record
+    from howlearn.results.results import Results
+
+    assert found.folder is not None
+    if given.no_check:
+        told = {"check": {"sentence": "Whether the models fit was not checked (--no-check)."}}
+    else:
+        with show.progress_bar("checking"):
+            told = fit_of_selection(found, given.seed, given.workers)
+    kept = {name: known[name] for name in known if name == COMPLETENESS}
+    record(found.folder, **{**kept, **told})
+    return Results.of(found.folder, inputs=inputs)
 
 
 def _told(

@@ -113,6 +113,12 @@ def hidden() -> ModuleType:
 
 
 @cache
+def foretelling() -> ModuleType:
+    """Mixtures of many models, the history of every trial, and conditional logits."""
+    return _load("foretelling", _source("numeric") + _source("foretelling"), "*")
+
+
+@cache
 def set_partitions() -> ModuleType:
     """Sums and maxima over all partitions of a set, the same for every rule."""
     text = _source("numeric") + _source("set_partitions")

@@ -7,17 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from howlearn.analyses.doubles import doubles_of, ranges, sampled
+from howlearn.analyses.yardstick import UNKNOWN, Yardstick, yardstick
 from howlearn.core.arrays import Floats, Ints
 from howlearn.core.errors import HowlearnError
-from howlearn.report.yardstick import UNKNOWN, Yardstick, yardstick
 from howlearn.results.results import Results
-from howlearn.simulation.simulate import play, stage_for
 
 EVERY = "all"
 CONTEXTS = 12  # that have a curve each; where there are more, none has
 FEWEST, MOST = 20, 200  # replications of the study
 TRIALS, DOUBLES = 1_000_000, 6_000  # simulated in all, if FEWEST replications need no more
-NUMBERS = 1_000  # of doubles per learner that have draws of their own
 STREAM = 8  # of random numbers that nobody else uses
 LEVEL = 0.95
 SCHEMA = {
@@ -102,19 +101,6 @@ def behaviour(
     )
 
 
-def sampled(learners: tuple[str, ...], most: int) -> Ints:
-    """The sequences of at most so many learners, picked evenly; all of them if there are no more.
-
-    >>> sampled(("a", "a", "b", "c", "d"), 2).tolist()
-    [0, 1, 3]
-    """
-    names = [*dict.fromkeys(learners)]
-    if len(names) <= most:
-        return np.arange(len(learners))
-    picked = {names[k * len(names) // most] for k in range(most)}
-    return np.array([i for i, name in enumerate(learners) if name in picked])
-
-
 class _LearningCurves:
     """Means by learner, context and bin for some sequences of a study, and for their doubles."""
 
@@ -173,27 +159,13 @@ class _LearningCurves:
 
         And the models that cannot be simulated: why, and how many sequences they concern.
         """
-        found, failed = self.found, {}
-        like = found.study.take(self.who)
+        made, failed = doubles_of(self.found, self.who, replications, (seed, STREAM))
         parts: list[tuple[Floats, Ints, Ints, Ints]] = []  # values, originals, learner, replication
-        chosen = found.chosen[self.who]
-        for k in np.unique(chosen).tolist():
-            mine = np.flatnonzero(chosen == k)
-            each = np.repeat(mine, replications)
-            again = np.tile(np.arange(replications), len(mine))
-            theta = found.theta(k)[self.who[each]]
-            try:
-                stage = stage_for(found.task, found.models[k], like=like)
-                numbers = (self.who[each] * NUMBERS + again).tolist()
-                played = play(stage, theta, numbers, (seed, k, STREAM), who=each)
-            except HowlearnError as error:
-                failed[self.models[k]] = (str(error), len(mine))
-                continue
-            length = np.diff(played.starts)
-            original = ranges(self.start[each], length)
-            value = self.rod.of(played, original)
-            learner = np.repeat(self.learner[each], length)
-            parts.append((value, original, learner, np.repeat(again, length)))
+        for some in made:
+            original, length = some.original(self.start), np.diff(some.study.starts)
+            learner, again = self.learner[some.of], some.again
+            value = self.rod.of(some.study, original)
+            parts.append((value, original, np.repeat(learner, length), np.repeat(again, length)))
         if not parts:
             return None, failed
         joined = [np.concatenate(column) for column in zip(*parts, strict=True)]
@@ -236,16 +208,6 @@ class _LearningCurves:
             },
             schema=SCHEMA,
         )
-
-
-def ranges(starts: Ints, lengths: Ints) -> Ints:
-    """start, start + 1, … for each, one after the other.
-
-    >>> ranges(np.array([5, 0]), np.array([2, 3])).tolist()
-    [5, 6, 0, 1, 2]
-    """
-    before = np.cumsum(lengths) - lengths
-    return np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths)
 
 
 def _mean(values: Floats) -> Floats:

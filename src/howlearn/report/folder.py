@@ -9,11 +9,10 @@ from typing import Any
 
 import polars as pl
 
-from howlearn import __version__
 from howlearn.analyses.error_rates import advised, confusion_tables
 from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
-from howlearn.results.manifest import damaged, read_manifest
+from howlearn.results.manifest import check_version, damaged, read_manifest
 from howlearn.results.results import Results
 from howlearn.runs.folder import read_table
 from howlearn.selection.tables import ALL, OTHER
@@ -38,7 +37,7 @@ SHOWN = (*NEEDED, *OFTEN)
 def checked_results(folder: Path) -> Results:
     """The results in a folder; what cannot be shown is refused with a sentence."""
     manifest = read_manifest(folder, "select")
-    _check_version(folder, manifest)
+    check_version(folder, manifest)
     if not _complete(manifest):
         raise damaged(folder)
     results = Results.of(folder)
@@ -47,21 +46,6 @@ def checked_results(folder: Path) -> Results:
             _check_table(results, folder, name)
     _check_rows(results, folder, manifest["sequences"] - len(results.unfitted))
     return results
-
-
-def _check_version(folder: Path, manifest: Mapping[str, Any]) -> None:
-    version = manifest.get("howlearn")
-    if isinstance(version, str) and _release(version) != _release(__version__):
-        raise HowlearnError(
-            f"{folder} was made by howlearn {version}, and this is howlearn {__version__}, which "
-            "may read its tables wrongly; run howlearn select anew, or the report with "
-            f"howlearn {version}"
-        )
-
-
-def _release(version: str) -> tuple[str, ...]:
-    """The part of a version that says what results look like."""
-    return tuple(version.split(".")[:2])
 
 
 def _complete(found: Any) -> bool:

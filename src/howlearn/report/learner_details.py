@@ -10,12 +10,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from howlearn.analyses.yardstick import UNKNOWN, Yardstick, yardstick
 from howlearn.core.arrays import Floats
 from howlearn.core.errors import HowlearnError
 from howlearn.core.text import few, shortened
 from howlearn.report.partition_drawing import cells_of
 from howlearn.report.predicted import Replays
-from howlearn.report.yardstick import UNKNOWN, Yardstick, yardstick
 from howlearn.results.results import Results
 
 POINTS, PER_CELL, FEWEST = 180, 60, 8  # of all trajectories; of one; of one where cells are many

@@ -18,7 +18,9 @@ from howlearn.report.charts import ANSWER, BEHAVIOUR, CHARTS, ESTIMATES, SURE, D
 
 if TYPE_CHECKING:
     from howlearn.analyses.calibrate import Calibration
+    from howlearn.analyses.check import Check
     from howlearn.analyses.compare import Comparison
+    from howlearn.analyses.completeness import Completeness
     from howlearn.analyses.discover_tables import Discovery
     from howlearn.analyses.path_result import Path as Along
     from howlearn.analyses.plan import Plan
@@ -384,6 +386,32 @@ def weights_by_learner(results: Results) -> Any:
 
 def _mixtures(results: Results) -> Iterator[Any]:
     return (model for model in results.models if len(model.strategies) > 1)
+
+
+@chart(
+    "How much of what can be predicted do the candidates capture?",
+    *("completeness", "reasons"),
+    section=SURE,
+    saved_by=("completeness",),
+)
+def completeness(source: Source | Completeness) -> Drawn:
+    """Log-probabilities of the choices: a coin, the candidates, what each family of reasons adds,
+    the ceiling."""
+    from howlearn.report import fit_charts
+
+    frame = fit_charts.steps_of(source)
+    made = None if frame is None else fit_charts.completeness(frame)
+    return Drawn(made, pl.DataFrame() if frame is None else frame, shown=frame is not None)
+
+
+@chart("Do the models behave like the people?", "checks", section=BEHAVIOUR, saved_by=("check",))
+def checks(source: Source | Check) -> Drawn:
+    """Signatures of the learners beside those of their doubles; those that fail are marked."""
+    from howlearn.report import fit_charts
+
+    frame = fit_charts.checks_of(source)
+    made = None if frame is None else fit_charts.checks(frame)
+    return Drawn(made, pl.DataFrame() if frame is None else frame, shown=frame is not None)
 
 
 @chart("Do the theorems' bounds hold, and how loose are they?", "risks", saved_by=("verify",))

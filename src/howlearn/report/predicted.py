@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from howlearn.analyses.yardstick import UNKNOWN, Yardstick, yardstick
 from howlearn.core.arrays import Bools, Floats, Ints
 from howlearn.core.errors import HowlearnError
 from howlearn.fitting.replay import Advisor, advisor_for
 from howlearn.fitting.settings import records_of
 from howlearn.report.behaviour import SCHEMA, ranges, sampled, student
-from howlearn.report.yardstick import UNKNOWN, Yardstick, yardstick
 from howlearn.results.results import Results
 
 # The selected models replayed on the learners' own choices.

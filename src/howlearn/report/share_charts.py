@@ -32,6 +32,7 @@ from howlearn.report.style import (
     nothing,
     number,
 )
+from howlearn.results.fit_verdicts import CLEAR, WITHHELD
 from howlearn.results.results import Results
 
 SHARES = "How often is each model selected?"
@@ -300,8 +301,8 @@ def _across_groups(field: str) -> alt.X:
 
 MARGINS_QUESTION = CHARTS["margins"].question
 EDGES = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)  # nats
-VERDICTS = ("clear", "undecided", "no better than a coin", "probably none of these")
-SHADES = (BLUE, "#9CC9E3", "#B9B9B9", PALETTE[3])
+VERDICTS = (CLEAR, "undecided", "no better than a coin", "probably none of these", WITHHELD)
+SHADES = (BLUE, "#9CC9E3", "#B9B9B9", PALETTE[3], "#5E9BC4")
 SCHEMA = {
     "criterion": pl.String,
     "low": pl.Float64,

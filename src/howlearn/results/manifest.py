@@ -118,3 +118,19 @@ def hash_of(path: Path) -> str:
     """Of a file's content."""
     with path.open("rb") as file:
         return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def check_version(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Refuse results of another release."""
+    version = manifest.get("howlearn")
+    if isinstance(version, str) and _release(version) != _release(__version__):
+        raise HowlearnError(
+            f"{folder} was made by howlearn {version}, and this is howlearn {__version__}, which "
+            "may read its tables wrongly; run howlearn select anew, or the report with "
+            f"howlearn {version}"
+        )
+
+
+def _release(version: str) -> tuple[str, ...]:
+    """The part of a version that says what results look like."""
+    return tuple(version.split(".")[:2])

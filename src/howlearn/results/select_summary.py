@@ -17,6 +17,15 @@ from howlearn.fitting.defaults import ALONE
 from howlearn.fitting.fits import STATUSES
 from howlearn.reading import exclude
 from howlearn.results.analysis import Listing, Sentence
+from howlearn.results.fit_verdicts import (
+    ABSOLUTE,
+    CHECK,
+    CLEAR,
+    COMPLETENESS,
+    WITHHELD,
+    fails,
+    fit_of,
+)
 from howlearn.selection.criteria import criterion_named
 from howlearn.selection.criterion import Criterion
 from howlearn.selection.learning_population import DEPENDS
@@ -55,6 +64,7 @@ def summary_of(results: Results) -> Iterator[Listing | Sentence]:
     if "population" in results.tables:
         yield from _population(results)
     yield from _attention(results)
+    yield from _fit(results)
     if len(results.unfitted):
         yield Sentence(f"{sentence(results.unfitted)}.")
     if results.folder is not None:
@@ -119,6 +129,7 @@ class _Counts:
         rows = rows if compared or beyond else []
         meaning = {
             "clear": f"clear (ahead by {results.within:g} nats or more)",
+            WITHHELD: f"{WITHHELD} (see below)",
             "undecided": f"undecided (others or a coin within {results.within:g})",
             "no better than a coin": "no better than a coin",
             "probably none of these": (
@@ -271,6 +282,21 @@ def _attention(results: Results) -> Iterator[Sentence]:
                 f"{word}: {told}.",
                 strong=word,
             )
+
+
+def _fit(results: Results) -> Iterator[Sentence]:
+    """Whether the candidates are any good, as far as it was checked."""
+    fit = fit_of(results.manifest)
+    for name in (ABSOLUTE, CHECK, COMPLETENESS):
+        told = fit.get(name, {}).get("sentence")
+        if told:
+            yield Sentence(str(told), folded=True)
+    if fails(fit):
+        yield Sentence(
+            f"The candidates do not fit, so that the verdict {CLEAR} is withheld: {WITHHELD}. "
+            "howlearn completeness says what they miss, and what to add.",
+            "note",
+        )
 
 
 def _corrected(results: Results) -> Iterator[Listing]:

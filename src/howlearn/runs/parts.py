@@ -42,7 +42,8 @@ def _content(frame: pl.DataFrame) -> bytes:
     return buffer.getvalue()
 
 
-TOLD = ("notes", "kind")  # what a manifest tells its reader, and no result depends on
+# What a manifest tells its reader, and no result of the run depends on.
+TOLD = ("notes", "kind", "fit", "earlier")
 
 
 def deciding(manifest: Mapping[str, Any]) -> dict[str, Any]:

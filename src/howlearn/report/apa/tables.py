@@ -12,6 +12,7 @@ from howlearn.core.errors import HowlearnError
 from howlearn.report.apa.table import DASH, ApaTable, Head, decimal, percent, proportion, span
 from howlearn.report.methods.sentences import criteria_of
 from howlearn.report.words import clean, count
+from howlearn.results.fit_verdicts import WITHHELD
 from howlearn.selection.criteria import criterion_named
 
 # Confusion matrices of a calibration or a recovery.
@@ -184,9 +185,10 @@ def _described(models: Any) -> Iterator[Mapping[str, Any]]:
 
 
 ALWAYS = 2  # kinds of verdicts that are shown even where nobody has them
-VERDICTS = {  # by how they begin
+VERDICTS = {
     "clear": "Clear",
     "undecided": "Undecided",
+    WITHHELD: "Clear, do not fit",
     "no better than a coin": "No better than a coin",
     "probably none of these": "Probably none",
     "the only candidate": "Only candidate",
@@ -201,9 +203,7 @@ NOTE = (
 def margins_table(selection: pl.DataFrame, criteria: Sequence[str]) -> ApaTable:
     """One row per criterion."""
     kinds = [
-        kind
-        for i, kind in enumerate(VERDICTS)
-        if i < ALWAYS or selection["verdict"].str.starts_with(kind).any()
+        kind for i, kind in enumerate(VERDICTS) if i < ALWAYS or (_kinds(selection) == kind).any()
     ]
     heads = [Head("Criterion")]
     for kind in kinds:
@@ -216,10 +216,15 @@ def margins_table(selection: pl.DataFrame, criteria: Sequence[str]) -> ApaTable:
     return ApaTable(0, title, tuple(heads), tuple(rows), tuple(notes))
 
 
+def _kinds(selection: pl.DataFrame) -> pl.Series:
+    """The verdicts without the models that they name."""
+    return selection["verdict"].cast(pl.String).str.replace(r" between (?s:.*)", "")
+
+
 def _row(mine: pl.DataFrame, criterion: str, kinds: Sequence[str]) -> tuple[str, ...]:
     cells = [clean(criterion)]
     for kind in kinds:
-        n = int(mine["verdict"].str.starts_with(kind).sum())
+        n = int((_kinds(mine) == kind).sum())
         cells += [f"{n:,}", percent(n, mine.height)]
     margin = mine["margin"].cast(pl.Float64).drop_nulls().drop_nans()
     low, middle, high = (margin.quantile(q, "linear") for q in (0.25, 0.5, 0.75))

@@ -16,6 +16,7 @@ from howlearn.models.mixture import Mixture
 from howlearn.models.names import ADJUSTMENTS, MIXTURES, Spelled
 from howlearn.report.methods.references import Citing
 from howlearn.report.words import clean, count, listed_names, quoted, unit_of
+from howlearn.results.fit_verdicts import WITHHELD
 from howlearn.selection.criteria import criterion_named
 from howlearn.selection.criterion import LOG_EVIDENCE, Told
 
@@ -239,6 +240,8 @@ def _verdicts(manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -
     selection = tables.get("selection")
     seen = set() if selection is None else set(selection["verdict"].cast(pl.String))
     more = ""
+    if WITHHELD in seen:
+        more += f" ({WITHHELD} where a check of behaviour or of completeness failed)"
     if "no better than a coin" in seen:
         more += ", no better than a coin if not learning at all explained the choices as well"
     if "probably none of these" in seen:

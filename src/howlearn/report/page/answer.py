@@ -16,6 +16,14 @@ from howlearn.fitting.defaults import ALONE
 from howlearn.fitting.fits import STATUSES
 from howlearn.reading.labels import natural_key
 from howlearn.report.words import figures
+from howlearn.results.fit_verdicts import (
+    ABSOLUTE,
+    CHECK,
+    CLEAR,
+    COMPLETENESS,
+    WITHHELD,
+    fit_of,
+)
 from howlearn.results.results import Results
 from howlearn.selection.tables import ALL
 from howlearn.selection.unfitted import sentence
@@ -79,6 +87,7 @@ def answer(results: Results) -> Answer:
         sentences.append(f"{out} {'is' if n_all - n == 1 else 'are'} excluded from these numbers.")
         if compared:
             sentences.append(_with_everyone(of_all, criteria[0], n_all, results.unit))
+    sentences += [str(told["sentence"]) for told in _fit(results)]
     if len(results.unfitted):
         sentences.append(f"{sentence(results.unfitted)}.")
     kept = included if n else selection
@@ -106,6 +115,13 @@ def _candidates(results: Results) -> list[tuple[str, str]]:
         return [(model.name, model.in_words) for model in results.models]
     except HowlearnError:
         return []
+
+
+def _fit(results: Results) -> list[Mapping[str, object]]:
+    """Whether the candidates are any good: as far as it was checked, the worst news first."""
+    fit = fit_of(results.manifest)
+    told = [fit[name] for name in (COMPLETENESS, CHECK, ABSOLUTE) if name in fit]
+    return [each for each in told if each.get("sentence")]
 
 
 def _kind(results: Results) -> list[tuple[str, str]]:
@@ -229,7 +245,7 @@ def _with_everyone(rows: Sequence[Row], criterion: str, n: int, unit: str) -> st
 def _verdicts(selection: pl.DataFrame, criteria: Sequence[str]) -> list[tuple[str, list[int]]]:
     words = selection.with_columns(pl.col("verdict").str.replace(r" between .*", ""))
     found = {c: Counter(words.filter(criterion=c)["verdict"].to_list()) for c in criteria}
-    order = ["clear", UNDECIDED, COIN, NONE, "the only candidate", "the only one possible"]
+    order = [CLEAR, WITHHELD, UNDECIDED, COIN, NONE, "the only candidate", "the only one possible"]
     names = [*dict.fromkeys([*order, *(word for each in found.values() for word in each)])]
     rows = [(word, [found[c][word] for c in criteria]) for word in names]
     return [row for row in rows if any(row[1])]

@@ -44,7 +44,7 @@ class Yardstick:
         else:
             value = np.where(study.learned, study.reward, np.nan)
             if self.percent:
-                _, high = _two_rewards(self.study) or (0.0, 1.0)
+                _, high = two_rewards(self.study) or (0.0, 1.0)
                 value = np.where(np.isnan(value), np.nan, value == high)
         return np.where(study.scored, value, np.nan)
 
@@ -82,7 +82,7 @@ def yardstick(study: Study, task: Task | None = None) -> Yardstick:
     if np.any((right != UNKNOWN) & study.scored):
         measure = "right choices" if certain else "best choices"
         return Yardstick(study, right, measure, True, along, place)
-    two = _two_rewards(study) is not None
+    two = two_rewards(study) is not None
     return Yardstick(study, right, "rewarded choices" if two else "reward", two, along, place)
 
 
@@ -118,11 +118,11 @@ def right_actions(study: Study, task: Task | None = None) -> tuple[Ints, bool]:
 
 def _by_records(study: Study) -> Ints:
     nothing = np.full(len(study.context), UNKNOWN, np.int64)
-    two = _two_rewards(study)
+    two = two_rewards(study)
     if two is None:
         return nothing
     n_actions = len(study.actions)
-    situation = _runs(study) * len(study.contexts) + study.context
+    situation = runs_of(study) * len(study.contexts) + study.context
     sets = np.ones((1, n_actions), bool) if study.offers is None else study.offers
     if study.offer is not None:  # what is right depends on what is on offer
         situation = situation * len(sets) + study.offer
@@ -148,11 +148,11 @@ def _by_records(study: Study) -> Ints:
     return np.where(where[at] == situation, paid[at] % n_actions, UNKNOWN)
 
 
-def _two_rewards(study: Study) -> tuple[float, float] | None:
+def two_rewards(study: Study) -> tuple[float, float] | None:
     return study.right_wrong or right_and_wrong(study.reward, study.learned)
 
 
-def _runs(study: Study) -> Ints:
+def runs_of(study: Study) -> Ints:
     """Of each trial: the number of its run, which ends where learning starts anew."""
     new = study.reset.copy()
     new[(study.starts[:-1] - study.starts[0])[np.diff(study.starts) > 0]] = True
@@ -162,18 +162,18 @@ def _runs(study: Study) -> Ints:
 def _places(study: Study) -> tuple[str, Ints]:
     """Where each trial stands, and in what: the sequence, a run, or the showings of its context."""
     if _come_and_go(study):
-        situation = _runs(study) * len(study.contexts) + study.context
-        return "times the context was shown", _ranks(situation)
+        situation = runs_of(study) * len(study.contexts) + study.context
+        return "times the context was shown", ranks_of(situation)
     if study.block_column is not None:
-        return "trial since the new start", _ranks(_runs(study))
-    return "trial", _ranks(_sequences(study))
+        return "trial since the new start", ranks_of(runs_of(study))
+    return "trial", ranks_of(_sequences(study))
 
 
 def _sequences(study: Study) -> Ints:
     return np.repeat(np.arange(len(study)), np.diff(study.starts))
 
 
-def _ranks(code: Ints) -> Ints:
+def ranks_of(code: Ints) -> Ints:
     """The how-manieth each entry is among those of its code, from 1 on."""
     order = np.argsort(code, kind="stable")
     _, start, count = np.unique(code[order], return_index=True, return_counts=True)
@@ -201,7 +201,7 @@ def _stretch_ends(study: Study, place: Ints, along: str) -> Ints:
     if along == "trial":
         code = _sequences(study)
     else:
-        code = _runs(study)
+        code = runs_of(study)
         if along != "trial since the new start":
             code = code * len(study.contexts) + study.context
     if not len(code):

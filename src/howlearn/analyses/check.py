@@ -1,0 +1,325 @@
+"""``check``: do the selected models behave like these people? Checks that can say no.
+
+Doubles of every learner follow its selected model at its estimates. How far a signature of the
+learners lies from that of their doubles is judged by how far doubles lie from doubles of their
+own, who follow the model refitted to them: fitting brings learners and doubles equally close to
+their model, so that p-values are calibrated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from howlearn.analyses.doubles import Doubles, doubles_again, doubles_of, sampled
+from howlearn.analyses.signatures import Record, Signatures
+from howlearn.core.arrays import Floats, Ints
+from howlearn.core.columns import of
+from howlearn.core.errors import HowlearnError
+from howlearn.core.text import listed, many
+from howlearn.fitting.fit import guarded_fit
+from howlearn.fitting.fits import ALL
+from howlearn.fitting.unfittable import Guard
+from howlearn.results.analysis import Analysis, Listing, Sentence
+from howlearn.results.results import Results
+from howlearn.runs.parts import Progress
+
+STREAM, AGAIN = 26, 27  # of random numbers that nobody else uses
+DOUBLES, LEARNERS = 40, 200  # of every learner; learners who have some
+MOST = 500  # doubles of a learner
+FOLLOWED = 2  # doubles of every double
+LEVEL = 0.05
+NAMED = 3  # signatures in a sentence
+QUICK = {"doubles": 8, "learners": 60}  # within ``howlearn select``, where fits are quick
+SLOW = {"doubles": 4, "learners": 20}  # where they are not
+LARGEST = 20_000  # sequences of a selection that is checked at once
+FLOOR = 0.25  # of the variance of doubles, below which that of learners is not taken to be
+
+
+@Analysis.registry.register
+@dataclass(frozen=True, eq=False, repr=False)
+class Check(Analysis):
+    """Signatures of the learners beside those of their doubles.
+
+    ``checks`` has one row per signature for the study, ``learners`` one per learner and signature.
+    """
+
+    command = "check"
+    ATTRIBUTES = {"checks-learners": "learners"}  # noqa: RUF012
+    CHARTS = ("checks",)
+
+    checks: pl.DataFrame
+    learners: pl.DataFrame
+    doubles: int
+    remarks: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Check: {' '.join(self.sentences)}"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self.remarks
+
+    @property
+    def charts(self) -> Mapping[str, pl.DataFrame]:
+        return {"checks": self.checks} if len(self.checks) else {}
+
+    @property
+    def failing(self) -> pl.DataFrame:
+        """The signatures that the models do not reproduce, the clearest first."""
+        return self.checks.filter("fails").sort("corrected_p", maintain_order=True)
+
+    @property
+    def fails(self) -> bool:
+        """Whether the models do not behave like these people."""
+        return len(self.failing) > 0
+
+    @property
+    def answer(self) -> str:
+        """In words, shortly."""
+        if self.checks.is_empty():
+            return "Whether the models behave like these people cannot be checked."
+        if not self.fails:
+            return (
+                f"The models behave like these people in all "
+                f"{many(len(self.checks), 'signature')} that were checked."
+            )
+        worst = self.failing.head(NAMED)
+        named = [
+            f"{name} ({observed:.2f}, doubles {expected:.2f}, {_p(p)})"
+            for name, observed, expected, p in worst.select(
+                "signature", "observed", "expected", "corrected_p"
+            ).iter_rows()
+        ]
+        left = len(self.failing) - len(worst)
+        named += [f"{left} more"] if left else []
+        return f"The models do not behave like these people in: {listed(named)}."
+
+    def described(self) -> dict[str, Any]:
+        """What the manifest of the selection tells of it."""
+        return {
+            "fails": self.fails,
+            "signatures": self.failing["signature"].to_list(),
+            "checked": len(self.checks),
+            "doubles": self.doubles,
+            "sentence": self.answer,
+        }
+
+    def summary(self) -> Iterator[Listing | Sentence]:
+        rows = [
+            (
+                row["signature"], f"{row['observed']:.3f}", f"{row['expected']:.3f}",
+                _p(row["p"]), _p(row["corrected_p"]), "fails" if row["fails"] else "",
+            )
+            for row in self.checks.iter_rows(named=True)
+        ]  # fmt: skip
+        heads = ("signature", "learners", "doubles", "p", "p, corrected", "")
+        yield Listing("Do the models behave like these people?", heads, rows)
+        yield Sentence(self.answer, folded=True)
+        n = self.learners.filter("fails")["learner"].n_unique()
+        if len(self.learners):
+            every = many(self.learners["learner"].n_unique(), "learner")
+            text = f"Learners whose own model fails a check: {n:,} of {every}."
+            yield Sentence(text)
+
+
+def _p(p: float) -> str:
+    return "p < .001" if p < 0.001 else f"p = {p:.3f}".replace("0.", ".", 1)
+
+
+def check(
+    source: Results | Path | str,
+    doubles: int = DOUBLES,
+    signatures: Sequence[str] = (),
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    *,
+    learners: int = LEARNERS,
+) -> Check:
+    """Whether doubles of the learners behave as the learners do, in named signatures.
+
+    ``signatures`` are further ones: expressions of the columns trial, context, action, reward,
+    last_action_here, last_reward_here, right, load and the features, such as
+    ``"action == 'A' given trial > 100"``.
+
+    >>> import howlearn as hl
+    >>> task = hl.Task.load("shepard-1")
+    >>> study = hl.simulate(task, "OneForAll", {"eta": 0.1}, learners=2, trials=40, seed=1)
+    >>> results = hl.select(study, task.models, ["aic"])
+    >>> hl.check(results, doubles=5).checks.columns[:4]
+    ['signature', 'observed', 'expected', 'p']
+    """
+    if not 2 <= doubles <= MOST:
+        raise HowlearnError(f"a check needs 2 to {MOST} doubles of every learner, got {doubles}")
+    results = Results.of(source)
+    who = sampled(results.study.learners, learners)
+    remarks = []
+    if len(who) < len(results.study):
+        remarks.append(f"{many(len(who), 'sequence')} of {len(results.study):,}, picked evenly")
+    remarks += results.stand_ins(who)
+    by = results.options.get("by") or ()
+    found = Signatures(results.study.take(who), results.task, by, signatures)
+    made, failed = doubles_of(results, who, doubles, (seed, STREAM))
+    for model, (why, n) in failed.items():
+        remarks.append(f"{n:,} sequences are left out, since {model} cannot be simulated: {why}")
+    values = _Values(found, len(who), doubles)
+    for number, some in enumerate(made):
+        _doubled(results, found, some, values, (seed, threads))
+        if progress:
+            progress(number + 1, len(made))
+    return values.judged(results, who, tuple(remarks))
+
+
+def _doubled(
+    results: Results, found: Signatures, some: Doubles, values: _Values, how: tuple[int, int | None]
+) -> None:
+    """Signatures of doubles who follow one model, and of their own doubles."""
+    starts = found.study.starts[:-1]
+    model = results.models[some.model]
+    values.first[:, some.of, some.again] = found.of(Record(some.study, some.original(starts)))
+    guard = Guard(shortest=1)
+    fits = guarded_fit(guard, some.study, [model], [ALL], how[1])
+    kept = np.arange(len(some.of)) if guard.kept is None else guard.kept
+    if not len(kept):
+        return
+    few = Doubles(some.model, some.study, some.of[kept], some.again[kept], some.stage)
+    theta = fits.of[model.name].theta[:, 0]
+    seeds = np.array([how[0], some.model, AGAIN])
+    try:
+        theirs = doubles_again(results, few, theta, FOLLOWED, seeds)
+    except HowlearnError:  # where a double's estimates cannot be played
+        return
+    mean = found.of(Record(theirs.study, theirs.original(starts)))
+    mean = mean.reshape(len(mean), len(kept), FOLLOWED).mean(axis=2)
+    values.second[:, few.of, few.again] = mean
+
+
+class _Values:
+    """Signatures of doubles, [signature, sequence, double], and of doubles of doubles."""
+
+    def __init__(self, found: Signatures, n: int, doubles: int) -> None:
+        self.found, self.doubles = found, doubles
+        shape = (len(found.names), n, doubles)
+        self.first, self.second = np.full(shape, np.nan), np.full(shape, np.nan)
+
+    def judged(self, results: Results, who: Ints, remarks: tuple[str, ...]) -> Check:
+        """The tables."""
+        observed = self.found.observed
+        gap = self.first - self.second
+        n = np.isfinite(gap).sum(axis=2)
+        usable = np.isfinite(observed) & (n >= 2)
+        expected, spread = _moments(self.first)
+        bias, own = _moments(gap)
+        # Learners are compared with the mean of all doubles, a double with that of a few, which
+        # scatters more. Only half of that is taken off: that the model was selected, and not only
+        # fitted, scatters learners more than doubles.
+        n = np.maximum(n, 2)
+        less = np.where(usable, (1 / FOLLOWED - 1 / n) / 2 * spread, 0.0).sum(axis=1)
+        own = np.where(usable, own, 0.0)
+        total = own.sum(axis=1)
+        ratio = np.maximum(1 - less / np.where(total > 0, total, 1.0), FLOOR)
+        variance = ratio[:, None] * own + own / n
+        apart = np.where(usable, observed - expected - bias, 0.0)
+        count = usable.sum(axis=1)
+        freedom = np.where(usable, n - 1, 0).sum(axis=1)
+        p = _two_sided(apart.sum(axis=1), variance.sum(axis=1), freedom)
+        there = np.flatnonzero(count > 0)
+        each = np.maximum(count, 1)
+        corrected = holm(p[there])
+        checks = of("checks", "check").frame(
+            {
+                "signature": [self.found.names[k] for k in there],
+                "observed": (np.where(usable, observed, 0.0).sum(axis=1) / each)[there],
+                "expected": (np.where(usable, expected + bias, 0.0).sum(axis=1) / each)[there],
+                "p": p[there],
+                "corrected_p": corrected,
+                "fails": corrected < LEVEL,
+                "learners": count[there],
+            }
+        )
+        alone = _two_sided(apart, variance, np.where(usable, n - 1, 0))
+        learners = self._learners(results, who, usable, (observed, expected + bias, alone))
+        return Check(checks, learners, self.doubles, remarks)
+
+    def _learners(
+        self, results: Results, who: Ints, usable: Any, found: tuple[Floats, Floats, Floats]
+    ) -> pl.DataFrame:
+        place, k = np.nonzero(usable.T)
+        observed, expected, p = (each[k, place] for each in found)
+        often = np.bincount(place, minlength=len(who))[place]
+        corrected = np.minimum(p * often, 1.0)
+        frame = of("checks-learners", "check").frame(
+            {
+                "signature": pl.Series(self.found.names, dtype=pl.String).gather(k),
+                "observed": observed,
+                "expected": expected,
+                "p": p,
+                "corrected_p": corrected,
+                "fails": corrected < LEVEL,
+            }
+        )
+        return results.study.labels[who[place]].hstack(frame.get_columns())
+
+
+def _moments(values: Floats) -> tuple[Floats, Floats]:
+    """Mean and variance over the last axis, of what is there."""
+    there = np.isfinite(values)
+    n = there.sum(axis=-1)
+    mean = np.where(there, values, 0.0).sum(axis=-1) / np.maximum(n, 1)
+    off = np.where(there, values - mean[..., None], 0.0)
+    return mean, (off**2).sum(axis=-1) / np.maximum(n - 1, 1)
+
+
+def _two_sided(apart: Floats, variance: Floats, freedom: Ints) -> Floats:
+    """P-values of Student's t; 1 where nothing varies and nothing differs, 0 where it does."""
+    from scipy.special import stdtr
+
+    safe = np.where(variance > 0, variance, 1.0)
+    p = 2 * stdtr(np.maximum(freedom, 1), -np.abs(apart) / np.sqrt(safe))
+    return np.where(variance > 0, p, np.where(np.abs(apart) > 1e-9, 0.0, 1.0))
+
+
+def holm(p: Floats) -> Floats:
+    """P-values corrected for their number, by Holm's method.
+
+    >>> holm(np.array([0.01, 0.04, 0.03])).round(2).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    order = np.argsort(p, kind="stable")
+    stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    found = np.empty(len(p))
+    found[order] = np.minimum(stepped, 1.0)
+    return found
+
+
+def bounded(results: Results) -> Mapping[str, int]:
+    """How many doubles of how many learners take no longer than the selection did, about."""
+    quick = all(results.models[k].way in ("cells", "counts", "table") for k in set(results.chosen))
+    if quick:
+        return QUICK
+    n = len(set(results.study.learners))
+    return {**SLOW, "learners": max(2, min(SLOW["learners"], n // 2))}
+
+
+def fit_of_selection(
+    results: Results, seed: int = 0, threads: int | None = None
+) -> dict[str, dict[str, Any]]:
+    """What ``howlearn select`` says of the fit: how well choices are foretold, and a check."""
+    from howlearn.analyses.completeness import absolute_fit
+
+    if results.manifest["sequences"] > LARGEST:
+        left_out = "The study is large, so that the fit is not checked here: see howlearn check."
+        return {"check": {"sentence": left_out}}
+    try:
+        told = absolute_fit(results, seed=seed)
+        found = check(results, seed=seed, threads=threads, **bounded(results))
+    except HowlearnError as error:
+        return {"check": {"sentence": f"Whether the models fit was not checked: {error}."}}
+    absolute = {} if told is None else {"absolute": told.described()}
+    return {**absolute, "check": found.described()}

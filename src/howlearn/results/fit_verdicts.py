@@ -1,0 +1,74 @@
+"""What checks and completeness say of the candidates, in the manifest and verdicts of a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from howlearn.results.manifest import read_manifest
+from howlearn.runs.files import write_json, write_whole
+from howlearn.runs.shards import MANIFEST
+
+CLEAR, WITHHELD = "clear", "clear among candidates that do not fit"
+FIT, CHECK, COMPLETENESS, ABSOLUTE = "fit", "check", "completeness", "absolute"
+TABLES = ("selection", "learners")
+ENOUGH = 5  # decimals of what a manifest tells
+
+
+def fit_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """What is known of the fit of the candidates, by who found it."""
+    found = manifest.get(FIT)
+    return (
+        {k: v for k, v in found.items() if isinstance(v, dict)} if isinstance(found, dict) else {}
+    )
+
+
+def fails(fit: Mapping[str, Any]) -> bool:
+    """Whether the candidates do not fit: a check fails, or something is missed.
+
+    >>> fails({"check": {"fails": False}, "completeness": {"alarm": True}})
+    True
+    """
+    check, complete = fit.get(CHECK) or {}, fit.get(COMPLETENESS) or {}
+    return bool(check.get("fails") or complete.get("alarm"))
+
+
+def record(folder: Path, **found: Mapping[str, Any]) -> None:
+    """Add what was found to the manifest, and have the verdicts in the tables follow.
+
+    ``clear`` is withheld where the candidates do not fit, and given back where they do.
+    """
+    manifest = read_manifest(folder, "select")
+    fit = {**fit_of(manifest), **{name: _rounded(told) for name, told in found.items()}}
+    old, new = (CLEAR, WITHHELD) if fails(fit) else (WITHHELD, CLEAR)
+    for table in TABLES:
+        for path in (folder / f"{table}.csv", folder / f"{table}.parquet"):
+            if path.is_file() and not path.is_symlink():
+                _replace(path, old, new)
+    write_json(folder / MANIFEST, {**manifest, FIT: fit})
+
+
+def _rounded(told: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: round(v, ENOUGH) if isinstance(v, float) else v for k, v in told.items()}
+
+
+def _replace(path: Path, old: str, new: str) -> None:
+    """The verdicts of a table; everything else stays as it is, letter by letter."""
+    as_csv = path.suffix == ".csv"
+    if as_csv:
+        frame = pl.read_csv(path, infer_schema=False, glob=False)
+        frame.columns = [name.replace('""', '"') for name in frame.columns]  # polars leaves them so
+    else:
+        frame = pl.read_parquet(path, glob=False)
+    names = [name for name in frame.columns if name == "verdict" or name.startswith("verdict_")]
+    said = [frame[name].cast(pl.String) for name in names]
+    if not any((column == old).any() for column in said):
+        return
+    changed = frame.with_columns(
+        pl.when(column == old).then(pl.lit(new)).otherwise(column).alias(column.name)
+        for column in said
+    )
+    write_whole(path, changed.write_csv if as_csv else changed.write_parquet)

@@ -1,0 +1,97 @@
+"""Checks of behaviour: signatures counted by hand, and answers that can be no."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import howlearn as hl
+from howlearn.analyses.check import check, fit_of_selection, holm
+from howlearn.analyses.signatures import Record, Signatures
+from howlearn.core.errors import HowlearnError
+
+TASK = hl.Task.load("five-four")
+
+
+def small() -> hl.Study:
+    rows = {
+        "learner": "a",
+        "context": ["x", "y", "x", "x", "y", "x"],
+        "action": ["l", "r", "l", "m", "r", "m"],
+        "reward": [0, 1, 0, 0, 1, 0],
+    }
+    return hl.read(pl.DataFrame(rows))
+
+
+def test_signatures_are_what_one_counts_by_hand() -> None:
+    study = small()
+    found = Signatures(study, own=["action == l given context == x", "reward"])
+    value = dict(zip(found.names, found.observed[:, 0], strict=True))
+    assert value["stays after a reward"] == 1.0  # y: r, r
+    assert value["stays after none"] == pytest.approx(2 / 3)  # x: l l m m
+    assert value["switches"] == pytest.approx(5 / 5)
+    assert value["repeated errors"] == pytest.approx(2 / 3)  # l, then m, then m
+    assert value["action == l given context == x"] == 0.5
+    assert value["reward"] == pytest.approx(1 / 3)
+    again = found.of(Record(study, np.arange(6)))
+    assert np.array_equal(again, found.observed)
+
+
+def test_new_starts_begin_a_new_history() -> None:
+    study = small()
+    study.reset[3] = True
+    value = dict(zip(*(lambda s: (s.names, s.observed[:, 0]))(Signatures(study)), strict=True))
+    assert value["stays after none"] == 1.0  # l l | m m
+    assert value["repeated errors"] == 1.0
+
+
+@pytest.mark.parametrize("text", ["", "nothing > 2", "action", "action +"])
+def test_bad_expressions_are_refused(text) -> None:
+    with pytest.raises(HowlearnError, match="--signature"):
+        Signatures(small(), own=[text])
+
+
+def test_the_truth_passes_and_another_model_fails() -> None:
+    study = hl.simulate(TASK, "ByPattern", {"eta": 0.2}, learners=8, trials=120, seed=5)
+    right = check(hl.select(study, [TASK.model("ByPattern")], ["aic"]), doubles=10, seed=1)
+    assert not right.fails
+    assert "behave like these people in all" in right.answer
+    wrong = check(hl.select(study, [TASK.model("OneForAll")], ["aic"]), doubles=10, seed=1)
+    assert wrong.fails
+    assert "do not behave like these people in: " in wrong.answer
+    assert wrong.checks["corrected_p"].min() < 0.001  # type: ignore[operator]
+    assert set(wrong.learners["learner"]) == {*study.learners}
+    same = check(hl.select(study, [TASK.model("OneForAll")], ["aic"]), doubles=10, seed=1)
+    assert same.checks.equals(wrong.checks)
+
+
+def test_p_values_are_spread_evenly_under_the_truth() -> None:
+    """Of 12 studies some 200 p-values; they hang together within a study."""
+    shares = []
+    for seed in range(12):
+        rates = np.random.default_rng(seed).uniform(0.05, 0.4, (6, 2))
+        study = hl.simulate(TASK, "ByShape", rates, trials=60, seed=seed)
+        found = check(hl.select(study, [TASK.model("ByShape")], ["aic"]), doubles=6, seed=seed)
+        shares.append((found.checks["p"] < 0.2).mean())
+    assert 0.05 < float(np.mean(shares)) < 0.4
+
+
+def test_holm_is_never_below_p() -> None:
+    p = np.array([0.2, 0.001, 0.04, 0.04])
+    assert np.all(holm(p) >= p)
+    assert holm(p)[1] == pytest.approx(0.004)
+
+
+def test_too_few_doubles_are_refused() -> None:
+    study = hl.simulate(TASK, "ByPattern", {"eta": 0.2}, learners=1, trials=30, seed=5)
+    with pytest.raises(HowlearnError, match="2 to 500 doubles of every learner, got 1"):
+        check(hl.select(study, TASK.models[:1], ["aic"]), doubles=1)
+
+
+def test_what_select_says_of_the_fit() -> None:
+    study = hl.simulate(TASK, "ByPattern", {"eta": 0.2}, learners=4, trials=120, seed=5)
+    told = fit_of_selection(hl.select(study, TASK.models, ["aic"]))
+    assert told["absolute"]["model"] > told["absolute"]["chance"] == pytest.approx(0.5)
+    assert "Before each choice" in told["absolute"]["sentence"]
+    assert told["check"]["checked"] > 10
