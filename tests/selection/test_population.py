@@ -377,7 +377,9 @@ def test_conditions_have_populations_apart():
 def test_an_answer_that_depends_on_the_bound_is_withheld():
     """Q-learners who are fast, with partitions only: rates run into their bound."""
     task = Task.load("shepard-2")
-    study = simulate(task, QLearning(), {"alpha": 0.5, "beta": 8.0}, learners=20, trials=200, seed=3)
+    study = simulate(
+        task, QLearning(), {"alpha": 0.5, "beta": 8.0}, learners=20, trials=200, seed=3
+    )
     models = [m for m in task.models if m.name != "ByCategory"]
     found = select(study, models, [Population()])
     verdicts = found.selection["verdict"].to_list()
