@@ -38,6 +38,8 @@ def analysed(command: str, study: hl.Study) -> Analysis:
         "compare": lambda: hl.compare(
             hl.select(study, models, ["aic"]), "group", groups=who, permutations=20, resamples=20
         ),
+        "completeness": lambda: hl.completeness(hl.select(study, models, ["aic"])),
+        "check": lambda: hl.check(hl.select(study, models, ["aic"]), doubles=4),
         "calibrate": partial(hl.calibrate, "shepard-1", learners=4, trials=40, **few),
         "recover": partial(hl.recover, "shepard-1", learners=3, trials=40, **few),
         "plan": partial(hl.plan, "shepard-1", trials=[20, 40], learners=[10], simulated=4, **few),

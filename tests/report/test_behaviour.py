@@ -11,11 +11,11 @@ import polars as pl
 import pytest
 
 import howlearn as hl
+from howlearn.analyses.yardstick import yardstick
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import together
 from howlearn.report.behaviour import behaviour, sampled
 from howlearn.report.learner_details import sequence_named
-from howlearn.analyses.yardstick import yardstick
 from howlearn.results.results import Results
 from howlearn.simulation.simulate import play, simulate, stage_for
 from oracle import Trial

@@ -12,13 +12,13 @@ import polars as pl
 import pytest
 
 import howlearn as hl
+from howlearn.analyses.yardstick import yardstick
 from howlearn.report import learner_charts, learner_details
 from howlearn.report.matrix_charts import disagreement_table
 from howlearn.report.path_charts import price_path
 from howlearn.report.predicted import predicted, wilson
 from howlearn.report.rate_charts import rate_table
 from howlearn.report.share_charts import EDGES, margin_table
-from howlearn.analyses.yardstick import yardstick
 from howlearn.results.results import Results
 from studies import random_trials, study_of
 

@@ -10,7 +10,7 @@ import polars as pl
 from howlearn.analyses.check import Check
 from howlearn.analyses.completeness import Completeness, steps_table
 from howlearn.report.charts import CHARTS
-from howlearn.report.style import BLUE, PALETTE, data
+from howlearn.report.style import BLUE, PALETTE, data, finished
 from howlearn.results.results import Results
 from howlearn.runs.folder import read_table, there
 
