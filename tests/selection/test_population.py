@@ -250,7 +250,7 @@ def doors():
 
 def test_a_cloud_is_an_integral(doors):
     """Against a fine sum over the rate, for a population like the learners'; worth many points."""
-    study, grid, own = doors
+    study, _, own = doors
     likelihood = Likelihood(own, study)
     mean, variance = np.array([[-1.8]] * 30), np.array([[0.4]] * 30)
     cloud = Cloud.around(likelihood, seed=3).renewed(mean, variance)
