@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from howlearn import Study, simulate
+from howlearn.core.arrays import log_sum
 from howlearn.core.study import together
+from howlearn.selection.hierarchy import Hyper, RateGroup, normal
 
 
 def population(
@@ -23,3 +25,14 @@ def population(
         if count:
             studies.append(simulate(task, model, theta, trials=trials, seed=(seed, k)))
     return together(studies), np.repeat(np.arange(len(models)), counts)
+
+
+def slow_log_evidence(group: RateGroup, hyper: Hyper) -> np.ndarray:
+    """[learner, model], the slow way: normals on the grid, cells given the effect."""
+    if hyper.tau == 0.0:
+        effects, prior = np.array([hyper.mu]), np.zeros(1)
+    else:
+        effects = group.effects
+        prior = normal(effects, hyper.mu, hyper.tau)
+    cells = {rule: group.cells(hyper.s, rule, effects) for rule in group.rules}
+    return np.stack([log_sum(group.sums(m, cells) + prior) for m in group.models], axis=1)

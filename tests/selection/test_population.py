@@ -29,7 +29,7 @@ from howlearn.selection import learning_population as home
 from howlearn.selection.clouds import Cloud, Likelihood, effective
 from howlearn.selection.criteria import Penalized, criterion_named
 from howlearn.selection.evidence import Evidence
-from howlearn.selection.hierarchy import Hyper, groups_of, normal
+from howlearn.selection.hierarchy import Hyper, groups_of
 from howlearn.selection.other_partitions import log_evidence_other
 from howlearn.selection.population import Population
 from howlearn.selection.population_tables import SPREADS, Layout, Tables
@@ -37,7 +37,7 @@ from howlearn.selection.rate_grid import curves_of, log_rates, plan_of
 from howlearn.selection.sampler import Options, drawn, prior_of, start
 from howlearn.selection.select import choose
 from howlearn.simulation.simulate import simulate
-from populations import population
+from populations import population, slow_log_evidence
 from studies import random_trials, study_of
 
 
@@ -58,17 +58,6 @@ def selected(three):
 
 def groups(study, models):
     return groups_of(models, range(len(models)), curves_of(study, plan_of(models, study)))
-
-
-def log_evidence(group, hyper):
-    """[learner, model], the slow way: normals on the grid, cells given the effect."""
-    if hyper.tau == 0.0:
-        effects, prior = np.array([hyper.mu]), np.zeros(1)
-    else:
-        effects = group.effects
-        prior = normal(effects, hyper.mu, hyper.tau)
-    cells = {rule: group.cells(hyper.s, rule, effects) for rule in group.rules}
-    return np.stack([log_sum(group.sums(m, cells) + prior) for m in group.models], axis=1)
 
 
 def test_what_was_learned_is_known_again(three):
@@ -463,7 +452,7 @@ def test_other_is_the_sum_over_all_partitions_not_listed(tau, rule):
     ]
     assert len(every) == 52
     (group,) = groups(study, every)
-    evidence = log_evidence(group, hyper)
+    evidence = slow_log_evidence(group, hyper)
     prior = np.array([
         sum(math.lgamma(len(cell)) for cell in m.partition.cells) - math.lgamma(6) for m in every
     ])  # fmt: skip
@@ -486,7 +475,7 @@ def test_what_listed_partitions_explain_is_taken_out_of_other():
         for k, cells in enumerate(all_partitions(list(study.contexts)))
     ]
     (group,) = groups(study, every)
-    evidence = log_evidence(group, hyper)
+    evidence = slow_log_evidence(group, hyper)
     worst = int(evidence[0].argmin())
     assert evidence[0].max() > evidence[0, worst] + 1  # what is taken out counts
     listed = [model for k, model in enumerate(every) if k != worst]
