@@ -1,20 +1,17 @@
-"""Shares of groups: the Bayes factor against exact ones, p under the null, power, odd groups."""
+"""Shares of groups: against exact ones, intervals and p, pairs, power, odd groups."""
 
 from __future__ import annotations
 
-from itertools import permutations
-
 import numpy as np
 import pytest
-from scipy.special import gammaln
 
 from howlearn.analyses.compare_groups import Groups, dealt, resampled
 from howlearn.analyses.compare_tests import (
-    difference,
-    group_shares,
-    permutation_test,
+    Differences,
+    GroupShares,
+    by_evidence,
     posterior,
-    shares_test,
+    power,
 )
 from howlearn.selection.mixture_shares import certain, mixture_shares
 
@@ -36,83 +33,84 @@ def drawn(shares: list[list[float]], n: int, seed: int, clear: float = 2.0) -> n
     return clear * shown
 
 
-def log_beta(counts: np.ndarray) -> float:
-    """Of a Dirichlet-multinomial with a flat prior."""
-    k = len(counts)
-    return float(gammaln(counts + 1).sum() - gammaln(counts.sum() + k) + gammaln(k))
+def shares_by(evidence: np.ndarray, groups: Groups, seed: int = 0) -> GroupShares:
+    return by_evidence(evidence, groups, seed).shares()
 
 
-def test_the_bayes_factor_of_known_models_is_that_of_counts() -> None:
+def test_shares_of_known_models_are_dirichlet() -> None:
+    """A flat prior and counts: mean and spread are known."""
     a, b = np.array([6, 3, 1]), np.array([2, 2, 6])
     models = np.concatenate([np.repeat(np.arange(3), a), np.repeat(np.arange(3), b)])
-    found = shares_test(certain(models, 3), groups_of([0] * 10 + [1] * 10), 200, (0,))
-    exact = log_beta(a + b) - log_beta(a) - log_beta(b)
-    assert found.error < 0.02
-    assert abs(found.log_bayes_factor - exact) < 4 * found.error + 1e-6
-    pooled = (a + b) / 20
-    separate = (a * np.log(a / 10)).sum() + (b * np.log(b / 10)).sum()
-    assert found.statistic == pytest.approx(separate - ((a + b) * np.log(pooled)).sum(), abs=1e-5)
+    found = shares_by(certain(models, 3), groups_of([0] * 10 + [1] * 10))
+    for g, counts in enumerate((a, b)):
+        mean = (counts + 1) / 13
+        assert found.share[g] == pytest.approx(mean, abs=0.015)
+        spread = np.sqrt(mean * (1 - mean) / 14)
+        assert found.draws[:, g].std(axis=0) == pytest.approx(spread, rel=0.1)
 
 
-def test_p_is_that_of_all_deals() -> None:
-    evidence = drawn([[0.9, 0.1], [0.1, 0.9]], 4, seed=4, clear=1.5)
-    groups = groups_of([0] * 4 + [1] * 4)
-    found = shares_test(evidence, groups, 3000, (1,))
-
-    def statistic(code: np.ndarray) -> float:
-        parts = [mixture_shares(evidence[code == g], 0).log_likelihood for g in (0, 1)]
-        return sum(parts) - mixture_shares(evidence, 0).log_likelihood
-
-    every = [statistic(np.array(code)) for code in set(permutations([0] * 4 + [1] * 4))]
-    observed = statistic(groups.code)
-    assert found.statistic == pytest.approx(observed, abs=1e-5)
-    exact = np.mean(np.array(every) >= observed - 1e-5)
-    assert abs(found.p - exact) < 4 * found.p_error + 1e-3
-
-
-@pytest.mark.parametrize("design", ["group", "within"])
-def test_p_is_uniform_where_groups_are_alike(design: str) -> None:
-    p = []
-    for seed in range(200):
-        if design == "group":
-            evidence = drawn([[0.6, 0.3, 0.1]] * 2, 12, seed)
-            groups = groups_of([0] * 12 + [1] * 12)
-        else:  # learners who keep their models under both conditions
-            random = np.random.default_rng(seed)
-            true = np.tile(random.choice(3, 12, p=[0.6, 0.3, 0.1]), 2)
-            shown = random.normal(size=(24, 3))
-            shown[np.arange(24), true] += 1.5
-            evidence, owner = 1.5 * shown, [*range(12), *range(12)]
-            groups = groups_of([0] * 12 + [1] * 12, owner)
-        p.append(permutation_test(evidence, groups, 99, np.random.default_rng(seed))[1])
-    below = [np.mean(np.array(p) <= level) for level in (0.05, 0.1, 0.25, 0.5, 0.75)]
-    for share, level in zip(below, (0.05, 0.1, 0.25, 0.5, 0.75), strict=True):
-        assert abs(share - level) < 3.5 * np.sqrt(level * (1 - level) / 200)
+@pytest.mark.parametrize("n_draws", [800, 1600, 3000, 12000])
+def test_different_is_said_exactly_if_an_interval_excludes_0_and_p_is_below_a_twentieth(
+    n_draws: int,
+) -> None:
+    seen = set()
+    for seed in range(60):
+        random = np.random.default_rng(seed)
+        first = random.dirichlet([20 + seed / 2, 20, 10], n_draws)
+        second = random.dirichlet([20, 20 + seed / 4, 10], n_draws)
+        third = random.dirichlet([20, 20, 10], n_draws)
+        draws = np.stack([first, second, third], axis=1)
+        found = Differences.of(GroupShares(draws, np.zeros(n_draws), np.empty((0, 3))))
+        excludes = ((found.lower > 0) | (found.upper < 0)).any(axis=1)
+        assert found.different.tolist() == excludes.tolist() == (found.p < 0.05).tolist()
+        seen |= set(excludes.tolist())
+    assert seen == {False, True}
 
 
-def test_different_groups_are_told_apart_and_equal_ones_are_not() -> None:
-    groups = groups_of([0] * 30 + [1] * 30)
-    apart = shares_test(drawn([[0.8, 0.2], [0.2, 0.8]], 30, 1), groups, 500, (0,))
-    assert apart.log_bayes_factor < -5
-    assert apart.p < 0.01
-    alike = shares_test(certain(np.arange(60) % 2, 2), groups, 500, (0,))
-    assert alike.log_bayes_factor > 1
-    assert alike.p == 1.0
+def test_intervals_hold_all_differences_together() -> None:
+    """95% of the draws have no difference outside of its interval."""
+    random = np.random.default_rng(1)
+    draws = random.dirichlet([4, 3, 2], (3000, 3))
+    found = Differences.of(GroupShares(draws, np.zeros(3000), np.empty((0, 3))))
+    assert found.pairs == [(0, 1), (0, 2), (1, 2)]
+    first, second = ([pair[side] for pair in found.pairs] for side in (0, 1))
+    apart = draws[:, first] - draws[:, second]
+    inside = ((apart >= found.lower) & (apart <= found.upper)).all(axis=(1, 2))
+    assert inside.mean() == pytest.approx(0.95, abs=0.002)
+
+
+def test_false_alarms_are_rare_and_large_differences_are_found() -> None:
+    groups = groups_of([0] * 20 + [1] * 20)
+    alarms = [
+        Differences.of(shares_by(drawn([[0.6, 0.3, 0.1]] * 2, 20, seed), groups)).different[0]
+        for seed in range(40)
+    ]
+    assert sum(alarms) <= 6  # of 40 at 5%: more in 1 of 200
+    found = [
+        Differences.of(
+            shares_by(drawn([[0.9, 0.05, 0.05], [0.1, 0.85, 0.05]], 20, seed), groups)
+        ).different[0]
+        for seed in range(10)
+    ]
+    assert sum(found) >= 9
 
 
 def test_learners_who_keep_their_models() -> None:
-    """Nothing differs between conditions, though every condition has many models."""
     true = np.tile(np.repeat([0, 1, 2], 8), 2)
     groups = groups_of([0] * 24 + [1] * 24, [*range(24), *range(24)])
-    found = shares_test(certain(true, 3), groups, 99, (0,))
-    assert found.kept is not None
-    assert found.kept.value > found.same.value + 10
-    assert found.p == 1.0
-    moved = shares_test(
-        certain(np.concatenate([true[:24], np.roll(true[:24], 1)]), 3), groups, 99, (0,)
-    )
-    assert moved.kept is not None
-    assert np.isneginf(moved.kept.value)
+    kept = shares_by(certain(true, 3), groups)
+    assert kept.keeps.mean() > 0.85
+    assert not Differences.of(kept).different.any()
+    moved = certain(np.concatenate([true[:24], (true[:24] + 1) % 3]), 3)
+    assert shares_by(moved, groups).keeps.mean() < 0.15
+
+
+def test_pairs_are_more_exact_where_learners_keep_their_models() -> None:
+    true = np.tile(np.repeat([0, 1], 12), 2)
+    code, owner = [0] * 24 + [1] * 24, [*range(24), *range(24)]
+    paired = Differences.of(shares_by(certain(true, 2), groups_of(code, owner)))
+    apart = Differences.of(shares_by(certain(true, 2), groups_of(code)))
+    assert paired.upper.max() < 0.7 * apart.upper.max()
 
 
 def test_the_uncertainty_of_models_is_taken_along() -> None:
@@ -121,40 +119,35 @@ def test_the_uncertainty_of_models_is_taken_along() -> None:
     graded, counted = [], []
     groups = groups_of([0] * 40 + [1] * 40)
     truth = np.array([0.7, -0.7, 0.0])
-    for seed in range(20):
+    for seed in range(10):
         evidence = drawn(shares, 40, seed, clear=1.2)
         hard = certain(evidence.argmax(axis=1), 3)
         for result, given in ((graded, evidence), (counted, hard)):
-            found = group_shares(given, groups, 20, np.random.default_rng(0))
-            result.append(difference(found, 0, 1, paired=0)[0] - truth)
-    assert np.abs(np.mean(graded, axis=0)).max() < 0.08
-    assert np.abs(np.mean(counted, axis=0)).max() > 0.15
-
-
-def test_intervals_of_differences_cover() -> None:
-    shares = [[0.6, 0.3, 0.1], [0.3, 0.6, 0.1]]
-    truth = np.subtract(*shares)
-    groups = groups_of([0] * 25 + [1] * 25)
-    covered = []
-    for seed in range(120):
-        found = group_shares(drawn(shares, 25, seed), groups, 200, np.random.default_rng(seed))
-        _, lower, upper = difference(found, 0, 1, paired=0)
-        covered.append((lower <= truth) & (truth <= upper))
-    assert np.mean(covered, axis=0).min() > 0.88
-    assert np.mean(covered) < 0.995
+            result.append(Differences.of(shares_by(given, groups)).value[0] - truth)
+    wrong, more = (np.abs(np.mean(each, axis=0)).max() for each in (graded, counted))
+    assert wrong < 0.15
+    assert more > wrong + 0.05
 
 
 def test_one_model_in_every_group() -> None:
-    evidence = certain(np.zeros(10, int), 3)
-    groups = groups_of([0] * 5 + [1] * 5)
-    found = group_shares(evidence, groups, 50, np.random.default_rng(0))
-    value, lower, upper = difference(found, 0, 1, paired=0)
-    assert value.tolist() == [0, 0, 0]
-    assert (lower < -0.2).all()  # five learners do not show that shares are equal
-    assert (upper > 0.2).all()
-    test = shares_test(evidence, groups, 50, (0,))
-    assert test.p == 1.0
-    assert test.log_bayes_factor > 0
+    found = Differences.of(shares_by(certain(np.zeros(10, int), 3), groups_of([0] * 5 + [1] * 5)))
+    assert np.abs(found.value).max() < 0.03
+    assert (found.lower < -0.2).all()  # five learners do not show that shares are equal
+    assert (found.upper > 0.2).all()
+    assert not found.different.any()
+
+
+def test_power_grows_with_the_difference_and_with_the_learners() -> None:
+    found = {}
+    for n in (8, 40):
+        groups = groups_of([0] * n + [1] * n)
+        compared = by_evidence(drawn([[0.5, 0.5]] * 2, n, 1, clear=4.0), groups, 0)
+        found[n] = power(compared, compared.shares(), groups, 0, None)
+        assert [each.difference for each in found[n]] == [0.3, 0.5, 0.7]
+        assert all(0 < each.error < 0.13 for each in found[n])
+    assert found[40][2].found == 1.0
+    assert found[40][0].found < found[40][2].found
+    assert found[8][1].found < found[40][1].found
 
 
 def test_labels_are_dealt_between_learners_or_within_them() -> None:

@@ -121,7 +121,7 @@ def test_exclusions_and_deviations():
     )
     said = text(made, learners=learners)
     assert f"One learner was excluded by the condition “{expression}”; shares are" in said
-    assert "estimated from all learners that were not excluded together" in said
+    assert "learned from all learners that were not excluded together" in said
     assert "with two deviations: criterion (planned: aic; done: bic); the task was edited." in said
     assert "beforehand (SHA-256 abababababab…), without deviations" in text(
         manifest(deviations=[], frozen={"file": "frozen.toml", "sha256": "sha256:" + "ab" * 32})

@@ -48,7 +48,7 @@ def _power_sentence(groups: Groups, powers: Sequence[Power]) -> list[str]:
     if not powers:
         return []
     each = ", ".join(
-        f"{round(100 * p.difference)} points in {p.found:.0%} (± {100 * p.error:.0f})"
+        f"{round(100 * p.difference)} points in {p.found:z.0%} (± {100 * p.error:.0f})"
         for p in powers
     )
     sizes = " and ".join(str(n) for n, _ in groups.sizes())
@@ -61,6 +61,17 @@ def _power_sentence(groups: Groups, powers: Sequence[Power]) -> list[str]:
             else "Smaller differences are easily missed."
         )
     ]
+
+
+ALONE = (
+    "There is one candidate only, so nothing was compared: no share of a strategy is told, and "
+    "only its parameters are compared. Give howlearn select several models."
+)
+BLURRED = (
+    "Nobody's trials tell the models apart (no model is ahead by 1 nat for anybody): nothing can "
+    "be said about strategies."
+)
+AHEAD = 1.0  # nats: less says nothing about a learner
 
 
 def _verdicts(groups: Groups, found: Differences) -> list[str]:
@@ -86,8 +97,8 @@ def _kept(found: GroupShares) -> list[str]:
     """How many learners use one strategy under all conditions."""
     low, high = np.quantile(found.keeps, (0.025, 0.975))
     return [
-        f"{found.keeps.mean():.0%} of the learners use one strategy under all conditions (95% "
-        f"interval {low:.0%} to {high:.0%}); the others choose in each condition apart."
+        f"{found.keeps.mean():z.0%} of the learners use one strategy under all conditions (95% "
+        f"interval {low:z.0%} to {high:z.0%}); the others choose in each condition apart."
     ]
 
 
@@ -142,6 +153,7 @@ class Comparison(Analysis):
     differs: Differences
     powers: tuple[Power, ...]
     compared: tuple[Rate, ...]
+    blurred: bool = False  # whether nobody's trials tell the models apart
 
     def __repr__(self) -> str:
         return (
@@ -165,12 +177,20 @@ class Comparison(Analysis):
         )
 
     @property
+    def alone(self) -> bool:
+        """Whether there is nothing to compare."""
+        return len(self.models) == 1
+
+    @property
     def charts(self) -> Mapping[str, pl.DataFrame]:
         """Shares by group."""
         return {"comparison": self.shares}
 
     def summary(self) -> Iterator[Listing | Sentence]:
         """Shares in every group, then the answers in words."""
+        if self.alone:
+            yield from map(Sentence, [ALONE, *_rates_sentence(self.rates)])
+            return
         names = self.groups.names
         sizes = zip(names, self.groups.sizes(), strict=True)
         columns = ["model", *(f"{name} ({n})" for name, (n, _) in sizes)]
@@ -188,6 +208,7 @@ class Comparison(Analysis):
         )
         yield Listing(title, tuple(columns), rows)
         told = [POOLED] if POOLED in self.notes else []
+        told += [BLURRED] if self.blurred else []
         told += _power_sentence(self.groups, self.powers) + _verdicts(self.groups, self.differs)
         told += _largest(self.differences)
         told += _kept(self.found) if self.groups.design == "within" else []
@@ -204,7 +225,8 @@ class Comparison(Analysis):
         share, (lower, upper) = self.found.share, self.found.interval
         sizes = zip(self.groups.names, self.groups.sizes(), strict=True)
         rows = [
-            (name, self.models[m], *many, share[g, m], lower[g, m], upper[g, m])
+            (name, self.models[m], *many)
+            + ((None,) * 3 if self.alone else (share[g, m], lower[g, m], upper[g, m]))
             for g, (name, many) in enumerate(sizes)
             for m in np.argsort(-share[g], kind="stable")
         ]
@@ -215,7 +237,7 @@ class Comparison(Analysis):
         """One row per pair of groups and model: the share in ``group`` minus that in ``other``."""
         names, share, found = self.groups.names, self.found.share, self.differs
         rows = []
-        for p, (a, b) in enumerate(found.pairs):
+        for p, (a, b) in enumerate([] if self.alone else found.pairs):
             for m in np.argsort(-np.abs(found.value[p]), kind="stable"):
                 differs = (each[p, m] for each in (found.value, found.lower, found.upper))
                 rows.append(
@@ -226,6 +248,8 @@ class Comparison(Analysis):
     @cached_property
     def tests(self) -> pl.DataFrame:
         """Whether strategies differ: all groups together, then pair by pair."""
+        if self.alone:
+            return of("tests", "compare").of_rows([])
         found, names = self.differs, self.groups.names
         sizes = [n for n, _ in self.groups.sizes()]
         low, high = np.quantile(self.found.keeps, (0.025, 0.975))
@@ -312,6 +336,7 @@ def compare(
         Differences.of(shares),
         tuple(power(compared, shares, who, seed, progress)),
         tuple(_rates(outcome, who, pairs, resamples, permutations, seed)),
+        bool((np.ptp(evidence, axis=1) < AHEAD).all()),
     )
 
 

@@ -85,8 +85,9 @@ def groups_of(
     owner = np.array([order[name] for name in who], np.int64)
     if design == "group" and len(owner) > len(order):
         notes.append(
-            "learners have several sequences: they are resampled and permuted as learners, but the "
-            "Bayes factor takes their sequences as independent"
+            "learners have several sequences: for rates they are resampled and permuted as "
+            "learners, but shares take their sequences as independent, so their intervals may be "
+            "too narrow"
         )
     groups = Groups(design, column, tuple(names), code, owner, kept, ())
     for name, (n, _) in zip(names, groups.sizes(), strict=True):

@@ -64,7 +64,9 @@ class Compared:
 
     def resampled(self, who: Ints, code: Ints, seed: int) -> Compared:
         """The same with other learners, who may be there more than once."""
-        options = replace(self.options, sweeps=POWER_SWEEPS, seed=seed, paired=False)
+        options = replace(
+            self.options, sweeps=POWER_SWEEPS, longest=2 * POWER_SWEEPS, seed=seed, paired=False
+        )
         tables, prior = self.fitted.tables.take(who), self.fitted.prior
         starts = start(tables, prior, self.fitted.state, code, options)
         fitted = Fitted(tables, prior, self.fitted.state, starts)

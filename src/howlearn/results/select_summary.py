@@ -223,7 +223,7 @@ def _doubts(frame: pl.DataFrame) -> Iterator[Sentence]:
     apart = frame["difference_of_chains"].max()
     if isinstance(apart, float) and apart > UNSETTLED:
         yield Sentence(
-            f"the two chains differ by {apart:.0%} in a share: these shares are uncertain",
+            f"the two chains differ by {apart:z.0%} in a share: these shares are uncertain",
             "note",
         )
 

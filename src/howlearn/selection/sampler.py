@@ -79,6 +79,7 @@ class Options:
     alpha: float = SHARES
     paired: bool = False  # rows of one owner are the same learner's
     sweeps: int = SWEEPS
+    longest: int = LONGEST  # sweeps of chains that do not agree
     seed: int = 0
 
 
@@ -265,7 +266,7 @@ def drawn(
     sweeps = options.sweeps
     chains[0].run(sweeps)  # what is compiled on first use is compiled before threads would wait
     chains[1].run(sweeps)
-    while _difference(chains) > APART and 2 * sweeps <= LONGEST:
+    while _difference(chains) > APART and 2 * sweeps <= options.longest:
         in_threads(lambda chain: chain.run(sweeps), chains, threads)  # noqa: B023
         sweeps *= 2
     return _together(chains, tables, sweeps)
