@@ -47,10 +47,8 @@ def main() -> None:
     task = hl.Task.load("five-four")
     names = [name.strip() for name in chosen.rows.split(";") if name.strip()]
     rows = [row for row in ROWS if not names or row.name in names]
-    print(
-        "| design | penalized(c=0.012) | best κ | evidence | population | per model | gain/price |"
-    )
-    print("|--|--|--|--|--|--|--|")
+    print("| design | penalized(c=0.012) | best κ | evidence | population | per model |")
+    print("|--|--|--|--|--|--|")
     for row in rows:
         print(mismatch(task, row, chosen.learners, chosen.trials, chosen.seed), flush=True)
     if names and "others" not in names:
@@ -81,10 +79,9 @@ def mismatch(task: hl.Task, row: Population, n: int, trials: int, seed: int) -> 
         f"{_missed(evidence.selected, true)}, {calibration_error(evidence, true):.3f}",
         f"{_missed(shared.selected, true)}, {calibration_error(shared, true):.3f}",
         f"{_missed(apart.selected, true)}, {calibration_error(apart, true):.3f}",
-        f"{known.gain:.0f}/{known.price:.0f}{' warns' * (known.rival is not None)}",
     ]
-    hyper = known.rates[0].hyper
-    note = f"μ={np.exp(hyper.mu):.3g} τ={hyper.tau:.2f} s={hyper.s:.2f}"
+    median, tau = np.exp(known.centre[0, 0]), known.width[0, 0]
+    note = f"μ={median:.3g} τ={tau:.2f} s={known.cells[0]:.2f}"
     took = f"{perf_counter() - start:.0f} s"
     return f"| {row.name} | " + " | ".join(cells) + f" | <!-- {note} {took} -->"
 
@@ -129,10 +126,10 @@ def outsiders(task: hl.Task, row: Population, n: int, trials: int, seed: int) ->
     p = choice.scores.p_other
     assert p is not None
     out = np.arange(len(study)) >= len(true)
-    shares = known.with_other
+    share, lower, upper = known.with_other[:, 0, -1]
     return (
-        f"| {row.name}: {n_out} of {len(study)} | {shares.share[-1]:.3f} (true "
-        f"{out.mean():.3f}) | {shares.lower[-1]:.2f} to {shares.upper[-1]:.2f} | "
+        f"| {row.name}: {n_out} of {len(study)} | {share:.3f} (true "
+        f"{out.mean():.3f}) | {lower:.2f} to {upper:.2f} | "
         f"{np.mean(p[~out] > 0.5):.3f} | {np.mean(p[out] > 0.5):.3f} | "
         f"{_missed(choice.selected[~out], true)} |"
     )
@@ -166,9 +163,9 @@ def unbalanced(task: hl.Task, row: Population, k: int, trials: int, seed: int) -
     choice = choose(hl.fit(study, models), [hl.Population()]).choices[0]
     known = choice.criterion.learned  # type: ignore[attr-defined]
     truth = np.bincount(true, minlength=6) / len(true)
-    error = np.std(known.shares.resampled, axis=0)
-    off = np.abs(known.shares.share - truth) / np.maximum(error, 1 / len(true))
-    return f"| {models[k].name} | {off.max():.2f} | {_percent(known.shares.share)} |"
+    error = (known.upper[0] - known.lower[0]) / (2 * 1.96)
+    off = np.abs(known.share[0] - truth) / np.maximum(error, 1 / len(true))
+    return f"| {models[k].name} | {off.max():.2f} | {_percent(known.share[0])} |"
 
 
 def _percent(shares: Sequence[float] | NDArray[np.float64]) -> str:

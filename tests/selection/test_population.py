@@ -392,6 +392,14 @@ def test_one_candidate_has_no_share(three):
     assert any("nothing was compared" in str(each) for each in found.sentences)
 
 
+def test_independent_learners_hardly_differ(three):
+    _, models, study, _ = three
+    found = Population(independent=True).learn(study.part(0, 20), models, thorough=False)
+    assert (found.learned.hyper[1] == 0.1).all()
+    free = Population().learn(study.part(0, 20), models, thorough=False)
+    assert free.learned.width[0, 0] > 0.2
+
+
 def test_texts_and_mistakes(three):
     assert repr(criterion_named("population(other=true)")) == "population(other=true)"
     assert criterion_named("population(per_model=True)") == Population(per_model=True)

@@ -19,6 +19,7 @@ from howlearn.selection.population_tables import SPREADS, Tables
 
 LOCATION = 1.5  # standard deviation of the prior of centres and means
 NARROW = 0.3  # the smallest deviation that a prior of variances is centred at
+SAME = 0.1  # standard deviation of learners who do not differ
 OFFSETS = (0.03, 0.06, 0.12, 0.25, 0.5, 1.0)  # standard deviations of models' offsets
 SHARES = 0.5  # α0 of the shares' Dirichlet prior
 BURN, SWEEPS, LONGEST = 300, 1_500, 12_000
@@ -197,6 +198,8 @@ def start(tables: Tables, prior: Prior, state: State, group: Ints, options: Opti
             begin = replace(shared.copy(), offset=offset.copy(), shares=shares.copy())
             begin.shares[:] = 0.98 * begin.shares + 0.02 / begin.shares.shape[1]
             found.append(_climb(tables, group, prior, begin, apart=True))
+    if not options.free_width:
+        found = [replace(one, width=np.full_like(one.width, SAME)) for one in found]
     found = [replace(one, shares=0.9 * one.shares + 0.1 / one.shares.shape[1]) for one in found]
     return sorted(found, key=lambda one: -one.value)
 

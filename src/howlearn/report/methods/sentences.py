@@ -17,6 +17,7 @@ from howlearn.models.names import ADJUSTMENTS, MIXTURES, Spelled
 from howlearn.report.methods.references import Citing
 from howlearn.report.words import clean, count, listed_names, quoted, unit_of
 from howlearn.results.fit_verdicts import WITHHELD
+from howlearn.selection.clouds import MOST
 from howlearn.selection.criteria import criterion_named
 from howlearn.selection.criterion import LOG_EVIDENCE, Told
 
@@ -216,15 +217,12 @@ def criteria_of(manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame])
 def _approximated(manifest: Mapping[str, Any]) -> Iterator[str]:
     """On models whose parameters are not integrated on a grid."""
     models = [m for m in manifest.get("models") or () if "probabilities" not in m]
-    mixed = any("kind" in m for m in models)
-    others = any("kind" not in m and _off_grid(m) for m in models)
-    if others:
+    if any("kind" in m or _off_grid(m) for m in models):
         yield (
-            "For models whose parameters were not integrated on a grid, the averaged likelihood "
-            "was approximated by Laplace's method."
+            "For models whose parameters were not integrated on a grid, the likelihood was "
+            f"averaged by importance sampling; with more than {MOST} parameters the average was "
+            "approximated by Laplace's method (mixtures of strategies: by Schwarz's criterion)."
         )
-    if mixed:
-        yield "For mixtures of strategies it was approximated by Schwarz's criterion."
 
 
 def _off_grid(model: Mapping[str, Any]) -> bool:
