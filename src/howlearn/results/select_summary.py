@@ -231,9 +231,10 @@ def _doubts(frame: pl.DataFrame) -> Iterator[Sentence]:
 def _others(rows: pl.DataFrame) -> Iterator[Sentence]:
     """How many learners have a partition that is not listed."""
     for row in rows.iter_rows(named=True):
+        where = f", {row['condition']}" if row["condition"] is not None else ""
         yield Sentence(
-            f"Learners with an unlisted partition of the same rule (p_other in selection.csv; it "
-            "says nothing about models of other kinds): "
+            f"Learners with an unlisted partition of the same rule{where} (p_other in "
+            "selection.csv; it says nothing about models of other kinds): "
             f"{row['share_with_other']:z.0%} ({row['lower_with_other']:z.0%} to "
             f"{row['upper_with_other']:z.0%})."
         )
