@@ -26,7 +26,7 @@ from howlearn.models.model import Model
 from howlearn.models.names import among, models_of
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.q_learning import QLearning
-from howlearn.selection.learning_population import Learned
+from howlearn.selection.learned import Learned
 
 SEED = 52_001
 TRIALS = 200

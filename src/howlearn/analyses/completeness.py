@@ -129,8 +129,8 @@ class Completeness(Analysis):
                 f"There is nothing to predict: the best prediction that was found is "
                 f"{max(row['ceiling'] - row['coin'], 0.0):.3f} nats per trial better than a coin."
             ]
-        share = f"{row['completeness']:.0%}"
-        between = f"95% interval {row['lower']:.0%} to {row['upper']:.0%}"
+        share = f"{row['completeness']:z.0%}"
+        between = f"95% interval {row['lower']:z.0%} to {row['upper']:z.0%}"
         told = [
             f"The candidates capture at most {share} of what can be predicted beyond a coin "
             f"({between})."
@@ -172,7 +172,7 @@ class Completeness(Analysis):
             more = [name for name in self.candidates if name not in other["candidates"]]
             with_them = f"With {', '.join(more)}" if more else "With these candidates"
             found.append(
-                f"{with_them} {row['completeness']:.0%}, before {other['completeness']:.0%}."
+                f"{with_them} {row['completeness']:z.0%}, before {other['completeness']:z.0%}."
             )
         return found
 

@@ -152,7 +152,7 @@ def same_answer(found: Discovery) -> str:
 def at_bounds(found: Discovery) -> Iterator[Listing]:
     """How far the answer hangs on the largest rate."""
     rows = [
-        (f"{row['max_rate']:g}", row["partition"], f"{row['share']:.0%}", f"{row['n_cells']:g}")
+        (f"{row['max_rate']:g}", row["partition"], f"{row['share']:z.0%}", f"{row['n_cells']:g}")
         for row in found.bounds.iter_rows(named=True)
     ]
     if rows:

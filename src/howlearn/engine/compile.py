@@ -128,7 +128,8 @@ def set_partitions() -> ModuleType:
 @cache
 def population() -> ModuleType:
     """``climb``, ``sample`` and ``judge``: what all learners tell of models and parameters."""
-    return _load("population", _source("numeric") + _source("population"), "sample")
+    text = "".join(map(_source, ("numeric", "population", "chains")))
+    return _load("population", text, "sample")
 
 
 @cache

@@ -28,7 +28,7 @@ from howlearn.results.fit_verdicts import (
 )
 from howlearn.selection.criteria import criterion_named
 from howlearn.selection.criterion import Criterion
-from howlearn.selection.learning_population import DEPENDS
+from howlearn.selection.learned import DEPENDS
 from howlearn.selection.predictions import is_weighted, last_changes
 from howlearn.selection.tables import ALL, INCLUDED, OTHER
 from howlearn.selection.unfitted import sentence

@@ -24,18 +24,14 @@ from howlearn.selection.criterion import (
     Told,
 )
 from howlearn.selection.evidence import chance_evidence, log_evidence_without_grid, with_trials
+from howlearn.selection.learned import DEPENDS, Learned, as_table, from_table, prints_of
 from howlearn.selection.learning_population import (
-    DEPENDS,
     SAMPLE,
     WITH_OTHER,
     Fixed,
-    Learned,
-    as_table,
-    from_table,
     judge_others,
     learn,
     options_of,
-    prints_of,
 )
 from howlearn.selection.population_tables import SPREADS, Layout
 

@@ -17,7 +17,7 @@ from howlearn.selection.criteria import kind_named
 from howlearn.selection.criterion import LOG_EVIDENCE, Criterion
 from howlearn.selection.evidence import approximation
 from howlearn.selection.hierarchy import Hyper, median_rate
-from howlearn.selection.learning_population import Learned
+from howlearn.selection.learned import Learned
 from howlearn.selection.mixture_shares import Shares, mixture_shares
 from howlearn.selection.population import Population
 from howlearn.selection.population_tables import Layout

@@ -1,0 +1,375 @@
+"""One chain of a population's sampler: hyperparameters, labels and shares in turn.
+
+Every sweep: centres and widths of families by Metropolis with labels and effects summed out; what
+every learner uses, and at which point; shares; then centres, offsets, widths and spreads of
+families and means and variances of clouds, given these.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from howlearn.engine.kernels.numeric import CACHED, FLAGS
+from howlearn.engine.kernels.population import (
+    DEGREES,
+    LEAST,
+    NARROWEST,
+    WIDEST,
+    add_to,
+    copy_to,
+    density_of,
+    dot,
+    integrate_clouds,
+    integrate_rated,
+    log_location,
+    log_variance,
+    prior_of,
+    sum_of,
+)
+
+
+@njit(**FLAGS)
+def _pick(values, total):
+    """A place drawn in proportion to values."""
+    left, last = np.random.random() * total, len(values) - 1
+    for x in range(last):
+        left -= values[x]
+        if left < 0.0:
+            return x
+    return last
+
+
+@njit(**FLAGS)
+def _pick_log(values):
+    top = values[0]
+    for x in range(len(values)):
+        top = max(top, values[x])
+    for x in range(len(values)):
+        values[x] = math.exp(values[x] - top)
+    return _pick(values, sum_of(values))
+
+
+@njit(**FLAGS)
+def _log_owner(owner, o, scale, integral, group, shares, kept, keeps, each):
+    """The log-likelihood of an owner's rows; ``each[model]``: what keeping a model explains.
+
+    With probability ``keeps`` an owner of several rows uses one model in all of them, drawn with
+    shares ``kept``; else a model for every row.
+    """
+    free = 1.0
+    n_models = scale.shape[1]
+    several = owner[o + 1] - owner[o] > 1 and keeps > 0.0
+    for k in range(n_models):
+        each[k] = kept[k]
+    for i in range(owner[o], owner[o + 1]):
+        total = 0.0
+        for k in range(n_models):
+            found = scale[i, k] * integral[i, k]
+            total += shares[group[i], k] * found
+            each[k] *= found
+        free *= total
+    if not several:
+        return math.log(max(free, LEAST)), 0.0
+    same = keeps * sum_of(each)
+    free *= 1.0 - keeps
+    return math.log(max(same + free, LEAST)), same / max(same + free, LEAST)
+
+
+@njit(**FLAGS)
+def _log_all(owner, scale, integral, group, shares, kept, keeps, each):
+    total = 0.0
+    for o in range(len(owner) - 1):
+        total += _log_owner(owner, o, scale, integral, group, shares, kept, keeps, each)[0]
+    return total
+
+
+@njit(**FLAGS)
+def _leap(
+    rated, nodes, family, spread, group, before, centre, width, offset, free_width, prior, owner,
+    scale, integral, trial, shares, kept, keeps, each, now, f, reach, new_centre, new_width,
+):  # fmt: skip
+    """Metropolis on centres and widths of a family; returns the log-likelihood, and if it moved."""
+    rated_mean, rated_variance, _, _, sd = before
+    copy_to(new_centre, centre)
+    copy_to(new_width, width)
+    ratio = 0.0
+    for g in range(centre.shape[1]):
+        new_centre[f, g] += 0.3 * reach * np.random.normal()
+        if free_width:
+            new_width[f, g] *= math.exp(0.5 * reach * np.random.normal())
+        if not NARROWEST <= new_width[f, g] <= WIDEST:
+            return now, False
+        m, v = rated_mean[f], rated_variance[f]
+        ratio += log_location(new_centre[f, g], m, sd) - log_location(centre[f, g], m, sd)
+        ratio += log_variance(new_width[f, g] ** 2, v) - log_variance(width[f, g] ** 2, v)
+    copy_to(trial, integral)
+    integrate_rated(
+        rated, nodes, family, spread, group, new_centre, new_width, offset, prior, trial
+    )
+    value = _log_all(owner, scale, trial, group, shares, kept, keeps, each)
+    if math.log(np.random.random()) >= value - now + ratio:
+        return now, False
+    copy_to(centre, new_centre)
+    copy_to(width, new_width)
+    copy_to(integral, trial)
+    return value, True
+
+
+@njit(**FLAGS)
+def _draw_labels(
+    owner, scale, integral, group, shares, kept, keeps, each, row, label, held, posterior
+):  # fmt: skip
+    """What every owner uses; ``posterior`` gains how probable that was of every row and model."""
+    n_models = scale.shape[1]
+    for o in range(len(owner) - 1):
+        _, same = _log_owner(owner, o, scale, integral, group, shares, kept, keeps, each)
+        every = max(sum_of(each), LEAST)
+        held[o] = same > 0.0 and np.random.random() < same
+        common = _pick(each, every) if held[o] else 0
+        for i in range(owner[o], owner[o + 1]):
+            total = 0.0
+            for k in range(n_models):
+                row[k] = shares[group[i], k] * scale[i, k] * integral[i, k]
+                total += row[k]
+            total = max(total, LEAST)
+            for k in range(n_models):
+                posterior[i, k] += same * each[k] / every + (1.0 - same) * row[k] / total
+            label[i] = common if held[o] else _pick(row, total)
+
+
+@njit(**FLAGS)
+def _draw_points(
+    rated, nodes, family, spread, points, weight, dims, group, prior, mean, variance, label, joint,
+    buffer, at,
+):  # fmt: skip
+    """At which node or point every learner's model stands."""
+    n_rated = len(family)
+    for i in range(len(label)):
+        k, g = label[i], group[i]
+        if k < n_rated:
+            table = rated[spread[family[k]], i, k]
+            for a in range(len(joint)):
+                joint[a] = table[a] * prior[g, k, a]
+            at[i] = _pick(joint, sum_of(joint))
+        elif k < n_rated + len(dims):
+            j = k - n_rated
+            density_of(points[i, j], weight[i, j], mean[j, g], variance[j, g], dims[j], buffer)
+            at[i] = _pick(buffer, sum_of(buffer))
+
+
+@njit(**FLAGS)
+def _dirichlet(counts, out):
+    total = 0.0
+    for k in range(len(counts)):
+        out[k] = max(np.random.gamma(counts[k], 1.0), LEAST)
+        total += out[k]
+    for k in range(len(counts)):
+        out[k] /= total
+
+
+@njit(**FLAGS)
+def _draw_shares(owner, group, label, held, alpha, paired, shares, kept):
+    """Shares of every group, those of models that are kept, and how many owners keep theirs."""
+    counts, common = np.empty(shares.shape), np.empty(len(kept))
+    for k in range(len(kept)):
+        common[k] = alpha
+        for g in range(len(shares)):
+            counts[g, k] = alpha
+    keep = 0
+    for o in range(len(owner) - 1):
+        if held[o]:
+            common[label[owner[o]]] += 1.0
+            keep += 1
+            continue
+        for i in range(owner[o], owner[o + 1]):
+            counts[group[i], label[i]] += 1.0
+    for g in range(len(shares)):
+        _dirichlet(counts[g], shares[g])
+    if not paired:
+        return 0.0
+    _dirichlet(common, kept)
+    yes, no = np.random.gamma(1.0 + keep, 1.0), np.random.gamma(len(owner) - keep + 0.0, 1.0)
+    return yes / (yes + no)
+
+
+@njit(**FLAGS)
+def _variance(left, count, before):
+    found = (left + DEGREES * before) / (2.0 * np.random.gamma(0.5 * (count + DEGREES), 1.0))
+    return min(max(found, NARROWEST**2), WIDEST**2)
+
+
+@njit(**FLAGS)
+def _draw_families(
+    nodes, family, group, label, at, before, apart, sds, free_width, centre, width, offset, sd_of
+):  # fmt: skip
+    """Centres, offsets with their spread, and widths, given labels and effects."""
+    rated_mean, rated_variance, _, _, sd = before
+    n_rated = len(family)
+    for f in range(len(centre)):
+        for g in range(centre.shape[1]):
+            count = total = 0.0
+            for i in range(len(label)):
+                k = label[i]
+                if group[i] == g and k < n_rated and family[k] == f:
+                    count += 1.0
+                    total += nodes[f, at[i]] - offset[k]
+            pull = width[f, g] ** 2 / sd**2
+            middle = (total + pull * rated_mean[f]) / (count + pull)
+            centre[f, g] = middle + width[f, g] / math.sqrt(count + pull) * np.random.normal()
+    if apart:
+        for k in range(n_rated):
+            f = family[k]
+            precision, total = 1.0 / sd_of[f] ** 2, 0.0
+            for i in range(len(label)):
+                if label[i] == k:
+                    v = width[f, group[i]] ** 2
+                    precision += 1.0 / v
+                    total += (nodes[f, at[i]] - centre[f, group[i]]) / v
+            offset[k] = total / precision + np.random.normal() / math.sqrt(precision)
+        for f in range(len(centre)):
+            log_p = np.zeros(len(sds))
+            for k in range(n_rated):
+                if family[k] == f:
+                    for x in range(len(sds)):
+                        log_p[x] -= math.log(sds[x]) + 0.5 * (offset[k] / sds[x]) ** 2
+            sd_of[f] = sds[_pick_log(log_p)]
+    if not free_width:
+        return
+    for f in range(len(centre)):
+        for g in range(centre.shape[1]):
+            count = left = 0.0
+            for i in range(len(label)):
+                k = label[i]
+                if group[i] == g and k < n_rated and family[k] == f:
+                    count += 1.0
+                    left += (nodes[f, at[i]] - centre[f, g] - offset[k]) ** 2
+            width[f, g] = math.sqrt(_variance(left, count, rated_variance[f]))
+
+
+@njit(**FLAGS)
+def _draw_spreads(rated, family, spread, group, label, prior):
+    """The spread of every family's cells, given labels, with the effects summed out."""
+    for f in range(len(spread)):
+        log_p = np.zeros(len(rated))
+        for i in range(len(label)):
+            k = label[i]
+            if k < len(family) and family[k] == f:
+                for s in range(len(rated)):
+                    log_p[s] += math.log(dot(rated[s, i, k], prior[group[i], k]) + LEAST)
+        spread[f] = _pick_log(log_p)
+
+
+@njit(**FLAGS)
+def _draw_clouds(points, dims, group, label, at, n_rated, before, mean, variance):
+    _, _, cloud_mean, cloud_variance, sd = before
+    for j in range(len(dims)):
+        for g in range(mean.shape[1]):
+            for d in range(dims[j]):
+                count = total = 0.0
+                for i in range(len(label)):
+                    if label[i] == n_rated + j and group[i] == g:
+                        count += 1.0
+                        total += points[i, j, d, at[i]]
+                v = variance[j, g, d]
+                pull = v / sd**2
+                m = (total + pull * cloud_mean[j, d]) / (count + pull)
+                m += math.sqrt(v / (count + pull)) * np.random.normal()
+                left = 0.0
+                for i in range(len(label)):
+                    if label[i] == n_rated + j and group[i] == g:
+                        left += (points[i, j, d, at[i]] - m) ** 2
+                mean[j, g, d] = m
+                variance[j, g, d] = _variance(left, count, cloud_variance[j, d])
+
+
+@njit(**CACHED)
+def sample(
+    rated, nodes, family, points, weight, dims, scale, group, owner, before, apart, sds,
+    free_width, alpha, paired, seed, burn, sweeps, every, spread, centre, width, offset, mean,
+    variance, shares, out_shares, out_keeps, out_hyper, posterior, evidence,
+):  # fmt: skip
+    """One chain from where the state is, which is changed.
+
+    ``out_shares[sweep, group, model]`` are the shares drawn; ``posterior`` and ``evidence``
+    [learner, model] the means over sweeps of how probable each model is, and of its integral.
+    ``out_hyper`` = (centre, width, spread, offset, mean, variance), each with a first axis for
+    every ``every``-th sweep.
+    """
+    np.random.seed(seed)
+    n, n_models = scale.shape
+    n_rated = len(family)
+    integral, trial = np.ones((n, n_models)), np.ones((n, n_models))
+    new_centre, new_width = np.empty(centre.shape), np.empty(width.shape)
+    prior = np.empty((shares.shape[0], n_rated, nodes.shape[1]))
+    joint, buffer = np.empty(nodes.shape[1]), np.empty(weight.shape[2])
+    each, row = np.empty(n_models), np.empty(n_models)
+    label, at = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    held = np.zeros(len(owner) - 1, np.bool_)
+    kept, keeps = np.ones(n_models), 0.5 if paired else 0.0
+    for k in range(n_models):
+        kept[k] /= n_models
+    reach, sd_of = np.ones(len(spread)), np.ones(len(spread))
+    for f in range(len(spread)):
+        sd_of[f] = sds[len(sds) // 2]
+    unused = np.zeros((n, n_models))
+    for sweep in range(-burn, sweeps):
+        integrate_rated(rated, nodes, family, spread, group, centre, width, offset, prior, integral)
+        integrate_clouds(points, weight, dims, group, mean, variance, n_rated, buffer, integral)
+        if len(spread) > 0:
+            now = _log_all(owner, scale, integral, group, shares, kept, keeps, each)
+            for f in range(len(spread)):
+                now, moved = _leap(
+                    rated, nodes, family, spread, group, before, centre, width, offset,
+                    free_width, prior, owner, scale, integral, trial, shares, kept, keeps, each,
+                    now, f, reach[f], new_centre, new_width,
+                )  # fmt: skip
+                if sweep < 0:  # about three in ten moves are taken
+                    reach[f] = min(reach[f] * (1.1 if moved else 0.96), 3.0)
+        integrate_rated(  # the priors of what was not taken go
+            rated, nodes, family, spread, group, centre, width, offset, prior, integral
+        )
+        told = posterior if sweep >= 0 else unused
+        _draw_labels(
+            owner, scale, integral, group, shares, kept, keeps, each, row, label, held, told
+        )
+        if sweep >= 0:
+            add_to(evidence, integral)
+        _draw_points(
+            rated, nodes, family, spread, points, weight, dims, group, prior, mean, variance,
+            label, joint, buffer, at,
+        )  # fmt: skip
+        keeps = _draw_shares(owner, group, label, held, alpha, paired, shares, kept)
+        _draw_families(
+            nodes, family, group, label, at, before, apart, sds, free_width, centre, width,
+            offset, sd_of,
+        )  # fmt: skip
+        if n_rated > 0:
+            for g in range(shares.shape[0]):
+                for k in range(n_rated):
+                    f = family[k]
+                    prior_of(nodes[f], centre[f, g] + offset[k], width[f, g], prior[g, k])
+            _draw_spreads(rated, family, spread, group, label, prior)
+        _draw_clouds(points, dims, group, label, at, n_rated, before, mean, variance)
+        if sweep >= 0:
+            out_keeps[sweep] = keeps
+            for g in range(shares.shape[0]):
+                for k in range(n_models):
+                    out_shares[sweep, g, k] = keeps * kept[k] + (1.0 - keeps) * shares[g, k]
+            if sweep % every == every - 1:
+                x = sweep // every
+                copy_to(out_hyper[0][x], centre)
+                copy_to(out_hyper[1][x], width)
+                for f in range(len(spread)):
+                    out_hyper[2][x, f] = spread[f]
+                for k in range(n_rated):
+                    out_hyper[3][x, k] = offset[k]
+                for j in range(len(dims)):
+                    copy_to(out_hyper[4][x, j], mean[j])
+                    copy_to(out_hyper[5][x, j], variance[j])
+    for i in range(n):
+        for k in range(n_models):
+            posterior[i, k] /= sweeps
+            evidence[i, k] /= sweeps
