@@ -1,4 +1,4 @@
-"""What was learned from all learners of a study; as a table, a run that was stopped knows it again."""
+"""What was learned from all learners of a study, and its table for runs that go on."""
 
 from __future__ import annotations
 
