@@ -15,8 +15,8 @@ TOP = (
     "order, offers, reversals, stop, models"
 )
 MODEL_KEYS = (
-    "name, kind, partition, by, cells, exceptions, rule, rules, form, rates, max_rate, transitions, experts, "
-    "source, parameters"
+    "name, kind, partition, by, cells, exceptions, rule, rules, form, rates, max_rate, "
+    "transitions, experts, source, parameters"
 )
 BROKEN = [
     ("", [
