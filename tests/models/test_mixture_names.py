@@ -136,7 +136,7 @@ def test_mixtures_in_a_task_file(tmp_path: Path) -> None:
          "must lie between 0 and 1"),
         ('kind = "exp4"\nexperts = ["ByShape"]\nsource = "joint"\n'
          "parameters = {ByShape = {eta = 0.1}}\n", "a source for them is not needed"),
-        ('kind = "exp5"\nexperts = ["ByShape", "Each"]\n', '"partition", "exp4" or "switch"'),
+        ('kind = "exp5"\nexperts = ["ByShape", "Each"]\n', '"exp4", "switch" or "hmm"'),
         ('by = ["shape"]\nexperts = ["ByShape"]\n', "stands in a partition model"),
     ],
 )  # fmt: skip

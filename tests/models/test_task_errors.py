@@ -15,8 +15,8 @@ TOP = (
     "order, offers, reversals, stop, models"
 )
 MODEL_KEYS = (
-    "name, kind, partition, by, cells, exceptions, rule, rules, form, rates, max_rate, experts, "
-    "source, parameters"
+    "name, kind, partition, by, cells, exceptions, rule, rules, form, rates, max_rate, "
+    "transitions, experts, source, parameters"
 )
 BROKEN = [
     ("", [
@@ -114,7 +114,7 @@ BROKEN = [
     (PAIR + '[[models]]\nname = "m"\nbuy = ["shape"]',
      [f"models[1].buy (model m): unknown key; allowed: {MODEL_KEYS}"]),
     (PAIR + '[[models]]\nname = "m"\nkind = "exp5"',
-     ['models[1].kind (model m): found "exp5"; allowed: "partition", "exp4" or "switch"']),
+     ['models[1].kind (model m): found "exp5"; allowed: "partition", "exp4", "switch" or "hmm"']),
     (
         PAIR
         + """models = [
@@ -154,7 +154,8 @@ BROKEN = [
         ]""",
         [
             'models[1].rule (model a): found "gradiant"; allowed: gradient, exp3, exp3-ix, '
-            "q-learning, q-two-rates, q-forgetting, q-perseveration, win-stay-lose-shift",
+            "q-learning, q-two-rates, q-forgetting, q-perseveration, q-signed, pearce-hall, "
+            "go-no-go, win-stay-lose-shift",
             "models[2] (model b): model b has 2 cells and 1 rules: give one rule, or one per cell",
             "models[3] (model c): has rule and rules; allowed: one of them",
             "models[4].form (model d): stands without a rule; needed: rule, one of gradient, exp3, "

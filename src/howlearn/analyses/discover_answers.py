@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 NAME = "SameAnswer"
 CLEAR = 0.95  # of the rewarded choices in a context: the right answer is then the same for all
-BOUNDS = (0.5, 1.0, 2.0, 5.0)  # largest rates that are tried
-SAMPLE, MOST_CONTEXTS = 50, 10  # learners and contexts with which that takes seconds
+BOUNDS = (0.5, 1.0, 5.0)  # largest rates that are tried
+SAMPLE, MOST_CONTEXTS = 20, 10  # learners and contexts with which that takes seconds
 
 
 def with_answers(
