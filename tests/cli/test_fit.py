@@ -48,6 +48,8 @@ def test_from_select_to_the_verdicts(run, sticky) -> None:
     known = json.loads(Path("results/manifest.json").read_text())["fit"]
     assert known["completeness"]["alarm"]
     assert known["check"]["fails"]
+    drawn = hl.plot.completeness("results").to_dict()
+    assert "repeats" in json.dumps(drawn)
     before = Path("results/completeness/completeness.csv").read_bytes()
     run("completeness", "results")  # goes on with what is there
     assert Path("results/completeness/completeness.csv").read_bytes() == before

@@ -23,7 +23,8 @@ def steps_of(source: Any) -> pl.DataFrame | None:
     folder = None if folder is None else folder / "completeness"
     if folder is None or not folder.is_dir() or not there(folder, "completeness"):
         return None
-    row = read_table(folder, "completeness").row(0, named=True)
+    known = read_table(folder, "completeness").with_columns(pl.col("model").cast(pl.Float64))
+    row = known.row(0, named=True)  # elsewhere a column of that name is text
     return steps_table(row, read_table(folder, "reasons"))
 
 
