@@ -54,7 +54,7 @@ def test_the_chart_of_estimates_counts_sequences() -> None:
     for drawn in (rates(frame), rates(frame.head(3), frame)):
         assert "One · eta (10 learners)" in str(drawn.to_dict())
     figure = about(Figure("estimates", spec_of(rates(frame)), frame), "sequence")
-    assert "One · eta (10 sequences)" in str(figure.chart)
+    assert "One · eta (10 sequences)" in str(figure.spec)
 
 
 def test_the_summary_of_stability() -> None:
