@@ -12,6 +12,7 @@ NAMES = (
     "kernel",
     "authors",
     "study",
+    "desk",
     "models",
     "cells",
     "mixtures",

@@ -25,7 +25,7 @@ def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def _chosen() -> Path:
-    return kernels._cache_folder.__wrapped__()
+    return kernels.cache_folder.__wrapped__()
 
 
 def test_a_new_folder_is_the_users_alone(folder: Path) -> None:
@@ -174,7 +174,7 @@ def test_numba_keeps_nothing_elsewhere(folder: Path, monkeypatch: pytest.MonkeyP
     elsewhere = folder.parent / "elsewhere"
     monkeypatch.setattr(config, "CACHE_DIR", str(elsewhere))
     chosen = _chosen()
-    monkeypatch.setattr(kernels, "_cache_folder", lambda: chosen)
+    monkeypatch.setattr(kernels, "cache_folder", lambda: chosen)
     text = "from numba import njit\n@njit(cache=True)\ndef found():\n    return 1\n"
     assert kernels._load("tried", text, "*").found() == 1
     assert [*folder.glob("__pycache__/*.nbi")]
@@ -188,7 +188,7 @@ def test_a_passing_folder_goes_with_its_process(tmp_path: Path) -> None:
     code = """
 import os, sys
 from howlearn.engine import compile
-found = compile._cache_folder()
+found = compile.cache_folder()
 assert found.is_dir()
 if hasattr(os, "fork"):
     if os.fork() == 0:
@@ -206,7 +206,7 @@ print(found)
 
 def test_altered_sources_are_written_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder.mkdir(mode=0o700)
-    monkeypatch.setattr(kernels, "_cache_folder", lambda: folder)
+    monkeypatch.setattr(kernels, "cache_folder", lambda: folder)
     assert kernels._load("tried", "found = 1\n", "*").found == 1
     (file,) = folder.glob("howlearn_tried_*.py")
     file.write_text("found = 2\n")

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from howlearn.report.page.answer import stability
-from howlearn.report.page.figures import Figure, about, quartile_table
+from howlearn.report.page.figures import Figure, about, quartile_table, spec_of
 from howlearn.report.rate_charts import SCHEMA, rates
 from howlearn.selection.predictions import averages
 
@@ -53,8 +53,8 @@ def test_the_chart_of_estimates_counts_sequences() -> None:
     frame = pl.concat([frame, frame.with_columns(cell=pl.lit("b"))])
     for drawn in (rates(frame), rates(frame.head(3), frame)):
         assert "One · eta (10 learners)" in str(drawn.to_dict())
-    figure = about(Figure("estimates", rates(frame), frame), "sequence")
-    assert "One · eta (10 sequences)" in str(figure.chart)
+    figure = about(Figure("estimates", spec_of(rates(frame)), frame), "sequence")
+    assert "One · eta (10 sequences)" in str(figure.spec)
 
 
 def test_the_summary_of_stability() -> None:

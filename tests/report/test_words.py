@@ -13,7 +13,7 @@ import howlearn
 from howlearn.report.charts import CHARTS
 from howlearn.report.curve_charts import reliability
 from howlearn.report.matrix_charts import disagreement
-from howlearn.report.page.figures import Figure, about, draw, steps
+from howlearn.report.page.figures import Figure, about, draw, spec_of, steps
 from howlearn.report.predicted import Predicted
 
 COUNTS = [9, 18, 1]  # whose shares add up to more than 1 in floating point
@@ -58,7 +58,7 @@ def test_left_and_right_are_said_of_two_panels_only(along: bool) -> None:
                           "source": ["people", "model"], "mean": [0.5, 0.6],
                           "lower": [0.4, None], "upper": [0.6, None], "n": [9, 9]})  # fmt: skip
     shown = Predicted(bins, curve if along else curve.clear(), pl.DataFrame(), "trial", "", ())
-    _, note = Figure("predicted", reliability(shown), bins).title
+    _, note = Figure("predicted", spec_of(reliability(shown)), bins).title
     assert ("Left: an action" in note) == along
     assert ("Right: " in note) == along
     assert along or note.startswith("An action")
@@ -71,7 +71,7 @@ def test_means_over_learners_are_not_said_to_be_over_sequences(found) -> None:
     drawn = draw(todo, "sequence")
     (curves,) = drawn.of("behaviour")
     assert "mean over learners" in curves.title[1]
-    assert "sequence" not in str(curves.chart.title)
+    assert "sequence" not in str(curves.spec["title"])
     (shares,) = drawn.of("answer")
     assert "sequences" in str(shares.title)
     again = about(replace(curves, of_learners=False), "sequence")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -69,8 +70,24 @@ def tell_compiler() -> None:
     """What compiled functions may call."""
     from numba.extending import register_jitable
 
+    _linear_algebra_waits()
     while _untold:
         register_jitable(_untold.pop())
+
+
+@cache
+def _linear_algebra_waits() -> None:
+    """Spare a quarter of a second: numba asks whether matrices can be multiplied, by importing all
+    of scipy's linear algebra. It is there, and is imported once a function multiplies matrices.
+    """
+    from numba.np import linalg
+
+    ask = linalg.ensure_blas
+    try:
+        linalg.ensure_blas = lambda: None
+        import numba.np.arraymath  # noqa: F401
+    finally:
+        linalg.ensure_blas = ask
 
 
 @callable_when_compiled

@@ -81,11 +81,15 @@ class Passes:
         self.module.grid(*block.trials, *tasks, block.n_actions, self.every, out)
         return out
 
-    def scan(self, curves: Ints, points: Floats) -> Floats:
-        """Log-likelihoods [curve, rate] of some curves at points[curve, parameter, rate]."""
+    def scan(self, curves: Ints, points: Floats, stop: Ints | None = None) -> Floats:
+        """Log-likelihoods [curve, rate] of some curves at points[curve, parameter, rate].
+
+        With a ``stop`` of the trials before it.
+        """
         block = self.block
         learner, mark, unit = np.unravel_index(curves, self.shape)
-        stop = np.ascontiguousarray(block.marks[learner, mark], np.int64)
+        if stop is None:
+            stop = np.ascontiguousarray(block.marks[learner, mark], np.int64)
         out = np.empty((len(curves), 1, 1, RATES))
         places = np.ascontiguousarray(learner), np.ascontiguousarray(unit)
         tasks = self.units, *places, np.ascontiguousarray(points), stop

@@ -20,7 +20,7 @@ import stat
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib import resources
@@ -208,7 +208,7 @@ def _source(name: str) -> str:
 def _load(name: str, text: str, first_use: str) -> ModuleType:
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     module_name = f"howlearn_{name}_{digest}"
-    path = _cache_folder() / f"{module_name}.py"
+    path = cache_folder() / f"{module_name}.py"
     if not path.exists() or path.read_bytes() != text.encode():
         _write(path, text)
     python = f"py{sys.version_info.major}{sys.version_info.minor}"
@@ -224,6 +224,15 @@ def _load(name: str, text: str, first_use: str) -> ModuleType:
     with _kept_beside():
         spec.loader.exec_module(module)
     return module
+
+
+def kept_text(name: str, depends_on: str, make: Callable[[], str]) -> str:
+    """A program that takes long to make and depends on nothing else, kept beside the others."""
+    digest = hashlib.sha256(depends_on.encode()).hexdigest()[:16]
+    path = cache_folder() / f"howlearn_{name}_{digest}.txt"
+    if not path.exists():
+        _write(path, make())
+    return path.read_bytes().decode()
 
 
 _loading = threading.RLock()
@@ -271,7 +280,7 @@ LINKS = 40  # on the way to a folder, as systems allow
 
 
 @cache
-def _cache_folder() -> Path:
+def cache_folder() -> Path:
     """Where compiled kernels are kept; a passing folder where none can be written safely."""
     try:
         base = _wanted_folder()

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats, Ints
+from howlearn.core.distributions import chi_square_tail
 from howlearn.core.rule import Parameter
 from howlearn.engine.layout import LANES, Statuses
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 STEP = 0.02  # in u, between slopes; smaller would find more, without end
 ROUNDS = 20  # each leaves a seventh of the bracket
 EXACT = 1e-9  # nats that a bracket may still hide
+POOR, CHANCE = 1.0, 1e-3  # nats above guessing; of choices that are guesses
 SHIFT, LOSS = 1e-3, 1.0  # unstable: a rate 0.1% off loses a nat on both sides
 
 
@@ -95,3 +97,28 @@ def mark_unstable(
     for d in range(len(parameters)):
         lost = value[inner] - np.fmax(values[:, 2 * d], values[:, 2 * d + 1])
         status[inner[lost > LOSS]] = Statuses.UNSTABLE
+
+
+def mark_missed(passes: Passes, value: Floats, guessing: Floats, status: NDArray[np.int8]) -> None:
+    """Mark fits no better than guessing of choices that are not guesses: the search missed."""
+    poor = (status[:, 0] != Statuses.UNSEEN) & (value < guessing + POOR)
+    for curve in np.flatnonzero(poor):
+        if _depends_on_the_last(passes, int(curve)) < CHANCE:
+            status[curve] = Statuses.UNSTABLE
+
+
+def _depends_on_the_last(passes: Passes, curve: int) -> float:
+    """How likely choices at random would depend this much on the unit's last choice."""
+    block, (starts, contexts, *_) = passes.block, passes.units
+    learner, mark, unit = np.unravel_index(curve, passes.shape)
+    first = int(block.offsets[learner])
+    mine = slice(first, first + int(block.marks[learner, mark]))
+    there = np.isin(block.context[mine], contexts[starts[unit] : starts[unit + 1]])
+    action, k = block.action[mine][there].astype(np.int64), block.n_actions
+    if len(block.offered) or len(action) < 2:
+        return 1.0
+    pairs = np.bincount(action[:-1] * k + action[1:], minlength=k * k).reshape(k, k)
+    expected = pairs.sum(axis=1, keepdims=True) / k
+    seen = pairs > 0
+    gain = np.sum(pairs[seen] * np.log((pairs / np.maximum(expected, 1e-300))[seen]))
+    return chi_square_tail(k * (k - 1), 2.0 * float(gain))

@@ -18,6 +18,7 @@ from howlearn.core.rule import Parameter
 from howlearn.engine import profiles, spikes
 from howlearn.engine.crossings import Reach
 from howlearn.engine.layout import RATES, Statuses, UnitFits
+from howlearn.engine.trial_by_trial import followed
 
 if TYPE_CHECKING:
     from howlearn.engine.cell_fits import Passes
@@ -238,6 +239,7 @@ SURPRISE = 2.0  # nats that a closer look may find above the best node of the co
 EDGE, CLIFF = 5.0, 10.0  # nats below the best, nats between neighbours of a row
 STEEP = 8.0  # nats between the best row of the coarse grid and the next
 FAR = 30.0  # nats below the best: further down a second top of a row is no matter
+CLOUDS = range(3)  # seeds of searches along the trials
 MISSED = 0.5  # nats that interpolation may miss before a surface is rough
 
 
@@ -267,6 +269,8 @@ def fit_surface(
     at = np.zeros((n, 2))
     at[chosen] = x
     spikes.mark_unstable(passes, at, values, status, parameters)
+    if passes.spiky:
+        spikes.mark_missed(passes, values, grid[:, 0, 0], status)
     interval = None
     if reach is not None:
         nodes = np.unique(rates), rows
@@ -303,6 +307,13 @@ def _highest_tops(
         ridged |= rough & surprise & profiles.several(once, FAR)
     if ridged.any():
         found.append(climb.climbed(*highest(climb, np.flatnonzero(ridged))))
+    if climb.passes.spiky:
+        for seed in CLOUDS:  # the first for all, the others where nothing was found
+            found.append(climb.climbed(*followed(climb, np.flatnonzero(ridged), seed)))
+            higher = np.full(len(grid), -np.inf)
+            for curve, _, value, _ in found:
+                np.maximum.at(higher, curve, value)
+            ridged &= higher < grid[:, 0, 0] + spikes.POOR
     curve, x, value, total = (np.concatenate(each) for each in zip(*found, strict=True))
     best_first = np.lexsort((-value, curve))
     chosen, place = np.unique(curve[best_first], return_index=True)

@@ -95,7 +95,8 @@ STATUSES = {
     "partitions",
     "capped": "a choice was so improbable under this fit that the update of Exp3 had to be capped",
     "unstable": "the likelihood has a spike here, and a rate 0.1% off explains the choices far "
-    "worse; where the feedback is a loss such spikes mean little, and others may have been missed",
+    "worse; where the feedback is a loss such spikes mean little, and others may have been missed: "
+    "so it is called, too, if the fit is no better than guessing and the choices are not guesses",
     "flat": "the trials fitted hold no information on this value; the mean of the model's informed "
     "cells is used instead, or its default where there is none",
     "unseen": "the cell does not occur in the trials fitted; the mean of the model's informed "

@@ -10,6 +10,7 @@ import polars as pl
 from howlearn.analyses.doubles import doubles_of, ranges, sampled
 from howlearn.analyses.yardstick import UNKNOWN, Yardstick, yardstick
 from howlearn.core.arrays import Floats, Ints
+from howlearn.core.distributions import student_quantile
 from howlearn.core.errors import HowlearnError
 from howlearn.results.results import Results
 
@@ -220,9 +221,10 @@ def _mean(values: Floats) -> Floats:
 
 def student(n: Ints) -> Floats:
     """How many standard errors of a mean of n a 95% interval reaches to each side."""
-    from scipy.special import stdtrit
-
-    return stdtrit(np.maximum(n - 1, 1), (1 + LEVEL) / 2)
+    freedom, place = np.unique(np.maximum(n - 1, 1), return_inverse=True)
+    return np.array([student_quantile(int(each), LEVEL) for each in freedom])[place].reshape(
+        n.shape
+    )
 
 
 def _inside(frame: pl.DataFrame) -> float | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from howlearn.core.columns import of
 from howlearn.report import lines
+from howlearn.report import vega_lite as vl
 from howlearn.report.behaviour import EVERY, Behaviour
 from howlearn.report.plot import CHARTS
 from howlearn.report.predicted import Predicted
@@ -51,7 +51,7 @@ def learning_curves(behaviour: Behaviour) -> Chart:
         panels = [written[c] for c in contexts]
         apart = frame.filter(pl.col("context") != EVERY)
         small = drawing.of(apart, NARROW, 110, legend=False)
-        chart = alt.vconcat(chart, in_panels(small, panels, 3), spacing=26)
+        chart = vl.vconcat(chart, in_panels(small, panels, 3), spacing=26)
     note = (
         f"Mean {behaviour.measure} with 95% intervals of the mean over learners; band: where 95% "
         "of the means of replicated studies lie, every learner's double following its selected "
@@ -76,69 +76,69 @@ class _Drawing:
 
     def __init__(self, behaviour: Behaviour, low: float, high: float) -> None:
         along, measure = behaviour.along, behaviour.measure
-        axis = alt.Axis(grid=False, labelFlush=False, tickCount=6)
+        axis = vl.Axis(grid=False, labelFlush=False, tickCount=6)
         end = float(behaviour.frame["last"].max())  # type: ignore[arg-type]
-        scale = alt.Scale(domain=[0, end], nice=False)
+        scale = vl.Scale(domain=[0, end], nice=False)
         self.along, self.axis, self.places = along, axis, scale
-        form = ".0%" if behaviour.percent else alt.Undefined
-        up = alt.Axis(format=form, grid=True, domain=False, ticks=False, tickCount=4)
+        form = ".0%" if behaviour.percent else vl.Undefined
+        up = vl.Axis(format=form, grid=True, domain=False, ticks=False, tickCount=4)
         self.measure, self.up, self.chance = measure, up, behaviour.chance
-        self.scale = alt.Scale(domain=[low, high], nice=False)
+        self.scale = vl.Scale(domain=[low, high], nice=False)
 
     def of(self, frame: pl.DataFrame, width: int, height: int, legend: bool = True) -> Any:
         title = self.measure if legend else None
         along = self.along if legend else None
-        x = alt.X("trial:Q", title=along, axis=self.axis, scale=self.places)
+        x = vl.X("trial:Q", title=along, axis=self.axis, scale=self.places)
         y = {
-            field: alt.Y(f"{field}:Q", title=title, axis=self.up, scale=self.scale)
+            field: vl.Y(f"{field}:Q", title=title, axis=self.up, scale=self.scale)
             for field in ("mean", "lower")
         }
         tips = [
-            alt.Tooltip("who:N", title=" "),
-            alt.Tooltip("first:Q", title="from"),
-            alt.Tooltip("last:Q", title="to"),
-            alt.Tooltip("mean:Q", format=".3f"),
-            alt.Tooltip("n:Q", title="learners"),
+            vl.Tooltip("who:N", title=" "),
+            vl.Tooltip("first:Q", title="from"),
+            vl.Tooltip("last:Q", title="to"),
+            vl.Tooltip("mean:Q", format=".3f"),
+            vl.Tooltip("n:Q", title="learners"),
         ]
-        base = alt.Chart().encode(x)
+        base = vl.Chart().encode(x)
         model = base.transform_filter("datum.source == 'model'")
         people = base.transform_filter("datum.source == 'people'")
         dense = frame["trial"].n_unique() > 12 and not legend
         layers = [
             *self._guessing(title),
-            model.mark_area(fill=BLUE, fillOpacity=0.22).encode(y["lower"], y2=alt.Y2("upper:Q")),
+            model.mark_area(fill=BLUE, fillOpacity=0.22).encode(y["lower"], y2=vl.Y2("upper:Q")),
             model.mark_line(stroke=BLUE, strokeWidth=2).encode(y["mean"]),
-            people.mark_rule(style="ink", strokeWidth=1).encode(y["lower"], y2=alt.Y2("upper:Q")),
+            people.mark_rule(style="ink", strokeWidth=1).encode(y["lower"], y2=vl.Y2("upper:Q")),
             people.mark_point(style="ink", filled=True, size=10 if dense else 26, opacity=1).encode(
                 y["mean"], tooltip=tips
             ),
         ]
         if legend:
             layers += self._key(width)
-        return alt.layer(*layers, data=data(frame)).properties(width=width, height=height)
+        return vl.layer(*layers, data=data(frame)).properties(width=width, height=height)
 
-    def _guessing(self, title: str | None) -> list[alt.Chart]:
+    def _guessing(self, title: str | None) -> list[vl.Chart]:
         """What choosing by chance would give."""
         if self.chance is None:
             return []
-        rule = alt.Chart().mark_rule(style="grey", strokeDash=[2, 3], strokeWidth=1)
-        y = alt.YDatum(self.chance, title=title, axis=self.up, scale=self.scale)
+        rule = vl.Chart().mark_rule(style="grey", strokeDash=[2, 3], strokeWidth=1)
+        y = vl.YDatum(self.chance, title=title, axis=self.up, scale=self.scale)
         return [rule.encode(y=y)]
 
-    def _key(self, width: int) -> list[alt.Chart]:
+    def _key(self, width: int) -> list[vl.Chart]:
         """What is what, at the lower right, where learners seldom end."""
-        rows = [alt.Chart(data(pl.DataFrame({"text": [text]}))) for text in (PEOPLE, MODEL)]
+        rows = [vl.Chart(data(pl.DataFrame({"text": [text]}))) for text in (PEOPLE, MODEL)]
         layers = []
         for row, (one, height) in enumerate(zip(rows, (192, 208), strict=True)):
-            at: dict[str, Any] = {"x": alt.value(width - 214), "y": alt.value(height)}
+            at: dict[str, Any] = {"x": vl.value(width - 214), "y": vl.value(height)}
             text = one.mark_text(align="left", baseline="middle", dx=12)
-            layers.append(text.encode(**at, text=alt.Text("text:N")))
+            layers.append(text.encode(**at, text=vl.Text("text:N")))
             if row == 0:
                 layers.append(one.mark_point(style="ink", filled=True, size=26).encode(**at))
             else:
                 mark = one.mark_rule(stroke=BLUE, strokeWidth=2)
-                ends: dict[str, Any] = {"x": alt.value(width - 222), "x2": alt.value(width - 206)}
-                layers.append(mark.encode(**ends, y=alt.value(height)))
+                ends: dict[str, Any] = {"x": vl.value(width - 222), "x2": vl.value(width - 206)}
+                layers.append(mark.encode(**ends, y=vl.value(height)))
         return layers
 
 
@@ -160,37 +160,37 @@ def reliability(predicted: Predicted) -> Chart:
     )
     if len(predicted.curve):
         note = f"Left: {note[0].lower()}{note[1:]}"
-        chart = alt.hconcat(chart, _along(predicted.curve, predicted.along), spacing=40)
+        chart = vl.hconcat(chart, _along(predicted.curve, predicted.along), spacing=40)
         note += " Right: choices of the right answer, and the mean probability that models gave it."
     return finished(chart, RELIABILITY_QUESTION, note, 560, predicted.statement)
 
 
 def _calibration(frame: pl.DataFrame) -> Any:
     axis: dict[str, Any] = {"format": ".0%", "tickCount": 5}
-    scale = alt.Scale(domain=[0, 1], nice=False)
-    x = alt.X(
+    scale = vl.Scale(domain=[0, 1], nice=False)
+    x = vl.X(
         "predicted:Q",
         title="predicted probability",
         scale=scale,
-        axis=alt.Axis(**axis, grid=False, labelFlush=False),
+        axis=vl.Axis(**axis, grid=False, labelFlush=False),
     )
-    up = alt.Axis(**axis, domain=False, ticks=False)
-    y = alt.Y("observed:Q", title="share chosen", scale=scale, axis=up)
-    diagonal = alt.Chart(data(pl.DataFrame({"at": [0.0, 1.0]})))
-    base = alt.Chart(data(frame)).encode(x)
+    up = vl.Axis(**axis, domain=False, ticks=False)
+    y = vl.Y("observed:Q", title="share chosen", scale=scale, axis=up)
+    diagonal = vl.Chart(data(pl.DataFrame({"at": [0.0, 1.0]})))
+    base = vl.Chart(data(frame)).encode(x)
     tips = [
-        alt.Tooltip("predicted:Q", format=".3f"),
-        alt.Tooltip("observed:Q", format=".3f"),
-        alt.Tooltip("n:Q", title="predictions"),
+        vl.Tooltip("predicted:Q", format=".3f"),
+        vl.Tooltip("observed:Q", format=".3f"),
+        vl.Tooltip("n:Q", title="predictions"),
     ]
-    size = alt.Size("n:Q", scale=alt.Scale(range=[14, 120], zero=True), legend=None)
+    size = vl.Size("n:Q", scale=vl.Scale(range=[14, 120], zero=True), legend=None)
     points = base.mark_point(filled=True, color=BLUE, opacity=1)
-    return alt.layer(
+    return vl.layer(
         diagonal.mark_line(style="grey", strokeDash=[3, 3], strokeWidth=1).encode(
-            alt.X("at:Q", scale=scale), alt.Y("at:Q", scale=scale)
+            vl.X("at:Q", scale=scale), vl.Y("at:Q", scale=scale)
         ),
         base.mark_rule(color=BLUE).encode(
-            alt.Y("lower:Q", scale=scale, axis=up), y2=alt.Y2("upper:Q")
+            vl.Y("lower:Q", scale=scale, axis=up), y2=vl.Y2("upper:Q")
         ),
         points.encode(y, size, tooltip=tips),
     ).properties(width=SIZE, height=SIZE)
@@ -198,40 +198,40 @@ def _calibration(frame: pl.DataFrame) -> Any:
 
 def _along(frame: pl.DataFrame, along: str) -> Any:
     end = float(frame["last"].max())  # type: ignore[arg-type]
-    axis = alt.Axis(grid=False, labelFlush=False, tickCount=5)
-    x = alt.X("trial:Q", title=along, axis=axis, scale=alt.Scale(domain=[0, end], nice=False))
-    up = alt.Axis(format=".0%", domain=False, ticks=False, tickCount=5)
-    scale = alt.Scale(domain=[0, 1], nice=False)
-    base = alt.Chart(data(frame)).encode(x)
+    axis = vl.Axis(grid=False, labelFlush=False, tickCount=5)
+    x = vl.X("trial:Q", title=along, axis=axis, scale=vl.Scale(domain=[0, end], nice=False))
+    up = vl.Axis(format=".0%", domain=False, ticks=False, tickCount=5)
+    scale = vl.Scale(domain=[0, 1], nice=False)
+    base = vl.Chart(data(frame)).encode(x)
     people = base.transform_filter("datum.source == 'people'")
     model = base.transform_filter("datum.source == 'model'")
     key = _key(("choices", "predicted"))
-    return alt.layer(
+    return vl.layer(
         model.mark_line(stroke=BLUE, strokeWidth=2).encode(
-            alt.Y("mean:Q", title="right answer", axis=up, scale=scale)
+            vl.Y("mean:Q", title="right answer", axis=up, scale=scale)
         ),
         people.mark_rule(style="ink").encode(
-            alt.Y("lower:Q", axis=up, scale=scale), y2=alt.Y2("upper:Q")
+            vl.Y("lower:Q", axis=up, scale=scale), y2=vl.Y2("upper:Q")
         ),
         people.mark_point(style="ink", filled=True, size=22, opacity=1).encode(
-            alt.Y("mean:Q", axis=up, scale=scale)
+            vl.Y("mean:Q", axis=up, scale=scale)
         ),
         *key,
     ).properties(width=SIZE + 40, height=SIZE)
 
 
-def _key(words: tuple[str, str]) -> list[alt.Chart]:
+def _key(words: tuple[str, str]) -> list[vl.Chart]:
     """What is what, at the lower right."""
     layers = []
     for k, text in enumerate(words):
-        one = alt.Chart(data(pl.DataFrame({"text": [text]})))
-        y = alt.value(SIZE - 30 + 16 * k)
-        at: dict[str, Any] = {"x": alt.value(SIZE - 45), "y": y}
-        layers.append(one.mark_text(align="left", dx=12).encode(**at, text=alt.Text("text:N")))
+        one = vl.Chart(data(pl.DataFrame({"text": [text]})))
+        y = vl.value(SIZE - 30 + 16 * k)
+        at: dict[str, Any] = {"x": vl.value(SIZE - 45), "y": y}
+        layers.append(one.mark_text(align="left", dx=12).encode(**at, text=vl.Text("text:N")))
         if k == 0:
             layers.append(one.mark_point(style="ink", filled=True, size=22, opacity=1).encode(**at))
         else:
-            ends: dict[str, Any] = {"x": alt.value(SIZE - 53), "x2": alt.value(SIZE - 37)}
+            ends: dict[str, Any] = {"x": vl.value(SIZE - 53), "x2": vl.value(SIZE - 37)}
             layers.append(one.mark_rule(stroke=BLUE, strokeWidth=2).encode(**ends, y=y))
     return layers
 

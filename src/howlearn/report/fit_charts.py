@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from howlearn.analyses.check import Check
 from howlearn.analyses.completeness import Completeness, steps_table
+from howlearn.report import vega_lite as vl
 from howlearn.report.charts import CHARTS
 from howlearn.report.style import BLUE, PALETTE, data, finished
 from howlearn.results.results import Results
@@ -50,14 +50,14 @@ def completeness(frame: pl.DataFrame) -> Any:
     kinds = ["coin", "candidates", "candidates and one family", "ceiling"]
     colours = ["#B9B9B9", BLUE, "#9CC9E3", PALETTE[3]]
     made = (
-        alt.Chart(data(shown))
+        vl.Chart(data(shown))
         .mark_bar()
         .encode(
-            alt.Y("name:N", sort=order, title=None),
-            alt.X("start:Q", title="log-probability of the choices (nats per trial)",
-                  scale=alt.Scale(zero=False)),
-            alt.X2("nats_per_trial:Q"),
-            alt.Color("what:N", scale=alt.Scale(domain=kinds, range=colours), legend=None),
+            vl.Y("name:N", sort=order, title=None),
+            vl.X("start:Q", title="log-probability of the choices (nats per trial)",
+                  scale=vl.Scale(zero=False)),
+            vl.X2("nats_per_trial:Q"),
+            vl.Color("what:N", scale=vl.Scale(domain=kinds, range=colours), legend=None),
         )
     )  # fmt: skip
     note = (
@@ -71,12 +71,12 @@ def checks(frame: pl.DataFrame) -> Any:
     shown = frame.with_columns(
         pl.when("fails").then(pl.lit("fails")).otherwise(pl.lit("holds")).alias("check")
     )
-    base = alt.Chart(data(shown)).encode(
-        alt.Y("signature:N", sort=shown["signature"].to_list(), title=None),
-        alt.Color("check:N", scale=alt.Scale(domain=["holds", "fails"], range=[BLUE, PALETTE[3]])),
+    base = vl.Chart(data(shown)).encode(
+        vl.Y("signature:N", sort=shown["signature"].to_list(), title=None),
+        vl.Color("check:N", scale=vl.Scale(domain=["holds", "fails"], range=[BLUE, PALETTE[3]])),
     )
-    between = base.mark_rule().encode(alt.X("observed:Q", title="mean"), alt.X2("expected:Q"))
-    people = base.mark_point(filled=True).encode(alt.X("observed:Q"))
-    doubles = base.mark_tick(thickness=2).encode(alt.X("expected:Q"))
+    between = base.mark_rule().encode(vl.X("observed:Q", title="mean"), vl.X2("expected:Q"))
+    people = base.mark_point(filled=True).encode(vl.X("observed:Q"))
+    doubles = base.mark_tick(thickness=2).encode(vl.X("expected:Q"))
     note = "Points: learners. Ticks: their doubles, who follow the selected models."
-    return finished(alt.layer(between, people, doubles), CHARTS["checks"].question, note)
+    return finished(vl.layer(between, people, doubles), CHARTS["checks"].question, note)

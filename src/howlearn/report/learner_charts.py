@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import altair as alt
 import polars as pl
 
+from howlearn.report import vega_lite as vl
 from howlearn.report.learner_details import RIGHT
 from howlearn.report.partition_drawing import QUESTION as PARTITION
 from howlearn.report.partition_drawing import cells_of, partition
@@ -66,7 +66,7 @@ def specs(common: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Vega-Lite specs by name of chart; each has one data set, of the same name, left empty."""
     return {
         name: finished(
-            _drawn(name, alt.NamedData(name), common), QUESTIONS[name], NOTES[name], 480
+            _drawn(name, vl.NamedData(name), common), QUESTIONS[name], NOTES[name], 480
         ).to_dict(validate=False)
         for name in CHARTS
     }
@@ -126,14 +126,13 @@ def learner(detail: Mapping[str, Any], common: Mapping[str, Any], found: Results
     parts = []
     for name in CHARTS:
         chart = _drawn(name, _data(name, detail, common), common)
-        parts.append(chart.properties(title=alt.TitleParams(QUESTIONS[name], fontSize=12)))
+        parts.append(chart.properties(title=vl.TitleParams(QUESTIONS[name], fontSize=12)))
     model = found.models[detail["model"]]
     if cells_of(model) is not None:
-        drawing: Any = partition(model, found.study.contexts, found.study.features)
-        drawing.config = alt.Undefined
-        title = alt.TitleParams(PARTITION.format(model.name), fontSize=12)
-        parts.append(drawing.properties(title=title))
-    chart = alt.vconcat(*parts, spacing=28)
+        drawing = partition(model, found.study.contexts, found.study.features)
+        title = vl.TitleParams(PARTITION.format(model.name), fontSize=12)
+        parts.append(drawing.properties(title=title, config=vl.Undefined))
+    chart = vl.vconcat(*parts, spacing=28)
     chart = chart.resolve_scale(fill="independent", shape="independent", size="independent")
     about = "".join(f", {k} {v}" for k, v in detail["about"].items())
     question = f"What does learner {detail['learner']}{about} do?"
@@ -150,7 +149,7 @@ def _about(detail: Mapping[str, Any], common: Mapping[str, Any]) -> str:
     return f"{detail['trials']:,} choices; selected: {'; '.join(parts)}."
 
 
-def _data(name: str, detail: Mapping[str, Any], common: Mapping[str, Any]) -> alt.InlineData:
+def _data(name: str, detail: Mapping[str, Any], common: Mapping[str, Any]) -> vl.Given:
     return data(pl.DataFrame(rows(detail, common)[name], schema=SCHEMAS[name], orient="row"))
 
 
@@ -160,79 +159,79 @@ def _drawn(name: str, source: Any, common: Mapping[str, Any]) -> Any:
 
 
 def _curve(source: Any, common: Mapping[str, Any]) -> Any:
-    form = ".0%" if common["percent"] else alt.Undefined
-    scale = alt.Scale(domain=[0, 1]) if common["percent"] else alt.Scale(zero=False)
-    up = alt.Axis(format=form, domain=False, ticks=False, tickCount=4)
-    flat = alt.Axis(grid=False, tickCount=6)
-    base = alt.Chart(source).encode(
-        alt.X("x:Q", title=common["along"], axis=flat),
-        alt.Y("y:Q", title=common["measure"], axis=up, scale=scale),
+    form = ".0%" if common["percent"] else vl.Undefined
+    scale = vl.Scale(domain=[0, 1]) if common["percent"] else vl.Scale(zero=False)
+    up = vl.Axis(format=form, domain=False, ticks=False, tickCount=4)
+    flat = vl.Axis(grid=False, tickCount=6)
+    base = vl.Chart(source).encode(
+        vl.X("x:Q", title=common["along"], axis=flat),
+        vl.Y("y:Q", title=common["measure"], axis=up, scale=scale),
     )
     line = base.mark_line(style="ink", strokeWidth=1.5)
     points = base.mark_point(style="ink", filled=True, size=26, opacity=1)
-    return alt.layer(line, points).properties(width=420, height=130)
+    return vl.layer(line, points).properties(width=420, height=130)
 
 
 def _trajectory(source: Any, common: Mapping[str, Any]) -> Any:
-    up = alt.Axis(format=".0%", domain=False, ticks=False, values=[0, 0.5, 1])
-    scale = alt.Scale(domain=[0, 1])
-    x = alt.X("x:Q", title=common["along"], axis=alt.Axis(grid=False, tickCount=4))
-    base = alt.Chart().encode(x)
+    up = vl.Axis(format=".0%", domain=False, ticks=False, values=[0, 0.5, 1])
+    scale = vl.Scale(domain=[0, 1])
+    x = vl.X("x:Q", title=common["along"], axis=vl.Axis(grid=False, tickCount=4))
+    base = vl.Chart().encode(x)
     model = base.mark_line(stroke=BLUE, strokeWidth=2)
     people = base.mark_point(style="ink", filled=True, size=14, opacity=0.55)
-    y = {field: alt.Y(f"{field}:Q", title=None, axis=up, scale=scale) for field in ("p", "y")}
-    chart = alt.layer(people.encode(y["y"]), model.encode(y["p"]), data=source)
-    header = alt.Header(labelAnchor="start", labelPadding=4, labelFontSize=11)
-    order = alt.EncodingSortField("place", op="min")
-    facet = alt.Facet("cell:N", title=None, header=header, sort=order)
+    y = {field: vl.Y(f"{field}:Q", title=None, axis=up, scale=scale) for field in ("p", "y")}
+    chart = vl.layer(people.encode(y["y"]), model.encode(y["p"]), data=source)
+    header = vl.Header(labelAnchor="start", labelPadding=4, labelFontSize=11)
+    order = vl.EncodingSortField("place", op="min")
+    facet = vl.Facet("cell:N", title=None, header=header, sort=order)
     chart = chart.properties(width=190, height=62)
     return chart.facet(facet=facet, columns=2, spacing={"row": 14, "column": 30})
 
 
 def _scores(source: Any, common: Mapping[str, Any]) -> Any:
     names = [*labels(common["models"]).values()]
-    y = alt.Y("model:N", sort=names, title=None, axis=alt.Axis(ticks=False, domain=False))
-    axis = alt.Axis(domain=False, ticks=False, labels=False, grid=False)  # numbers are written
-    scale = alt.Scale(type="symlog", constant=2)
-    x = alt.X("behind:Q", title="nats behind", axis=axis, scale=scale)
-    base = alt.Chart().encode(y=y)
+    y = vl.Y("model:N", sort=names, title=None, axis=vl.Axis(ticks=False, domain=False))
+    axis = vl.Axis(domain=False, ticks=False, labels=False, grid=False)  # numbers are written
+    scale = vl.Scale(type="symlog", constant=2)
+    x = vl.X("behind:Q", title="nats behind", axis=axis, scale=scale)
+    base = vl.Chart().encode(y=y)
     point = base.mark_point(filled=True, size=50, opacity=1)
-    shade = alt.condition("datum.selected", alt.value(BLUE), alt.value("#9CC9E3"))
+    shade = vl.condition("datum.selected", vl.value(BLUE), vl.value("#9CC9E3"))
     rule = base.mark_rule(color="#9CC9E3", strokeWidth=2)
     text = base.mark_text(align="left", dx=7, fontSize=10)
-    chart = alt.layer(
-        rule.encode(x, x2=alt.datum(0)),
+    chart = vl.layer(
+        rule.encode(x, x2=vl.datum(0)),
         point.encode(x, color=shade),
-        text.encode(x, text=alt.Text("text:N")),
+        text.encode(x, text=vl.Text("text:N")),
         data=source,
     )
     chart = chart.properties(width=130, height=18 * len(names))
-    header = alt.Header(labelAnchor="start", labelPadding=4, labelFontSize=11)
-    facet = alt.Facet("criterion:N", sort=[*common["criteria"]], title=None, header=header)
+    header = vl.Header(labelAnchor="start", labelPadding=4, labelFontSize=11)
+    facet = vl.Facet("criterion:N", sort=[*common["criteria"]], title=None, header=header)
     return chart.facet(facet=facet, columns=3, spacing={"row": 16, "column": 30})
 
 
 def _estimates(source: Any, common: Mapping[str, Any]) -> Any:
-    y = alt.Y("owner:N", sort=None, title=None, axis=alt.Axis(ticks=False, domain=False))
-    scale = alt.Scale(type="symlog", constant=0.01)
-    axis = alt.Axis(values=[0, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100], format="~g")
-    base = alt.Chart().encode(y=y)
+    y = vl.Y("owner:N", sort=None, title=None, axis=vl.Axis(ticks=False, domain=False))
+    scale = vl.Scale(type="symlog", constant=0.01)
+    axis = vl.Axis(values=[0, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100], format="~g")
+    base = vl.Chart().encode(y=y)
     x = {
-        field: alt.X(f"{field}:Q", title=None, axis=axis, scale=scale)
+        field: vl.X(f"{field}:Q", title=None, axis=axis, scale=scale)
         for field in ("estimate", "lower")
     }
-    tips = [alt.Tooltip("estimate:Q", format=".4g"), alt.Tooltip("status:N")]
+    tips = [vl.Tooltip("estimate:Q", format=".4g"), vl.Tooltip("status:N")]
     point = base.mark_point(filled=True, size=50, opacity=1, color=BLUE)
     word = base.transform_filter("datum.status != 'ok'").mark_text(
         align="left", dx=8, dy=-8, fontSize=10
     )
-    chart = alt.layer(
-        base.mark_rule(color=BLUE).encode(x["lower"], x2=alt.X2("upper:Q")),
+    chart = vl.layer(
+        base.mark_rule(color=BLUE).encode(x["lower"], x2=vl.X2("upper:Q")),
         point.encode(x["estimate"], tooltip=tips),
-        word.encode(x["estimate"], text=alt.Text("status:N")),
+        word.encode(x["estimate"], text=vl.Text("status:N")),
         data=source,
-    ).properties(width=300, height=alt.Step(22))
-    header = alt.Header(labelAnchor="start", labelPadding=4, labelFontSize=11)
-    facet = alt.Facet("parameter:N", sort=None, title=None, header=header)
+    ).properties(width=300, height=vl.Step(22))
+    header = vl.Header(labelAnchor="start", labelPadding=4, labelFontSize=11)
+    facet = vl.Facet("parameter:N", sort=None, title=None, header=header)
     chart = chart.facet(facet=facet, columns=1, spacing=16)
     return chart.resolve_scale(x="independent", y="independent")

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import altair as alt
 import polars as pl
 
+from howlearn.report import vega_lite as vl
 from howlearn.report.style import (
     Scale,
     colours,
@@ -53,9 +53,9 @@ class Axis:
     texts: Sequence[str | list[str]] = ()
     format: str | None = None
 
-    def of(self, channel: type[alt.X] | type[alt.Y], field: str) -> Any:
+    def of(self, channel: vl.Field, field: str) -> Any:
         """The axis as the encoding of a field."""
-        horizontal = channel is alt.X
+        horizontal = channel is vl.X
         options: dict[str, Any] = {"title": self.title, "grid": not horizontal}
         if self.ticks:
             options["values"] = [*self.ticks]
@@ -74,7 +74,7 @@ class Axis:
         scale["domain"] = [self.scale.low, self.scale.high]
         if self.scale.kind == "symlog":
             scale["constant"] = self.scale.constant
-        return channel(field, scale=alt.Scale(**scale), axis=alt.Axis(**options))
+        return channel(field, scale=vl.Scale(**scale), axis=vl.Axis(**options))
 
 
 def counts(values: Sequence[float], title: str, size: float, margin: float = 0) -> Axis:
@@ -145,35 +145,35 @@ def end_labels(curves: pl.DataFrame, x: Axis, y: Axis, panel: str) -> list[pl.Da
 
 def drawing(
     marks: Sequence[pl.DataFrame], x: Axis, y: Axis, panels: Sequence[str] = (), columns: int = 3
-) -> alt.LayerChart | alt.FacetChart:
+) -> vl.Chart:
     """All marks in one chart, or in a panel for each name."""
     frame = pl.concat(marks, how="diagonal_relaxed")
     present = set(frame["kind"])
     curves = frame.filter(pl.col("kind") == "curve")
     dense = curves.group_by("panel", "series").len().filter(pl.col("len") > SPARSE)
     layers = [chart for kind, chart in _layers(x, y, points=dense.is_empty()) if kind in present]
-    chart = alt.layer(*layers, data=data(frame))
+    chart = vl.layer(*layers, data=data(frame))
     chart = chart.properties(width=x.scale.size, height=y.scale.size)
     return in_panels(chart, panels, columns) if panels else chart
 
 
-def _layers(x: Axis, y: Axis, points: bool) -> list[tuple[str, alt.Chart]]:
+def _layers(x: Axis, y: Axis, points: bool) -> list[tuple[str, vl.Chart]]:
     """What is drawn for each kind of mark, the lowest layer first."""
     # Channels are objects, not strings, which altair takes ten times as long to understand.
-    right, up, low = x.of(alt.X, "x:Q"), y.of(alt.Y, "y:Q"), y.of(alt.Y, "low:Q")
-    colour = alt.Color("colour:N", scale=None)
+    right, up, low = x.of(vl.X, "x:Q"), y.of(vl.Y, "y:Q"), y.of(vl.Y, "low:Q")
+    colour = vl.Color("colour:N", scale=None)
     dash, dots = (
-        alt.StrokeDashValue([1, 0], condition={"test": "datum.dashed", "value": pattern})
+        vl.StrokeDashValue([1, 0], condition={"test": "datum.dashed", "value": pattern})
         for pattern in ([6, 4], [2, 2])
     )
-    series, text_of = alt.Detail("series:N"), alt.Text("text:N")
+    series, text_of = vl.Detail("series:N"), vl.Text("text:N")
 
-    def only(kind: str) -> alt.Chart:
-        chart = alt.Chart().transform_filter(f"datum.kind == '{kind}'")
+    def only(kind: str) -> vl.Chart:
+        chart = vl.Chart().transform_filter(f"datum.kind == '{kind}'")
         return chart.encode(x=right, color=colour, detail=series)
 
-    between = {"x2": alt.X2("x2:Q"), "y": up, "y2": alt.Y2("y2:Q")}
-    spread = {"y": low, "y2": alt.Y2("high:Q")}
+    between = {"x2": vl.X2("x2:Q"), "y": up, "y2": vl.Y2("y2:Q")}
+    spread = {"y": low, "y2": vl.Y2("high:Q")}
     layers = [
         ("rule", only("rule").mark_rule(strokeWidth=1).encode(**between, strokeDash=dots)),
         ("curve", only("curve").mark_area(fillOpacity=0.13).encode(**spread)),

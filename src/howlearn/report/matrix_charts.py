@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from howlearn.core.errors import HowlearnError
 from howlearn.core.text import many
+from howlearn.report import vega_lite as vl
 from howlearn.report.plot import CHARTS
 from howlearn.report.style import (
     BLUE,
@@ -50,22 +50,22 @@ def confusion(frame: pl.DataFrame, models: Sequence[str], by: str = "") -> Chart
     size, font = next(
         s for most, *s in ((8, 46, 12), (15, 32, 10), (1e9, 25, 9)) if len(across) <= most
     )
-    x = alt.X(
+    x = vl.X(
         "selected:N",
         sort=[written[name] for name in across],
         title="selected model",
-        axis=alt.Axis(orient="top", labelAngle=-45, labelAlign="left", **BARE),
+        axis=vl.Axis(orient="top", labelAngle=-45, labelAlign="left", **BARE),
     )
-    y = alt.Y(
+    y = vl.Y(
         "true:N",
         sort=[written[name] for name in down],
         title="true model",
-        axis=alt.Axis(**BARE),
+        axis=vl.Axis(**BARE),
     )
-    base = alt.Chart().encode(x, y)
-    fill, ink = alt.Fill("fill:N", scale=None), alt.Fill("ink:N", scale=None)
+    base = vl.Chart().encode(x, y)
+    fill, ink = vl.Fill("fill:N", scale=None), vl.Fill("ink:N", scale=None)
     frame_of_same = base.mark_rect(filled=False, stroke=INK, strokeWidth=1.5)
-    chart = alt.layer(
+    chart = vl.layer(
         base.mark_rect(stroke="white").encode(fill),
         frame_of_same.transform_filter("datum.same"),
         base.mark_text(fontSize=font).encode(ink, text="text:N"),
@@ -238,19 +238,19 @@ def disagreement(frame: pl.DataFrame, models: Sequence[str]) -> Chart:
     order = [*written.values()]
     size = 46 if len(names) <= 8 else 30
     first, second = frame["first"][0], frame["second"][0]
-    x = alt.X(
+    x = vl.X(
         "across:N",
         sort=order,
         title=f"by {second}",
-        axis=alt.Axis(orient="top", labelAngle=-45, labelAlign="left", **BARE),
+        axis=vl.Axis(orient="top", labelAngle=-45, labelAlign="left", **BARE),
     )
-    y = alt.Y("down:N", sort=order, title=f"by {first}", axis=alt.Axis(**BARE))
-    base = alt.Chart().encode(x, y)
-    chart = alt.layer(
-        base.mark_rect(stroke="white").encode(alt.Fill("fill:N", scale=None)),
+    y = vl.Y("down:N", sort=order, title=f"by {first}", axis=vl.Axis(**BARE))
+    base = vl.Chart().encode(x, y)
+    chart = vl.layer(
+        base.mark_rect(stroke="white").encode(vl.Fill("fill:N", scale=None)),
         base.mark_rect(filled=False, style="ink", strokeWidth=1.5).transform_filter("datum.same"),
         base.mark_text(fontSize=12 if size > 40 else 10).encode(
-            alt.Fill("ink:N", scale=None), text=alt.Text("text:N")
+            vl.Fill("ink:N", scale=None), text=vl.Text("text:N")
         ),
         data=data(pl.DataFrame(rows)),
     ).properties(width=size * len(names), height=size * len(names))
@@ -315,7 +315,7 @@ def coclassification(
         note += " Found by a search: not all partitions were judged."
     if len(panels) > MOST:
         note += f" The first {MOST} of {len(panels)} conditions."
-    chart = alt.vconcat(*panels[:MOST], spacing=40) if len(panels) > 1 else panels[0]
+    chart = vl.vconcat(*panels[:MOST], spacing=40) if len(panels) > 1 else panels[0]
     return finished(chart, ALIKE_QUESTION, note, 34 * consensus["context"].n_unique() + 160)
 
 
@@ -331,15 +331,15 @@ def _panel(
     size, font = next(
         s for most, *s in ((10, 34, 11), (FEW, 26, 9), (10**9, 14, 0)) if len(contexts) <= most
     )
-    y = alt.Y("down:N", sort=names, title=None, axis=alt.Axis(**BARE))
-    x = alt.X(
+    y = vl.Y("down:N", sort=names, title=None, axis=vl.Axis(**BARE))
+    x = vl.X(
         "across:N",
         sort=names,
         title=None,
-        axis=alt.Axis(orient="top", labelAngle=-45, labelAlign="left", **BARE),
+        axis=vl.Axis(orient="top", labelAngle=-45, labelAlign="left", **BARE),
     )
-    fill, ink = alt.Fill("fill:N", scale=None), alt.Fill("ink:N", scale=None)
-    base = alt.Chart().encode(x, y)
+    fill, ink = vl.Fill("fill:N", scale=None), vl.Fill("ink:N", scale=None)
+    base = vl.Chart().encode(x, y)
     framed = base.mark_rect(filled=False, stroke="#222222", strokeWidth=1.2)
     layers = [
         base.mark_rect(stroke="white").encode(fill),
@@ -348,14 +348,14 @@ def _panel(
     if font:
         layers.append(base.mark_text(fontSize=font).encode(ink, text="text:N"))
     cells = data(_pairs(population, order, written))
-    matrix = alt.layer(*layers, data=cells).properties(
+    matrix = vl.layer(*layers, data=cells).properties(
         width=size * len(names), height=size * len(names)
     )
     if title:
-        matrix = matrix.properties(title=alt.TitleParams(title, fontSize=12))
+        matrix = matrix.properties(title=vl.TitleParams(title, fontSize=12))
     if not marks:
         return matrix
-    return alt.hconcat(matrix, _strip(contexts, written, marks, size, font), spacing=12)
+    return vl.hconcat(matrix, _strip(contexts, written, marks, size, font), spacing=12)
 
 
 def _pairs(
@@ -396,17 +396,17 @@ def _strip(
                 {"down": written[context], "model": shown[model], "fill": fill,
                  "ink": ink_on(fill), "text": str(place + 1)}
             )  # fmt: skip
-    y = alt.Y("down:N", sort=[written[c] for c in contexts], title=None, axis=None)
-    x = alt.X(
+    y = vl.Y("down:N", sort=[written[c] for c in contexts], title=None, axis=None)
+    x = vl.X(
         "model:N",
         sort=[*shown.values()],
         title=None,
-        axis=alt.Axis(orient="top", labelAngle=-45, labelAlign="left", **BARE),
+        axis=vl.Axis(orient="top", labelAngle=-45, labelAlign="left", **BARE),
     )
-    base = alt.Chart().encode(x, y)
-    layers = [base.mark_rect(stroke="white").encode(alt.Fill("fill:N", scale=None))]
+    base = vl.Chart().encode(x, y)
+    layers = [base.mark_rect(stroke="white").encode(vl.Fill("fill:N", scale=None))]
     if font:
-        ink = alt.Fill("ink:N", scale=None)
+        ink = vl.Fill("ink:N", scale=None)
         layers.append(base.mark_text(fontSize=font).encode(ink, text="text:N"))
-    chart = alt.layer(*layers, data=data(pl.DataFrame(rows)))
+    chart = vl.layer(*layers, data=data(pl.DataFrame(rows)))
     return chart.properties(width=max(size, 18) * len(marks), height=size * len(contexts))

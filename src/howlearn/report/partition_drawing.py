@@ -7,13 +7,14 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from howlearn.core.partition import Cell
 from howlearn.models.model import Model
+from howlearn.report import vega_lite as vl
 from howlearn.report.style import (
     INK,
     PALETTE,
@@ -228,6 +229,7 @@ def _word(role: str, look: object) -> str:
     return str(look)
 
 
+@cache
 def _texture(pattern: str, shape: str) -> str:
     if pattern == "striped":
         return "".join(_stripe(offset, shape) for offset in (-1.2, -0.6, 0.0, 0.6, 1.2))
@@ -354,54 +356,54 @@ class _Arrangement:
     def chart(self) -> Any:
         """Boxes, glyphs, and names."""
         wide, high = self.size
-        x_scale = alt.Scale(domain=[0, wide], nice=False)
-        y_scale = alt.Scale(domain=[high, 0], nice=False)
+        x_scale = vl.Scale(domain=[0, wide], nice=False)
+        y_scale = vl.Scale(domain=[high, 0], nice=False)
 
-        def x(field: str) -> alt.X:
-            return alt.X(field, axis=None, scale=x_scale)
+        def x(field: str) -> vl.Channel:
+            return vl.X(field, axis=None, scale=x_scale)
 
-        def y(field: str) -> alt.Y:
-            return alt.Y(field, axis=None, scale=y_scale)
+        def y(field: str) -> vl.Channel:
+            return vl.Y(field, axis=None, scale=y_scale)
 
-        colour: dict[str, Any] = {"fill": alt.Fill("fill:N", scale=None)}
-        boxes = alt.Chart(data(pl.DataFrame(self._box_rows())))
-        tiles = alt.Chart(data(pl.DataFrame(self._tile_rows(), infer_schema_length=None)))
+        colour: dict[str, Any] = {"fill": vl.Fill("fill:N", scale=None)}
+        boxes = vl.Chart(data(pl.DataFrame(self._box_rows())))
+        tiles = vl.Chart(data(pl.DataFrame(self._tile_rows(), infer_schema_length=None)))
         box = boxes.mark_rect(cornerRadius=6, strokeWidth=2)
-        edge = alt.Stroke("stroke:N", scale=None)
+        edge = vl.Stroke("stroke:N", scale=None)
         # Boxes are light in dark pages too, so what stands in them is dark in both.
         text: dict[str, Any] = {"color": INK, "align": "center", "baseline": "middle"}
         layers = [
             box.encode(
                 x("left:Q"),
                 y("top:Q"),
-                x2=alt.X2("right:Q"),
-                y2=alt.Y2("bottom:Q"),
+                x2=vl.X2("right:Q"),
+                y2=vl.Y2("bottom:Q"),
                 **colour,
                 stroke=edge,
             ),
             boxes.mark_text(**{**text, "align": "left"}, fontSize=10, fontWeight="bold").encode(
-                x("text_x:Q"), y("text_y:Q"), text=alt.Text("label:N")
+                x("text_x:Q"), y("text_y:Q"), text=vl.Text("label:N")
             ),
         ]
         if self.drawn:
             shape: dict[str, Any] = {
-                "shape": alt.Shape("shape:N", scale=None),
-                "size": alt.Size("size:Q", scale=None),
+                "shape": vl.Shape("shape:N", scale=None),
+                "size": vl.Size("size:Q", scale=None),
             }
-            lines: dict[str, Any] = {**shape, "shape": alt.Shape("lines:N", scale=None)}
+            lines: dict[str, Any] = {**shape, "shape": vl.Shape("lines:N", scale=None)}
             at = (x("x:Q"), y("y:Q"))
-            tip = [alt.Tooltip("context:N"), alt.Tooltip("cell:N"), alt.Tooltip("about:N")]
+            tip = [vl.Tooltip("context:N"), vl.Tooltip("cell:N"), vl.Tooltip("about:N")]
             mark = tiles.mark_point(filled=True, opacity=1, stroke="#444444", strokeWidth=1)
             over = tiles.transform_filter("datum.lines != ''").mark_point(
                 filled=False, opacity=1, stroke="#222222", strokeWidth=1.4
             )
             layers += [mark.encode(*at, **shape, **colour, tooltip=tip), over.encode(*at, **lines)]
         name = tiles.mark_text(**text, fontSize=10)
-        layers.append(name.encode(x("x:Q"), y("name_y:Q"), text=alt.Text("name:N")))
+        layers.append(name.encode(x("x:Q"), y("name_y:Q"), text=vl.Text("name:N")))
         if any(glyph.rest for glyph in self.drawn.values()):
             more = tiles.mark_text(**text, fontSize=9, lineBreak="\n", lineHeight=11)
-            layers.append(more.encode(x("x:Q"), y("rest_y:Q"), text=alt.Text("rest:N")))
-        return alt.layer(*layers).properties(width=wide, height=high)
+            layers.append(more.encode(x("x:Q"), y("rest_y:Q"), text=vl.Text("rest:N")))
+        return vl.layer(*layers).properties(width=wide, height=high)
 
     def _box_rows(self) -> list[dict[str, Any]]:
         shades = [*colours([str(k) for k in range(len(self.cells))]).values()]

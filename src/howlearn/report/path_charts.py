@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import altair as alt
 import numpy as np
 import polars as pl
 
@@ -15,6 +14,7 @@ from howlearn.analyses.path_tables import intervals
 from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
 from howlearn.fitting.fits import ALL
+from howlearn.report import vega_lite as vl
 from howlearn.report.plot import CHARTS
 from howlearn.report.style import (
     Chart,
@@ -53,10 +53,10 @@ def path(frame: pl.DataFrame, marks: pl.DataFrame, models: Sequence[str]) -> Cha
     pieces = _pieces(frame, names).with_columns(
         label=pl.col("model").replace_strict(written, return_dtype=pl.String)
     )
-    fill = alt.Fill(
+    fill = vl.Fill(
         "label:N",
-        scale=alt.Scale(domain=[*written.values()], range=[*colour.values()]),
-        legend=alt.Legend(title="selected model", symbolType="square", columns=1),
+        scale=vl.Scale(domain=[*written.values()], range=[*colour.values()]),
+        legend=vl.Legend(title="selected model", symbolType="square", columns=1),
     )
     panels = [
         draw(pieces.filter(pl.col("axis") == axis), fill)
@@ -67,7 +67,7 @@ def path(frame: pl.DataFrame, marks: pl.DataFrame, models: Sequence[str]) -> Cha
         )
         if axis in set(frame["axis"])
     ]
-    chart = alt.vconcat(*panels, spacing=28).resolve_scale(fill="shared")
+    chart = vl.vconcat(*panels, spacing=28).resolve_scale(fill="shared")
     note = (
         "Shares of the learners for whom each model is selected. Dashed: what criteria charge, at "
         "the learners' median n; grey: its range over learners."
@@ -102,12 +102,12 @@ def _pieces(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     )
 
 
-def _share(field: str, title: str | None = "learners") -> alt.Y:
-    axis = alt.Axis(format=".0%", domain=False, ticks=False, tickCount=4)
-    return alt.Y(field, title=title, axis=axis, scale=alt.Scale(domain=[0, 1]))
+def _share(field: str, title: str | None = "learners") -> vl.Channel:
+    axis = vl.Axis(format=".0%", domain=False, ticks=False, tickCount=4)
+    return vl.Y(field, title=title, axis=axis, scale=vl.Scale(domain=[0, 1]))
 
 
-def _along_prices(mine: pl.DataFrame, marks: pl.DataFrame, fill: alt.Fill) -> Any:
+def _along_prices(mine: pl.DataFrame, marks: pl.DataFrame, fill: vl.Channel) -> Any:
     most = float(mine["value"].max() or 1.0)  # type: ignore[arg-type]
     scale = Scale("symlog", 0, most, WIDTH, BENT)
     ticks = [tick for tick in TICKS if tick <= most]
@@ -115,27 +115,27 @@ def _along_prices(mine: pl.DataFrame, marks: pl.DataFrame, fill: alt.Fill) -> An
         f"{json.dumps([f'{tick:g}' for tick in ticks])}[indexof({json.dumps(ticks)}, datum.value)]"
     )
     # Vega would round them as it pleases on such a scale.
-    axis = alt.Axis(values=ticks, labelExpr=texts, labelFlush=False, grid=False)
-    bent = alt.Scale(type="symlog", constant=BENT, domain=[0, most], nice=False)
-    x = alt.X("value:Q", title="price of a parameter, κ, in nats", axis=axis, scale=bent)
+    axis = vl.Axis(values=ticks, labelExpr=texts, labelFlush=False, grid=False)
+    bent = vl.Scale(type="symlog", constant=BENT, domain=[0, most], nice=False)
+    x = vl.X("value:Q", title="price of a parameter, κ, in nats", axis=axis, scale=bent)
     # The shares are steps: they stay until somebody's selection changes.
-    area = alt.Chart(data(mine)).mark_area(interpolate="step-after", fillOpacity=0.9)
+    area = vl.Chart(data(mine)).mark_area(interpolate="step-after", fillOpacity=0.9)
     layers = [area.encode(x, _share("low:Q"), fill, y2="high:Q")]
     flags = _flags(marks.filter(pl.col("kappa") <= most), scale)
-    title = alt.TitleParams("Along the price of a parameter", fontSize=12)
+    title = vl.TitleParams("Along the price of a parameter", fontSize=12)
     if len(flags):
-        up = alt.Scale(domain=[0, 1])
-        base = alt.Chart(data(flags))
-        right = alt.X("kappa:Q", scale=bent)
+        up = vl.Scale(domain=[0, 1])
+        base = vl.Chart(data(flags))
+        right = vl.X("kappa:Q", scale=bent)
         pole = base.mark_rule(style="ink", strokeDash=[3, 2])
         text = base.mark_text(align="left", baseline="middle", dx=4, fontSize=11)
         span = base.mark_rule(style="grey", strokeWidth=3, strokeOpacity=0.6)
         layers += [
-            pole.encode(right, alt.Y("foot:Q", scale=up), y2="top:Q"),
-            span.encode(alt.X("lowest:Q", scale=bent), alt.Y("at:Q", scale=up), x2="highest:Q"),
-            text.encode(right, alt.Y("text_at:Q", scale=up), alt.Text("text:N")),
+            pole.encode(right, vl.Y("foot:Q", scale=up), y2="top:Q"),
+            span.encode(vl.X("lowest:Q", scale=bent), vl.Y("at:Q", scale=up), x2="highest:Q"),
+            text.encode(right, vl.Y("text_at:Q", scale=up), vl.Text("text:N")),
         ]
-    return alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=title)
+    return vl.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=title)
 
 
 def _flags(marks: pl.DataFrame, scale: Scale) -> pl.DataFrame:
@@ -154,31 +154,33 @@ def _flags(marks: pl.DataFrame, scale: Scale) -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
-def _bars(mine: pl.DataFrame, x: alt.X, fill: alt.Fill, title: str | None = "learners") -> Any:
-    bar = alt.Chart(data(mine)).mark_bar(stroke="white", strokeWidth=0.7)
+def _bars(
+    mine: pl.DataFrame, x: vl.Channel, fill: vl.Channel, title: str | None = "learners"
+) -> Any:
+    bar = vl.Chart(data(mine)).mark_bar(stroke="white", strokeWidth=0.7)
     return bar.encode(x, _share("low:Q", title), fill, y2="high:Q")
 
 
-def _by_bound(mine: pl.DataFrame, fill: alt.Fill) -> Any:
+def _by_bound(mine: pl.DataFrame, fill: vl.Channel) -> Any:
     """A group of bars for every criterion, a bar for every largest rate."""
     criteria = mine["criterion"].unique(maintain_order=True).to_list()
     bounds = [f"{value:g}" for value in mine["value"].unique().sort()]
     mine = mine.with_columns(bound=pl.col("value").map_elements("{:g}".format, pl.String))
     written: Mapping[str, str] = labels(criteria)
-    x = alt.X("bound:N", sort=bounds, title=None, axis=alt.Axis(labelAngle=0, ticks=False))
+    x = vl.X("bound:N", sort=bounds, title=None, axis=vl.Axis(labelAngle=0, ticks=False))
     groups = []
     for k, criterion in enumerate(criteria):
         bars = _bars(
             mine.filter(pl.col("criterion") == criterion), x, fill, None if k else "learners"
         )
-        title = alt.TitleParams(written[criterion], fontSize=11, fontWeight="normal", offset=4)
+        title = vl.TitleParams(written[criterion], fontSize=11, fontWeight="normal", offset=4)
         width = max(20 * len(bounds), text_width(written[criterion]))
         groups.append(bars.properties(width=width, height=HEIGHT * 0.7, title=title))
-    heading = alt.TitleParams("By the largest learning rate", fontSize=12)
-    return alt.concat(*groups, columns=5, spacing=16, title=heading)
+    heading = vl.TitleParams("By the largest learning rate", fontSize=12)
+    return vl.concat(*groups, columns=5, spacing=16, title=heading)
 
 
-def _by_prior(mine: pl.DataFrame, fill: alt.Fill) -> Any:
+def _by_prior(mine: pl.DataFrame, fill: vl.Channel) -> Any:
     """A bar for every prior, lying, since their names are long."""
     priors = mine["criterion"].unique(maintain_order=True).to_list()
     written = labels(priors)
@@ -187,17 +189,17 @@ def _by_prior(mine: pl.DataFrame, fill: alt.Fill) -> Any:
         start=1 - pl.col("high"),
         end=1 - pl.col("low"),
     )
-    y = alt.Y(
+    y = vl.Y(
         "prior:N",
         sort=[*written.values()],
         title=None,
-        axis=alt.Axis(ticks=False, domain=False),
+        axis=vl.Axis(ticks=False, domain=False),
     )
-    axis = alt.Axis(format=".0%", domain=False, ticks=False, tickCount=4, labelFlush=False)
-    across = alt.X("start:Q", title="learners", axis=axis, scale=alt.Scale(domain=[0, 1]))
-    bar = alt.Chart(data(mine)).mark_bar(stroke="white", strokeWidth=0.7)
+    axis = vl.Axis(format=".0%", domain=False, ticks=False, tickCount=4, labelFlush=False)
+    across = vl.X("start:Q", title="learners", axis=axis, scale=vl.Scale(domain=[0, 1]))
+    bar = vl.Chart(data(mine)).mark_bar(stroke="white", strokeWidth=0.7)
     chart = bar.encode(across, y, fill, x2="end:Q")
-    heading = alt.TitleParams("By what is assumed about learning rates", fontSize=12)
+    heading = vl.TitleParams("By what is assumed about learning rates", fontSize=12)
     return chart.properties(width=WIDTH - 160, height=BAR * len(priors), title=heading)
 
 

@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import altair as alt
 import numpy as np
 import polars as pl
 
 from howlearn.report import lines
+from howlearn.report import vega_lite as vl
 from howlearn.report.lines import Axis
 from howlearn.report.plot import CHARTS
 from howlearn.report.style import (
@@ -142,12 +142,12 @@ def boxes(frame: pl.DataFrame) -> Chart:
     settings = frame["trials_fitted"].n_unique()
     width = max(RECOVERY_WIDTH, min(640, 26 * settings))
     bar = min(14, 0.7 * width / settings)
-    x = alt.X("trials_fitted:O", title="trials fitted")
+    x = vl.X("trials_fitted:O", title="trials fitted")
     x = x.axis(labelAngle=0, labelOverlap="greedy", labelSeparation=8, ticks=False)
-    base = alt.Chart().encode(x=x)
-    up = {field: y_axis.of(alt.Y, f"{field}:Q") for field in [*spread, "level"]}
-    chart = alt.layer(
-        base.mark_rule(color="#BBBBBB").encode(up["level"], x=alt.value(0), x2=alt.value(width)),
+    base = vl.Chart().encode(x=x)
+    up = {field: y_axis.of(vl.Y, f"{field}:Q") for field in [*spread, "level"]}
+    chart = vl.layer(
+        base.mark_rule(color="#BBBBBB").encode(up["level"], x=vl.value(0), x2=vl.value(width)),
         base.mark_rule(color=INK).encode(up["lower"], y2="upper:Q"),
         base.mark_bar(size=bar, fill="#B3D4E8", stroke=INK, strokeWidth=0.8).encode(
             up["lower_quartile"], y2="upper_quartile:Q"
@@ -245,7 +245,7 @@ def rates(frame: pl.DataFrame, whole: pl.DataFrame | None = None) -> Chart:
         people = "learner" if learners == 1 else "learners"
         title = f"{written[model]} · {parameter} ({learners:,} {people})"
         panels.append(_panel(mine, own, title, scales[parameter], extent))
-    chart = alt.concat(*panels, columns=2, spacing={"row": 26, "column": 30})
+    chart = vl.concat(*panels, columns=2, spacing={"row": 26, "column": 30})
     note = (
         "Points: learners for whom the model is selected; bar: quartiles and median. Triangles: at "
         "a bound, with their number; what the trials hold no information on is left out."
@@ -269,38 +269,38 @@ def _panel(
         marks.append(_summary(row, written[cell], scale))
         points += _points(row, written[cell], scale)
     names = [*written.values()]
-    y = alt.Y("cell:N", sort=names, title=None, scale=alt.Scale(domain=names))
+    y = vl.Y("cell:N", sort=names, title=None, scale=vl.Scale(domain=names))
     y = y.axis(ticks=False, domain=False, grid=False, minExtent=extent, maxExtent=extent)
     x = _axis(scale, mine["parameter"][0])
-    spans = alt.Chart(data(pl.DataFrame(marks, infer_schema_length=None))).encode(y=y)
-    base = alt.Chart(data(pl.DataFrame(points, schema=POINT))).encode(y=y)
+    spans = vl.Chart(data(pl.DataFrame(marks, infer_schema_length=None))).encode(y=y)
+    base = vl.Chart(data(pl.DataFrame(points, schema=POINT))).encode(y=y)
     inside = base.transform_filter("datum.kind == 'inside'")
     bound = base.transform_filter("datum.kind != 'inside'")
-    tips = [alt.Tooltip("learner:N"), alt.Tooltip("estimate:Q", format=".4g")]
-    turn = alt.Shape(
+    tips = [vl.Tooltip("learner:N"), vl.Tooltip("estimate:Q", format=".4g")]
+    turn = vl.Shape(
         "kind:N",
-        scale=alt.Scale(domain=[LOWER, UPPER], range=["triangle-left", "triangle-right"]),
+        scale=vl.Scale(domain=[LOWER, UPPER], range=["triangle-left", "triangle-right"]),
         legend=None,
     )
-    offset = alt.YOffset("jitter:Q", scale=alt.Scale(domain=[-1, 1], range=[3, ROW - 3]))
+    offset = vl.YOffset("jitter:Q", scale=vl.Scale(domain=[-1, 1], range=[3, ROW - 3]))
     text = {"baseline": "middle", "fontSize": 10}
     layers = [
         spans.mark_tick(style="grey", size=ROW, thickness=1).encode(x("bound:Q")),
         inside.mark_point(filled=True, size=9, color=BLUE, opacity=0.45).encode(
             x("at:Q"), offset, tooltip=tips
         ),
-        spans.mark_rule(style="ink", strokeWidth=2.5).encode(x("lower:Q"), x2=alt.X2("upper:Q")),
+        spans.mark_rule(style="ink", strokeWidth=2.5).encode(x("lower:Q"), x2=vl.X2("upper:Q")),
         spans.mark_point(style="ink", filled=True, size=40, opacity=1).encode(x("median:Q")),
         bound.mark_point(filled=True, size=34, color="#B3412E", opacity=1).encode(x("at:Q"), turn),
         spans.mark_text(**text, align="right", dx=-15).encode(
-            x("left:Q"), text=alt.Text("n_lower:N")
+            x("left:Q"), text=vl.Text("n_lower:N")
         ),
         spans.mark_text(**text, align="left", dx=15).encode(
-            x("right:Q"), text=alt.Text("n_upper:N")
+            x("right:Q"), text=vl.Text("n_upper:N")
         ),
     ]
-    heading = alt.TitleParams(title, fontSize=12)
-    return alt.layer(*layers).properties(
+    heading = vl.TitleParams(title, fontSize=12)
+    return vl.layer(*layers).properties(
         width=WIDTH + 2 * ROOM, height=ROW * len(names), title=heading
     )
 
@@ -336,10 +336,10 @@ def _axis(scale: Scale, title: str) -> Any:
         options |= {"values": log_ticks(scale, apart=38), "format": "~g"}
     else:
         options["tickCount"] = 4
-    axis = alt.Axis(**options)
+    axis = vl.Axis(**options)
     domain = [scale.value(-ROOM), scale.value(scale.size + ROOM)]
-    spread = alt.Scale(type=scale.kind, domain=domain, nice=False)
-    return lambda field: alt.X(field, title=title, axis=axis, scale=spread)
+    spread = vl.Scale(type=scale.kind, domain=domain, nice=False)
+    return lambda field: vl.X(field, title=title, axis=axis, scale=spread)
 
 
 def _summary(row: pl.DataFrame, cell: str, scale: Scale) -> dict[str, Any]:

@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import altair as alt
 import numpy as np
 import polars as pl
 
+from howlearn.report import vega_lite as vl
 from howlearn.report.matrix_charts import (
     CONFUSION_QUESTION,
     selected_and_true,
@@ -56,22 +56,22 @@ def confusion_bars(frame: pl.DataFrame, models: Sequence[str]) -> Chart:
     }
     colour = colours(everyone)
     width = (48 if len(down) <= 8 else 26) * len(down)
-    x = alt.X(
+    x = vl.X(
         "true:N",
         sort=[written[name] for name in down],
         title="true model",
-        axis=alt.Axis(labelAngle=-45, ticks=False),
-        scale=alt.Scale(paddingInner=0.15, paddingOuter=0.1),
+        axis=vl.Axis(labelAngle=-45, ticks=False),
+        scale=vl.Scale(paddingInner=0.15, paddingOuter=0.1),
     )
     domain, shades = [written[name] for name in across], [colour[name] for name in across]
-    legend = alt.Legend(
+    legend = vl.Legend(
         title="selected model", columns=1 + (len(across) - 1) // 20, symbolType="square"
     )
-    fill = alt.Color("selected:N", scale=alt.Scale(domain=domain, range=shades), legend=legend)
-    pieces = alt.Chart().mark_bar(stroke="white", strokeWidth=0.7)
-    numbers = alt.Chart().transform_filter(f"datum.high - datum.low >= {LOWEST}")
-    ink = alt.Fill("ink:N", scale=None)
-    chart = alt.layer(
+    fill = vl.Color("selected:N", scale=vl.Scale(domain=domain, range=shades), legend=legend)
+    pieces = vl.Chart().mark_bar(stroke="white", strokeWidth=0.7)
+    numbers = vl.Chart().transform_filter(f"datum.high - datum.low >= {LOWEST}")
+    ink = vl.Fill("ink:N", scale=None)
+    chart = vl.layer(
         pieces.encode(x, _share("low:Q"), fill, y2="high:Q"),
         numbers.mark_text(fontSize=10).encode(x, _share("middle:Q"), ink, text="number:N"),
         data=data(_pieces(frame, across, down, written, colour)),
@@ -81,9 +81,9 @@ def confusion_bars(frame: pl.DataFrame, models: Sequence[str]) -> Chart:
     return finished(chart, CONFUSION_QUESTION, note, width + 160)
 
 
-def _share(field: str) -> alt.Y:
-    axis = alt.Axis(format=".0%", domain=False, ticks=False, tickCount=5)
-    return alt.Y(field, title="learners", axis=axis, scale=alt.Scale(domain=[0, 1]))
+def _share(field: str) -> vl.Channel:
+    axis = vl.Axis(format=".0%", domain=False, ticks=False, tickCount=5)
+    return vl.Y(field, title="learners", axis=axis, scale=vl.Scale(domain=[0, 1]))
 
 
 def _pieces(
@@ -118,25 +118,25 @@ def shares(frame: pl.DataFrame, models: Sequence[str]) -> Chart:
         return nothing(SHARES)
     bars, names, panels = _bars(frame, models)
     most = max(1.0, *bars["end"])
-    y = alt.Y("model:N", title=None, scale=alt.Scale(domain=names))
-    base = alt.Chart().encode(y=y.axis(ticks=False, domain=False))
-    bar = base.mark_bar(height=alt.RelativeBandSize(0.7))
+    y = vl.Y("model:N", title=None, scale=vl.Scale(domain=names))
+    base = vl.Chart().encode(y=y.axis(ticks=False, domain=False))
+    bar = base.mark_bar(height=vl.RelativeBandSize(0.7))
     text = base.mark_text(align="left", dx=5, fontSize=11, color=INK)
-    layers = [bar.encode(_across("share:Q", most), alt.Fill("colour:N", scale=None))]
+    layers = [bar.encode(_across("share:Q", most), vl.Fill("colour:N", scale=None))]
     if bars["lower"].count():
         span = base.transform_filter("isValid(datum.lower) && isValid(datum.upper)")
         span = span.mark_rule(color=INK, strokeWidth=1.2)
         layers.append(span.encode(_across("lower:Q", most), x2="upper:Q"))
     layers.append(text.encode(_across("end:Q", most), text="text:N"))
-    chart = alt.layer(*layers, data=data(bars)).properties(width=260, height=22 * len(names))
+    chart = vl.layer(*layers, data=data(bars)).properties(width=260, height=22 * len(names))
     if len(panels) <= 1:
         return finished(chart, SHARES)
     return finished(in_panels(chart, panels, 3), SHARES, "A panel for each true model.")
 
 
-def _across(field: str, most: float) -> alt.X:
-    axis = alt.Axis(format=".0%", domain=False, ticks=False, tickCount=5, labelFlush=False)
-    return alt.X(field, title="learners", axis=axis, scale=alt.Scale(domain=[0, most]))
+def _across(field: str, most: float) -> vl.Channel:
+    axis = vl.Axis(format=".0%", domain=False, ticks=False, tickCount=5, labelFlush=False)
+    return vl.X(field, title="learners", axis=axis, scale=vl.Scale(domain=[0, most]))
 
 
 def _bars(frame: pl.DataFrame, models: Sequence[str]) -> tuple[pl.DataFrame, list[str], list[str]]:
@@ -188,7 +188,7 @@ def shares_by_criterion(frame: pl.DataFrame, models: Sequence[str]) -> Chart:
     )
     corrected = rows["corrected"].count() > 0
     layers = _share_layers(rows, [*written.values()], corrected)
-    chart = alt.layer(*layers, data=data(rows)).properties(width=210, height=27 * len(names))
+    chart = vl.layer(*layers, data=data(rows)).properties(width=210, height=27 * len(names))
     note = "Share of the learners for whom each model is selected, with 95% intervals."
     if corrected:
         note += " Diamonds: the share once what is known about errors is taken out."
@@ -196,30 +196,30 @@ def shares_by_criterion(frame: pl.DataFrame, models: Sequence[str]) -> Chart:
     return finished(chart, QUESTION_BY, note, 620, _leaders(frame))
 
 
-def _share_layers(rows: pl.DataFrame, names: Sequence[str], corrected: bool) -> list[alt.Chart]:
+def _share_layers(rows: pl.DataFrame, names: Sequence[str], corrected: bool) -> list[vl.Chart]:
     """Bars with their intervals, what is corrected below them, and the shares as text."""
     most = min(1.0, math.ceil(10 * float(rows["end"].max()) + 0.5) / 10)  # type: ignore[arg-type]
-    base = alt.Chart().encode(
-        y=alt.Y(
+    base = vl.Chart().encode(
+        y=vl.Y(
             "model:N",
             title=None,
-            scale=alt.Scale(domain=[*names]),
-            axis=alt.Axis(ticks=False, domain=False),
+            scale=vl.Scale(domain=[*names]),
+            axis=vl.Axis(ticks=False, domain=False),
         )
     )
     tips = [
-        alt.Tooltip("model:N"),
-        alt.Tooltip("learners:Q"),
-        alt.Tooltip("share:Q", format=".1%"),
-        alt.Tooltip("lower:Q", format=".1%"),
-        alt.Tooltip("upper:Q", format=".1%"),
+        vl.Tooltip("model:N"),
+        vl.Tooltip("learners:Q"),
+        vl.Tooltip("share:Q", format=".1%"),
+        vl.Tooltip("lower:Q", format=".1%"),
+        vl.Tooltip("upper:Q", format=".1%"),
     ]
     bar = base.mark_bar(height=11)
-    fill = alt.Fill("colour:N", scale=None)
+    fill = vl.Fill("colour:N", scale=None)
     layers = [
         bar.encode(_across("share:Q", most), fill, tooltip=tips),
         base.mark_rule(style="ink", strokeWidth=1.2).encode(
-            _across("lower:Q", most), x2=alt.X2("upper:Q")
+            _across("lower:Q", most), x2=vl.X2("upper:Q")
         ),
     ]
     if corrected:
@@ -228,11 +228,11 @@ def _share_layers(rows: pl.DataFrame, names: Sequence[str], corrected: bool) -> 
         point = base.mark_point(**below, shape="diamond", filled=True, size=36, opacity=1)
         span = base.mark_rule(**below, strokeWidth=1)
         layers += [
-            span.encode(_across("corrected_lower:Q", most), x2=alt.X2("corrected_upper:Q")),
+            span.encode(_across("corrected_lower:Q", most), x2=vl.X2("corrected_upper:Q")),
             point.encode(_across("corrected:Q", most)),
         ]
     text = base.mark_text(align="left", dx=6, fontSize=11)
-    return [*layers, text.encode(_across("end:Q", most), text=alt.Text("text:N"))]
+    return [*layers, text.encode(_across("end:Q", most), text=vl.Text("text:N"))]
 
 
 def _leaders(frame: pl.DataFrame) -> str:
@@ -271,18 +271,18 @@ def group_shares(frame: pl.DataFrame, models: Sequence[str], column: str = "grou
         "lower",
         "upper",
     )
-    y = alt.Y("model:N", title=None, sort=[*written.values()])
-    offset = alt.YOffset("group:N", sort=[*called.values()], scale=alt.Scale(padding=0.4))
+    y = vl.Y("model:N", title=None, sort=[*written.values()])
+    offset = vl.YOffset("group:N", sort=[*called.values()], scale=vl.Scale(padding=0.4))
     shades = [colours(groups)[name] for name in groups]
-    scale = alt.Scale(domain=[*called.values()], range=shades)
-    colour = alt.Color("group:N", scale=scale, legend=alt.Legend(title=labels([column])[column]))
-    base = alt.Chart().encode(
+    scale = vl.Scale(domain=[*called.values()], range=shades)
+    colour = vl.Color("group:N", scale=scale, legend=vl.Legend(title=labels([column])[column]))
+    base = vl.Chart().encode(
         y.axis(ticks=False, domain=False, grid=True, bandPosition=0, labelPadding=12),
         offset,
         colour,
     )
     span = base.transform_filter("isValid(datum.lower) && isValid(datum.upper)")
-    chart = alt.layer(
+    chart = vl.layer(
         span.mark_rule(strokeWidth=1.6).encode(_across_groups("lower:Q"), x2="upper:Q"),
         base.mark_point(filled=True, size=55, opacity=1).encode(_across_groups("share:Q")),
         data=data(rows),
@@ -291,9 +291,9 @@ def group_shares(frame: pl.DataFrame, models: Sequence[str], column: str = "grou
     return finished(chart, GROUPS_QUESTION, note, 480)
 
 
-def _across_groups(field: str) -> alt.X:
-    axis = alt.Axis(format=".0%", domain=False, ticks=False, tickCount=5, labelFlush=False)
-    return alt.X(field, title="learners", axis=axis, scale=alt.Scale(domain=[0, 1]))
+def _across_groups(field: str) -> vl.Channel:
+    axis = vl.Axis(format=".0%", domain=False, ticks=False, tickCount=5, labelFlush=False)
+    return vl.X(field, title="learners", axis=axis, scale=vl.Scale(domain=[0, 1]))
 
 
 # How far the selected model of each learner is ahead of the next.
@@ -364,7 +364,7 @@ def margins(frame: pl.DataFrame, within: float) -> Chart:
     verdicts = [v for v in verdicts if v in seen]
     ticks = [*range(len(lows))]
     texts = "[" + ",".join(f"'{low:g}'" for low in lows) + "][datum.value]"
-    axis = alt.Axis(
+    axis = vl.Axis(
         values=ticks,
         labelExpr=texts,
         grid=False,
@@ -372,22 +372,22 @@ def margins(frame: pl.DataFrame, within: float) -> Chart:
         labelOverlap=False,
         tickCount=len(ticks),
     )
-    scale = alt.Scale(domain=[0, len(lows)], nice=False)
-    x = alt.X("left:Q", title="nats ahead of the next model", axis=axis, scale=scale)
-    up = alt.Axis(format=".0%", domain=False, ticks=False, tickCount=4)
-    y = alt.Y("low:Q", title="learners", axis=up)
-    fill = alt.Fill(
+    scale = vl.Scale(domain=[0, len(lows)], nice=False)
+    x = vl.X("left:Q", title="nats ahead of the next model", axis=axis, scale=scale)
+    up = vl.Axis(format=".0%", domain=False, ticks=False, tickCount=4)
+    y = vl.Y("low:Q", title="learners", axis=up)
+    fill = vl.Fill(
         "verdict:N",
-        scale=alt.Scale(domain=verdicts, range=[shades[v] for v in verdicts]),
-        legend=alt.Legend(title=None, symbolType="square", orient="top", columns=4),
+        scale=vl.Scale(domain=verdicts, range=[shades[v] for v in verdicts]),
+        legend=vl.Legend(title=None, symbolType="square", orient="top", columns=4),
     )
-    tips = [alt.Tooltip(field) for field in ("verdict:N", "ahead:N", "learners:Q")]
-    bars = alt.Chart().mark_bar(binSpacing=1)
-    layers = [bars.encode(x, y, fill, x2=alt.X2("right:Q"), y2=alt.Y2("high:Q"), tooltip=tips)]
+    tips = [vl.Tooltip(field) for field in ("verdict:N", "ahead:N", "learners:Q")]
+    bars = vl.Chart().mark_bar(binSpacing=1)
+    layers = [bars.encode(x, y, fill, x2=vl.X2("right:Q"), y2=vl.Y2("high:Q"), tooltip=tips)]
     if within in place:
-        rule = alt.Chart().mark_rule(style="grey", strokeDash=[3, 3])
-        layers.append(rule.encode(x=alt.XDatum(place[within], scale=scale)))
-    chart = alt.layer(*layers, data=data(_stacked(frame, written, place)))
+        rule = vl.Chart().mark_rule(style="grey", strokeDash=[3, 3])
+        layers.append(rule.encode(x=vl.XDatum(place[within], scale=scale)))
+    chart = vl.layer(*layers, data=data(_stacked(frame, written, place)))
     chart = chart.properties(width=max(170, 28 * len(lows)), height=150)
     panels = [*written.values()]
     note = (

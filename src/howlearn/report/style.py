@@ -10,23 +10,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
-import altair as alt
 import polars as pl
 
 from howlearn.core.text import everywhere, visible
+from howlearn.report import vega_lite as vl
 from howlearn.report.charts import check
+from howlearn.report.vega_lite import Chart
 from howlearn.runs.files import write_whole
-
-Chart: TypeAlias = (
-    alt.Chart
-    | alt.LayerChart
-    | alt.FacetChart
-    | alt.HConcatChart
-    | alt.VConcatChart
-    | alt.ConcatChart
-)
 
 # Okabe and Ito's colours, which colour-blind people tell apart; black is kept for means, and
 # yellow, hard to see on paper, comes last.
@@ -188,20 +180,20 @@ def text_width(text: str, size: float = 11) -> float:
     return size * (0.56 * (len(text) - wide) + wide)
 
 
-def data(frame: pl.DataFrame) -> alt.InlineData:
-    """A frame inside a chart; as text, since altair checks values one by one, for a second."""
+def data(frame: pl.DataFrame) -> vl.Given:
+    """A frame inside a chart; as text, which is copied at once."""
     floats = frame.select(pl.selectors.float()).columns
     values = frame.with_columns(number(name) for name in floats).write_json()
-    return alt.InlineData(values=values, format=alt.JsonDataFormat(type="json"))
+    return vl.InlineData(values=values, format=vl.JsonDataFormat(type="json"))
 
 
-def in_panels(chart: Any, panels: Sequence[str], most: int) -> alt.FacetChart:
+def in_panels(chart: Any, panels: Sequence[str], most: int) -> Chart:
     """A panel for each value of the field `panel`, in rows that are full if that can be."""
     even = (n for n in range(most, most // 2, -1) if len(panels) % n == 0)
     columns = min(most, len(panels)) if len(panels) <= most else next(even, most)
-    header = alt.Header(labelAnchor="start", labelPadding=6)
-    facet = alt.Facet("panel:N", sort=[*panels], title=None, header=header)
-    space = alt.RowColnumber(row=24, column=36)
+    header = vl.Header(labelAnchor="start", labelPadding=6)
+    facet = vl.Facet("panel:N", sort=[*panels], title=None, header=header)
+    space = vl.RowColnumber(row=24, column=36)
     faceted = chart.facet(facet=facet, columns=columns, align="each", spacing=space)
     if len(panels) % columns == 0:
         return faceted
@@ -217,13 +209,13 @@ def finished(
     ``finding`` is what it shows, in a sentence, for those who do not see it.
     """
     lines = textwrap.wrap(note, max(72, int(width / 5.6)))
-    title = alt.TitleParams(question, subtitle=lines or alt.Undefined)
+    title = vl.TitleParams(question, subtitle=lines or vl.Undefined)
     return chart.properties(title=title, description=finding or question, config=CONFIG)
 
 
 def nothing(question: str) -> Chart:
     """What stands in the place of a chart without data."""
-    text = alt.Chart(data(pl.DataFrame({"text": ["no data"]}))).mark_text(fontSize=12, color=GREY)
+    text = vl.Chart(data(pl.DataFrame({"text": ["no data"]}))).mark_text(fontSize=12, color=GREY)
     chart = text.encode(text="text:N").properties(width=200, height=60)
     return finished(chart, question)
 
@@ -238,7 +230,7 @@ def to_svg(chart: Chart) -> str:
 
     # Figures are made of names and numbers only, so checking them against the schema each time
     # would cost as much as drawing them; a test checks one of each kind.
-    spec = drawable(chart).to_dict(validate=False)
+    spec = _shown(chart.to_dict(validate=False))
     return vl_convert.vegalite_to_svg(spec, vl_version=vega_lite_version())
 
 
@@ -260,17 +252,17 @@ def save(chart: Chart, path_stem: Path | str) -> list[Path]:
 def titled(chart: Any, question: str) -> Any:
     """The chart, with the question that it answers as its title if it has none."""
     spec = chart.to_dict(validate=False)
-    return chart if spec.get("title") else chart.properties(title=alt.TitleParams(question))
+    return chart if spec.get("title") else chart.properties(title={"text": question})
 
 
 def drawable(chart: Any) -> Any:
-    """The chart, with control characters in its names written out: no SVG may hold them.
+    """A chart of altair, with control characters in its names written out: no SVG may hold them.
 
     The converter does not refuse such a chart; it ends the whole process.
     """
     spec = chart.to_dict(validate=False)
     shown = _shown(spec)
-    return chart if shown == spec else type(chart).from_dict(shown, validate=False)
+    return chart if shown == spec and not isinstance(chart, Chart) else vl.as_altair(shown)
 
 
 def _shown(spec: Any, key: str = "") -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,11 +50,16 @@ class Stage:
     setting: Setting
     as_published: bool
     tells: bool  # whether learners are also told what the other actions would have earned
+    shown: dict[int, ShownTrials] = field(default_factory=dict)  # to the last recorded learner
 
     def sequence(self, recorded: int, random: np.random.Generator) -> ShownTrials:
         """What a learner is shown: what a recorded one was, or the task's order."""
         if self.like is not None:
-            return as_recorded(self.like, recorded, self.codes)
+            if recorded not in self.shown:
+                self.shown.clear()  # doubles of one learner follow each other
+                self.shown[recorded] = as_recorded(self.like, recorded, self.codes)
+            shown = self.shown[recorded]
+            return replace(shown, action=shown.action.copy(), reward=shown.reward.copy())
         assert self.task is not None
         return by_task(self.task, self.trials, random)
 

@@ -63,7 +63,7 @@ def next_mark(marks, t):
     return mark
 
 
-@njit(**FLAGS)
+@njit(**FLAGS, inline="always")
 def grid_one(
     context,
     action,
@@ -192,7 +192,7 @@ def probe_record(buffer, first_row, n_actions, stops, t, values, gradients):
                         gradients[k, d, i] += probe_gradient(buffer[row], n_actions, d, i)
 
 
-@njit(**FLAGS)
+@njit(**FLAGS, inline="always")
 def probe_one(
     context,
     action,

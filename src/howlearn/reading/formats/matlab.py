@@ -6,9 +6,8 @@ import math
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import h5py
 import numpy as np
 
 from howlearn.core.errors import DataError, HowlearnError, Problem
@@ -16,6 +15,9 @@ from howlearn.reading.formats import Format
 from howlearn.reading.formats.detect import check_growth, no_damage
 from howlearn.reading.formats.table import Table
 from howlearn.reading.formats.variables import tables_of
+
+if TYPE_CHECKING:
+    import h5py
 
 HDF5 = b"\x89HDF\r\n\x1a\n"
 NEW = "MATLAB 7.3"
@@ -162,6 +164,8 @@ class Reader:
         return found
 
     def _tree(self, node: Any, depth: int) -> Any:
+        import h5py
+
         self._values += 1
         if self._values > 1000 + self._size // SMALLEST:
             raise ValueError("its values refer to each other in circles")
@@ -193,6 +197,8 @@ class Reader:
 
     def _struct(self, group: h5py.Group, depth: int) -> Any:
         """A structure; an array of them has references in place of values."""
+        import h5py
+
         fields = dict(_inside(group))
         arrays = [
             isinstance(node, h5py.Dataset)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from itertools import combinations
@@ -9,6 +10,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from howlearn.core.distributions import chi_square_tail
 from howlearn.reading.columns import is_time, like, parts_of
 from howlearn.reading.guess.sample import Sample, scaled, together
 
@@ -54,8 +56,6 @@ def hangs_on(worth: NDArray[np.float64], action: Codes, place: Codes) -> float:
     >>> hangs_on(draw.random(400), action, place) > 1e-3
     True
     """
-    from scipy.special import chdtrc
-
     told = np.isfinite(worth)
     worth, action, place = scaled(worth[told]), together(action[told]), together(place[told])
     if not len(worth):
@@ -72,7 +72,7 @@ def hangs_on(worth: NDArray[np.float64], action: Codes, place: Codes) -> float:
         usable[place[first]], each * gap**2 / np.where(spread > 0, spread, 1)[place[first]], 0
     )
     freedom = float((np.bincount(place[first]) - 1)[usable].sum())
-    return float(chdtrc(freedom, part.sum())) if freedom > 0 else 1.0
+    return chi_square_tail(int(freedom), float(part.sum())) if freedom > 0 else 1.0
 
 
 def goes_on(worth: NDArray[np.float64], action: Codes, place: Codes) -> float:
@@ -80,8 +80,6 @@ def goes_on(worth: NDArray[np.float64], action: Codes, place: Codes) -> float:
 
     So does what an action earns where it drifts or reverses, also if no action is better overall.
     """
-    from scipy.special import ndtr
-
     told = np.isfinite(worth)
     worth = worth[told]
     cell = together(place[told], action[told])
@@ -95,7 +93,7 @@ def goes_on(worth: NDArray[np.float64], action: Codes, place: Codes) -> float:
     if not before.any() or not after.any():
         return 1.0
     alike = before @ after / np.sqrt((before @ before) * (after @ after))
-    return float(2 * ndtr(-abs(alike * np.sqrt(len(before)))))
+    return math.erfc(abs(alike) * math.sqrt(len(before) / 2))
 
 
 def resembles_last(owner: Codes, numbers: NDArray[np.float64]) -> float:

@@ -109,7 +109,7 @@ class Figure:
     """A question, its chart, the finding in words, and the numbers behind it."""
 
     name: str  # of its files and its place in the page
-    chart: Any
+    spec: dict[str, Any]
     table: pl.DataFrame
     finding: str = ""
     of_learners: bool = False  # also where these have several sequences
@@ -117,7 +117,7 @@ class Figure:
     @property
     def title(self) -> tuple[str, str]:
         """The question, and the note on how to read the chart."""
-        found = spec_of(self.chart).get("title", "")
+        found = self.spec.get("title", "")
         if not isinstance(found, dict):
             return _line(found), ""
         return _line(found.get("text", "")), _line(found.get("subtitle", ""))
@@ -127,7 +127,7 @@ class Figure:
         frame = self.table.head(MOST_ROWS)
         return {
             "name": self.name,
-            "spec": compact(spec_of(self.chart)),
+            "spec": compact(self.spec),
             "columns": frame.columns,
             "table": [column(each.to_list()) for each in frame.get_columns()],
             "more": max(0, len(self.table) - MOST_ROWS),
@@ -138,7 +138,7 @@ def about(figure: Figure, unit: str) -> Figure:
     """The same, in words about sequences where a learner has several."""
     if unit == "learner" or figure.of_learners:
         return figure
-    return replace(figure, chart=_worded(spec_of(figure.chart)), finding=_named(figure.finding))
+    return replace(figure, spec=_worded(figure.spec), finding=_named(figure.finding))
 
 
 def _worded(spec: Any) -> Any:
@@ -245,10 +245,9 @@ def draw(
 
 def _figure(name: str, chart: Any, table: pl.DataFrame, finding: str = "") -> Figure:
     """The chart's own description is its finding, unless a better one is given."""
-    described = getattr(chart, "description", "")
-    question = getattr(getattr(chart, "title", None), "text", "")
-    own = described if isinstance(described, str) and described != question else ""
-    return Figure(name, chart, table, finding or own)
+    figure = Figure(name, spec_of(chart), table, finding)
+    described = figure.spec.get("description", "")
+    return figure if finding or described == figure.title[0] else replace(figure, finding=described)
 
 
 def _shares(results: Results) -> Iterator[Made]:
@@ -265,9 +264,9 @@ def _shares(results: Results) -> Iterator[Made]:
             chart = share_charts.shares_by_criterion(part.drop(which) if which else part, names)
             said = {INCLUDED: "Without the excluded learners.", ALL: "With everyone."}.get(each, "")
             if said:
-                question = str(chart.title.text).removesuffix("?")
-                chart.title.text = f"{question}, {ASIDE[each]}?"
-                said = f"{said} {getattr(chart, 'description', '') or ''}"
+                question = f"{chart.title['text'].removesuffix('?')}, {ASIDE[each]}?"
+                chart = chart.properties(title={**chart.title, "text": question})
+                said = f"{said} {chart.description}"
             yield _figure(name, chart, part.select(kept), said)
 
 

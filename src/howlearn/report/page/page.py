@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
+from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from howlearn import __version__
 from howlearn.core.errors import HowlearnError
 from howlearn.core.text import everywhere, isolated, many, percent, visible
+from howlearn.engine.compile import cache_folder, kept_text
 from howlearn.report.apa.files import docx
 from howlearn.report.apa.files import tex as tex_of
 from howlearn.report.apa.tables import apa_tables
@@ -94,7 +96,7 @@ GLOBAL = "window.vegaEmbed=vegaEmbed;"  # the name by which the page calls the r
 
 def environment() -> Environment:
     """Templates whose values are all escaped."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jinja2 import Environment, FileSystemBytecodeCache, PackageLoader, StrictUndefined
 
     made = Environment(
         loader=PackageLoader(HERE, "templates"),
@@ -103,6 +105,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         undefined=StrictUndefined,
         finalize=_shown,
+        bytecode_cache=FileSystemBytecodeCache(str(cache_folder()), "howlearn_%s.page"),
     )
     made.filters["in_order"] = _in_order
     return made
@@ -127,13 +130,18 @@ def style() -> str:
 @cache
 def chart_runtime() -> str:
     """The program that draws charts, as altair's release of Vega-Lite needs it."""
+    releases = [f"{name} {version(name)}" for name in ("altair", "vl-convert-python")]
+    bundle = kept_text("chart_runtime", "\n".join([*releases, GLOBAL]), _bundle)
+    # Inside a function, so that its names are not those of the page.
+    return f"(()=>{{{harmless(bundle)}\n}})();"
+
+
+def _bundle() -> str:
     import vl_convert
 
     from howlearn.report.style import vega_lite_version
 
-    # Inside a function, so that its names are not those of the page.
-    bundle = vl_convert.javascript_bundle(GLOBAL, vega_lite_version())
-    return f"(()=>{{{harmless(bundle)}\n}})();"
+    return vl_convert.javascript_bundle(GLOBAL, vega_lite_version())
 
 
 def page_script() -> str:

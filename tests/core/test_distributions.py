@@ -1,0 +1,23 @@
+"""Chances against scipy's, from few to many degrees of freedom."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import chdtrc, stdtrit
+
+from howlearn.core.distributions import chi_square_tail, student_quantile
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 3, 4, 11, 540, 1999])
+def test_chi_square_is_scipys(freedom):
+    for x in (1e-3, 1.0, 0.5 * freedom, 1.3 * freedom, 2.0 * freedom):
+        assert chi_square_tail(freedom, x) == pytest.approx(chdtrc(freedom, x), rel=1e-9)
+    assert chi_square_tail(freedom, 0.0) == 1.0
+    assert chi_square_tail(freedom, np.inf) == 0.0
+
+
+def test_quantiles_of_t_are_scipys():
+    for freedom in (*range(1, 60), 200, 1001):
+        wanted = stdtrit(freedom, 0.975)
+        assert student_quantile(freedom, 0.95) == pytest.approx(wanted, rel=1e-10)
