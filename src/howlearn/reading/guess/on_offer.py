@@ -156,7 +156,7 @@ def _ask_order(draft: Draft, action: str, columns: tuple[str, ...], order: tuple
     )
 
 
-def _in_order(values: list[str], columns: tuple[str, ...]) -> tuple[bool, tuple[str, ...]]:
+def _in_order(values: list[str], columns: Sequence[str]) -> tuple[bool, tuple[str, ...]]:
     """Whether words tell which value means the first column, and the values in this order."""
     ranks = {v: _rank(v) for v in values}
     several = len(columns) > 2
