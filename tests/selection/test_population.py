@@ -111,7 +111,7 @@ def test_one_rate_for_all_cells_has_no_spread(three):
         mine = part[i]
         expected = each[np.arange(len(mine)), mine.action].sum()
         found = np.log(tables.rated[0, i, 0, 50]) + tables.top_rated[i, 0]
-        assert found == pytest.approx(expected, abs=0.02)  # between two nodes of the curve
+        assert found == pytest.approx(expected, abs=1e-8)
 
 
 def test_the_loops_reweigh_tables_as_one_would_by_hand(three):

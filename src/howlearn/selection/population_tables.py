@@ -23,7 +23,7 @@ from howlearn.selection.hierarchy import RateGroup, groups_of
 from howlearn.selection.rate_grid import curves_of, on_grid, plan_of
 
 SPREADS = (0.1, 0.16, 0.25, 0.4, 0.63, 1.0, 1.6)  # of the log rates of a learner's cells
-NODES = 96  # of the learner's effect
+STRIDE = 2  # nodes of the cells' rates between two of the learner's effect
 BEYOND = 1.5  # how far effects may lie above the largest rate, in log rates
 SEED = 20_251  # of the clouds
 NOWHERE = -1e6  # nats: a model that rules a learner's choices out wherever it is looked at
@@ -102,7 +102,7 @@ class Tables:
     @classmethod
     def known(cls, layout: Layout, evidence: Floats) -> Tables:
         """Of models of which nothing but the log-evidence is known."""
-        nothing = np.empty((len(SPREADS), len(evidence), 0, NODES))
+        nothing = np.empty((len(SPREADS), len(evidence), 0, 2))
         return cls(layout, nothing, nothing[0, 0], (), nothing[0, :, :, 0], evidence)
 
     def renewed(self, mean: Floats, variance: Floats) -> Tables:
@@ -172,16 +172,28 @@ def rated_tables(
 ) -> tuple[Floats, Floats, Floats]:
     """Likelihoods [spread, learner, model, node], the nodes, and the logs of their largest."""
     n, n_rated = len(study), len(layout.rated)
-    log_table = np.empty((len(SPREADS), n, n_rated, NODES))
-    nodes = np.empty((layout.n_families, NODES))
     models = [m for k in layout.rated if on_grid(m := layout.models[k])]
+    groups: list[RateGroup] = []
     if models:
         curves = curves_of(study, plan_of(models, study), threads)
-        for f, group in enumerate(groups_of(models, range(n_rated), curves)):
-            nodes[f] = np.linspace(group.effects[0], group.effects[-1] + BEYOND, NODES)
-            _fill(log_table, group, nodes[f])
+        groups = groups_of(models, range(n_rated), curves)
+    each = [_effects(group) for group in groups]
+    most = max((len(x) for x in each), default=2)
+    nodes = np.empty((layout.n_families, most))
+    log_table = np.empty((len(SPREADS), n, n_rated, most))
+    for f, (group, x) in enumerate(zip(groups, each, strict=True)):
+        nodes[f] = x[0] + (x[1] - x[0]) * np.arange(most)
+        _fill(log_table, group, nodes[f])
     top = log_table.max(axis=(0, 3), initial=-np.inf)
     return np.exp(log_table - top[None, :, :, None]), nodes, top
+
+
+def _effects(group: RateGroup) -> Floats:
+    """Nodes of the learner's effect: among those of the rates, and on beyond the largest."""
+    x = max((group.curves.nodes[rule] for rule in group.rules), key=len)
+    step = STRIDE * (x[1] - x[0])
+    below = (len(x) - 1) // STRIDE
+    return x[-1] + step * np.arange(-below, int(np.ceil(BEYOND / step)) + 1)
 
 
 def _fill(log_table: Floats, group: RateGroup, effects: Floats) -> None:

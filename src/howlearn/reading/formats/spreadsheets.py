@@ -128,7 +128,7 @@ def _values(rows: pl.DataFrame) -> list[pl.Series]:
     days = pl.concat([c.alias("") for c in columns], rechunk=True).str.replace(_MIDNIGHT, "$1")
     told = days.is_not_null().to_numpy().reshape(-1, height)
     words = days.is_in(["true", "false"]).fill_null(True).to_numpy().reshape(-1, height)
-    switches = words.all(axis=1) & told.any(axis=1)
+    switches = (words.all(axis=1) & told.any(axis=1)).tolist()
     parts = (days.slice(i * height, height) for i in range(len(columns)))
     return [
         values == "true" if switch else values

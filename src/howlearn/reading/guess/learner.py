@@ -21,7 +21,7 @@ from howlearn.reading.guess.draft import BY_CONTENT, BY_NAME, Answer, Draft, in_
 from howlearn.reading.guess.sample import Sample, together
 
 COUNTING = 0.9  # of the steps from row to row of a trial's number go up
-SHORT_RUN = 2  # rows in a row, of what changes as stimuli do
+SHORT_RUN = 3  # rows in a row, of what changes as stimuli do
 LONG_RUN = 10  # rows in a row that a learner has at least, to be found without a name
 
 

@@ -183,6 +183,7 @@ class Untaught(Kind):
 SURELY = 3.5, 0.75  # standard errors of first choices above guessing, share of later skill
 PERHAPS = 2.0, 0.5
 FIXED = 0.85  # of the outcomes are as always, or as mostly, where the same is shown and chosen
+SKILLED = 0.8  # of what there is above guessing, where outcomes are not as always
 GOES_ON = 3.0  # standard errors by which outcomes are like the last ones
 
 
@@ -203,6 +204,8 @@ def known_at_once(
         return None  # chances, or what is right changes
     first = first_choices(found)
     early, later = first.early, first.late.skill
+    if found.fixed < FIXED and later < SKILLED:
+        return None
     if early.times < 12 or later < 0.25 or early.score < least[0]:
         return None
     at_once = early.skill >= least[1] * later and first.opening.skill >= least[1] * later / 1.4

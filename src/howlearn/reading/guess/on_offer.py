@@ -156,12 +156,13 @@ def _ask_order(draft: Draft, action: str, columns: tuple[str, ...], order: tuple
     )
 
 
-def _in_order(values: list[str], columns: tuple[str, ...]) -> tuple[bool, tuple[str, ...]]:
+def _in_order(values: list[str], columns: Sequence[str]) -> tuple[bool, tuple[str, ...]]:
     """Whether words tell which value means the first column, and the values in this order."""
     ranks = {v: _rank(v) for v in values}
-    if len(columns) > 2 and all(map(is_count, values)):
+    several = len(columns) > 2
+    if several and all(map(is_count, values)):
         return True, tuple(sorted(values, key=int))
-    if len(columns) > 2:  # left, in between, right
+    if several:  # left, in between, right
         middle_last = sorted(values, key=lambda v: (0, 2, 1)[ranks[v]])
         return sorted(ranks.values()) == [0, 1, 2], tuple(middle_last)
     if sorted(ranks.values()) == [0, 1]:

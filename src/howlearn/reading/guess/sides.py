@@ -36,7 +36,7 @@ def _differing(words: dict[str, list[str]]) -> list[tuple[str, str]]:
             alike.setdefault(rest, {}).setdefault(part, []).append(name)
     place = {name: i for i, name in enumerate(words)}
     found = {
-        tuple(sorted(pair, key=lambda name: place[name]))
+        pair if place[pair[0]] < place[pair[1]] else (pair[1], pair[0])
         for names in alike.values()
         for side in SIDES
         for pair in product(names.get(side[0], ()), names.get(side[1], ()))
