@@ -24,7 +24,7 @@ def study_of(contexts: int, times: int, learners: int = 3, **options: object) ->
             "reward": [1, 0] * (learners * n // 2),
         }
     )
-    return read(data, context="size", **options)
+    return read(data, context="size", action="choice", **options)
 
 
 def test_the_sentence() -> None:
@@ -52,8 +52,9 @@ def test_the_typical_learner_decides() -> None:
     many, few = study_of(60, 4).frame(), study_of(30, 8).frame()
     few = few.with_columns(learner="few" + pl.col("learner"))
     three = few.filter(pl.col("learner") != "few2")
-    assert too_many_contexts(read(pl.concat([many, three]))) is not None
-    assert too_many_contexts(read(pl.concat([few, many.filter(learner="0")]))) is None
+    assert too_many_contexts(read(pl.concat([many, three]), action="action")) is not None
+    both = pl.concat([few, many.filter(learner="0")])
+    assert too_many_contexts(read(both, action="action")) is None
 
 
 def test_bins_are_the_way_out() -> None:

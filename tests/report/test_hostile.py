@@ -29,9 +29,10 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Report:
     folder = tmp_path_factory.mktemp("hostile")
     (folder / "t.toml").write_text(hostile_task(), encoding="utf-8")
     rows = [
-        (name, t + 1, CONTEXTS[t % 4], ACTIONS[(i + t * t) % 3], (i + t) % 2, NAMES[i % 5])
+        (name, t + 1, CONTEXTS[t % 4], ACTIONS[a], int(a == t % 4 % 3), NAMES[i % 5])
         for i, name in enumerate(LEARNERS)
         for t in range(16)
+        for a in [(i + t * t) % 3 if t < 6 + i % 3 else t % 4 % 3]  # what earns is learned
     ]
     columns = ["learner", "trial", "context", "action", "reward", "=group"]
     pl.DataFrame(rows, columns, orient="row").write_csv(folder / "trials.csv")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -164,7 +165,8 @@ class Foretelling:
         records = records_of(part)
         if sequence in self.kept:
             return records, self.kept[sequence]
-        out = np.empty((self.size, len(part.context), len(part.actions)), np.float32)
+        # half as long as other numbers: there may be many
+        out: Any = np.empty((self.size, len(part.context), len(part.actions)), np.float32)
         there = np.ones(out.shape[1:], bool) if part.offered is None else part.offered
         with np.errstate(divide="ignore"):
             out[0] = np.where(there, -np.log(part.n_offered)[:, None], -np.inf)
@@ -278,7 +280,8 @@ class Rows:
 
     def by_person(self, value: Floats) -> Floats:
         """Sums over the scored trials of every person."""
-        return np.bincount(self.person, value, minlength=int(self.person.max()) + 1)
+        n = int(self.person.max()) + 1
+        return np.bincount(self.person, value, minlength=n).astype(np.float64)
 
     def softened(self, score: Floats) -> Floats:
         """Log-probabilities [row] from scores."""

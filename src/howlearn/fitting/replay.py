@@ -112,6 +112,10 @@ class Advisor(ABC, Generic[M]):
             out[:, d] = rise / (high - low)
         return self.chosen(records, theta), out
 
+    def states(self, records: Records, theta: Floats) -> States | None:
+        """Which strategy chose, where that is a hidden state."""
+        return None
+
     def play(self, scene: Scene, theta: Floats) -> None:
         """Choose at every trial that is scored, and earn: into the actions and rewards shown.
 
@@ -316,7 +320,6 @@ class MixtureAdvisor(Advisor[Mixture]):
         return np.stack([expert.chosen(records, mine) for expert, mine in pairs], axis=1)
 
     def states(self, records: Records, theta: Floats) -> States | None:
-        """Which strategy chose, where that is a hidden state."""
         own, _ = self.model.split(theta, self.actions)
         return self.model.states(own, self.advice(records, theta), self.trials(records))
 

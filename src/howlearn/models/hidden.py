@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -233,7 +233,7 @@ class _Learner:
 
             ends = slope(low), slope(high)
             if np.isfinite(ends).all() and ends[0] > 0 > ends[1]:
-                x = float(brentq(slope, low, high, xtol=1e-12, rtol=1e-12))
+                x = cast(float, brentq(slope, low, high, xtol=1e-12))
                 yield x, self.both(np.array([x]), mark)[0]
 
     def _free(self, mark: int, stay: float, top: float) -> tuple[Floats, bool]:

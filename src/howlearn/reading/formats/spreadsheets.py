@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
 
 from howlearn.core.errors import DataError, Problem
@@ -128,7 +129,7 @@ def _values(rows: pl.DataFrame) -> list[pl.Series]:
     days = pl.concat([c.alias("") for c in columns], rechunk=True).str.replace(_MIDNIGHT, "$1")
     told = days.is_not_null().to_numpy().reshape(-1, height)
     words = days.is_in(["true", "false"]).fill_null(True).to_numpy().reshape(-1, height)
-    switches = (words.all(axis=1) & told.any(axis=1)).tolist()
+    switches = np.logical_and(words.all(axis=1), told.any(axis=1))
     parts = (days.slice(i * height, height) for i in range(len(columns)))
     return [
         values == "true" if switch else values
