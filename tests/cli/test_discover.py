@@ -23,7 +23,7 @@ def test_tables_chart_and_words(run: Run, trials: Path) -> None:
     frames = {name: pl.read_csv(f"found/{name}.csv", infer_schema_length=None) for name in TABLES}
     assert frames["partitions"].height == 10 * 2 * 5
     assert frames["coclassification"].height == 10 * 2 * 36
-    assert frames["marked"].height == 10 * 2 * 6
+    assert frames["marked"].height == 10 * 2 * 7  # six candidates, and contexts by their answer
     assert frames["population"].height == 2 * 36
     assert frames["consensus"].height == 2 * 9
     best = frames["models"].filter(pl.col("criterion") == "ewens(alpha=1, cells=learner)")
@@ -59,7 +59,7 @@ def test_a_run_goes_on_where_it_was_stopped(
         discover, "attempt", lambda study, *rest: judged.append(len(study)) or attempt(study, *rest)
     )
     assert run(*words).status == 0
-    assert judged == [2]  # the last of three chunks
+    assert judged == [2, 10, 10, 10]  # the last of three chunks; then all with three bounds
     assert {path: path.stat().st_mtime_ns for path in parts[:-3]} == kept
     assert {name: Path(f"found/{name}.csv").read_bytes() for name in TABLES} == whole
 
