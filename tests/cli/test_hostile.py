@@ -80,7 +80,8 @@ def test_every_command_that_takes_data(run: Run) -> None:
     assert {*read_table(Path("r"), "learners")["learner"]} == {*NAMES}
     _harmless(run("compare", "r", "--within", BY, "--permutations", 20, "--resamples", 20))
     _harmless(run("freeze", "--keep", KEEP, "--exclude", f"first(`{KEEP}`) == 'x'", "-o", "f.toml"))
-    _harmless(run("discover", *data[:3], "--out", "d"))
+    roles = ("--context", "context", "--action", "action", "--reward", "reward")
+    _harmless(run("discover", *data[:3], *roles, "--out", "d"))
     _check_tables(Path("r"))
     _check_tables(Path("d"))
     made = {path.name for path in Path().iterdir()}

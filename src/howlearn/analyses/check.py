@@ -318,7 +318,7 @@ def fit_of_selection(
         return {"check": {"sentence": left_out}}
     try:
         told = absolute_fit(results, seed=seed)
-        limits: dict[str, Any] = bounded(results)
+        limits: Mapping[str, Any] = bounded(results)
         found = check(results, seed=seed, threads=threads, **limits)
     except HowlearnError as error:
         return {"check": {"sentence": f"Whether the models fit was not checked: {error}."}}

@@ -182,7 +182,8 @@ def shares_of(selection: Selection) -> pl.DataFrame:
         return found
     everybody = found
     if not study.included.all():
-        everybody = shares_table(selection.everybody.scores, criteria, models)
+        learned = [choice.criterion for choice in selection.everybody.choices]
+        everybody = shares_table(selection.everybody.scores, criteria, models, learned=learned)
     return among(found, everybody)
 
 
