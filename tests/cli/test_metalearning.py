@@ -172,7 +172,8 @@ def test_learners_whom_a_strategy_cannot_explain_do_not_end_the_run(run: Run) ->
 
 
 def test_brackets_are_seen(run: Run, trials: str) -> None:
-    ran = run("select", trials, *FIVE_FOUR, "--model", GIVEN, "--criterion", "aic", "--out", "r")
+    two = ("--model", GIVEN, "--model", "OneForAll")
+    ran = run("select", trials, *FIVE_FOUR, *two, "--criterion", "aic", "--out", "r")
     assert "ByPattern[eta=0.1]" in ran.out
     ran = run("select", trials, *FIVE_FOUR, "--model", OPEN, "--model",
               "exp4(ByPatternExc, ByPattern)", "--criterion", "aic", "--out", "s")  # fmt: skip

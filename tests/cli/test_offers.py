@@ -65,7 +65,7 @@ def test_the_page_tells_of_offers(run: Run, pairs: Path) -> None:
 
 def test_doubles_meet_the_same_offers(run: Run, pairs: Path) -> None:
     assert run("select", pairs, *OPTIONS, *SELECT, "--out", "results").status == 0
-    ran = run("simulate", "--like", "results", "--model", "OneForAll", "--out", "doubles.csv")
+    ran = run("simulate", "--like", "results", "--model", "gradient bandit", "--out", "doubles.csv")
     assert ran.status == 0, ran.err
     assert "--offered offered" in ran.out
     doubles = pl.read_csv("doubles.csv")

@@ -228,6 +228,8 @@ def _class(node: h5py.Dataset) -> str:
 
 def _inside(group: h5py.Group) -> Iterator[tuple[str, Any]]:
     """The members of a group; a link, perhaps to another file, MATLAB never writes."""
+    import h5py
+
     for name in group:
         if not isinstance(group.get(name, getlink=True), h5py.HardLink):
             raise ValueError(f"{name} is a link, perhaps to another file, which is not read")
