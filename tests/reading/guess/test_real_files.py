@@ -35,6 +35,7 @@ def test_rlwm(shared_data: Path) -> None:
         "reset_by": ("block",),
         "missing": ("action:-1",),
         "rt": "rt",
+        "load": "ns",
     }
     assert found.study is not None
     assert found.study.counts["missed trials"] == 458

@@ -168,10 +168,12 @@ def _ask_about_numbers(draft: Draft, rows: Sample) -> bool:
     action = draft.column("action")
     if action is None or rows.height < LEAST_ROWS or not draft.open("features"):
         return False
+    from howlearn.reading.guess.not_covered import AMOUNTS  # which needs this module
+
     owner, codes = draft.learners()[rows_among(draft, rows)], rows.codes(action)
     usual = (codes == np.bincount(codes).argmax()).astype(float)
     found = []
-    for column in [c for c in draft.free if _is_called_shown(c)]:
+    for column in [c for c in draft.free if _is_called_shown(c) and not like(c, AMOUNTS)]:
         numbers = rows.numbers(column)
         if len(rows.counts(column)) <= MOST_SITUATIONS or not np.isfinite(numbers).all():
             continue
