@@ -30,12 +30,21 @@ def test_rlwm_with_three_actions_in_blocks(run: Run, shared_data: Path) -> None:
     file = shared_data / "rlwm" / "Expe3.csv"
     roles = ("--learner", "subno", "--action", "choice", "--reward", "rew", "--missing=-1")
     by = ("--criterion", "aic", "--out", "sets")
-    ran = run("select", file, *roles, "--context", "block,stimseq", *by)
+    ran = run("select", file, *roles, "--context", "block,stimseq", "--no-field", *by)
     assert ran.status == 0
     assert "missed trials: 458" in ran.err
     assert pl.read_csv("sets/learners.csv").height == 40
     ran = run(
-        "select", file, *roles, "--context", "stimseq", "--reset-by", "block", "--out", "blocks"
+        "select",
+        file,
+        *roles,
+        "--context",
+        "stimseq",
+        "--reset-by",
+        "block",
+        "--no-field",
+        "--out",
+        "blocks",
     )
     assert ran.status == 0
     chosen = pl.read_csv("blocks/selection.csv")

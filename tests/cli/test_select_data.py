@@ -30,7 +30,7 @@ def sizes(run: Run) -> None:
 
 def test_every_option_stands_in_the_manifest(run: Run, sizes: None) -> None:
     options = "--forgone other --episode maze --duration rt --bin size:1.5,3 --bin other:2"
-    words = f"--context size,other {options} --criterion aic --out results".split()
+    words = f"--context size,other --action choice {options} --criterion aic --out results".split()
     ran = run("select", "sizes.csv", *words)
     assert ran.status == 0, ran.err
     assert "forgone ← other (of the other action)" in ran.err
@@ -49,12 +49,14 @@ def test_every_option_stands_in_the_manifest(run: Run, sizes: None) -> None:
 
 @pytest.mark.parametrize("model", [[], ["--model", "OnePerItem"]])
 def test_too_many_contexts_leave_no_folder(run: Run, sizes: None, model: list[str]) -> None:
-    ran = run("select", "sizes.csv", "--context", "size", *model, "--out", "results")
+    ran = run(
+        "select", "sizes.csv", "--context", "size", "--action", "choice", *model, "--out", "results"
+    )
     assert ran.status == 2
     assert "there are 60 contexts, and a typical learner met 60 of them in 240 trials" in ran.err
     assert not Path("results").exists()
 
 
 def test_a_model_with_one_cell_is_not_refused(run: Run, sizes: None) -> None:
-    words = "--context size --model OneForAll --criterion aic --out results"
+    words = "--context size --action choice --model OneForAll --criterion aic --out results"
     assert run("select", "sizes.csv", *words.split()).status == 0

@@ -207,17 +207,20 @@ def test_features_are_the_context_where_there_is_none() -> None:
 def test_by_and_keep() -> None:
     data = pl.concat(
         [
-            frame(id=[2] * 4, load=[10, 10, 9, 9], age=[30] * 4),
-            frame(id=[1] * 4, load=[9, 9, 10, 10], age=[None, 40, 40, 40]),
+            frame(id=[2] * 4, difficulty=[10, 10, 9, 9], age=[30] * 4),
+            frame(id=[1] * 4, difficulty=[9, 9, 10, 10], age=[None, 40, 40, 40]),
         ]
     )
-    study = read(data, by="load", keep="age")
+    study = read(data, by="difficulty", keep="age")
     assert study.learners == ("2", "2", "1", "1")
-    assert study.about.to_dict(as_series=False) == {"load": [9, 10, 9, 10], "age": [30, 30, 40, 40]}
+    assert study.about.to_dict(as_series=False) == {
+        "difficulty": [9, 10, 9, 10],
+        "age": [30, 30, 40, 40],
+    }
     assert study.starts.tolist() == [0, 2, 4, 6, 8]
     assert study.source is not None
     assert study.source.row.tolist() == [2, 3, 0, 1, 4, 5, 6, 7]
-    assert study.labels.columns == ["learner", "load", "age"]
+    assert study.labels.columns == ["learner", "difficulty", "age"]
 
 
 def test_kept_words_stay_words() -> None:

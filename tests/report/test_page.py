@@ -163,7 +163,7 @@ def test_the_first_sentence_counts_each_learner_once(gathered: Results, tmp_path
     )
     found = answer(out)
     assert found.sentences[0] == "A explains the learner best by both criteria."
-    assert "selects, for 2 learners: A 1 and B 1." in found.sentences[-1]
+    assert "selects, for 2 learners: A 1 and B 1." in " ".join(found.sentences)
     assert [row.counts for row in found.rows] == [[1, 1], [0, 0]]
     assert [row.counts for row in found.rows_of_all] == [[1, 1], [1, 1]]
 

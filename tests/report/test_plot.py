@@ -21,7 +21,8 @@ from howlearn.results.select_into import write_selection
 from studies import model_of, random_trials, study_of
 
 HOSTILE = "<script>alert('x')</script> \"q\" \\d 模型"
-OF_ALL = [each.name for each in CHARTS.values() if each.section and each.name != "confusion"]
+LATER = ("confusion", "completeness", "checks")  # of what a selection alone does not know
+OF_ALL = [each.name for each in CHARTS.values() if each.section and each.name not in LATER]
 
 
 def drawn(chart) -> str:

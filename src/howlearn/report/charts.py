@@ -98,6 +98,8 @@ def chart(
             made = made.chart if isinstance(made, Drawn) else made
             if isinstance(made, dict):
                 return {name: drawable(each) for name, each in made.items()}  # type: ignore[return-value]
+            if made is None:
+                raise HowlearnError(f"there is nothing to draw yet for: {question}")
             return drawable(made)
 
         plot.__annotations__ = {**make.__annotations__, "return": "Chart"}

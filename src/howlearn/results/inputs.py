@@ -168,7 +168,7 @@ def _median(table: Floats) -> Floats:
 
 
 # What load needs besides the options of reading.
-OPTIONS = {"task", "rule", "form", "max_rate", "model", "add_model", "no_field", "one_rate"}
+OPTIONS = {"task", "rule", "form", "max_rate", "model", "add_model", "one_rate"}
 
 
 @dataclass(frozen=True, eq=False)
