@@ -36,7 +36,7 @@ def follow(run: Run, ran: Ran) -> dict:
 
 
 def rules_of(manifest: dict) -> set[tuple[str, str]]:
-    return {(unit["rule"], unit["form"]) for m in manifest["models"] for unit in m["units"]}
+    return {(unit["rule"], unit["form"]) for m in manifest["models"] for unit in m.get("units", ())}
 
 
 # The design

@@ -296,7 +296,7 @@ def leaders(frame: pl.DataFrame) -> pl.DataFrame:
     [(1, 'a', None), (2, 'b', 'a')]
     """
     own = of("weights").names
-    if not {"learner", *own} <= set(frame.columns):
+    if not {"learner", "model", "trial", "strategy", "leads"} <= set(frame.columns):
         raise HowlearnError("leaders are found in the table that howlearn.weights gives")
     labels = [c for c in frame.columns if c == "model" or c not in own]
     led = frame.filter("leads").sort("trial", maintain_order=True)
