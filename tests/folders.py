@@ -20,3 +20,8 @@ def leftovers(folder: Path | str = "results") -> list[str]:
 def stamps(folder: Path | str = "results") -> dict[str, int]:
     """When each finished part was written."""
     return {path.name: path.stat().st_mtime_ns for path in Path(folder, "parts").glob("*.parquet")}
+
+
+def tables(files: dict[str, bytes]) -> dict[str, bytes]:
+    """Without the manifest, which says of a run that is complete whether the models fit."""
+    return {name: data for name, data in files.items() if name != "manifest.json"}
