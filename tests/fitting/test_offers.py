@@ -70,8 +70,7 @@ def test_random_choosers_are_no_better_than_a_coin():
     study = random_choosers(12, 150, seed=4)
     found = hl.select(study, criteria=CRITERIA).selection
     for _, mine in found.group_by("criterion"):
-        assert (mine["verdict"] == "no better than a coin").sum() >= 6
-        assert mine["verdict"].str.contains("coin").sum() >= 10
+        assert mine["verdict"].str.contains("coin").sum() >= 10  # beaten by one, or not told apart
         assert not (mine["verdict"] == "clear").any()
     # What the same people look like where nobody says what was on offer.
     silent = replace(study, offers=None, offer=None)
