@@ -74,7 +74,8 @@ def test_random_choosers_are_no_better_than_a_coin():
         assert not (mine["verdict"] == "clear").any()
     # What the same people look like where nobody says what was on offer.
     silent = replace(study, offers=None, offer=None)
-    assert (hl.select(silent, criteria=["aic"]).selection["verdict"] == "clear").all()
+    verdicts = hl.select(silent, criteria=["aic"]).selection["verdict"]
+    assert not verdicts.str.contains("coin").any()
 
 
 def test_the_made_file_of_random_choosers(shared_data):
