@@ -128,8 +128,9 @@ def _rates_sentence(rates: pl.DataFrame) -> list[str]:
 
 
 POOLED = (
-    "The trials of these results cannot be read again, so all groups share one distribution of "
-    "learning rates: groups that differ only in speed may seem to use other strategies."
+    "The trials of these results cannot be read again as they were analysed, so all groups share "
+    "one distribution of learning rates: groups that differ only in speed may seem to use "
+    "other strategies."
 )
 RESAMPLES, PERMUTATIONS = 1_000, 2_000
 FEWEST = 20  # resamples and permutations that say anything
