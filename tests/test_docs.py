@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import shlex
+import subprocess
 import sys
 from importlib.resources import files
 from pathlib import Path
@@ -17,6 +18,7 @@ from howlearn.cli.app import app
 from howlearn.models import FIELD, field_model
 from howlearn.models.names import ADJUSTMENTS
 from howlearn.models.task import Task
+from plain_english import complaints, prose
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -33,6 +35,7 @@ def module(name: str):
 
 examples, reference = module("examples"), module("reference")
 PAGES = sorted(path.name for path in DOCS.glob("*.md"))
+NOT_YET_PLAIN = {*PAGES} - {"changes.md", "contributing.md", "security.md"}
 MODELS = examples.blocks(DOCS / "models.md")
 FIELD_ROWS = (
     (DOCS / "models.md")
@@ -141,6 +144,28 @@ def test_links_lead_somewhere_and_every_page_is_in_a_menu():
         for target in re.findall(r"\]\((?!https?:)([^)#\s]+)", text):
             assert (DOCS / target).exists(), (name, target)
     assert {Path(name).stem for name in PAGES} == {"index", *re.findall(r"^[\w-]+$", listed, re.M)}
+
+
+def test_words_that_may_not_come_back_are_found():
+    assert not complaints("There is no column 'x'; from then on it is no better than a coin.")
+    for text in ("is no number", "starts anew", "rates from 0 on", "of its\nown", "hangs on it"):
+        assert complaints(text), text
+    assert not complaints(prose("`is no number`\n\n```\nanew\n```\n[it](anew.md)\n"))
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if name not in NOT_YET_PLAIN])
+def test_pages_are_short_and_in_plain_english(name):
+    text = (DOCS / name).read_text(encoding="utf-8")
+    assert not complaints(prose(text))
+    assert name.endswith("-study.md") or len(text.split()) <= 1500
+
+
+def test_spelling():
+    """Docs and messages, by the common misspellings that codespell knows (see pyproject.toml)."""
+    pytest.importorskip("codespell_lib")
+    texts = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs", "src"]
+    command = [sys.executable, "-m", "codespell_lib", *texts]
+    assert not subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout
 
 
 def test_files_that_the_map_names_exist():
