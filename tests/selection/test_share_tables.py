@@ -7,9 +7,11 @@ import polars as pl
 import pytest
 
 import howlearn as hl
+from howlearn.report.page.answer import answer
+from howlearn.results.analysis import Listing
 from howlearn.selection.mixture_shares import mixture_shares
 from howlearn.selection.random_effects import random_effects
-from howlearn.selection.share_tables import Known, doubts, shares_table
+from howlearn.selection.share_tables import Known, doubts, pooled, shares_table
 from howlearn.selection.shares import Confusion, corrected_shares
 
 TASK = hl.Task.load("shepard-1")
@@ -85,3 +87,32 @@ def test_models_that_are_confused_are_named() -> None:
     assert sentence.startswith("aic gives learners of A, B nearly the same models")
     clear = {"aic": Known(("A", "B"), ("A", "B"), Confusion(np.eye(2) * 100))}
     assert doubts(clear, ["aic"]) == []
+
+
+def test_conditions_of_the_same_learners_are_told_apart() -> None:
+    """Each has its own shares and panels: learners change their strategy between the two."""
+    parts = []
+    for condition, model in enumerate(["OneForAll", "ByFeature1"], start=1):
+        made = hl.simulate(TASK, model, {"eta": 0.3}, learners=6, trials=96, seed=condition)
+        parts.append(made.frame().with_columns(condition=pl.lit(f"part {condition}")))
+    study = hl.read(pl.concat(parts), task=TASK, by="condition")
+    results = hl.select(study, MODELS, ["population", "aic"])
+    shares = results.shares
+    assert shares["condition"].unique().sort().to_list() == ["part 1", "part 2"]
+    counts = shares.group_by("condition", "criterion").agg(pl.col("learners").sum())
+    assert counts["learners"].to_list() == [6] * 4
+    for condition, model in (("part 1", "OneForAll"), ("part 2", "ByFeature1")):
+        mine = shares.filter(condition=condition, criterion="population")
+        assert mine["model"][0] == model
+        known = results.tables["population"].filter(condition=condition, model=model)
+        assert mine["corrected"][0] == known["share"].item()  # its own population's
+    assert pooled(shares).filter(criterion="aic")["learners"].sum() == 12
+    titles = [part.title for part in results.summary() if isinstance(part, Listing)]
+    for condition in ("part 1", "part 2"):
+        assert f"Models selected for 6 learners, {condition}" in titles
+    told = answer(results)
+    assert told.sentences[0].startswith("part 1: OneForAll explains ")
+    assert told.sentences[1].startswith("part 2: ")
+    assert [each.n for each in told.conditions] == [6, 6]
+    assert "OneForAll" in told.conditions[0].shares
+    assert told.conditions[0].other

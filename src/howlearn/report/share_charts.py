@@ -173,6 +173,13 @@ def shares_by_criterion(frame: pl.DataFrame, models: Sequence[str]) -> Chart:
     frame = frame.with_columns(number(c) for c in (*ENDS, *CORRECTED))
     names = in_order(models, frame["model"])
     written, colour = labels(names), colours(names)
+    criteria, told = frame["criterion"].n_unique(), _leaders(frame)
+    if "condition" in frame.columns and frame["condition"].count():  # a row of panels for each
+        both = pl.concat_str("condition", "criterion", separator=": ")
+        first = frame["criterion"] == frame["criterion"][0]
+        frame = frame.with_columns(criterion=both)
+        told = _leaders(frame.filter(first))
+        frame = frame.sort("condition", maintain_order=True)
     panels = labels(frame["criterion"].unique(maintain_order=True))
     name = pl.col("model")
     rows = frame.select(
@@ -192,8 +199,8 @@ def shares_by_criterion(frame: pl.DataFrame, models: Sequence[str]) -> Chart:
     note = "Share of the learners for whom each model is selected, with 95% intervals."
     if corrected:
         note += " Diamonds: the share once what is known about errors is taken out."
-    chart = in_panels(chart, [*panels.values()], 3)
-    return finished(chart, QUESTION_BY, note, 620, _leaders(frame))
+    chart = in_panels(chart, [*panels.values()], min(criteria, 3))
+    return finished(chart, QUESTION_BY, note, 620, told)
 
 
 def _share_layers(rows: pl.DataFrame, names: Sequence[str], corrected: bool) -> list[vl.Chart]:

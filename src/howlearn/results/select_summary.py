@@ -16,6 +16,7 @@ from howlearn.core.text import many
 from howlearn.fitting.defaults import ALONE
 from howlearn.fitting.fits import STATUSES
 from howlearn.reading import exclude
+from howlearn.reading.labels import natural_key
 from howlearn.results.analysis import Listing, Sentence
 from howlearn.results.fit_verdicts import (
     ABSOLUTE,
@@ -30,7 +31,8 @@ from howlearn.selection.criteria import criterion_named
 from howlearn.selection.criterion import Criterion
 from howlearn.selection.learned import DEPENDS
 from howlearn.selection.predictions import is_weighted, last_changes
-from howlearn.selection.tables import ALL, INCLUDED, OTHER
+from howlearn.selection.share_tables import pooled
+from howlearn.selection.tables import ALL, INCLUDED, OTHER, conditions
 from howlearn.selection.unfitted import sentence
 
 if TYPE_CHECKING:
@@ -49,7 +51,8 @@ def summary_of(results: Results) -> Iterator[Listing | Sentence]:
     yield from _withheld(found)
     if len(results.names) == 1:
         yield Sentence(f"O{ALONE[1:]}.", strong=f"O{ALONE[1:]}.")
-    yield found.listing()
+    for panel in found.panels:
+        yield panel.listing()
     if "excluded" in results.manifest:
         yield from _excluded(results)
     if len(results.criteria) > 1 and len(results.names) > 1:
@@ -89,10 +92,21 @@ class _Counts:
     """Learners by what was selected for them, of those who are not excluded."""
 
     results: Results
+    condition: str | None = None  # the only one that counts
 
     @cached_property
     def frame(self) -> pl.DataFrame:
-        return self.results.table("selection", INCLUDED)
+        frame = self.results.table("selection", INCLUDED)
+        return (
+            frame if self.condition is None else frame.filter(conditions(frame) == self.condition)
+        )
+
+    @property
+    def panels(self) -> list[_Counts]:
+        """One for every condition of the same learners; one for all where there are none."""
+        under = conditions(self.frame)
+        names = [None] if under is None else sorted(under.unique(), key=natural_key)
+        return [_Counts(self.results, name) for name in names]
 
     @cached_property
     def n(self) -> int:
@@ -100,7 +114,7 @@ class _Counts:
 
     @property
     def unit(self) -> str:
-        whole = self.results.unit == "learner"
+        whole = self.results.unit == "learner" or self.condition is not None
         return many(self.n, "learner" if whole else "learner × condition sequence")
 
     @cached_property
@@ -115,6 +129,7 @@ class _Counts:
         results = self.results
         compared = len(results.names) > 1
         title = f"{'Models selected' if compared else 'Verdicts'} for {self.unit}"
+        title += f", {self.condition}" if self.condition is not None else ""
         if out := results.manifest.get("excluded"):
             title += f" ({out:,} more {'is' if out == 1 else 'are'} excluded)"
         verdict = self.frame["verdict"].str.replace(r" between .*", "")
@@ -125,7 +140,8 @@ class _Counts:
         for name in [*results.names, *([OTHER] if beyond else [])]:
             counts = [selected[c, name] for c in results.criteria]
             cells = (f"{count:,}  ({count / self.n:z.0%})" if count else "·" for count in counts)
-            rows.append((name, *cells))
+            if self.condition is None or any(counts):
+                rows.append((name, *cells))
         rows = rows if compared or beyond else []
         meaning = {
             "clear": f"clear (ahead by {results.within:g} nats or more)",
@@ -149,7 +165,7 @@ class _Counts:
 
 def _excluded(results: Results) -> Iterator[Listing | Sentence]:
     """Shares without and with the excluded learners, where they differ, and what that changes."""
-    both = results.shares
+    both = pooled(results.shares)
     if exclude.differ(both) and len(results.names) > 1:
         shares = {(r["among"], r["criterion"], r["model"]): r["share"] for r in both.to_dicts()}
         rows = []
@@ -306,17 +322,21 @@ def _corrected(results: Results) -> Iterator[Listing]:
     if frame.is_empty():
         return
     criteria = frame["criterion"].unique(maintain_order=True).to_list()
-    known = {(row["criterion"], row["model"]): row for row in frame.to_dicts()}
-    rows = []
-    for name in results.names:
-        cells = []
-        for criterion in criteria:
-            row = known[criterion, name]
-            share, low, high = (row[f"corrected{end}"] for end in ("", "_lower", "_upper"))
-            cells.append(f"{share:z.0%}  ({100 * low:z.0f} to {100 * high:z.0f})")
-        rows.append((name, *cells))
-    title = "Shares of the models, corrected for the calibration's confusion, with 95% intervals"
-    yield Listing(title, ("model", *criteria), rows)
+    for (condition,), part in frame.group_by(["condition"], maintain_order=True):
+        known = {(row["criterion"], row["model"]): row for row in part.to_dicts()}
+        rows = []
+        for name in results.names:
+            cells = []
+            for criterion in criteria:
+                row = known[criterion, name]
+                share, low, high = (row[f"corrected{end}"] for end in ("", "_lower", "_upper"))
+                cells.append(f"{share:z.0%}  ({100 * low:z.0f} to {100 * high:z.0f})")
+            rows.append((name, *cells))
+        title = (
+            "Shares of the models, corrected for the calibration's confusion, with 95% intervals"
+        )
+        title += f", {condition}" if condition is not None else ""
+        yield Listing(title, ("model", *criteria), rows)
 
 
 def _deviations(results: Results) -> Iterator[Listing | Sentence]:

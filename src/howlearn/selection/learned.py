@@ -52,10 +52,12 @@ class Learned:
     p_other: Floats | None = None
     with_other: Floats | None = None  # [3, group, model + 1]: share, lower, upper
 
-    @property
-    def shares(self) -> Shares:
-        """Those of the first group, with their intervals."""
-        return Shares(self.share[0], self.lower[0], self.upper[0], np.nan, self.drawn[:, 0])
+    def shares(self, condition: str | None) -> Shares | None:
+        """With their intervals; None if conditions were not judged apart."""
+        if (condition or "") not in self.groups:
+            return None
+        g = self.groups.index(condition or "")
+        return Shares(self.share[g], self.lower[g], self.upper[g], np.nan, self.drawn[:, g])
 
     def rows_of(self, study: Study) -> Ints:
         """Where these learners stand among those learned from; −1 for others."""

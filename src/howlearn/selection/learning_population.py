@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats, Ints, log_sum
@@ -33,6 +32,7 @@ from howlearn.selection.sampler import (
     spread_of,
     start,
 )
+from howlearn.selection.tables import conditions
 
 SAMPLE = 500  # learners from whom hyperparameters and shares are drawn, if there are more
 BLOCK = 500  # learners whose tables are held at once
@@ -56,18 +56,11 @@ def conditions_of(study: Study) -> tuple[tuple[str, ...], Ints]:
 
     A condition with very few sequences tells nothing about a population: then all are one.
     """
-    n = len(study)
-    one = ("",), np.zeros(n, np.int64)
-    learner = np.unique(np.array(study.learners), return_inverse=True)[1]
-    if not study.about.width or learner.max(initial=-1) + 1 == n:
+    one = ("",), np.zeros(len(study), np.int64)
+    found = conditions(study.labels)
+    if found is None:
         return one
-    frame = study.about.with_columns(pl.Series("_learner", learner))
-    varies = frame.group_by("_learner").n_unique().max()
-    columns = [name for name in study.about.columns if (varies[name].item() or 1) > 1]
-    if not columns:
-        return one
-    words = study.about.select(pl.concat_str(pl.col(columns).cast(pl.String), separator=", "))
-    names, code = np.unique(words.to_series().fill_null("").to_numpy(), return_inverse=True)
+    names, code = np.unique(found.to_numpy(), return_inverse=True)
     if np.bincount(code).min() < FEWEST_ALIKE:
         return one
     return tuple(str(name) for name in names), code.astype(np.int64)

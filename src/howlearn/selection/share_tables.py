@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import cast
 
 import numpy as np
@@ -24,7 +25,7 @@ from howlearn.selection.population_tables import Layout
 from howlearn.selection.random_effects import random_effects
 from howlearn.selection.select import Selection
 from howlearn.selection.shares import Confusion, corrected_shares
-from howlearn.selection.tables import OTHER, among, included
+from howlearn.selection.tables import OTHER, among, conditions, included
 
 RANDOM_EFFECTS = (
     "expected exceedance protected_exceedance omnibus_risk omnibus_risk_integrated evidence"
@@ -34,6 +35,7 @@ RESAMPLES, FEW_RESAMPLES = 200, 50
 LARGE = 20_000  # learners from whom on there are few resamples
 AT_BOUND = 0.25  # in log rates: the middle learner as close to the largest rate learns at it
 UNCERTAINTY = "uncertainty of each learner's model"
+SCORED = ("learner", "model", "log_likelihood", "score", "selected")
 SURE = 1e9  # simulated learners: a confusion matrix without chance
 
 
@@ -72,8 +74,7 @@ class Scored:
 
 def scored(scores: pl.LazyFrame, criterion: str, candidates: Sequence[str]) -> Scored:
     """The scores by one criterion; each learner must have every model once, in rows together."""
-    columns = ["learner", "model", "log_likelihood", "score", "selected"]
-    frame = scores.filter(pl.col("criterion") == criterion).select(columns).collect()
+    frame = scores.filter(pl.col("criterion") == criterion).select(SCORED).collect()
     named = frame["model"].cast(pl.String)
     present = named.unique().to_list()
     models = [name for name in candidates if name in present]
@@ -128,7 +129,7 @@ def shares_table(
     seed: int = 0,
     learned: Sequence[Criterion] = (),
 ) -> pl.DataFrame:
-    """One row per criterion and model, the most common first.
+    """One row per condition, criterion and model, the most common first.
 
     ``share`` is that of the learners for whom the model is selected. ``corrected`` takes out what
     is known about errors: the confusion matrix of a calibration (``known``, by criterion), or the
@@ -138,21 +139,21 @@ def shares_table(
     """
     frames = []
     told = {repr(criterion): criterion.learned for criterion in learned}
-    for criterion in criteria:
-        given = scored(scores.lazy(), criterion, models)
+    for criterion, (condition, rows) in product(criteria, _apart(scores).items()):
+        given = scored(rows, criterion, models)
         n = len(given.models)
         counts = np.bincount(given.selected, minlength=n)
         resamples = RESAMPLES if len(given.selected) <= LARGE else FEW_RESAMPLES
         sure = Confusion(np.eye(n) * SURE)
         naive = corrected_shares(given.selected, sure, None, resamples, (seed, 0), given.owner)
         population = None if criterion in (known or {}) else told.get(criterion)
-        if population is not None and len(population.groups) == 1 and n == len(models) > 1:
-            corrected, by = population.shares, UNCERTAINTY
-        else:
+        corrected, by = population and population.shares(condition), UNCERTAINTY
+        if corrected is None or not n == len(models) > 1:
             corrected, by = _corrected(given, (known or {}).get(criterion), resamples, seed)
         frame = of("shares").frame(
             {
                 "criterion": criterion,
+                "condition": condition,
                 "model": [*given.models],
                 "learners": counts,
                 "share": counts / counts.sum(),
@@ -167,9 +168,29 @@ def shares_table(
         )
         if n == 1:  # nothing was compared, so that nothing has a share
             frame = frame.with_columns(pl.lit(None, frame[name].dtype).alias(name) for name in
-                                       frame.columns[3:])  # fmt: skip
+                                       frame.columns[4:])  # fmt: skip
         frames.append(frame.sort("learners", descending=True, maintain_order=True))
     return pl.concat(frames)
+
+
+def _apart(scores: pl.DataFrame | pl.LazyFrame) -> dict[str | None, pl.LazyFrame]:
+    """The scores under every condition; all of them where there are none."""
+    names = scores.lazy().collect_schema().names()
+    end = names.index("model")
+    found = conditions(scores.lazy().select(names[:end]).collect()) if end > 1 else None
+    if found is None:
+        return {None: scores.lazy()}
+    whole = scores.lazy().select("criterion", *SCORED).collect()
+    return {name: whole.filter(found == name).lazy() for name in sorted(found.unique())}
+
+
+def pooled(shares: pl.DataFrame) -> pl.DataFrame:
+    """Counts and shares of the models over all conditions, by criterion; ``among`` stays apart."""
+    keys = [name for name in ("among", "criterion") if name in shares.columns]
+    n = pl.col("learners")
+    found = shares.group_by(*keys, "model", maintain_order=True).agg(n.sum())
+    whole = n.sum().over(keys)
+    return found.with_columns(share=n / whole)
 
 
 def shares_of(selection: Selection) -> pl.DataFrame:

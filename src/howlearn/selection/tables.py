@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
@@ -352,6 +353,24 @@ def among(included: pl.DataFrame, everybody: pl.DataFrame) -> pl.DataFrame:
         [frame.select(pl.lit(who).alias("among"), pl.all()) for who, frame in parts.items()],
         how="vertical_relaxed",
     )
+
+
+def conditions(table: pl.DataFrame) -> pl.Series | None:
+    """The condition of every row, in words; None where no label differs within a learner.
+
+    Labels are the columns before those that the results have.
+
+    >>> conditions(pl.DataFrame({"learner": ["a", "a"], "type": [1, 2], "age": [30, 30]})).to_list()
+    ['1', '2']
+    """
+    others = takewhile(lambda name: name not in ("criterion", "model"), table.columns)
+    names = [name for name in others if name not in columns.FIRST]
+    if not names or table.is_empty():
+        return None
+    differs = table.group_by("learner").agg(pl.col(names).n_unique()).select(names).max()
+    names = [name for name in names if differs[name].item() > 1]
+    words = pl.concat_str(pl.col(names).cast(pl.String).fill_null(""), separator=", ")
+    return table.select(words.alias("condition")).to_series() if names else None
 
 
 def labels(fits: Fits, study: Study | None = None) -> pl.DataFrame:

@@ -14,6 +14,7 @@ from howlearn.report.methods.sentences import criteria_of
 from howlearn.report.words import clean, count
 from howlearn.results.fit_verdicts import WITHHELD
 from howlearn.selection.criteria import criterion_named
+from howlearn.selection.share_tables import pooled
 
 # Confusion matrices of a calibration or a recovery.
 
@@ -281,7 +282,7 @@ def _counted(rows: pl.DataFrame) -> dict[str, int]:
 
 def _of_all(shares: pl.DataFrame) -> dict[str, int]:
     """As if nobody were excluded: a population is then learned from all learners."""
-    rows = shares.filter((pl.col("among") == "all") & (pl.col("learners") > 0))
+    rows = pooled(shares.filter((pl.col("among") == "all") & (pl.col("learners") > 0)))
     return {str(model): int(n) for model, n in rows.select("model", "learners").iter_rows()}
 
 

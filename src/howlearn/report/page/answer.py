@@ -25,7 +25,8 @@ from howlearn.results.fit_verdicts import (
     fit_of,
 )
 from howlearn.results.results import Results
-from howlearn.selection.tables import ALL
+from howlearn.selection.share_tables import pooled
+from howlearn.selection.tables import ALL, OTHER, conditions
 from howlearn.selection.unfitted import sentence
 
 COIN, NONE, UNDECIDED = "no better than a coin", "probably none of these", "undecided"
@@ -44,11 +45,16 @@ class Row:
 
 @dataclass(frozen=True)
 class ConditionAnswer:
-    """What was selected under one condition, by the first criterion."""
+    """What was selected under one condition, by the first criterion.
+
+    ``shares`` are those in its population, with intervals; ``other`` that of unlisted partitions.
+    """
 
     name: str
     n: int
     counts: Mapping[str, int]
+    shares: Mapping[str, str]
+    other: str
 
 
 @dataclass(frozen=True)
@@ -79,8 +85,7 @@ def answer(results: Results) -> Answer:
     notes = [str(note) for note in results.manifest["notes"]]
     doubts = [f"N{note[1:].rstrip('.')}." for note in notes if note.startswith(DOUBT)]
     compared = len(results.names) > 1
-    words = _sentences if compared else _alone
-    sentences = [*doubts, *words(included, criteria, results.unit)]
+    sentences = [*doubts, *_said(included, results)]
     of_all = _rows_of_all(results, n_all) if n < n_all and compared else []
     if n < n_all:
         out = many(n_all - n, results.unit)
@@ -107,6 +112,19 @@ def answer(results: Results) -> Answer:
         compared,
         _candidates(results),
     )
+
+
+def _said(selection: pl.DataFrame, results: Results) -> list[str]:
+    """What was found, under every condition of the same learners apart."""
+    words = _sentences if len(results.names) > 1 else _alone
+    under = conditions(selection)
+    if under is None:
+        return words(selection, results.criteria, results.unit)
+    names = sorted(under.unique(), key=natural_key)[:MOST_CONDITIONS]
+    found = {
+        name: words(selection.filter(under == name), results.criteria, "learner") for name in names
+    }
+    return [f"{name}: {' '.join(told)}" for name, told in found.items()]
 
 
 def _candidates(results: Results) -> list[tuple[str, str]]:
@@ -195,17 +213,30 @@ def _alone(selection: pl.DataFrame, criteria: Sequence[str], unit: str) -> list[
 
 
 def _conditions(selection: pl.DataFrame, results: Results) -> list[ConditionAnswer]:
-    """What the first criterion selects under each condition; empty without --by."""
-    by = [name for name in results.options.get("by") or () if name in selection.columns]
-    if not by:
-        return []
+    """What the first criterion selects under each condition; empty without any."""
     first = selection.filter(criterion=results.criteria[0])
+    under = conditions(first)
+    if under is None:
+        return []
+    known = results.table("population") if "population" in results.tables else None
     found = []
-    for values, mine in first.group_by(by, maintain_order=True):
+    for name in sorted(under.unique(), key=natural_key)[:MOST_CONDITIONS]:
+        mine = first.filter(under == name)
         counts = Counter(mine["model"].to_list())
-        name = ", ".join(str(value) for value in values)
-        found.append(ConditionAnswer(name, len(mine), counts))
-    return sorted(found, key=lambda condition: natural_key(condition.name))[:MOST_CONDITIONS]
+        shares = {} if known is None else _in_population(known.filter(condition=name))
+        found.append(ConditionAnswer(name, len(mine), counts, shares, shares.pop(OTHER, "")))
+    return found
+
+
+def _in_population(frame: pl.DataFrame) -> dict[str, str]:
+    """Shares with their intervals, in words; of Other the one where it competes."""
+    found = {}
+    for row in frame.iter_rows(named=True):
+        ends = "_with_other" if row["model"] == OTHER else ""
+        share, low, high = (row[f"{end}{ends}"] for end in ("share", "lower", "upper"))
+        if share is not None:
+            found[row["model"]] = f"{share:z.0%} ({low:z.0%} to {high:z.0%})"
+    return found
 
 
 def _rows(selection: pl.DataFrame, results: Results) -> list[Row]:
@@ -226,7 +257,7 @@ def _rows(selection: pl.DataFrame, results: Results) -> list[Row]:
 
 def _rows_of_all(results: Results, n: int) -> list[Row]:
     """As if nobody were excluded: a population is then learned from all, so these are its own."""
-    shares = results.table("shares", ALL)
+    shares = pooled(results.table("shares", ALL))
     counts = {(c, m): int(k) for c, m, k in shares.select("criterion", "model", "learners").rows()}
     names = dict.fromkeys([*results.names, *shares["model"].to_list()])
     own = {model: [counts.get((c, model), 0) for c in results.criteria] for model in names}

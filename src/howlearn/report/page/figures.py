@@ -256,10 +256,14 @@ def _shares(results: Results) -> Iterator[Made]:
     parts = {"": frame}
     if which:
         parts = {each: frame.filter(pl.col(which) == each) for each in (INCLUDED, ALL)}
-    columns = "criterion model learners share lower upper corrected corrected_lower corrected_upper"
+    columns = (
+        "condition criterion model learners share lower upper corrected corrected_lower "
+        "corrected_upper"
+    )
     for each, part in parts.items():
         if not part.is_empty():
             kept = [c for c in (*columns.split(), which) if c and c in part.columns]
+            kept = kept if part["condition"].count() else kept[1:]
             name = f"shares-{each}" if each else "shares"
             chart = share_charts.shares_by_criterion(part.drop(which) if which else part, names)
             said = {INCLUDED: "Without the excluded learners.", ALL: "With everyone."}.get(each, "")
