@@ -90,6 +90,11 @@ def is_time(name: str) -> bool:
     return not _WORDS["times"].isdisjoint(parts_of(name))
 
 
+def is_day(name: str) -> bool:
+    """Whether a name is that of a date, which tells the sessions of animals apart."""
+    return "date" in parts_of(name)
+
+
 def is_answer(name: str) -> bool:
     """Whether a name is that of the right answer.
 

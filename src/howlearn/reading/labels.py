@@ -126,13 +126,17 @@ class CodedColumn:
         return labels.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
 
     def places(self) -> NDArray[np.float64]:
-        """The number of each code, also that of names which only count, as block1 to block12.
+        """The number of each code, also that of dates, and of names which only count, as block1
+        to block12.
 
         >>> names = pl.Series("run", ["run-2", "run-10", None])
         >>> code_column(names, {}, frozenset())[0].places().tolist()
         [2.0, 10.0, nan]
         """
         numbers = self.numbers()
+        days = self.labels.str.to_date("%Y-%m-%d", strict=False)
+        if days.null_count() == self.labels.null_count():
+            return days.cast(pl.Int32).cast(pl.Float64).fill_null(np.nan).to_numpy()
         parts = self.labels.str.extract_groups(r"^(\D*)([0-9]{1,9})$").struct
         if np.isfinite(numbers).any() or parts[0].drop_nulls().n_unique() != 1:
             return numbers

@@ -273,6 +273,8 @@ def test_orders() -> None:
     block = inspect(frame(trial=numbers, block=[row % 40 // 20 for row in range(80)]))
     assert block.options["trial"] == ("block", "trial")
     assert "--reset-by block" in said(block)
+    days = [f"2024-01-{9 + row % 40 // 20:02}" for row in range(80)]
+    assert inspect(frame(trial=numbers, date=days)).options["trial"] == ("date", "trial")
     rows = inspect(frame(trial=numbers))
     assert rows.options["trial"] == ("none",)
     assert "starts anew within learners" in said(rows)

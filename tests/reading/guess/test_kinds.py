@@ -248,6 +248,11 @@ def test_a_response_without_times_is_no_response() -> None:
     assert kind.name == "go/no-go"
     assert kind.reasons == ("choice = k0 has no response times",)
     assert kind_in(data.with_columns(rt=pl.lit(0.4))).name == "contextual learning"
+    pressed = data.with_columns(pl.col("choice").str.slice(1)).rename({"choice": "pressed"})
+    assert kind_in(pressed).name == "go/no-go"
+    assert kind_in(pressed.with_columns(rt=pl.lit(0.4))).name == "contextual learning"
+    button = pressed.rename({"pressed": "button_pressed"})
+    assert kind_in(button).name == "contextual learning"
 
 
 def test_two_arms_with_gains_and_losses_are_a_bandit() -> None:

@@ -115,24 +115,36 @@ class GoNoGo(Kind):
         name = found.names.get("action", "")
         parts = {*parts_of(name), re.sub(r"[\W_]+", "", name.lower())}
         pressed = parts & {"go", "pressed", "gonogo", "keypressed", "press", "approach"}
-        if pressed and words <= {"0", "1", "yes", "no", "true", "false"}:
+        untimed = [1.0] if draft is None else _untimed(draft)
+        if (
+            pressed
+            and "button" not in parts  # the number of a button
+            and words <= {"0", "1", "yes", "no", "true", "false"}
+            and max(untimed, default=1.0) > 0.05  # else both are responses, with their times
+        ):
             return (f"{name} says whether there was a response",)
         quiet = None if draft is None else _without_times(draft)
         return () if quiet is None else (f"{name} = {quiet} has no response times",)
 
 
-def _without_times(draft: Draft) -> str | None:
-    """The action of two that is never timed, while the other is: not to respond."""
+def _untimed(draft: Draft) -> list[float]:
+    """The share of each action's trials without a response time; empty where none are recorded."""
     action, times = draft.column("action"), draft.column("rt")
     if action is None or times is None:
-        return None
+        return []
     rows = draft.chosen
     codes = together(draft.sample.codes(action)[rows])
     missing = ~np.isfinite(draft.sample.numbers(times)[rows])
-    share = np.bincount(codes, weights=missing) / np.bincount(codes)
-    if len(share) != 2 or share.min() > 0.05 or share.max() < 0.95:
+    return (np.bincount(codes, weights=missing) / np.bincount(codes)).tolist()
+
+
+def _without_times(draft: Draft) -> str | None:
+    """The action of two that is never timed, while the other is: not to respond."""
+    share, action = _untimed(draft), draft.column("action")
+    if len(share) != 2 or min(share) > 0.05 or max(share) < 0.95 or action is None:
         return None
-    quiet = draft.sample.codes(action)[rows][codes == int(share.argmax())][0]
+    codes = draft.sample.codes(action)[draft.chosen]
+    quiet = codes[together(codes) == share.index(max(share))][0]
     return str(draft.sample.columns[action].labels[int(quiet)])
 
 

@@ -14,6 +14,7 @@ from howlearn.reading.columns import (
     CONDITIONS,
     KINDS,
     is_answer,
+    is_day,
     is_time,
     like,
     named_like,
@@ -83,7 +84,9 @@ def find_stretches(draft: Draft) -> None:
 
 def _is_stretch(draft: Draft, column: str, owner: Codes) -> bool:
     """Whether each value of a column has one stretch of trials within each owner."""
-    if not like(column, f"{BLOCKS} {CONDITIONS} {KINDS}") or is_time(column) or is_answer(column):
+    if not like(column, f"{BLOCKS} {CONDITIONS} {KINDS}") or is_answer(column):
+        return False
+    if is_time(column) and not is_day(column):
         return False
     codes = draft.sample.codes(column)
     if draft.sample.missing(column).any() or constant_within(owner, codes):
@@ -146,7 +149,8 @@ def _find_sets(draft: Draft, blocks: list[str], context: Codes) -> None:
 
 def _twofold(draft: Draft) -> list[tuple[str, str]]:
     """Sessions and blocks, where each session counts its blocks from the start."""
-    named = [c for c in draft.free if like(c, BLOCKS) and not (is_time(c) or is_answer(c))]
+    named = [c for c in draft.free if like(c, BLOCKS) and not is_answer(c)]
+    named = [c for c in named if is_day(c) or not is_time(c)]
     named = [c for c in named if not draft.sample.missing(c).any()]
     owner, found = draft.sequences(), []
     for outer, inner in permutations(named, 2):
