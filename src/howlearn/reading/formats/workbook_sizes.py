@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from howlearn.reading.formats.detect import CHUNK, check_growth, refused
 
-FREE_CELLS = 2**23  # that any workbook may have room for
+FREE_CELLS = 2**22  # that any workbook may have room for: about 90 bytes each while it is read
 FREE_REPEATED = 2**21  # the same where a cell may say how often it comes
 FREE_LETTERS = 2**27  # of texts, each counted as often as a cell has it
 SMALLEST = 8  # bytes that a cell takes in the file, at the very least
