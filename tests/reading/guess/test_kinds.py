@@ -137,6 +137,22 @@ def test_two_stimuli_of_a_flanker_task(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+def test_decisions_about_what_is_seen_are_not_learned(seed: int) -> None:
+    rng, rows = np.random.default_rng(seed), []
+    for mouse in range(5):
+        for _ in range(300):
+            left, right = rng.permutation([rng.choice([0, 0.06, 0.12, 0.25, 1]), 0.0])
+            chose = 1 if rng.random() < 1 / (1 + np.exp(-8 * (right - left))) else -1
+            good = chose * (right - left) > 0 if right != left else rng.random() < 0.5
+            rows.append((f"m{mouse}", left, right, chose, 1 if good else -1))
+    names = ["mouse", "contrastLeft", "contrastRight", "choice", "feedbackType"]
+    found = inspect(pl.DataFrame(rows, schema=names, orient="row"))
+    assert found.kind is not None
+    assert found.kind.name == NOT_COVERED
+    assert found.kind.stops
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_a_stimulus_that_is_missing(seed: int) -> None:
     for data in (
         instructed(seed).drop("stimulus"),

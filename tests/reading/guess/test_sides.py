@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from howlearn.reading.formats.table import Frame
+from howlearn.reading.guess import inspect
 from howlearn.reading.guess.behaviour import words_of
 from howlearn.reading.guess.sample import take_sample
 from howlearn.reading.guess.sides import _differing, _sides, pair_on_screen
@@ -31,3 +32,36 @@ def test_hundreds_of_columns_take_no_time() -> None:
     begun = process_time()
     assert pair_on_screen(sample, names) is None
     assert process_time() - begun < 0.5
+
+
+def test_places_of_three_options_one_of_which_may_be_empty() -> None:
+    rng, rows = np.random.default_rng(5), []
+    worth = {"1": 80, "2": 50, "3": 20, "4": 80, "6": 20}
+    for person in range(10):
+        for trial in range(100):
+            shown = [*rng.permutation(["1", "2", "3"] if trial % 2 else ["4", "6"])]
+            shown = shown if len(shown) == 3 else [shown[0], "-1", shown[1]]
+            chosen = max(
+                (s for s in shown if s != "-1"), key=lambda s: worth[s] + rng.gumbel(0, 25)
+            )
+            place = shown.index(chosen) - 1
+            rows.append((person, *shown, place, worth[chosen] + int(rng.normal(0, 5)), 0.5))
+    names = ["id", "left_option", "middle_option", "right_option", "choice", "outcome", "rt"]
+    found = inspect(pl.DataFrame(rows, schema=names, orient="row"))
+    assert found.study is not None
+    assert found.study.actions == ("1", "2", "3", "4", "6")
+    assert {*found.trials()["offered"]} == {"1|2|3", "4|6"}
+
+
+def test_feedback_that_may_mislead_is_what_was_earned() -> None:
+    rng, rows = np.random.default_rng(6), []
+    for person in range(10):
+        for _ in range(100):
+            shown = str(rng.choice(["S1", "S2"]))
+            key = str(rng.choice(["left", "right"]))
+            right = (key == "left") == (shown == "S1")
+            told = right if rng.random() < 0.8 else not right
+            rows.append((person, shown, key, int(right), "pos" if told else "neg"))
+    names = ["subj", "stim", "key", "accuracy", "feedback"]
+    found = inspect(pl.DataFrame(rows, schema=names, orient="row"))
+    assert found.roles["reward"] == "feedback"

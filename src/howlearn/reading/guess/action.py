@@ -42,7 +42,7 @@ AGAINST_DERIVED, AGAINST_PERCEPTUAL = 2.5, 1.5
 DERIVED = {
     *"switch stay stayed shift repeat repeated acc accuracy correct corr optimal best good".split(),
     *"high low prob better worse sim simulated model predicted num latency confidence".split(),
-    *"conf count".split(),
+    *"conf count exploded explosion popped burst".split(),
 }
 RANK = 0.1  # for each likelier name in the vocabulary
 
@@ -66,7 +66,7 @@ def action_candidates(draft: Draft, reward: str | None) -> list[Candidate]:
             for c in free
             if c not in named
             and c not in draft.on_offer
-            and not _is_derived(c)
+            and not is_derived(c)
             and _are_keys(draft, rewarded, c, reward)
         ]
     return sorted(found, key=lambda each: -each.score)
@@ -122,11 +122,11 @@ def _by_name(
     score -= AGAINST_ANSWERS * is_answer(column) + AGAINST_PRACTICE * is_practice(column)
     score -= AGAINST_OPTIONS * (column in draft.on_offer and column not in draft.one_of)
     told = named.get(column) == 4 and not DERIVED & {*parts_of(column)}  # it outranks the name
-    score -= 0 if told else AGAINST_DERIVED * (_is_derived(column) or _is_outcome(column))
+    score -= 0 if told else AGAINST_DERIVED * (is_derived(column) or _is_outcome(column))
     return score, reasons
 
 
-def _is_derived(column: str) -> bool:
+def is_derived(column: str) -> bool:
     """Whether a name is that of something computed from choices, as whether they changed."""
     return not DERIVED.isdisjoint(parts_of(column))
 

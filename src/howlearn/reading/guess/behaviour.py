@@ -178,11 +178,20 @@ def on_offer(rows: Sample, names: Sequence[str]) -> tuple[tuple[str, ...], tuple
         if not _are_options(coded, group):
             continue
         one_of = tuple(c for c in likely if c not in group and is_one_of(coded, c, group))
-        if not one_of and not (group in alike and any(like(c, SHOWN) for c in group)):
+        things = any(like(c, SHOWN) for c in group) or _are_sides_with_words(rows, group)
+        if not one_of and not (group in alike and things):
             continue  # amounts or chances, rather than things
         if (bool(one_of), len(group)) > (bool(best[1]), len(best[0])):
             best = (group, one_of)
     return best
+
+
+def _are_sides_with_words(rows: Sample, group: Sequence[str]) -> bool:
+    """Whether columns named after two sides have the same words: things, and no amounts."""
+    values = [{*rows.counts(c)} for c in group]
+    words = values[0] == values[1] and not any(v.replace(".", "").isdigit() for v in values[0])
+    sided = all({"left", "right", "l", "r", "top", "bottom"} & {*words_of(c)} for c in group)
+    return len(group) == 2 and words and sided
 
 
 UNCHOSEN = {"unchosen", "nonchosen", "notchosen", "rejected", "foregone", "forgone", "unselected"}

@@ -114,11 +114,11 @@ def find_missing_choices(draft: Draft) -> None:
         return
     counts = draft.sample.counts(action)
     likely = dict.fromkeys((*nothing_in(counts), *_without_time(draft, action, counts)))
-    codes = tuple(c for c in likely if _was_missed(draft, action, c))
+    codes = tuple(c for c in likely if was_missed(draft, action, c))
     codes = codes if len(counts) - len(codes) > 1 else ()
     if codes and not any("," in code or ":" in code for code in codes):
         times = ", ".join(f"{code} ({counts[code]:,} rows)" for code in codes)
-        _add_missing(draft, "action", action, codes, f"no choice, by the look of it: {times}")
+        add_missing(draft, "action", action, codes, f"no choice, by the look of it: {times}")
 
 
 def _without_time(draft: Draft, action: str, counts: Mapping[str, int]) -> list[str]:
@@ -137,7 +137,7 @@ def _without_time(draft: Draft, action: str, counts: Mapping[str, int]) -> list[
     ]
 
 
-def _was_missed(draft: Draft, action: str, code: str) -> bool:
+def was_missed(draft: Draft, action: str, code: str) -> bool:
     """Whether a value of the action means none: it has no outcome of its own and took no time."""
     sample, reward = draft.sample, draft.column("reward")
     if not (is_number(code) or re.sub(r"[\W_]+", "", code.lower()) in ("none", "miss", "skip", "")):
@@ -156,7 +156,7 @@ def _was_missed(draft: Draft, action: str, code: str) -> bool:
     return 2 * len(told) < here.sum() or len(np.unique(told)) < 2 or here.sum() < FEWEST
 
 
-def _add_missing(draft: Draft, role: str, column: str, codes: tuple[str, ...], why: str) -> None:
+def add_missing(draft: Draft, role: str, column: str, codes: tuple[str, ...], why: str) -> None:
     if NONE in draft.given.missing:
         return
     name = column if role in draft.sample.columns or ":" in column else role  # a column wins
@@ -196,7 +196,7 @@ def find_words(draft: Draft) -> None:
     nothing = tuple(v for v in counts if v not in rest and not is_number(v))
     if understood and nothing and not any("," in v or ":" in v for v in nothing):
         times = ", ".join(f"{v} ({counts[v]:,} rows)" for v in nothing)
-        _add_missing(draft, "reward", reward, nothing, f"no outcome: {times}")
+        add_missing(draft, "reward", reward, nothing, f"no outcome: {times}")
 
 
 def find_reward_coding(draft: Draft) -> None:
@@ -215,7 +215,7 @@ def find_reward_coding(draft: Draft) -> None:
         times = sum(counts[word] for word in words)
         if times < 0.5 * sum(counts.values()):
             shown = ", ".join(words[:3])
-            _add_missing(draft, "reward", reward, words, f"no reward: {shown} ({times:,} rows)")
+            add_missing(draft, "reward", reward, words, f"no reward: {shown} ({times:,} rows)")
             counts = {value: n for value, n in counts.items() if value not in words}
     if not counts or not all(is_number(value) for value in counts):
         return
@@ -242,7 +242,7 @@ def _few_odd(draft: Draft, reward: str, counts: dict[str, int], numbers: dict[st
     low, high = min(numbers.values()), max(numbers.values())
     helps = f"--reward-range {low:g},{high:g} would take them as recorded"
     why = f"{shown} among 0 and 1 in {times:,} rows: taken as no reward; {helps}"
-    _add_missing(draft, "reward", reward, odd, why)
+    add_missing(draft, "reward", reward, odd, why)
     draft.odd(
         f"{reward} is 0 or 1, but for {times:,} rows with {shown}: these are taken as missing, so "
         "that nothing is learned there",

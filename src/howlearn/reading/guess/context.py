@@ -22,6 +22,7 @@ from howlearn.reading.guess.behaviour import (
     FEWEST,
     NEARLY,
     explained,
+    families,
     follows_from,
     hangs_on,
     is_of_one_option,
@@ -117,7 +118,10 @@ def find_context(draft: Draft) -> None:
     telling = what_tells(draft, rows, ())
     if telling:
         why = "what a choice earns depends on it, and it changes from trial to trial"
-        draft.put("context", (telling[0],), BY_CONTENT, why, tuple(telling[1:]))
+        sides = [{*family.values()} for family in families(telling)]
+        shown = next((s for s in sides if telling[0] in s), {telling[0]})  # left and right at once
+        context = tuple(c for c in draft.free if c in shown)
+        draft.put("context", context, BY_CONTENT, why, tuple(c for c in telling if c not in shown))
         return
     if _ask_about_numbers(draft, rows):
         return

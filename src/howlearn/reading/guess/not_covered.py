@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from howlearn.reading.columns import is_feature, is_mistake, is_time, like, named_like, parts_of
 from howlearn.reading.guess.behaviour import hangs_on, is_of_one_option, resembles_last
-from howlearn.reading.guess.column_checks import constant_within
+from howlearn.reading.guess.column_checks import constant_within, worth_in
 from howlearn.reading.guess.context import settles
 from howlearn.reading.guess.draft import BY_CONTENT, SAID, Answer, Draft, Guess, typed
 from howlearn.reading.guess.evidence import (
@@ -24,6 +24,7 @@ from howlearn.reading.guess.evidence import (
     first_choices,
     follows_success,
     pays_alike,
+    position_in,
     predictable,
 )
 from howlearn.reading.guess.sample import together
@@ -163,7 +164,7 @@ class Untaught(Kind):
         """Right at the first presentations as often as later."""
         first = None if found is None else known_at_once(found, draft, SURELY)
         if first is None:
-            return ()
+            return () if draft is None or found is None else _as_seen(draft, found)
         return (
             f"choices are right in {first.early.right:z.0%} of the first trials and where "
             f"something is new (guessing: {first.early.guessing:z.0%}), and in "
@@ -178,6 +179,37 @@ class Untaught(Kind):
             f"these choices were not learned from outcomes: {reasons[0]}; if they were learned "
             "here all the same, name --context, --action and --reward"
         )
+
+
+STRENGTHS = """
+coherence coh contrast snr strength intensity numerosity ndots noise signal gap disparity loudness
+"""
+FIRST, SAME_SKILL = 20, 0.08  # trials of each learner; how much less right these may be than later
+
+
+def _as_seen(draft: Draft, found: Evidence) -> Sequence[str]:
+    """Why choices are decisions about what is seen: right where it is strong, from the start."""
+    reward, rows = draft.column("reward"), draft.chosen
+    if reward is None or not found.is_binary or len(found) < FEWEST_TRIALS:
+        return ()
+    good = worth_in(draft.sample, reward)[rows]
+    good, owner = good > good.min(initial=np.inf), together(draft.learners()[rows])
+    early = position_in(owner) < FIRST
+    gain = good[~early].mean() - good[early].mean() if early.any() and not early.all() else 1.0
+    little = max(SAME_SKILL, 1.25 / np.sqrt(max(1, int(early.sum()))))  # 2.5 standard errors
+    for column in [c for c in draft.sample.columns if like(c, STRENGTHS)]:
+        numbers = np.abs(draft.sample.numbers(column)[rows])
+        if np.isnan(numbers).any() or len(np.unique(numbers)) < 3 or gain > little:
+            continue
+        weak = numbers <= np.median(numbers)
+        if weak.all() or hangs_on(good.astype(float), weak.astype(np.intp), owner) > TAUGHT:
+            continue
+        if good[~weak].mean() > good[weak].mean():
+            return (
+                f"choices are right in {good[early].mean():z.0%} of the first {FIRST} trials and "
+                f"in {good[~early].mean():z.0%} later, more often where {column} is larger",
+            )
+    return ()
 
 
 SURELY = 3.5, 0.75  # standard errors of first choices above guessing, share of later skill

@@ -14,7 +14,14 @@ from howlearn.core.options import NONE
 from howlearn.core.text import few
 from howlearn.reading.columns import is_answer, is_count, is_numbered, is_time, like
 from howlearn.reading.guess.behaviour import FEWEST, NEARLY, goes_on, hangs_on, words_of
-from howlearn.reading.guess.column_checks import materialise, nothing_in, runs_within, worth_in
+from howlearn.reading.guess.coding import add_missing, was_missed
+from howlearn.reading.guess.column_checks import (
+    is_number,
+    materialise,
+    nothing_in,
+    runs_within,
+    worth_in,
+)
 from howlearn.reading.guess.draft import (
     BY_CONTENT,
     SAID,
@@ -74,7 +81,8 @@ def _chosen(draft: Draft, action: str) -> NDArray[np.bool_]:
 
 def _values(draft: Draft, action: str) -> list[str]:
     counts = draft.sample.counts(action)
-    return [value for value in counts if value not in nothing_in(counts)]
+    nothing = [value for value in nothing_in(counts) if was_missed(draft, action, value)]
+    return [value for value in counts if value not in nothing]
 
 
 def _put_columns(draft: Draft, action: str) -> None:
@@ -133,8 +141,22 @@ def _put_sides(draft: Draft, rows: Sample, action: str, columns: tuple[str, ...]
         order, sure = best, True
     why = f"{action} says which side was chosen, and stimuli change sides: the stimulus is taken"
     _put_positions(draft, columns, order, why)
+    _leave_empty_places_out(draft, rows, action, dict(zip(columns, order, strict=True)))
     if not sure:
         _ask_order(draft, action, columns, order)
+
+
+def _leave_empty_places_out(
+    draft: Draft, rows: Sample, action: str, places: dict[str, str]
+) -> None:
+    """A code such as 0 or -1 at a place that was never chosen while it stood there: nothing."""
+    made = rows.texts(action)
+    for column, place in places.items():
+        shown = rows.texts(column)
+        for value, times in rows.counts(column).items():
+            empty = value in nothing_in({value: 1, "x": 2, "y": 2}) or value == "0"
+            if empty and times >= NEVER and not np.any((shown == value) & (made == place)):
+                add_missing(draft, column, column, (value,), f"{value} in {column}: nothing there")
 
 
 MOST_PLACES = 4  # for stimuli that change places
@@ -160,8 +182,8 @@ def _in_order(values: list[str], columns: Sequence[str]) -> tuple[bool, tuple[st
     """Whether words tell which value means the first column, and the values in this order."""
     ranks = {v: _rank(v) for v in values}
     several = len(columns) > 2
-    if several and all(map(is_count, values)):
-        return True, tuple(sorted(values, key=int))
+    if several and all(map(is_number, values)):
+        return True, tuple(sorted(values, key=float))
     if several:  # left, in between, right
         middle_last = sorted(values, key=lambda v: (0, 2, 1)[ranks[v]])
         return sorted(ranks.values()) == [0, 1, 2], tuple(middle_last)

@@ -6,6 +6,7 @@ import numpy as np
 
 from howlearn.core.expression_values import FALSE_WORDS, TRUE_WORDS
 from howlearn.reading.columns import BLOCKS, CONDITIONS, GROUPS, KINDS, is_time, like
+from howlearn.reading.guess.action import is_derived
 from howlearn.reading.guess.behaviour import families, goes_on, hangs_on, words_of
 from howlearn.reading.guess.column_checks import (
     NOTHING_NUMBERS,
@@ -126,6 +127,7 @@ def _changing(draft: Draft, most: int) -> list[str]:
     owner, sample = draft.learners(), draft.sample
     likely = [c for c in draft.free if 2 <= len(sample.counts(c)) <= most and not is_time(c)]
     likely = [c for c in likely if not like(c, f"{BLOCKS} {GROUPS} {KINDS} {CONDITIONS}")]
+    likely = [c for c in likely if not is_derived(c)]
     return [c for c in likely if not constant_within(owner, sample.codes(c))]
 
 
