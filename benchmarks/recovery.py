@@ -1,7 +1,7 @@
 """``python -m benchmarks.recovery``: are the parameters of simulated learners found again?
 
-Prints the tables of docs/models.md. Every learner draws its true parameters from the ranges below,
-evenly on the log scale, or evenly where a range starts at 0 or below.
+Prints the tables of docs/recovery-study.md. Every learner draws its true parameters from the ranges
+below, evenly on the log scale, or evenly where a range starts at 0 or below.
 """
 
 from __future__ import annotations

@@ -35,15 +35,15 @@ def module(name: str):
 
 examples, reference = module("examples"), module("reference")
 PAGES = sorted(path.name for path in DOCS.glob("*.md"))
-NOT_YET_PLAIN = {*PAGES} - {"changes.md", "contributing.md", "security.md"}
-MODELS = examples.blocks(DOCS / "models.md")
-FIELD_ROWS = (
-    (DOCS / "models.md")
-    .read_text(encoding="utf-8")
-    .partition("## The field's models")[2]
-    .partition("\n## ")[0]
-    .splitlines()
-)
+PLAIN = """api changes choose-criterion commands contributing engine field-models glossary index
+model-parts models numerics own-model own-rule recovery-study security studies""".split()
+NOT_YET_PLAIN = {*PAGES} - {f"{name}.md" for name in PLAIN}
+MODELS = examples.blocks(DOCS / "own-model.md") + examples.blocks(DOCS / "own-rule.md")
+FIELD_ROWS = [
+    line
+    for name in ("field-models.md", "model-parts.md")
+    for line in (DOCS / name).read_text(encoding="utf-8").splitlines()
+]
 MODULES = {block.file: block.text for block in MODELS if block.file}
 
 
@@ -73,11 +73,12 @@ def test_nothing_is_skipped_silently_and_commands_are_known(name):
 
 
 # The other pages are run when the site is built; these have what is asserted here, or Python.
-def test_the_page_on_models(tmp_path):
+def test_the_pages_on_models(tmp_path):
     assert set(MODULES) == {"my_module.py", "more.py", "wrong.py", "my_rule.py"}
     assert len(MODULES["my_module.py"].splitlines()) <= 20
     assert sum(len(block.text.split(">>> ")) > 1 for block in MODELS if block.is_python) >= 4
-    assert examples.run_page(DOCS / "models.md", tmp_path) >= 6
+    assert examples.run_page(DOCS / "own-model.md", tmp_path) == 5
+    assert examples.run_page(DOCS / "own-rule.md", tmp_path) == 2
     estimates = pl.read_csv(tmp_path / "results" / "estimates.csv")
     assert set(estimates["model"]) == {"ByShape", "MyModel"}
     cells = pl.read_csv(tmp_path / "cells" / "scores.csv")
@@ -85,6 +86,7 @@ def test_the_page_on_models(tmp_path):
     assert not {"my_module", "more", "wrong"} & {*sys.modules}
     if not examples.DATA.is_dir():
         pytest.skip(f"its last command needs the data of other projects in {examples.DATA}")
+    assert examples.run_page(DOCS / "recovery-study.md", tmp_path) == 1
     people = pl.read_csv(tmp_path / "badham" / "scores.csv")
     fitting = {name for name in FIELD if FIELD[name].needs <= {"features", "correct"}}
     assert fitting < set(people["model"])
@@ -160,6 +162,16 @@ def test_pages_are_short_and_in_plain_english(name):
     assert name.endswith("-study.md") or len(text.split()) <= 1500
 
 
+def test_the_readme_is_short_and_in_plain_english():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert not complaints(prose(text))
+    assert len(text.split()) <= 900
+    links = re.findall(r"(?<!!)\[[^]]*\]\(([^)]+)\)", text)
+    assert len(links) <= 8
+    for target in links:
+        assert target.startswith("http") or (ROOT / target.partition("#")[0]).exists(), target
+
+
 def test_spelling():
     """Docs and messages, by the common misspellings that codespell knows (see pyproject.toml)."""
     pytest.importorskip("codespell_lib")
@@ -171,7 +183,13 @@ def test_spelling():
 def test_files_that_the_map_names_exist():
     """Architecture, numerics, decisions and how to contribute: paths as they are now."""
     inside = ROOT / "src" / "howlearn"
-    for name in ("architecture.md", "numerics.md", "decisions.md", "../CONTRIBUTING.md"):
+    for name in (
+        "architecture.md",
+        "numerics.md",
+        "engine.md",
+        "decisions.md",
+        "../CONTRIBUTING.md",
+    ):
         text = (DOCS / name).read_text(encoding="utf-8")
         for path in re.findall(r"`((?:\w+/)*\w+/|(?:\w+/)+\w+\.py)`", text):
             there = [place / path for place in (inside, inside / "engine", inside.parent, ROOT)]

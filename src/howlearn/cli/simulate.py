@@ -255,7 +255,7 @@ def models(given: Given) -> None:
             + ".\nMixtures of strategies: 'exp4(ByPattern, ByPatternExc)', "
             "'switch(ByPattern, ByPatternExc)', 'hmm(ByPattern, ByPatternExc)' "
             "(docs/metalearning.md)."
-            "\nA model of your own: my_module:MyModel (docs/models.md).",
+            "\nA model of your own: my_module:MyModel (docs/own-model.md).",
             soft_wrap=True,
         )
         following("models", "--task", "five-four")
