@@ -188,7 +188,7 @@ def evidence_of(
     context, offer = np.asarray(part.context)[taught], part.offer
     met = tuple(study.contexts[c] for c in np.unique(context).tolist())
     on_offer = () if offer is None else (np.asarray(offer)[taught],)
-    sets = () if part.offers is None else part.offers
+    sets, actions = () if part.offers is None else part.offers, np.array(study.actions)
     return Evidence(
         together(learner),
         together(sequence),
@@ -201,7 +201,7 @@ def evidence_of(
         study.actions,
         names,
         None,
-        frozenset(frozenset(np.array(study.actions)[row].tolist()) for row in sets),
+        frozenset(frozenset(actions[row].tolist()) for row in sets),
         tuple(columns),
         study.features,
     )
