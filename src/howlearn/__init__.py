@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from howlearn import models as models
     from howlearn.analyses.calibrate import calibrate as calibrate
     from howlearn.analyses.check import check as check
+    from howlearn.analyses.check import select as select
     from howlearn.analyses.compare import compare as compare
     from howlearn.analyses.completeness import completeness as completeness
     from howlearn.analyses.discover import discover as discover
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
     from howlearn.reading.read import read as read
     from howlearn.report import plot as plot
     from howlearn.results.results import Results as Results
-    from howlearn.results.select_into import select as select
     from howlearn.selection import shares as shares
     from howlearn.selection.criteria import AIC as AIC
     from howlearn.selection.criteria import BIC as BIC

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
@@ -10,6 +12,7 @@ import howlearn as hl
 from howlearn.analyses.check import check, fit_of_selection, holm
 from howlearn.analyses.signatures import Record, Signatures
 from howlearn.core.errors import HowlearnError
+from howlearn.results.fit_verdicts import WITHHELD, rounded
 
 TASK = hl.Task.load("five-four")
 
@@ -89,9 +92,27 @@ def test_too_few_doubles_are_refused() -> None:
         check(hl.select(study, TASK.models[:1], ["aic"]), doubles=1)
 
 
-def test_what_select_says_of_the_fit() -> None:
-    study = hl.simulate(TASK, "ByPattern", {"eta": 0.2}, learners=4, trials=120, seed=5)
-    told = fit_of_selection(hl.select(study, TASK.models, ["aic"]))
+def test_select_checks_the_fit_as_the_command_does(tmp_path: Path) -> None:
+    """In memory and in a folder: what was found is told, and verdicts follow."""
+    study = hl.simulate(TASK, "ByPattern", {"eta": 0.2}, learners=8, trials=120, seed=5)
+    right = hl.select(study, TASK.models, ["aic"])
+    told = right.manifest["fit"]
     assert told["absolute"]["model"] > told["absolute"]["chance"] == pytest.approx(0.5)
-    assert "Before each choice" in told["absolute"]["sentence"]
     assert told["check"]["checked"] > 10
+    assert not told["check"]["fails"]
+    assert told == rounded(fit_of_selection(right))
+    assert told["check"]["sentence"] in right.sentences
+    assert "clear" in right.selection["verdict"].to_list()
+    sticky, theta = TASK.model("ByPattern+stickiness"), np.tile([0.2, 0.2, 1.5], (8, 1))
+    study = hl.simulate(TASK, sticky, theta, trials=120, seed=5)
+    wrong = hl.select(study, TASK.models, ["aic"])
+    verdicts = wrong.selection["verdict"].to_list()
+    assert WITHHELD in verdicts
+    assert WITHHELD in wrong.learners["verdict_aic"].to_list()
+    assert "clear" not in verdicts
+    kept = hl.select(study, TASK.models, ["aic"], folder=tmp_path / "r")
+    assert kept.selection["verdict"].to_list() == verdicts
+    assert kept.manifest["fit"] == wrong.manifest["fit"]
+    bare = hl.select(study, TASK.models, ["aic"], check=False)
+    assert [*bare.manifest["fit"]] == ["check"]
+    assert "not checked (check=False)" in bare.manifest["fit"]["check"]["sentence"]

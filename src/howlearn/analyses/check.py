@@ -9,25 +9,39 @@ their model, so that p-values are calibrated.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from howlearn.analyses.doubles import Doubles, doubles_again, doubles_of, sampled
+from howlearn.analyses.foretold import absolute_fit
 from howlearn.analyses.signatures import Record, Signatures
 from howlearn.core.arrays import Floats, Ints
 from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
+from howlearn.core.study import Study
 from howlearn.core.text import listed, many
 from howlearn.fitting.fit import guarded_fit
 from howlearn.fitting.fits import ALL
 from howlearn.fitting.unfittable import Guard
+from howlearn.models.model import Model
 from howlearn.results.analysis import Analysis, Listing, Sentence
+from howlearn.results.chunk import Wanted
+from howlearn.results.fit_verdicts import ABSOLUTE, CHECK, completeness_of
 from howlearn.results.results import Results
+from howlearn.results.select_into import manifest_in_memory, write_selection
+from howlearn.runs.cluster import engine_of
+from howlearn.runs.folder import Format, Start, check_format
 from howlearn.runs.parts import Progress
+from howlearn.selection.criterion import Criterion
+from howlearn.selection.select import WITHIN, asked, select_in_memory
+from howlearn.selection.tables import condition_columns
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 STREAM, AGAIN = 26, 27  # of random numbers that nobody else uses
 DOUBLES, LEARNERS = 40, 200  # of every learner; learners who have some
@@ -36,6 +50,7 @@ FOLLOWED = 2  # doubles of every double
 LEVEL = 0.05
 NAMED = 3  # signatures in a sentence
 QUICK = {"doubles": 8, "learners": 60}  # within ``howlearn select``, where fits are quick
+ALTOGETHER = 160  # doubles of all learners, at least: with fewer, the tails of p-values are rough
 SLOW = {"doubles": 4, "learners": 20}  # where they are not
 LARGEST = 20_000  # sequences of a selection that is checked at once
 FLOOR = 0.25  # of the variance of doubles, below which that of learners is not taken to be
@@ -163,7 +178,7 @@ def check(
     if len(who) < len(results.study):
         remarks.append(f"{many(len(who), 'sequence')} of {len(results.study):,}, picked evenly")
     remarks += results.stand_ins(who)
-    by = results.options.get("by") or ()
+    by = results.options.get("by") or condition_columns(results.study.labels)
     found = Signatures(results.study.take(who), results.task, by, signatures)
     made, failed = doubles_of(results, who, doubles, (seed, STREAM))
     for model, (why, n) in failed.items():
@@ -301,26 +316,99 @@ def holm(p: Floats) -> Floats:
 def bounded(results: Results) -> Mapping[str, int]:
     """How many doubles of how many learners take no longer than the selection did, about."""
     quick = all(results.models[k].way in ("cells", "counts", "table") for k in set(results.chosen))
-    if quick:
-        return QUICK
     n = len(set(results.study.learners))
+    if quick:
+        return {**QUICK, "doubles": max(QUICK["doubles"], -(-ALTOGETHER // n))}
     return {**SLOW, "learners": max(2, min(SLOW["learners"], n // 2))}
+
+
+def not_checked(why: str) -> dict[str, dict[str, Any]]:
+    """What is said of the fit where nobody looked."""
+    return {CHECK: {"sentence": f"Whether the models fit was not checked ({why})."}}
 
 
 def fit_of_selection(
     results: Results, seed: int = 0, threads: int | None = None
 ) -> dict[str, dict[str, Any]]:
     """What ``howlearn select`` says of the fit: how well choices are foretold, and a check."""
-    from howlearn.analyses.completeness import absolute_fit
-
     if results.manifest["sequences"] > LARGEST:
         left_out = "The study is large, so that the fit is not checked here: see howlearn check."
-        return {"check": {"sentence": left_out}}
+        return {CHECK: {"sentence": left_out}}
     try:
         told = absolute_fit(results, seed=seed)
         limits: Mapping[str, Any] = bounded(results)
         found = check(results, seed=seed, threads=threads, **limits)
     except HowlearnError as error:
-        return {"check": {"sentence": f"Whether the models fit was not checked: {error}."}}
-    absolute = {} if told is None else {"absolute": told.described()}
-    return {**absolute, "check": found.described()}
+        return {CHECK: {"sentence": f"Whether the models fit was not checked: {error}."}}
+    absolute = {} if told is None else {ABSOLUTE: told.described()}
+    return {**absolute, CHECK: found.described()}
+
+
+def select(
+    study: Study,
+    models: Sequence[Model | str] | None = None,
+    criteria: Sequence[Criterion | str] | None = None,
+    within: float = WITHIN,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    intervals: float | None = None,
+    *,
+    folder: Path | str | None = None,
+    predictions: bool = False,
+    latents: bool = False,
+    format: Format = "csv",
+    fresh: bool = False,
+    client: Client | None = None,
+    check: bool = True,
+) -> Results:
+    """Fit every model to every learner, and let every criterion choose.
+
+    Without ``models`` the candidates are built from the contexts and their features. Models and
+    criteria may be given as the texts that the command line takes, such as ``"q-learning+lapse"``
+    and ``"holdout(split=0.3)"``; without any, the criteria are population
+    (evidence with fewer than ten learners) and the paper's two. ``intervals`` is the level of those
+    in ``estimates``; without it, it is 0.95 for models that are fitted cell by cell, where they
+    cost next to nothing, and others have none.
+
+    Then a few doubles of the learners, who follow the selected models, are compared with them, as
+    ``howlearn.check`` does with more. Where they behave otherwise, the verdict "clear" becomes
+    "clear among candidates that do not fit"; ``sentences`` say what was found. ``check=False``
+    leaves this out; it takes about as long as the selection.
+
+    A learner who cannot be fitted has a row that says so in ``selection`` and ``learners``, and in
+    ``unfitted``; if nobody can be fitted, that is an error.
+
+    With a ``folder`` the work is done part by part into it, for studies that take long or are
+    large. The same call goes on where one that was stopped left off; another one is refused,
+    unless ``fresh`` replaces what is there. With a Dask ``client`` its workers do the parts. The
+    tables, of which ``predictions`` and ``latents`` ask for more, then lie in the folder.
+
+    >>> import howlearn as hl, tempfile
+    >>> task = hl.Task.load("five-four")
+    >>> study = hl.simulate(task, "ByPattern", {"eta": 0.05}, learners=2, trials=400, seed=1)
+    >>> hl.select(study, task.models).selection["model"].unique().to_list()
+    ['ByPattern']
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found = hl.select(study, task.models, ["aic"], folder=folder)
+    ...     found.selection["model"].to_list()
+    ['ByPattern', 'ByPattern']
+    """
+    check_format(format)
+    if not isinstance(study, Study):
+        raise HowlearnError(f"select takes a study, as howlearn.read gives it, not {study!r:.60}")
+    models, chosen = asked(study, models, criteria)
+    if folder is None:
+        if client is not None or predictions or latents:
+            raise HowlearnError(
+                "a Dask client, predictions and latents need a folder for the tables: give folder="
+            )
+        made = select_in_memory(study, models, chosen, within, threads, progress, intervals)
+        found, before = Results.of(made), {}
+    else:
+        wanted = Wanted(models, chosen, within, intervals, predictions or latents, latents)
+        manifest = manifest_in_memory(study, wanted, predictions, format)
+        start = Start(fresh, threads, engine_of(client, threads))
+        before = {} if fresh else completeness_of(Path(folder))
+        found = write_selection(Path(folder), study, wanted, manifest, format, start, progress)
+    told = fit_of_selection(found, threads=threads) if check else not_checked("check=False")
+    return replace(found.with_fit({**before, **told}), usual=criteria is None)

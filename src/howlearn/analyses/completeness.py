@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,30 +11,18 @@ import numpy as np
 import polars as pl
 
 from howlearn.analyses import residual
-from howlearn.analyses.doubles import sampled
-from howlearn.analyses.foretold import (
-    Foretelling,
-    Rows,
-    chance_of,
-    coin_of,
-    folds_of,
-    row_scores,
-)
+from howlearn.analyses.foretold import Foretelling, Rows, coin_of, folds_of, row_scores
 from howlearn.core.arrays import Floats, Ints
 from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
 from howlearn.core.text import many
-from howlearn.fitting.replay import advisor_for
-from howlearn.models.names import model_named
-from howlearn.models.partition_model import is_partition
 from howlearn.results.analysis import Analysis, Listing, Sentence
 from howlearn.results.results import Results
 from howlearn.runs.files import read_record
 from howlearn.runs.folder import read_table, there
 from howlearn.runs.parts import Progress
 from howlearn.runs.shards import MANIFEST
-from howlearn.selection.rate_grid import on_grid
 
 PEOPLE, TRIALS = 20, 100  # with fewer, nothing can be told
 LEAST = 0.01  # nats per trial that there must be to foretell
@@ -43,7 +30,6 @@ LEVEL, RESAMPLES = 0.05, 1_000
 STREAM = 25  # of random numbers that nobody else uses
 MOST = 400_000  # trials; of larger studies some people are picked evenly
 LOOKED_AT = 3  # families that are boosted, too
-SOME_FOLDS, FEW_ROUNDS = 4, 60  # with which they are
 TOO_FEW, NOTHING, TOLD = "too few to tell", "nothing to predict", "told"
 
 
@@ -404,8 +390,6 @@ class _Work:
         )
         return pl.DataFrame([names]).hstack(frame.get_columns())
 
-    # Why
-
     def reasons(self, features: residual.Features, score: Floats) -> pl.DataFrame:
         """Every family on top of the candidates, the best first."""
         rows, n = self.rows, len(self.rows)
@@ -417,7 +401,9 @@ class _Work:
             found[family] = (float(gain.sum()) / n, corrected)
             self.step(80 + k)
         order = sorted(found, key=lambda family: -found[family][0])
-        boosted = self.boosted(features, score, order[:LOOKED_AT])
+        boosted = residual.boosted(
+            rows, features, score, order[:LOOKED_AT], self.seed, self.kept, self.step
+        )
         table = [
             {
                 "family": family.name,
@@ -425,107 +411,9 @@ class _Work:
                 "p": found[family][1],
                 "gain_boosted": boosted.get(family.name),
                 "says": family.says,
-                "try": self.tries(family),
+                "try": family.words(self.results, self.study),
             }
             for family in order
         ]
         columns = {name: [row[name] for row in table] for name in table[0]}
         return of("reasons", "completeness").frame(columns)
-
-    def boosted(
-        self, features: residual.Features, score: Floats, families: Sequence[residual.Family]
-    ) -> dict[str, float]:
-        """What trees gain from a family and the model's logit, above the logit alone."""
-        rows = self.rows
-        some = residual.folds_in(rows)[:SOME_FOLDS]
-        mine = np.isin(rows.fold, some)
-        gains, names = [], ["", *(family.name for family in families)]
-        for number, name in enumerate(names):
-            parts = [features.logit[:, None]]
-            if name and name != residual.SURENESS:
-                parts.append(features.of(name))
-            columns = np.concatenate(parts, axis=1).astype(np.float32)
-            trees = residual.Boosting(rows, columns, score, self.seed, FEW_ROUNDS)
-
-            def make(trees: residual.Boosting = trees) -> Floats:
-                new = score.copy()
-                for fold in some:
-                    new[(rows.fold == fold)[rows.of_row]] += trees.of(fold)[0]
-                new = rows.softened(new)
-                return np.array([(new - score)[rows.chosen[mine]].mean()])
-
-            known = name.replace(" ", "-") or "alone"
-            gains.append(float(self.kept(f"family-{known}", make)[0]))
-            self.step(88 + 3 * number)
-        alone = gains[0]
-        found = dict(zip(names[1:], [gain - max(alone, 0.0) for gain in gains[1:]], strict=True))
-        if residual.SURENESS in found:
-            found[residual.SURENESS] = alone
-        return found
-
-    def tries(self, family: residual.Family) -> str:
-        """What may be added to the candidates, as words of ``howlearn select``."""
-        first = Counter(self.results.first["model"].to_list())
-        names = [name for name, _ in first.most_common() if name in self.results.names]
-        names += [name for name in self.results.names if name not in names]
-        base = [model for model in self.results.models if is_partition(model)]
-        n_features = len(next(iter(self.study.features.values()), {}))
-        words = []
-        for text in family.tries:
-            if "{other}" in text and len(names) < 2:
-                continue
-            text = text.format(names[0], other=names[min(1, len(names) - 1)])
-            try:
-                model = model_named(base, text, "the study", n_features)
-                advisor_for(model, self.study)
-            except HowlearnError:
-                continue
-            if model.name not in self.results.names:
-                quote = "'" if any(c in text for c in " (),+[]") else ""
-                words.append(f"--add-model {quote}{text}{quote}")
-        words += [family.otherwise] if family.otherwise else []
-        return "; ".join(words)
-
-
-@dataclass(frozen=True)
-class AbsoluteFit:
-    """How well the candidates foretell choices, without anything on top of them."""
-
-    model: float  # the mean probability of the choices
-    chance: float
-    coin: float
-    ahead: float  # of the coin, in nats per trial
-    learners: int
-
-    def described(self) -> dict[str, Any]:
-        """What the manifest of the selection tells of it."""
-        told = (
-            f"Before each choice, the candidates give it a probability of {self.model:.2f} on "
-            f"average, with what was known until then of {many(self.learners, 'learner')}; chance "
-            f"gives {self.chance:.2f}, a fitted coin {self.coin:.2f}. That is {self.ahead:.3f} "
-            "nats per trial better than the coin."
-            if self.ahead > 0
-            else f"The candidates foretell choices no better than a coin: the mean probability is "
-            f"{self.model:.2f}, that of a fitted coin {self.coin:.2f}, of chance {self.chance:.2f}."
-        )
-        names = ("model", "chance", "coin", "ahead", "learners")
-        return {**{name: getattr(self, name) for name in names}, "sentence": told}
-
-
-def absolute_fit(results: Results, learners: int = 30, seed: int = 0) -> AbsoluteFit | None:
-    """Of some learners, picked evenly; None where one learner has nobody to be foretold from."""
-    who = sampled(results.study.learners, learners)
-    study = results.study.take(who)
-    n = len(set(study.learners))
-    if n < 2 and not all(map(on_grid, results.models)):
-        return None
-    fold = folds_of(study, seed)
-    rows = Rows.of(study, fold)
-    if not len(rows):
-        return None
-    thetas = [results.theta(k)[who] for k in range(len(results.models))]
-    log_p = Foretelling(study, results.models, thetas, fold).log_probabilities()
-    score = row_scores(study, rows, log_p)[rows.chosen]
-    coin = coin_of(study, rows)
-    model, chance, tossed = (float(np.exp(v).mean()) for v in (score, chance_of(rows), coin))
-    return AbsoluteFit(model, chance, tossed, float((score - coin).mean()), n)

@@ -9,14 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from howlearn.analyses.doubles import sampled
 from howlearn.core.arrays import Bools, Floats, Ints, log_sum
 from howlearn.core.rule import Rule
 from howlearn.core.study import Study
+from howlearn.core.text import many
 from howlearn.engine import compile as compiled
 from howlearn.engine.whole import Records
 from howlearn.fitting.replay import Advisor, advisor_for
 from howlearn.fitting.settings import places_by_unit, records_of
 from howlearn.models.model import Model
+from howlearn.results.results import Results
 from howlearn.runs.parts import Progress
 from howlearn.selection.rate_grid import on_grid
 
@@ -341,3 +344,47 @@ def row_scores(study: Study, rows: Rows, log_p: Floats) -> Floats:
 def mean_probability(log_p: Floats) -> float:
     """Of the choices: the arithmetic mean, from logs."""
     return float(np.exp(log_sum(log_p) - np.log(len(log_p)))) if len(log_p) else float("nan")
+
+
+@dataclass(frozen=True)
+class AbsoluteFit:
+    """How well the candidates foretell choices, without anything on top of them."""
+
+    model: float  # the mean probability of the choices
+    chance: float
+    coin: float
+    ahead: float  # of the coin, in nats per trial
+    learners: int
+
+    def described(self) -> dict[str, Any]:
+        """What the manifest of the selection tells of it."""
+        told = (
+            f"Before each choice, the candidates give it a probability of {self.model:.2f} on "
+            f"average, with what was known until then of {many(self.learners, 'learner')}; chance "
+            f"gives {self.chance:.2f}, a fitted coin {self.coin:.2f}. That is {self.ahead:.3f} "
+            "nats per trial better than the coin."
+            if self.ahead > 0
+            else f"The candidates foretell choices no better than a coin: the mean probability is "
+            f"{self.model:.2f}, that of a fitted coin {self.coin:.2f}, of chance {self.chance:.2f}."
+        )
+        names = ("model", "chance", "coin", "ahead", "learners")
+        return {**{name: getattr(self, name) for name in names}, "sentence": told}
+
+
+def absolute_fit(results: Results, learners: int = 30, seed: int = 0) -> AbsoluteFit | None:
+    """Of some learners, picked evenly; None where one learner has nobody to be foretold from."""
+    who = sampled(results.study.learners, learners)
+    study = results.study.take(who)
+    n = len(set(study.learners))
+    if n < 2 and not all(map(on_grid, results.models)):
+        return None
+    fold = folds_of(study, seed)
+    rows = Rows.of(study, fold)
+    if not len(rows):
+        return None
+    thetas = [results.theta(k)[who] for k in range(len(results.models))]
+    log_p = Foretelling(study, results.models, thetas, fold).log_probabilities()
+    score = row_scores(study, rows, log_p)[rows.chosen]
+    coin = coin_of(study, rows)
+    model, chance, tossed = (float(np.exp(v).mean()) for v in (score, chance_of(rows), coin))
+    return AbsoluteFit(model, chance, tossed, float((score - coin).mean()), n)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,7 +16,11 @@ from howlearn.core.arrays import Bools, Floats, Ints
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
 from howlearn.engine import compile as compiled
+from howlearn.fitting.replay import advisor_for
 from howlearn.fitting.settings import records_of, setting_of
+from howlearn.models.names import model_named
+from howlearn.models.partition_model import is_partition
+from howlearn.results.results import Results
 
 HISTORY = (  # what the compiled loop tells of every action, in its order: family and column
     *(("repeats", f"chosen {back} ago") for back in ("1", "2", "3")),
@@ -42,6 +48,7 @@ LAPSES = (0.0, 0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4)
 SHARPNESS = (0.4, 0.55, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0)
 PRICE = 2.0  # nats for a lapse, and for a sharpness
 ROUNDS, PATIENCE = 150, 25
+SOME_FOLDS, FEW_ROUNDS = 4, 60  # with which single families are boosted
 INSTALL = "pip install 'howlearn[completeness]'"
 BOOSTING: dict[str, Any] = {
     "learning_rate": 0.08,
@@ -68,6 +75,29 @@ class Family:
     says: str
     tries: tuple[str, ...]  # as --add-model takes them; {} is a candidate
     otherwise: str = ""  # what else may be tried
+
+    def words(self, results: Results, study: Study) -> str:
+        """What may be added to the candidates, as words of ``howlearn select``."""
+        first = Counter(results.first["model"].to_list())
+        names = [name for name, _ in first.most_common() if name in results.names]
+        names += [name for name in results.names if name not in names]
+        base = [model for model in results.models if is_partition(model)]
+        n_features = len(next(iter(study.features.values()), {}))
+        words = []
+        for text in self.tries:
+            if "{other}" in text and len(names) < 2:
+                continue
+            text = text.format(names[0], other=names[min(1, len(names) - 1)])
+            try:
+                model = model_named(base, text, "the study", n_features)
+                advisor_for(model, study)
+            except HowlearnError:
+                continue
+            if model.name not in results.names:
+                quote = "'" if any(c in text for c in " (),+[]") else ""
+                words.append(f"--add-model {quote}{text}{quote}")
+        words += [self.otherwise] if self.otherwise else []
+        return "; ".join(words)
 
 
 FAMILIES = (
@@ -356,3 +386,43 @@ def with_family(rows: Rows, features: Features, family: Family, score: Floats) -
     if family.name == SURENESS:
         return less_sure(rows, score)
     return linear(rows, features.of(family.name), score)
+
+
+def boosted(
+    rows: Rows,
+    features: Features,
+    score: Floats,
+    families: Sequence[Family],
+    seed: int,
+    kept: Callable[[str, Callable[[], Floats]], Floats],
+    step: Callable[[float], None],
+) -> dict[str, float]:
+    """What trees gain from a family and the model's logit, above the logit alone.
+
+    ``kept`` makes an array once, under a name; ``step`` is told how far it is, of 100.
+    """
+    some = folds_in(rows)[:SOME_FOLDS]
+    mine = np.isin(rows.fold, some)
+    gains, names = [], ["", *(family.name for family in families)]
+    for number, name in enumerate(names):
+        parts = [features.logit[:, None]]
+        if name and name != SURENESS:
+            parts.append(features.of(name))
+        columns = np.concatenate(parts, axis=1).astype(np.float32)
+        trees = Boosting(rows, columns, score, seed, FEW_ROUNDS)
+
+        def make(trees: Boosting = trees) -> Floats:
+            new = score.copy()
+            for fold in some:
+                new[(rows.fold == fold)[rows.of_row]] += trees.of(fold)[0]
+            new = rows.softened(new)
+            return np.array([(new - score)[rows.chosen[mine]].mean()])
+
+        known = name.replace(" ", "-") or "alone"
+        gains.append(float(kept(f"family-{known}", make)[0]))
+        step(88 + 3 * number)
+    alone = gains[0]
+    found = dict(zip(names[1:], [gain - max(alone, 0.0) for gain in gains[1:]], strict=True))
+    if SURENESS in found:
+        found[SURENESS] = alone
+    return found

@@ -104,12 +104,10 @@ def select(given: Given) -> None:
     from howlearn.cli.progress import starting
     from howlearn.core.errors import HowlearnError
     from howlearn.results.analysis import write_tables
-    from howlearn.results.fit_verdicts import fit_of
+    from howlearn.results.fit_verdicts import completeness_of
     from howlearn.results.inputs import load
     from howlearn.results.manifest import manifest_of
     from howlearn.results.select_into import write_selection
-    from howlearn.runs.files import read_record
-    from howlearn.runs.shards import MANIFEST
     from howlearn.selection.criteria import usual
 
     for option in (LATENTS, PREDICT_WITH):
@@ -133,34 +131,29 @@ def select(given: Given) -> None:
     manifest = manifest_of(given.files, study, candidates, options)
     otherwise, plan = compared(given.frozen, options, criteria, inputs, advice)
     wanted = _wanted(given, inputs, criteria)
-    known_fit = {} if given.fresh else fit_of(read_record(out / MANIFEST) or {})
+    known_fit = {} if given.fresh else completeness_of(out)
     with starting(given) as start, show.progress_bar("fitting") as progress:
         found = write_selection(
             out, study, wanted, manifest | plan, given.format, start, progress, known, inputs.task
         )
     if plan:
         write_tables(out, {"deviations": table(otherwise)}, given.format)
-    found = _with_fit(found, given, inputs, known_fit)
+    found = _with_fit(found, given, known_fit)
     show.found(replace(found, usual=by_default), out)
     following("report", out, "-o", "report.html", why="everything to look at, in one file")
 
 
-def _with_fit(found: Results, given: Given, inputs: Inputs, known: Mapping[str, Any]) -> Results:
+def _with_fit(found: Results, given: Given, known: Mapping[str, Any]) -> Results:
     """The results with what is known of the fit of the candidates, in manifest and verdicts."""
-    from howlearn.analyses.check import fit_of_selection
+    from howlearn.analyses.check import fit_of_selection, not_checked
     from howlearn.cli import show
-    from howlearn.results.fit_verdicts import COMPLETENESS, record
-    from howlearn.results.results import Results
 
-    assert found.folder is not None
     if given.no_check:
-        told = {"check": {"sentence": "Whether the models fit was not checked (--no-check)."}}
+        told = not_checked("--no-check")
     else:
         with show.progress_bar("checking"):
             told = fit_of_selection(found, given.seed, given.workers)
-    kept = {name: known[name] for name in known if name == COMPLETENESS}
-    record(found.folder, **{**kept, **told})
-    return Results.of(found.folder, inputs=inputs)
+    return found.with_fit({**known, **told})
 
 
 def _told(

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from howlearn.results.manifest import read_manifest
-from howlearn.runs.files import write_json, write_whole
+from howlearn.runs.files import read_record, write_json, write_whole
 from howlearn.runs.shards import MANIFEST
 
 CLEAR, WITHHELD = "clear", "clear among candidates that do not fit"
@@ -24,6 +24,12 @@ def fit_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
     return (
         {k: v for k, v in found.items() if isinstance(v, dict)} if isinstance(found, dict) else {}
     )
+
+
+def completeness_of(folder: Path) -> dict[str, Any]:
+    """What a completeness that was run for the same selection found, where there was one."""
+    fit = fit_of(read_record(folder / MANIFEST) or {})
+    return {name: told for name, told in fit.items() if name == COMPLETENESS}
 
 
 def fails(fit: Mapping[str, Any]) -> bool:
@@ -42,7 +48,7 @@ def record(folder: Path, **found: Mapping[str, Any]) -> None:
     ``clear`` is withheld where the candidates do not fit, and given back where they do.
     """
     manifest = read_manifest(folder, "select")
-    fit = {**fit_of(manifest), **{name: _rounded(told) for name, told in found.items()}}
+    fit = {**fit_of(manifest), **rounded(found)}
     old, new = (CLEAR, WITHHELD) if fails(fit) else (WITHHELD, CLEAR)
     for table in TABLES:
         for path in (folder / f"{table}.csv", folder / f"{table}.parquet"):
@@ -51,8 +57,24 @@ def record(folder: Path, **found: Mapping[str, Any]) -> None:
     write_json(folder / MANIFEST, {**manifest, FIT: fit})
 
 
-def _rounded(told: Mapping[str, Any]) -> dict[str, Any]:
-    return {k: round(v, ENOUGH) if isinstance(v, float) else v for k, v in told.items()}
+def rounded(found: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """As a manifest keeps it."""
+    return {
+        name: {k: round(v, ENOUGH) if isinstance(v, float) else v for k, v in told.items()}
+        for name, told in found.items()
+    }
+
+
+def with_verdicts(frame: pl.DataFrame, old: str, new: str) -> pl.DataFrame:
+    """A table in which one verdict has become another; the same table where there is none."""
+    names = [name for name in frame.columns if name == "verdict" or name.startswith("verdict_")]
+    said = [frame[name].cast(pl.String) for name in names]
+    if not any((column == old).any() for column in said):
+        return frame
+    return frame.with_columns(
+        pl.when(column == old).then(pl.lit(new)).otherwise(column).alias(column.name)
+        for column in said
+    )
 
 
 def _replace(path: Path, old: str, new: str) -> None:
@@ -63,12 +85,6 @@ def _replace(path: Path, old: str, new: str) -> None:
         frame.columns = [name.replace('""', '"') for name in frame.columns]  # polars leaves them so
     else:
         frame = pl.read_parquet(path, glob=False)
-    names = [name for name in frame.columns if name == "verdict" or name.startswith("verdict_")]
-    said = [frame[name].cast(pl.String) for name in names]
-    if not any((column == old).any() for column in said):
-        return
-    changed = frame.with_columns(
-        pl.when(column == old).then(pl.lit(new)).otherwise(column).alias(column.name)
-        for column in said
-    )
-    write_whole(path, changed.write_csv if as_csv else changed.write_parquet)
+    changed = with_verdicts(frame, old, new)
+    if changed is not frame:
+        write_whole(path, changed.write_csv if as_csv else changed.write_parquet)

@@ -20,6 +20,7 @@ from howlearn.fitting.fits import Fits
 from howlearn.models.model import Model
 from howlearn.models.task import Task
 from howlearn.results.analysis import Analysis, Listing, Sentence, Tables
+from howlearn.results.fit_verdicts import record, rounded
 from howlearn.results.inputs import Inputs
 from howlearn.results.select_summary import summary_of
 from howlearn.results.sources import Folder, Memory
@@ -281,6 +282,13 @@ class Results(Analysis):
         number = pl.int_range(len(frame), dtype=pl.Int64) // len(self.criteria)
         frame = frame.with_columns(sequence=number)
         return frame.with_columns(excluded=self.excluded.gather(frame["sequence"]))
+
+    def with_fit(self, told: Mapping[str, Mapping[str, Any]]) -> Results:
+        """The same with what was found of the fit of the candidates, which verdicts follow."""
+        if isinstance(self.source, Memory):
+            return replace(self, source=replace(self.source, fit=rounded(told)))
+        record(self.source.path, **told)
+        return replace(self, source=Folder(self.source.path, self.source.given))
 
     # Sequence by sequence
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,6 @@ from howlearn.fitting.fits import ALL, check_epsilon
 from howlearn.fitting.intervals import nats_within
 from howlearn.fitting.joint import with_others
 from howlearn.fitting.unfittable import Guard
-from howlearn.models.model import Model
 from howlearn.models.task import Task
 from howlearn.reading.formats.delimited import Delimited
 from howlearn.reading.formats.folders import own
@@ -31,9 +30,8 @@ from howlearn.results.chunk import ALWAYS, WITH_EXCLUDED, Chunk, Wanted, chunk_t
 from howlearn.results.inputs import Inputs
 from howlearn.results.manifest import check_unchanged, manifest_of
 from howlearn.results.results import Results
-from howlearn.runs.cluster import engine_of
 from howlearn.runs.files import BIDS
-from howlearn.runs.folder import START, Format, RunFolder, Start, check_format
+from howlearn.runs.folder import START, Format, RunFolder, Start
 from howlearn.runs.parts import Part, Progress, Work
 from howlearn.selection.criterion import Criterion
 from howlearn.selection.predictions import (
@@ -45,13 +43,13 @@ from howlearn.selection.predictions import (
     source_of,
     with_every_row,
 )
-from howlearn.selection.select import WITHIN, asked, check_criteria, select_in_memory
+from howlearn.selection.select import check_criteria
 from howlearn.selection.share_tables import Known, group_tables, shares_table
 from howlearn.selection.tables import among, included
 from howlearn.selection.unfitted import check_somebody, nobody_left
 
 if TYPE_CHECKING:
-    from distributed import Client
+    pass
 
 
 # The rows of the files a study was read from, as they are, to lay results beside them.
@@ -142,69 +140,9 @@ WORK = 3 * 10**8  # curves × trials in a part, about
 HASHED = 10_000  # learners whose trials are looked at together
 
 
-def select(
-    study: Study,
-    models: Sequence[Model | str] | None = None,
-    criteria: Sequence[Criterion | str] | None = None,
-    within: float = WITHIN,
-    threads: int | None = None,
-    progress: Progress | None = None,
-    intervals: float | None = None,
-    *,
-    folder: Path | str | None = None,
-    predictions: bool = False,
-    latents: bool = False,
-    format: Format = "csv",
-    fresh: bool = False,
-    client: Client | None = None,
-) -> Results:
-    """Fit every model to every learner, and let every criterion choose.
-
-    Without ``models`` the candidates are built from the contexts and their features. Models and
-    criteria may be given as the texts that the command line takes, such as ``"q-learning+lapse"``
-    and ``"holdout(split=0.3)"``; without any, the criteria are population
-    (evidence with fewer than ten learners) and the paper's two. ``intervals`` is the level of those
-    in ``estimates``; without it, it is 0.95 for models that are fitted cell by cell, where they
-    cost next to nothing, and others have none.
-
-    A learner who cannot be fitted has a row that says so in ``selection`` and ``learners``, and in
-    ``unfitted``; if nobody can be fitted, that is an error.
-
-    With a ``folder`` the work is done part by part into it, for studies that take long or are
-    large. The same call goes on where one that was stopped left off; another one is refused,
-    unless ``fresh`` replaces what is there. With a Dask ``client`` its workers do the parts. The
-    tables, of which ``predictions`` and ``latents`` ask for more, then lie in the folder.
-
-    >>> import howlearn as hl, tempfile
-    >>> task = hl.Task.load("five-four")
-    >>> study = hl.simulate(task, "ByPattern", {"eta": 0.05}, learners=2, trials=400, seed=1)
-    >>> hl.select(study, task.models).selection["model"].unique().to_list()
-    ['ByPattern']
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     found = hl.select(study, task.models, ["aic"], folder=folder)
-    ...     found.selection["model"].to_list()
-    ['ByPattern', 'ByPattern']
-    """
-    check_format(format)
-    if not isinstance(study, Study):
-        raise HowlearnError(f"select takes a study, as howlearn.read gives it, not {study!r:.60}")
-    start = Start(fresh, threads, engine_of(client, threads))
-    models, chosen = asked(study, models, criteria)
-    if folder is None:
-        if client is not None or predictions or latents:
-            raise HowlearnError(
-                "a Dask client, predictions and latents need a folder for the tables: give folder="
-            )
-        made = select_in_memory(study, models, chosen, within, threads, progress, intervals)
-        found = Results.of(made)
-    else:
-        wanted = Wanted(models, chosen, within, intervals, predictions or latents, latents)
-        manifest = _manifest(study, wanted, predictions, format)
-        found = write_selection(Path(folder), study, wanted, manifest, format, start, progress)
-    return replace(found, usual=criteria is None)
-
-
-def _manifest(study: Study, wanted: Wanted, predictions: bool, format: Format) -> dict[str, Any]:
+def manifest_in_memory(
+    study: Study, wanted: Wanted, predictions: bool, format: Format
+) -> dict[str, Any]:
     """What decides the results of a study that is in memory."""
     options = {
         "criteria": [repr(criterion) for criterion in wanted.criteria],

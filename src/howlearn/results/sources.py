@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from howlearn.models.model import Model
 from howlearn.models.task import Task
 from howlearn.results.analysis import Tables
 from howlearn.results.chunk import ALWAYS, status_counts
+from howlearn.results.fit_verdicts import CLEAR, FIT, WITHHELD, fails, with_verdicts
+from howlearn.results.fit_verdicts import TABLES as VERDICTS
 from howlearn.results.inputs import Inputs, recorded
 from howlearn.results.manifest import manifest_of, read_manifest
 from howlearn.runs.files import PARTS
@@ -32,6 +35,7 @@ class Memory:
 
     selection: Selection
     known: Task | None = None
+    fit: Mapping[str, Any] = field(default_factory=dict)  # what is known of it, by who found it
 
     @cached_property
     def tables(self) -> Tables:
@@ -46,7 +50,9 @@ class Memory:
         if name == "shares":
             return shares_of(self.selection)
         if name in ALWAYS:
-            return getattr(self.selection, name)
+            frame = getattr(self.selection, name)
+            failed = name in VERDICTS and fails(self.fit)
+            return with_verdicts(frame, CLEAR, WITHHELD) if failed else frame
         frame, study = group_tables(self._criteria)[name], self.selection.fits.study
         if study.excluded is None:
             return frame
@@ -58,7 +64,8 @@ class Memory:
         criteria = [repr(criterion) for criterion in self._criteria]
         options = {"criteria": criteria, "within": self.within}
         study, models = self.selection.given or self.inputs.study, self.inputs.candidates
-        return manifest_of((), study, models, options, hashed=False)
+        told = {FIT: self.fit} if self.fit else {}
+        return {**manifest_of((), study, models, options, hashed=False), **told}
 
     @cached_property
     def inputs(self) -> Inputs:

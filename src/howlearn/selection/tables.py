@@ -358,19 +358,22 @@ def among(included: pl.DataFrame, everybody: pl.DataFrame) -> pl.DataFrame:
 def conditions(table: pl.DataFrame) -> pl.Series | None:
     """The condition of every row, in words; None where no label differs within a learner.
 
-    Labels are the columns before those that the results have.
-
     >>> conditions(pl.DataFrame({"learner": ["a", "a"], "type": [1, 2], "age": [30, 30]})).to_list()
     ['1', '2']
     """
+    names = condition_columns(table)
+    words = pl.concat_str(pl.col(names).cast(pl.String).fill_null(""), separator=", ")
+    return table.select(words.alias("condition")).to_series() if names else None
+
+
+def condition_columns(table: pl.DataFrame) -> list[str]:
+    """The labels that differ within a learner, of those before what the results have."""
     others = takewhile(lambda name: name not in ("criterion", "model"), table.columns)
     names = [name for name in others if name not in columns.FIRST]
     if not names or table.is_empty():
-        return None
+        return []
     differs = table.group_by("learner").agg(pl.col(names).n_unique()).select(names).max()
-    names = [name for name in names if differs[name].item() > 1]
-    words = pl.concat_str(pl.col(names).cast(pl.String).fill_null(""), separator=", ")
-    return table.select(words.alias("condition")).to_series() if names else None
+    return [name for name in names if differs[name].item() > 1]
 
 
 def labels(fits: Fits, study: Study | None = None) -> pl.DataFrame:
