@@ -124,7 +124,7 @@ def _select(study: hl.Study, task: hl.Task, count: int) -> Took:
 
 def _warm(wanted: Wanted, study: hl.Study) -> None:
     """On every worker: load what is compiled."""
-    hl.select(study, wanted.models, wanted.criteria, threads=1)
+    hl.select(study, wanted.models, wanted.criteria, threads=1, check=False)
 
 
 def _empty() -> tuple[float, float]:

@@ -206,7 +206,7 @@ def confused(design: str, task: Task, learners: int, trials: int, seed: int) -> 
     lines.append(["---"] * len(lines[0]))
     for name in RIVALS[design]:
         study = made(task, name, learners, trials, seed)[0]
-        found = select(study, models, [*JUDGES]).selection
+        found = select(study, models, [*JUDGES], check=False).selection
         shares = [
             (found.filter(criterion=judge)["model"] == other).mean()
             for judge in JUDGES

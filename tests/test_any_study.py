@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from howlearn.analyses.check import select
 from howlearn.core.rule import Rule
 from howlearn.core.rules import Exp3, Exp3IX, GradientBandit
 from howlearn.core.study import Study
 from howlearn.fitting.fits import STATUSES
 from howlearn.models.candidates import candidates, one_rate_versions
 from howlearn.models.coin import Coin
-from howlearn.results.select_into import select
 from howlearn.selection.criteria import AIC, BIC, HoldOut, Penalized
 
 RULES = [

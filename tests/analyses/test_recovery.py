@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
+from howlearn.analyses.check import select
 from howlearn.models.candidates import one_rate_versions
 from howlearn.models.task import Task
-from howlearn.results.select_into import select
 from howlearn.selection.criteria import AIC, Penalized
 from howlearn.simulation.simulate import simulate
 

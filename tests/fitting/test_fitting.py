@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import oracle
 from dense import dense_maximum
+from howlearn.analyses.check import select
 from howlearn.core.errors import HowlearnError
 from howlearn.core.partition import Partition
 from howlearn.core.rule import Parameter, Rule
@@ -22,7 +23,6 @@ from howlearn.models.candidates import one_rate_versions
 from howlearn.models.coin import Coin
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.task import Task
-from howlearn.results.select_into import select
 from howlearn.selection.criteria import AIC, BIC, HoldOut, Penalized
 from howlearn.simulation.simulate import simulate
 from studies import model_of, random_trials, study_of

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import oracle
+from howlearn.analyses.check import select
 from howlearn.core.rules import Exp3, Exp3IX, GradientBandit
 from howlearn.fitting.counts import floored
 from howlearn.fitting.fit import fit
 from howlearn.fitting.fits import STATUS_WORDS, STATUSES
 from howlearn.models.coin import Coin
-from howlearn.results.select_into import select
 from oracle import Trial
 from studies import model_of, random_trials, study_of
 

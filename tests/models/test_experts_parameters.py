@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from howlearn.analyses.check import select
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
 from howlearn.fitting.fit import fit
@@ -16,7 +17,6 @@ from howlearn.models.exp4 import Exp4
 from howlearn.models.mixture import Expert
 from howlearn.models.q_learning import QLearning
 from howlearn.models.task import Task
-from howlearn.results.select_into import select
 from howlearn.selection.criteria import AIC, HoldOut, Likelihood, Prequential
 from howlearn.simulation.simulate import simulate
 

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from numpy.testing import assert_allclose
 
+from howlearn.analyses.check import select
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rules import Exp3IX
 from howlearn.fitting.fit import fit
@@ -18,7 +19,6 @@ from howlearn.paper.risks import oracle, risk
 from howlearn.paper.theory import published, repaired
 from howlearn.paper.verify import outsider, rate_of, ratio_and_error, verify
 from howlearn.paper.verify_learners import Case, Measure, measured
-from howlearn.results.select_into import select
 from howlearn.selection.criteria import Penalized
 
 TASK = Task.load("five-four")

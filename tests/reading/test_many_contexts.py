@@ -5,12 +5,12 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
+from howlearn.analyses.check import select
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
 from howlearn.models.candidates import candidates, check_contexts, too_many_contexts
 from howlearn.models.names import model_named
 from howlearn.reading.read import read
-from howlearn.results.select_into import select
 
 
 def study_of(contexts: int, times: int, learners: int = 3, **options: object) -> Study:

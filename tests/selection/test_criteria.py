@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
+from howlearn.analyses.check import select
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rules import Exp3IX, GradientBandit
 from howlearn.fitting.fit import fit
 from howlearn.models.coin import Coin
 from howlearn.models.task import Task
-from howlearn.results.select_into import select
 from howlearn.selection.criteria import AIC, BIC, DEFAULT, HoldOut, Penalized, criterion_named
 from howlearn.simulation.simulate import simulate
 from studies import model_of, random_trials, study_of

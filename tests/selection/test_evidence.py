@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from howlearn.analyses.check import select
 from howlearn.core.arrays import log_sum
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rules import Exp3, Exp3IX, GradientBandit
@@ -14,7 +15,6 @@ from howlearn.fitting.fit import fit
 from howlearn.models.coin import Coin
 from howlearn.models.q_learning import QLearning
 from howlearn.models.task import Task
-from howlearn.results.select_into import select
 from howlearn.selection.criteria import criterion_named, usual
 from howlearn.selection.evidence import Evidence, log_evidence_alone, log_volume
 from howlearn.selection.hierarchy import Hyper, RateGroup, groups_of

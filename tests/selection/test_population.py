@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from howlearn.analyses.check import select
 from howlearn.core.arrays import log_sum
 from howlearn.core.errors import HowlearnError
 from howlearn.core.partition import Partition
@@ -24,7 +25,6 @@ from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.q_learning import QLearning
 from howlearn.models.task import Task
-from howlearn.results.select_into import select
 from howlearn.selection import learning_population as home
 from howlearn.selection.clouds import Cloud, Likelihood, effective
 from howlearn.selection.criteria import Penalized, criterion_named

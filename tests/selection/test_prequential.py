@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import howlearn as hl
+from howlearn.analyses.check import select
 from howlearn.core.errors import HowlearnError
 from howlearn.core.partition import Partition
 from howlearn.core.rules import Exp3, GradientBandit
@@ -22,7 +23,6 @@ from howlearn.models.adjustments import Lapse
 from howlearn.models.coin import Coin
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.q_learning import QLearning
-from howlearn.results.select_into import select
 from howlearn.selection.criteria import AIC, HoldOut, Prequential, criterion_named
 from howlearn.selection.predictions import leave_future_out
 from oracle import log_likelihood, mark_of

@@ -9,13 +9,13 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from howlearn.analyses.check import select
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rules import Exp3IX, GradientBandit
 from howlearn.fitting.fit import fit
 from howlearn.models.coin import Coin
 from howlearn.models.task import Task
 from howlearn.results.results import Results
-from howlearn.results.select_into import select
 from howlearn.selection.criteria import AIC, BIC, HoldOut, Penalized
 from howlearn.selection.select import choose, ranking, winners
 from howlearn.simulation.simulate import simulate
@@ -226,11 +226,11 @@ def test_one_wide_row_per_sequence(selection):
 
 def test_shares(selection):
     frame = selection.shares
-    for (criterion,), part in frame.group_by("criterion"):
-        assert part["learners"].sum() == 4
-        assert part["share"].to_list() == (part["learners"] / 4).to_list()
+    for (criterion, condition), part in frame.group_by("criterion", "condition"):
+        assert part["learners"].sum() == 2
+        assert part["share"].to_list() == (part["learners"] / 2).to_list()
         assert part["learners"].is_sorted(descending=True)
-        chosen = selection.selection.filter(pl.col("criterion") == criterion)["model"]
+        chosen = selection.selection.filter(criterion=criterion, condition=condition)["model"]
         counts = dict(part.select("model", "learners").rows())
         assert counts == {name: (chosen == name).sum() for name in selection.fits.of}
 
