@@ -159,6 +159,30 @@ def test_cells_far_away() -> None:
         assert "room for 17,179,869,184 cells" in refusal("b.xlsx").found
 
 
+def test_a_workbook_behind_something_else() -> None:
+    write_xlsx(Path("a.xlsx"), {"A": TABLE})
+    content = Path("a.xlsx").read_bytes()
+    Path("a.xlsx").write_bytes(content + content)  # libraries differ in which of them they read
+    assert "something before the archive" in refusal("a.xlsx").found
+
+
+def test_rows_that_lack_nearly_all_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ",".join([*HEAD.strip().split(","), *(f"x{i}" for i in range(40))])
+    Path("a.csv").write_text(names + "\n1;1" * 300_000)
+    monkeypatch.setattr(pl, "read_csv", None)  # it would make room for 13 million values
+    assert "1 value" in refusal("a.csv").found
+
+
+def test_objects_in_hundreds_of_columns_are_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ["trial_type", "trial_index", "time_elapsed", *(f"x{i}" for i in range(300))]
+    row = ["html", "1", "1000", *['"{""a"": 1}"'] * 300]
+    Path("a.csv").write_text("\n".join([",".join(names), *[",".join(row)] * 3]))
+    read_csv, times = pl.read_csv, []
+    monkeypatch.setattr(pl, "read_csv", lambda *a, **k: times.append(1) or read_csv(*a, **k))
+    assert "x299.a" in Delimited(Path("a.csv")).columns
+    assert len(times) == 1
+
+
 @pytest.mark.usefixtures("little")
 def test_cells_that_come_often() -> None:
     write_ods(Path("a.ods"), {"A": TABLE})

@@ -17,7 +17,7 @@ import polars as pl
 from howlearn.core.errors import DataError, Problem
 from howlearn.core.text import many
 from howlearn.reading.formats import TEXT, Format
-from howlearn.reading.formats.detect import format_named, reason_of, refused
+from howlearn.reading.formats.detect import CHUNK, format_named, reason_of, refused
 from howlearn.reading.formats.experiment_logs import (
     QUALTRICS,
     QUALTRICS_NOTE,
@@ -51,6 +51,7 @@ from howlearn.reading.formats.text_layout import (
 
 HEAD_LINES = 100  # that the layout is found out from
 HEAD_BYTES = 2**20
+WIDE = 16  # columns from which rows are first seen to have so many values
 TAIL_BYTES, LAST_BYTES = 2**12, 110  # at the end, for empty lines and for Gorilla's last one
 _LAST = re.compile(rb'[\r\n]+"?END OF FILE[",;\t\s]*$')
 EMPTY_ALLOWED = "a row with the names of the columns, then one row per trial"
@@ -142,6 +143,9 @@ class Delimited(Table):
             return self._rewritten.select(str(i) for i in sorted(set(wanted)))
         last = len(self.layout.names) - 1
         places = sorted({*wanted, last})
+        if last > WIDE and not self._even and self._lacks_separators():
+            self._refuse_ragged()  # before polars makes room for all that is not there
+            self._even = True
         try:
             frame = pl.read_csv(
                 self.path if self._content is None else self._content,
@@ -160,6 +164,15 @@ class Delimited(Table):
             self._refuse_ragged()  # polars fills short rows without a word
             self._even = True
         return frame
+
+    def _lacks_separators(self) -> bool:
+        """Whether there are far fewer separators than so many rows need."""
+        lines = separators = 0
+        with self.path.open("rb") if self._content is None else io.BytesIO(self._content) as file:
+            while chunk := file.read(CHUNK):
+                lines += chunk.count(b"\n")
+                separators += chunk.count(self.separator.encode())
+        return 2 * separators < lines * (len(self.layout.names) - 1)
 
     @cached_property
     def _rewritten(self) -> pl.DataFrame:
@@ -292,17 +305,17 @@ class Delimited(Table):
             for i in range(width)
             if any(len(row) > i and object_in(row[i].strip()) for row in rows)
         ]
-        if is_jspsych(self.columns):  # questions often come last
-            frame = self._read(range(width))
-            holding = [
-                i
-                for i in range(width)
-                if frame[str(i)].str.strip_chars().str.starts_with("{").any()
-            ]
+        jspsych = is_jspsych(self.columns)  # questions often come last
+        frame = self._read(range(width) if jspsych else holding) if jspsych or holding else None
+        if frame is None:
+            return {}
+        if jspsych:
+            starts = (frame[str(i)].str.strip_chars().str.starts_with("{") for i in range(width))
+            holding = [i for i, each in enumerate(starts) if each.any()]
         found: dict[str, tuple[str, str]] = {}
         for i in holding:
             name = self.columns[i]
-            for text in self._read([i])[str(i)].drop_nulls().unique(maintain_order=True):
+            for text in frame[str(i)].drop_nulls().unique(maintain_order=True):
                 for key in flat(object_in(text.strip()) or {}):
                     member = f"{name}.{key}"
                     if member not in self.columns:

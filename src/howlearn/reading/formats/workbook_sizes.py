@@ -85,6 +85,8 @@ def _check_zipped(path: Path) -> int:
     """Refuse an archive whose sheets are far larger than they look; its bytes, unpacked."""
     with zipfile.ZipFile(path) as archive:
         parts = archive.infolist()
+    if min((part.header_offset for part in parts), default=0):  # others may begin elsewhere
+        raise _Damaged("something before the archive")
     binary = any(part.filename.lower() == "xl/workbook.bin" for part in parts)
     size, total = path.stat().st_size, 0
     texts = np.zeros(0, np.int64)  # how long each is
@@ -183,6 +185,8 @@ def _unpacked(path: Path, part: zipfile.ZipInfo) -> Iterator[bytes]:
         header = file.read(_LOCAL)
         if len(header) < _LOCAL:
             return
+        if not header.startswith(b"PK\x03\x04"):
+            raise _Damaged("a part that is not where it should be")
         name, extra = struct.unpack("<HH", header[-4:])
         file.seek(name + extra, 1)
         while left > 0 and (packed := file.read(min(left, CHUNK))):

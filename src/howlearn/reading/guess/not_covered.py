@@ -197,19 +197,20 @@ def _as_seen(draft: Draft, found: Evidence) -> Sequence[str]:
     early = position_in(owner) < FIRST
     gain = good[~early].mean() - good[early].mean() if early.any() and not early.all() else 1.0
     little = max(SAME_SKILL, 1.25 / np.sqrt(max(1, int(early.sum()))))  # 2.5 standard errors
-    for column in [c for c in draft.sample.columns if like(c, STRENGTHS)]:
-        numbers = np.abs(draft.sample.numbers(column)[rows])
-        if np.isnan(numbers).any() or len(np.unique(numbers)) < 3 or gain > little:
-            continue
-        weak = numbers <= np.median(numbers)
-        if weak.all() or hangs_on(good.astype(float), weak.astype(np.intp), owner) > TAUGHT:
-            continue
-        if good[~weak].mean() > good[weak].mean():
-            return (
-                f"choices are right in {good[early].mean():z.0%} of the first {FIRST} trials and "
-                f"in {good[~early].mean():z.0%} later, more often where {column} is larger",
-            )
-    return ()
+    sides = [c for c in draft.sample.columns if like(c, STRENGTHS)]
+    shown = np.array([draft.sample.numbers(c)[rows] for c in sides])
+    if not len(sides) or np.isnan(shown).any() or gain > little:
+        return ()
+    strong = np.abs(shown[0]) if len(sides) == 1 else np.ptp(shown, axis=0)
+    weak = strong <= np.median(strong)
+    if len(np.unique(strong)) < 3 or weak.all() or good[~weak].mean() < good[weak].mean():
+        return ()
+    if hangs_on(good.astype(float), weak.astype(np.intp), owner) > TAUGHT:
+        return ()
+    return (
+        f"choices are right in {good[early].mean():z.0%} of the first {FIRST} trials and in "
+        f"{good[~early].mean():z.0%} later, more often where {' and '.join(sides[:2])} tell more",
+    )
 
 
 SURELY = 3.5, 0.75  # standard errors of first choices above guessing, share of later skill
