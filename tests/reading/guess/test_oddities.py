@@ -193,3 +193,5 @@ def test_huge_numbers_are_no_warnings(huge: float) -> None:
     assert "rewards from 0 to" in str(inspect(pl.DataFrame(data), reward_range=(0, huge)))
     amounts = [{**row, "amount": huge / (i % 17 + 1)} for i, row in enumerate(rows(60))]
     assert told(amounts, context="cue", action="choice", reward="reward") == ""
+    often = [{**row, "reward": row["reward"] * huge} for row in data if row["reward"] < huge]
+    assert inspect(pl.DataFrame(often)).roles["reward"] == "reward"  # sums of them are infinite

@@ -13,7 +13,7 @@ from howlearn.core.expressions import derive
 from howlearn.core.text import few, shortened
 from howlearn.reading.columns import VALUES
 from howlearn.reading.guess.draft import Draft
-from howlearn.reading.guess.sample import Sample, together
+from howlearn.reading.guess.sample import Sample, scaled, together
 from howlearn.reading.rewards import BAD_WORDS, GOOD_WORDS, worth_of
 
 
@@ -90,11 +90,11 @@ def follows(draft: Draft, rows: Sample, column: str) -> float:
 
 
 def worth_in(rows: Sample, reward: str) -> np.ndarray:
-    """Rewards as numbers, whether the column has numbers or words."""
+    """Rewards as numbers up to a factor, whether the column has numbers or words."""
     numbers = rows.numbers(reward)
     if np.isnan(numbers).all():
         numbers = worth_of(rows.columns[reward].labels)[rows.codes(reward)]
-    return np.nan_to_num(numbers)
+    return scaled(np.nan_to_num(numbers))
 
 
 # What values look like: keys, words for right and wrong, codes for nothing, counters.
