@@ -130,6 +130,15 @@ def test_letters_of_matlab_beyond_the_first_plane() -> None:
     assert read("a.mat", context="none").actions == ("A", "\N{GRINNING FACE}")
 
 
+def test_a_matlab_file_that_begins_like_an_older_one() -> None:
+    from scipy.io import savemat
+
+    savemat("a.mat", {"choice": [1.0, 2.0]})
+    content = Path("a.mat").read_bytes()
+    Path("a.mat").write_bytes(b"X" + content[1:])  # scipy's own parser may crash on damaged files
+    assert "another version inside" in refusal("a.mat").found
+
+
 def test_millions_of_letters_in_a_small_matlab_file() -> None:
     import h5py
 
@@ -228,6 +237,9 @@ def test_cells_far_away_in_binary_workbooks() -> None:
     changed("b.xls", xls(), cell=(FAR, struct.pack("<HHH", 65535, 255, 0)))
     assert "room for 16,777,216 cells" in refusal("b.xls").found
     changed("b.xls", xls(), cell=(FAR, struct.pack("<HHH", 12, 256, 0)))
+    assert "a sheet larger than sheets can be" in refusal("b.xls").found
+    extent = b"\x00\x02\x0e\x00" + bytes(4)
+    changed("b.xls", xls(), cell=(extent, extent[:4] + struct.pack("<I", 2**31)))
     assert "a sheet larger than sheets can be" in refusal("b.xls").found
     sheet = "xl/worksheets/sheet1.bin"
     row = struct.pack("<IIH", 12, 0, 300), struct.pack("<IIH", 2**20 - 1, 0, 300)

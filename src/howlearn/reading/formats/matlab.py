@@ -64,7 +64,10 @@ def _old(path: Path) -> tuple[dict[str, Any], list[str]]:
 def _oldest(path: Path) -> dict[str, Any]:
     """Version 4, which has matrices and text only."""
     from scipy.io import loadmat, whosmat
+    from scipy.io.matlab import matfile_version
 
+    if matfile_version(str(path))[0] != 0:
+        raise ValueError("another version inside than at its start")  # which scipy may not survive
     most = path.stat().st_size
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about names and numbers that are odd

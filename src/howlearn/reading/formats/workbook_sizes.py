@@ -290,7 +290,7 @@ _LARGE = 4096  # bytes from which a file has whole sectors
 _OLD_CELLS = {0x0006, 0x00FD, 0x0203, 0x0204, 0x0205, 0x027E}  # a row and a column first
 _OLD_SEVERAL, _OLD_NAMES_TEXT = 0x00BD, 0x00FD
 _OLD_EXTENT, _OLD_TEXTS, _OLD_GOES_ON, _OLD_SHEET, _OLD_END = 0x0200, 0x00FC, 0x3C, 0x85, 0x0A
-_OLD_WIDEST, _OLD_LARGEST = 2**8, 2**8 * 2**16  # columns and cells of a sheet
+_OLD_WIDEST, _OLD_LONGEST = 2**8, 2**16  # columns and rows of a sheet
 _TOO_LARGE = "a sheet larger than sheets can be"
 
 
@@ -375,7 +375,7 @@ def _old_sheets(stream: bytes) -> Iterator[tuple[int, int]]:
     for start in starts:
         rows = columns = letters = 0
         for kind, body in _old_records(stream, start):
-            if kind == _OLD_EXTENT and _extent(body) > _OLD_LARGEST:
+            if kind == _OLD_EXTENT and _is_too_large(body):
                 raise _Damaged(_TOO_LARGE)
             if (kind in _OLD_CELLS or kind == _OLD_SEVERAL) and len(body) >= 6:
                 row, column = struct.unpack_from("<HH", body)
@@ -398,14 +398,14 @@ def _old_records(stream: bytes, place: int) -> Iterator[tuple[int, bytes]]:
         place += 4 + size
 
 
-def _extent(body: bytes) -> int:
-    """The cells of a sheet as it claims; rows or columns that end before they start are many."""
+def _is_too_large(body: bytes) -> bool:
+    """Whether a sheet claims to reach further than sheets can, or to end before it starts."""
     if len(body) not in (10, 14):
-        return 0
+        return False
     first, end, left, right = struct.unpack_from("<HHHH" if len(body) == 10 else "<IIHH", body)
     if not end or not right:
-        return 1
-    return ((end - first) % 2**32) * ((right - left) % 2**32)
+        return False
+    return end > _OLD_LONGEST or right > _OLD_WIDEST or first > end or left > right
 
 
 def _old_texts(pieces: list[bytes], most: int) -> list[int]:
