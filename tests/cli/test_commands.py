@@ -60,7 +60,7 @@ def test_version_and_unknown_words(run: Run) -> None:
 
 def test_models_lists_cells_in_the_order_of_set(run: Run) -> None:
     out = run("models", "--task", "five-four").out
-    assert "ByPatternExc │ 4" in out
+    assert "ByPatternExc   4" in out
     assert "1+2+13  8+11+12+15  7  14" in out
     assert "shepard-6" in run("models").out
 

@@ -93,7 +93,7 @@ def test_the_included_and_all_equal_separate_runs(run: Run, files: tuple[Path, P
     # What is learned from all is not what is learned from the included.
     shares = table("both", "population").filter(pl.col("model") == "One")["share"]
     assert shares[1] > shares[0] + 0.1
-    assert "Models selected for 6 learners (3 more are excluded)" in ran.out
+    assert "population(independent=true) (3 more are excluded)" in ran.out
     assert "Shares without / with the excluded" in ran.out
     assert f"3 of 9 learners are excluded ({SLOW})" in ran.out
     manifest = json.loads(Path("both/manifest.json").read_text(encoding="utf-8"))

@@ -30,14 +30,14 @@ def test_from_select_to_the_verdicts(run, sticky) -> None:
     words = ("select", sticky, "--task", "five-four", "--criterion", "aic")
     ran = run(*words)
     said = " ".join(ran.out.split())
-    assert "Before each choice, the candidates give it a probability of" in said
-    assert "The models do not behave like these people in:" in said
+    assert "The models predict each choice with probability" in said
+    assert "Simulated learners differ from these people in" in said
     first = pl.read_csv("results/selection.csv")["verdict"].to_list()
     assert WITHHELD in first
     assert CLEAR not in first
     ran = run("completeness", "results")
     said = " ".join(ran.out.split())
-    assert "The candidates capture at most" in said
+    assert "The models capture at most" in said
     assert "--add-model" in said
     row = pl.read_csv("results/completeness/completeness.csv").row(0, named=True)
     assert row["alarm"]
@@ -64,7 +64,7 @@ def test_a_check_and_none(run, sticky) -> None:
     assert "was not checked (--no-check)" in " ".join(run(*words).out.split())
     assert CLEAR in pl.read_csv("results/selection.csv")["verdict"].to_list()
     ran = run("check", "results", "--doubles", "4", "--signature", "action == A given trial > 50")
-    assert "do not behave like these people" in " ".join(ran.out.split())
+    assert "Simulated learners differ from these people in" in " ".join(ran.out.split())
     found = pl.read_csv("results/check/checks.csv")
     assert found.columns[:6] == ["signature", "observed", "expected", "p", "corrected_p", "fails"]
     assert "action == A given trial > 50" in found["signature"].to_list()

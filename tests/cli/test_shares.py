@@ -28,7 +28,7 @@ def test_a_calibration_s_confusion_is_taken_out(run: Run, trials: Path) -> None:
     words = ("select", trials, "--task", "five-four", "--calibration", "cal")
     ran = run(*words, "--criterion", "aic", "--criterion", "penalized(c=0.5)", "--out", "r")
     assert ran.status == 0, ran.err
-    assert "Shares of the models, corrected for the calibration's confusion" in ran.out
+    assert "Shares corrected for confusion" in ran.out
     shares = pl.read_csv("r/shares.csv")
     known = shares.filter(pl.col("corrected_for") == "confusion")
     assert known["criterion"].n_unique() == 3  # aic and the two that were calibrated

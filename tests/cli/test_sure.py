@@ -47,8 +47,8 @@ def test_stability_is_a_table_and_is_resumed(run: Run, few: Path, monkeypatch) -
     words = ("select", few, *SELECT, "--stability", 20, "--seed", 7)
     ran = run(*words)
     assert ran.status == 0
-    assert "Stability: the share of doubles given the same model" in ran.out
-    assert "Stability is no probability that the model is right" in ran.out
+    assert "Stability: share of simulated doubles" in ran.out
+    assert "This is not the probability that the model is right" in ran.out
     table = Path("results/stability.csv")
     frame = pl.read_csv(table, schema_overrides={"learner": pl.String})
     assert frame.columns == (

@@ -48,7 +48,7 @@ def test_from_the_file_to_the_report(
     ran = run("select", files[0], *WORDS, *more, "--out", "some")
     assert ran.status == 0, ran.err
     assert "fewer than 2 trials with a choice, so that nothing can be fitted" in ran.err
-    assert "Models selected for 10 learners" in ran.out
+    assert "explains each of 10 learners best" in ran.out
     assert "2 learners could not be fitted (see verdict in selection.csv): " in ran.out
     assert all(name in ran.out for name in NAMES.values())
     assert run("select", files[1], *WORDS, *more, "--out", "others").status == 0

@@ -90,7 +90,7 @@ def test_short_records_are_rows_and_change_nothing_for_the_others(study: hl.Stud
     )
     wide = found.learners.filter(learner="6")
     told = {c for c in wide.columns if wide[c].null_count() == 0}
-    verdicts = {c for c in wide.columns if c.startswith("verdict_")}
+    verdicts = {c for c in wide.columns if c.startswith("verdict")}
     assert told == {"learner", "group", "n_trials"} | verdicts
     assert "3 could not be fitted" in repr(found)
 

@@ -149,11 +149,11 @@ def test_the_first_sentence_counts_each_learner_once(gathered: Results, tmp_path
         [("A", "no better than a coin"), ("A", "clear")],
     )
     assert answer(made).sentences[0] == (
-        "A explains 2 of 5 learners best, B 1, by both criteria; for 1 the criteria disagree; 1 is "
-        "no better explained than by a coin."
+        "A explains 3 of 5 learners best; B explains 1; no model is better than a coin for 1."
     )
     apart = _selection_of(tmp_path / "apart", gathered, [("A", "clear"), ("B", "clear")])
-    assert answer(apart).sentences[0] == "The criteria disagree."
+    assert answer(apart).sentences[0] == "A explains this learner best."
+    assert "agrees with penalized for 0 of 1 learner." in " ".join(answer(apart).sentences)
     out = _selection_of(
         tmp_path / "out",
         gathered,
@@ -162,7 +162,7 @@ def test_the_first_sentence_counts_each_learner_once(gathered: Results, tmp_path
         excluded=[None, "accuracy < 0.5"],
     )
     found = answer(out)
-    assert found.sentences[0] == "A explains the learner best by both criteria."
+    assert found.sentences[0] == "A explains this learner best."
     assert "selects, for 2 learners: A 1 and B 1." in " ".join(found.sentences)
     assert [row.counts for row in found.rows] == [[1, 1], [0, 0]]
     assert [row.counts for row in found.rows_of_all] == [[1, 1], [1, 1]]

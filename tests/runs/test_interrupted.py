@@ -167,7 +167,7 @@ def test_the_status_says_whether_the_run_is_complete(
     ran = server.run(*WORDS, code=late)
     assert ran.status == 0, ran.err
     assert ran.err.splitlines()[-1] == ALL_THERE
-    assert "Models selected" not in ran.out
+    assert "The model that explains" not in ran.out
     left = content()
     assert server.run(*WORDS).status == 0
     assert content() == left

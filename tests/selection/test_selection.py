@@ -209,9 +209,10 @@ def test_one_wide_row_per_sequence(selection):
     frame = selection.learners
     keys = ["penalized_0.012", "holdout_0.5", "aic", "bic"]
     expected = [f"{word}_{key}" for key in keys for word in ("model", "margin", "verdict")]
-    before = ["learner", "condition", "age", "n_trials", "criteria_agree", "smallest_margin"]
-    assert frame.columns[: 6 + 12] == [*before, *expected]
-    estimates = frame.columns[18:]
+    before = ["learner", "condition", "age", "n_trials", "model", "verdict", "criteria_agree"]
+    assert frame.columns[: 8 + 12] == [*before, "smallest_margin", *expected]
+    assert frame["model"].to_list() == frame["model_penalized_0.012"].to_list()
+    estimates = frame.columns[20:]
     assert estimates == ["eta_x+y", "eta_x", "eta_y", "gamma_x", "gamma_y", "p(A)_all"]
     assert frame["n_trials"].to_list() == [30, 35, 40, 45]
     for i, model in enumerate(frame["model_penalized_0.012"]):

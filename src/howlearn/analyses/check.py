@@ -101,19 +101,22 @@ class Check(Analysis):
             return "Whether the models behave like these people cannot be checked."
         if not self.fails:
             return (
-                f"The models behave like these people in all "
-                f"{many(len(self.checks), 'signature')} that were checked."
+                f"Simulated learners behave like these people in all {len(self.checks)} checks "
+                "(howlearn check)."
             )
         worst = self.failing.head(NAMED)
         named = [
-            f"{name} ({observed:.2f}, doubles {expected:.2f}, {_p(p)})"
+            f"{name} ({observed:.2f}, simulated {expected:.2f}, {_p(p)})"
             for name, observed, expected, p in worst.select(
                 "signature", "observed", "expected", "corrected_p"
             ).iter_rows()
         ]
         left = len(self.failing) - len(worst)
         named += [f"{left} more"] if left else []
-        return f"The models do not behave like these people in: {listed(named)}."
+        return (
+            f"Simulated learners differ from these people in {len(self.failing)} of "
+            f"{len(self.checks)} checks: {listed(named)}."
+        )
 
     def described(self) -> dict[str, Any]:
         """What the manifest of the selection tells of it."""

@@ -117,10 +117,7 @@ class Completeness(Analysis):
             ]
         share = f"{row['completeness']:z.0%}"
         between = f"95% interval {row['lower']:z.0%} to {row['upper']:z.0%}"
-        told = [
-            f"The candidates capture at most {share} of what can be predicted beyond a coin "
-            f"({between})."
-        ]
+        told = [f"The models capture at most {share} of what can be predicted ({between})."]
         if self.alarm:
             gain = row["ceiling"] - row["model"]
             told.append(
@@ -128,7 +125,7 @@ class Completeness(Analysis):
                 f"({_p(row['p'])})."
             )
         else:
-            told.append("Nothing further was found, which does not mean that one of them is true.")
+            told.append("Nothing else was found; this does not prove that one of them is true.")
         return told
 
     def summary(self) -> Iterator[Listing | Sentence]:

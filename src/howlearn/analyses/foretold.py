@@ -13,7 +13,6 @@ from howlearn.analyses.doubles import sampled
 from howlearn.core.arrays import Bools, Floats, Ints, log_sum
 from howlearn.core.rule import Rule
 from howlearn.core.study import Study
-from howlearn.core.text import many
 from howlearn.engine import compile as compiled
 from howlearn.engine.whole import Records
 from howlearn.fitting.replay import Advisor, advisor_for
@@ -359,13 +358,11 @@ class AbsoluteFit:
     def described(self) -> dict[str, Any]:
         """What the manifest of the selection tells of it."""
         told = (
-            f"Before each choice, the candidates give it a probability of {self.model:.2f} on "
-            f"average, with what was known until then of {many(self.learners, 'learner')}; chance "
-            f"gives {self.chance:.2f}, a fitted coin {self.coin:.2f}. That is {self.ahead:.3f} "
-            "nats per trial better than the coin."
+            f"The models predict each choice with probability {self.model:.2f} on average "
+            f"(chance {self.chance:.2f}, a fitted coin {self.coin:.2f})."
             if self.ahead > 0
-            else f"The candidates foretell choices no better than a coin: the mean probability is "
-            f"{self.model:.2f}, that of a fitted coin {self.coin:.2f}, of chance {self.chance:.2f}."
+            else f"The models predict choices no better than a coin: the mean probability is "
+            f"{self.model:.2f} (chance {self.chance:.2f}, a fitted coin {self.coin:.2f})."
         )
         names = ("model", "chance", "coin", "ahead", "learners")
         return {**{name: getattr(self, name) for name in names}, "sentence": told}

@@ -140,7 +140,7 @@ def select(given: Given) -> None:
         write_tables(out, {"deviations": table(otherwise)}, given.format)
     found = _with_fit(found, given, known_fit)
     show.found(replace(found, usual=by_default), out)
-    following("report", out, "-o", "report.html", why="everything to look at, in one file")
+    following("report", out, "-o", "report.html", why="all results on one page")
 
 
 def _with_fit(found: Results, given: Given, known: Mapping[str, Any]) -> Results:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.errors import MarkupError
 from rich.markup import escape
@@ -44,7 +45,14 @@ PATIENCE = 2.0  # seconds before a progress bar appears
 
 def listing_of(title: str, *columns: str) -> Table:
     """A table that never cuts a name: what is too long goes on in the next line."""
-    table = Table(title=escape(title), title_justify="left")
+    table = Table(
+        title=escape(title),
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        min_width=len(title),
+    )
     for column in columns:
         table.add_column(column, overflow="fold")
     return table
@@ -97,11 +105,11 @@ def reading(study: Study) -> None:
     from howlearn.core.stored_study import StoredStudy
 
     if study.kind is not None:
-        aside.print(f"Kind of task: {escape(one_line(str(study.kind)))}", soft_wrap=True)
+        aside.print(f"Kind of task: {escape(one_line(str(study.kind)))}")
     if study.kind is not None and study.kind.stops:
         note(study.kind.stops)
-    for role, column in study.roles.items():
-        aside.print(f"[dim]{role} ← {escape(one_line(column))}[/]", soft_wrap=True)
+    roles = ", ".join(f"{role} ← {one_line(column)}" for role, column in study.roles.items())
+    aside.print(f"[dim]Columns: {escape(roles)}[/]")
     counts = escape(", ".join(f"{phrase}: {count:,}" for phrase, count in study.counts.items()))
     learners = len(set(study.learners))
     sequences = "" if learners == len(study) else f" in {len(study):,} sequences"
@@ -123,16 +131,15 @@ def competing(models: Sequence[Model]) -> None:
     """Which models are compared."""
     from howlearn.fitting.defaults import few_words
 
-    aside.print(f"[dim]{many(len(models), 'candidate')}:[/]")
-    for model in models:
-        aside.print(f"[dim]  {escape(f'{model.name}: {model.in_words}')}[/]", soft_wrap=True)
+    names = ", ".join(model.name for model in models)
+    aside.print(f"[dim]{many(len(models), 'candidate')}: {escape(names)}[/]")
     if few := few_words(models):
         note(few)
 
 
 def note(sentence: str) -> None:
     """Something that the user should know."""
-    aside.print(f"[yellow]note:[/] {escape(one_line(sentence))}", soft_wrap=True)
+    aside.print(f"[yellow]note:[/] {escape(one_line(sentence))}")
 
 
 def default_task(task: str | None) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from howlearn.core.errors import HowlearnError
-from howlearn.core.text import canonical
+from howlearn.core.text import canonical, listed
 
 Cell = tuple[str, ...]
 
@@ -38,6 +38,7 @@ class Partition:
     """
 
     cells: tuple[Cell, ...]
+    made_by: str = field(default="", compare=False, repr=False)  # the features, in words
 
     def __post_init__(self) -> None:
         object.__setattr__(
@@ -78,10 +79,10 @@ class Partition:
                     f"context {context} has no feature {unknown[0]}; its features: {known}"
                 )
             cells.setdefault(tuple(values[name] for name in names), []).append(context)
-        return cls(tuple(tuple(cell) for cell in cells.values()))
+        return cls(tuple(map(tuple, cells.values())), listed(names))
 
     def without(self, exceptions: Sequence[str]) -> Partition:
-        """Take each exception out into a cell of its own, after the others.
+        """Take each exception out into its own cell, after the others.
 
         >>> Partition((("1", "2", "8"), ("9",))).without(["8"]).cells
         (('1', '2'), ('9',), ('8',))
@@ -90,4 +91,7 @@ class Partition:
         if unknown:
             raise HowlearnError(f"exception {unknown[0]} is not a context of the partition")
         kept = (tuple(c for c in cell if c not in exceptions) for cell in self.cells)
-        return Partition((*(cell for cell in kept if cell), *((c,) for c in exceptions)))
+        made_by = self.made_by
+        if made_by and exceptions:
+            made_by += f", except {listed(exceptions)}"
+        return Partition((*(cell for cell in kept if cell), *((c,) for c in exceptions)), made_by)

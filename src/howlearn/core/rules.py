@@ -22,7 +22,7 @@ class GradientBandit(Rule):
     """
 
     name = "gradient"
-    title = "Gradient Bandit"
+    title = "gradient bandit"
     phrase = "the gradient bandit algorithm"
     cites = ("sutton2018",)
     smooth_with_gains = True

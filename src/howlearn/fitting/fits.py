@@ -89,25 +89,21 @@ Thetas = Mapping[str, NDArray[np.float64]]  # by model, [learner, …]
 Refused = dict[int, Exception] | None  # learners to whom a model cannot be fitted, and why
 STATUSES = {
     "ok": "the best value lies inside the bounds",
-    "at lower bound": "the data favour the smallest value allowed: a rate of 0 is no learning",
-    "at upper bound": "the best value would lie beyond the largest one allowed; --max-rate raises "
-    "that of a bandit's rate (max_rate= that of exp4's theta), and a wide bound favours finer "
-    "partitions",
+    "at lower bound": "the best value is the smallest one allowed (a rate of 0 means no learning)",
+    "at upper bound": "the best value is the largest one allowed (--max-rate raises a bandit's)",
     "capped": "a choice was so improbable under this fit that the update of Exp3 had to be capped",
-    "unstable": "the likelihood has a spike here, and a rate 0.1% off explains the choices far "
-    "worse; where the feedback is a loss such spikes mean little, and others may have been missed: "
-    "so it is called, too, if the fit is no better than guessing and the choices are not guesses",
-    "flat": "the trials fitted hold no information on this value; the mean of the model's informed "
-    "cells is used instead, or its default where there is none",
-    "unseen": "the cell does not occur in the trials fitted; the mean of the model's informed "
-    "cells is used instead, or its default where there is none",
-    "starts disagree": "only one of the searches from different starts ended at the best value "
-    "found, so that there may be a better one",
-    "no fit": "the model gave no probability to these choices, whatever its parameters; see "
-    "howlearn.check_model",
-    "own fit": "a strategy's own fit to the trials fitted, held fixed in the mixture and counted "
-    "as a parameter",
-    "from others": "of a strategy, as other learners or a calibration tell, held fixed in the "
+    "unstable": "the likelihood has a narrow spike here, so this value means little, and a better "
+    "one may have been missed",
+    "flat": "the trials say nothing about this value; the mean over the model's other cells is "
+    "used, or its default",
+    "unseen": "the cell does not occur in the trials; the mean over the model's other cells is "
+    "used, or its default",
+    "starts disagree": "only one of the searches ended at the best value found; there may be a "
+    "better one",
+    "no fit": "the model gives these choices probability 0 at all parameters (see "
+    "howlearn.check_model)",
+    "own fit": "a strategy fitted alone, held fixed in the mixture, and counted as a parameter",
+    "from others": "a strategy's value from other learners or a calibration, held fixed in the "
     "mixture",
 }
 STATUS_WORDS = {

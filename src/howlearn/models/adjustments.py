@@ -122,7 +122,7 @@ class Adjusted(Model):
 
     @property
     def in_words(self) -> str:
-        return ", ".join([self.base.in_words, *(each.title for each in self.adjustments)])
+        return "; ".join([self.base.in_words, *(each.title for each in self.adjustments)])
 
     def describe(self) -> dict[str, Any]:
         return {**self.base.describe(), "name": self.name}
@@ -158,7 +158,7 @@ class Lapse(Adjustment):
     """
 
     name = "lapse"
-    title = "some choices are made at random"
+    title = "makes some choices at random"
     phrase = "lapses"
     cites = ("wichmann2001",)
 
@@ -184,7 +184,7 @@ class Bias(Adjustment):
     """
 
     name = "bias"
-    title = "some actions are preferred whatever they earn"
+    title = "prefers some actions whatever they earn"
     phrase = "a bias towards some actions"
 
     def parameters(self, actions: Sequence[str]) -> tuple[Parameter, ...]:
@@ -210,7 +210,7 @@ class Stickiness(Adjustment):
     """
 
     name = "stickiness"
-    title = "the last choice is repeated, or avoided, whatever it earned"
+    title = "tends to repeat (or avoid) the last choice"
     phrase = "stickiness"
     cites = ("schonberg2007",)
     by_default = True
@@ -247,7 +247,7 @@ class ChoiceTrace(Adjustment):
     """
 
     name = "trace"
-    title = "what was often chosen of late is repeated, or avoided, whatever it earned"
+    title = "tends to repeat (or avoid) frequent recent choices"
     phrase = "a choice trace"
     cites = ("wilson2019",)
 
@@ -282,7 +282,7 @@ class Asymmetry(LearningPart):
     """
 
     name = "asymmetry"
-    title = "more is learned from what was better than expected than from what was worse, or less"
+    title = "learns at different rates from good and bad surprises"
     phrase = "an asymmetry between better and worse than expected"
     cites = ("frank2007",)
     parameter = Parameter("asymmetry", -6.0, 6.0, default=0.0)
@@ -295,7 +295,7 @@ class Forgetting(LearningPart):
     """
 
     name = "forgetting"
-    title = "the values of actions that were not chosen fade"
+    title = "forgets the values of unchosen actions"
     phrase = "forgetting"
     cites = ("ito2009",)
     parameter = Parameter("phi", 0.0, 1.0, default=0.0, scale=0.1)
@@ -308,7 +308,7 @@ class Fictive(LearningPart):
     """
 
     name = "fictive"
-    title = "the actions that were not chosen learn as if they had earned the opposite"
+    title = "updates unchosen actions as if they had earned the opposite"
     phrase = "fictive updating of the actions that were not chosen"
     cites = ("glascher2009",)
     parameter = Parameter("fictive", 0.0, 1.0, default=0.0)
@@ -321,7 +321,7 @@ class Attention(LearningPart):
     """
 
     name = "attention"
-    title = "learning is faster where outcomes were surprising of late"
+    title = "learns faster after surprising outcomes"
     phrase = "Pearce–Hall attention"
     cites = ("pearce1980", "li2011")
     parameter = Parameter("attention", 0.0, 1.0, default=0.0)
@@ -331,7 +331,7 @@ class GoBias(LearningPart):
     """β·Q_a + b for every action but the one that is called nogo: Guitart-Masip et al. (2012)."""
 
     name = "go-bias"
-    title = "to respond is preferred, or avoided, whatever it earns"
+    title = "prefers (or avoids) to respond, whatever it earns"
     phrase = "a go bias"
     cites = ("guitart2012",)
     needs = frozenset({"no-go"})
@@ -345,7 +345,7 @@ class Pavlovian(LearningPart):
     """
 
     name = "pavlovian"
-    title = "to respond is preferred where rewards are expected, and avoided where losses are"
+    title = "responds more where rewards are expected, less where losses are"
     phrase = "a Pavlovian bias"
     cites = ("guitart2012",)
     needs = frozenset({"no-go"})

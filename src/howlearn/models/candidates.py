@@ -68,7 +68,7 @@ def candidates_of(study: Study, rule: Rule | Model | str) -> tuple[PartitionMode
     own = frozenset(frozenset(cell) for cell in cells)
     if any(own == {frozenset(cell) for cell in model.partition.cells} for model in models):
         return models  # of type I, a feature tells it
-    more = PartitionModel("ByCategory", Partition(cells), rule)
+    more = PartitionModel("ByCategory", Partition(cells, "category"), rule)
     return tuple(sorted((*models, more), key=lambda model: len(model.partition.cells)))
 
 

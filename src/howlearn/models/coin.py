@@ -66,7 +66,7 @@ class FixedPolicy(Model):
 
     name: str
     probabilities: Policy | Mapping[str, Policy]
-    title = "given probabilities, without learning"
+    title = "chooses with fixed probabilities, without learning"
     cells = "none"
     way = "table"
     fixed = True

@@ -41,7 +41,7 @@ class Exp4(Mixture):
 
     kind = "exp4"
     allowed = ("source", "form", "max_rate")
-    title = "strategies whose weights are learned (Exp4)"
+    title = "learns how much to rely on each strategy (Exp4)"
     phrase = "Exp4, in which the weights of several strategies are learned"
     cites = ("aubert2025", "auer2002")
     profiled = False

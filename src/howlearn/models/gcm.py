@@ -68,7 +68,7 @@ class GCM(Model):
     dimensions: int = 0
 
     name = "gcm"
-    title = "similarity to all examples met so far (generalised context model)"
+    title = "compares with all examples seen so far (generalised context model)"
     phrase = "the generalised context model"
     cites = ("nosofsky1986",)
     latents = ("evidence(action)",)

@@ -44,7 +44,7 @@ class HiddenStrategies(Mixture):
 
     kind = "hmm"
     allowed = ("source", "transitions")
-    title = "strategies that take turns: which one chooses is a hidden state"
+    title = "switches between strategies (hidden Markov model)"
     phrase = "a hidden Markov model, in which several strategies take turns"
     cites = ("ashwood2022",)
     profiled = False

@@ -56,7 +56,7 @@ class KalmanMean(Model):
     """
 
     name = "kalman-mean"
-    title = "Kalman filter: learns fast where it is uncertain; chooses what earns most"
+    title = "Kalman filter: learns faster while it is uncertain"
     phrase = "a Kalman filter with a softmax of its means"
     cites = ("daw2006",)
     default_for = frozenset({"graded rewards", "drifting rewards"})
@@ -131,7 +131,7 @@ class KalmanUCB(KalmanMean):
     """
 
     name = "kalman-ucb"
-    title = "Kalman filter that tries what it is uncertain about (upper confidence bound)"
+    title = "Kalman filter that prefers uncertain options (UCB)"
     phrase = "a Kalman filter with a softmax of upper confidence bounds"
     cites = ("gershman2018",)
     parameters = (*KalmanMean.parameters, Parameter("explore", -5.0, 5.0, default=0.0))
@@ -149,7 +149,7 @@ class KalmanThompson(KalmanMean):
     """
 
     name = "kalman-thompson"
-    title = "Kalman filter that chooses more at random the less it knows (Thompson sampling)"
+    title = "Kalman filter that explores more while it is uncertain (Thompson sampling)"
     phrase = "a Kalman filter with Thompson sampling"
     cites = ("gershman2018",)
     parameters = KalmanMean.parameters[:2]

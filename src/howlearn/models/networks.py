@@ -123,7 +123,7 @@ class Alcove(Model):
     """
 
     name = "alcove"
-    title = "exemplars with learned attention to features (ALCOVE)"
+    title = "compares with examples and learns which features matter (ALCOVE)"
     phrase = "ALCOVE"
     cites = ("kruschke1992",)
     latents = ("attention(feature)", "output(action)")
@@ -212,7 +212,7 @@ class ComponentCue(Model):
     """
 
     name = "component-cue"
-    title = "a network that learns what each feature value speaks for"
+    title = "learns how much each feature value speaks for an action"
     phrase = "the component-cue model"
     cites = ("gluck1988",)
     latents = ("output(action)",)

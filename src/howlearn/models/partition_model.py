@@ -144,16 +144,20 @@ class PartitionModel(Model):
 
     @property
     def in_words(self) -> str:
-        n, rules = len(self.partition.cells), dict.fromkeys(unit.rule for unit in self.units)
+        rules = dict.fromkeys(unit.rule for unit in self.units)
+        n, each = len(self.partition.cells), len(self.partition.contexts)
         words = " or ".join(rule.in_words for rule in rules)
-        each = len(self.partition.contexts)
         if each == 1:
-            return f"what was rewarded is chosen more often ({words})"
+            return f"chooses what was rewarded more often ({words})"
+        made_by = self.partition.made_by
+        told = f"groups contexts by {made_by}" if made_by else f"groups contexts into {n} sets"
         if n == 1:
-            return f"{words}, one for all contexts, which are treated alike"
-        rate = ", with one rate" * (self.rates == "shared")
-        groups = "every context" if n == each else f"each of {n} groups of contexts treated alike"
-        return f"{words}, one for {groups}{rate}"
+            told = "treats all contexts alike"
+        elif n == each:
+            told = "learns about each context separately"
+        rate = ", at one rate" * (self.rates == "shared" and n > 1)
+        usual = all(isinstance(rule, GradientBandit) for rule in rules)
+        return f"{told}{rate}" if usual else f"{told}{rate} ({words})"
 
     def describe(self) -> dict[str, Any]:
         units = [unit.describe() for unit in self.units]

@@ -167,7 +167,7 @@ class QLearning(Model):
 
     name = "q-learning"
     smooth = True
-    title = "Q-learning (Rescorla–Wagner) with softmax"
+    title = "learns action values from prediction errors (Q-learning)"
     phrase = "Q-learning with a softmax policy"
     cites = ("rescorla1972", "sutton2018")
     default_for = frozenset({EVERY_TASK})
@@ -237,7 +237,7 @@ class QLearningTwoRates(ValueLearner):
     """
 
     name = "q-two-rates"
-    title = "Q-learning with one rate for better and one for worse than expected"
+    title = "Q-learning with separate rates for good and bad surprises"
     phrase = "Q-learning with two learning rates"
     cites = ("frank2007",)
     default_for = frozenset({"reversal", "probabilistic selection"})
@@ -265,7 +265,7 @@ class QLearningForgetting(ValueLearner):
     """
 
     name = "q-forgetting"
-    title = "Q-learning in which the values of actions not chosen fade"
+    title = "Q-learning that forgets the values of unchosen actions"
     phrase = "Q-learning with forgetting"
     cites = ("ito2009",)
     default_for = frozenset({EVERY_TASK})
@@ -290,7 +290,7 @@ class QLearningSigned(ValueLearner):
     """
 
     name = "q-signed"
-    title = "Q-learning in which an option not tried yet is worth neither a gain nor a loss"
+    title = "Q-learning that expects 0 points of an option not tried yet"
     phrase = "Q-learning of gains and losses, with values that start at 0"
     cites = ("rescorla1972", "sutton2018")
     default_for = frozenset({"gambling with gains and losses"})
@@ -314,7 +314,7 @@ class PearceHall(ValueLearner):
     """
 
     name = "pearce-hall"
-    title = "Q-learning that is faster where outcomes were surprising of late"
+    title = "Q-learning that is faster after surprising outcomes"
     phrase = "Q-learning with Pearce–Hall attention"
     cites = ("pearce1980", "li2011")
     default_for = frozenset({"reversal"})
@@ -338,7 +338,7 @@ class GoNoGo(ValueLearner):
     """
 
     name = "go-no-go"
-    title = "Q-learning with a bias to act, which grows where rewards are expected"
+    title = "Q-learning with a bias to act, stronger where rewards are expected"
     phrase = "Q-learning with a go bias and a Pavlovian bias"
     cites = ("guitart2012",)
     latents = ("value(action)", "state_value", "prediction_error")
@@ -368,7 +368,7 @@ class QLearningPerseveration(Model):
     max_beta: float = 50.0
 
     name = "q-perseveration"
-    title = "Q-learning with a choice kernel: earlier choices are repeated, or avoided"
+    title = "Q-learning with a tendency to repeat (or avoid) earlier choices"
     phrase = "Q-learning with a choice kernel"
     cites = ("wilson2019",)
     latents = ("value(action)", "kernel(action)", "prediction_error")

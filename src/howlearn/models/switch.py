@@ -37,7 +37,7 @@ class Switch(Mixture):
 
     kind = "switch"
     counts = 3
-    title = "one strategy, and from some trial on another"
+    title = "follows one strategy, then switches to another"
     phrase = "a switch from one strategy to another at one trial, counted as three parameters"
     cites = ("ninomiya2015",)
     profiled = True

@@ -35,7 +35,7 @@ class WinStayLoseShift(Model):
 
     name = "win-stay-lose-shift"
     smooth = True
-    title = "repeats what won, drops what lost"
+    title = "repeats a choice after a win, changes it after a loss"
     phrase = "win-stay-lose-shift"
     cites = ("nowak1993",)
     default_for = frozenset({EVERY_TASK})

@@ -107,7 +107,7 @@ class RLWM(Model):
     """
 
     name = "rlwm"
-    title = "reinforcement learning beside a working memory that holds few stimuli"
+    title = "reinforcement learning and a limited working memory"
     phrase = "reinforcement learning with working memory (RLWM)"
     cites = ("collins2012",)
     default_for = frozenset({EVERY_TASK})
@@ -218,7 +218,7 @@ class WorkingMemoryHabit(RLWM):
     """
 
     name = "wm-habit"
-    title = "habit beside a working memory that holds few stimuli"
+    title = "habit and a limited working memory"
     phrase = "working memory with habit"
     cites = ("collins2025",)
     after_loss = 1.0

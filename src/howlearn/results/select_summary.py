@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from howlearn.core.task_kind import FoundKind
-from howlearn.core.text import many
+from howlearn.core.errors import HowlearnError
+from howlearn.core.text import few, listed, many
 from howlearn.fitting.defaults import ALONE
 from howlearn.fitting.fits import STATUSES
 from howlearn.reading import exclude
@@ -27,95 +27,96 @@ from howlearn.results.fit_verdicts import (
     fails,
     fit_of,
 )
-from howlearn.selection.criteria import criterion_named
-from howlearn.selection.criterion import Criterion
 from howlearn.selection.learned import DEPENDS
 from howlearn.selection.predictions import is_weighted, last_changes
 from howlearn.selection.share_tables import pooled
-from howlearn.selection.tables import ALL, INCLUDED, OTHER, conditions
+from howlearn.selection.tables import ALL, INCLUDED, OTHER, condition_columns, conditions
 from howlearn.selection.unfitted import sentence
 
 if TYPE_CHECKING:
     from howlearn.results.results import Results
 
-MANY_OTHERS = 0.25  # a share of learners from which on candidates are missing
+MANY_OTHERS = 0.25  # share of learners above which candidates are missing
 UNSTABLE = 0.5  # a share of doubles
 SHAKY = 0.35  # a share of clear answers that depend on something arbitrary
 UNSETTLED = 0.1  # a share: chains that differ by more say little
+UNDECIDED = 1 / 3  # a share of learners above which single answers say little
+MOST_MODELS, MOST_CONDITIONS = 9, 4  # in the printed table
+COIN, NONE = "no better than a coin", "probably none of these"
 
 
 def summary_of(results: Results) -> Iterator[Listing | Sentence]:
-    """Shares of each model, agreement, verdicts, and the fits that need attention."""
-    found = _Counts(results)
-    yield from _kind(results)
-    yield from _withheld(found)
+    """The answer by the first criterion, how sure it is, what is wrong with it."""
+    found = SelectedModels(results)
+    yield from map(_folded, found.withheld())
     if len(results.names) == 1:
         yield Sentence(f"O{ALONE[1:]}.", strong=f"O{ALONE[1:]}.")
-    for panel in found.panels:
-        yield panel.listing()
+    yield found.listing()
     if "excluded" in results.manifest:
         yield from _excluded(results)
-    if len(results.criteria) > 1 and len(results.names) > 1:
-        same = f"All criteria select the same model for {found.agreeing:,} of {found.unit}."
-        yield Sentence(same, folded=True)
-    criteria = [criterion_named(text) for text in results.criteria]
-    if results.usual:
-        text = f"No --criterion was given, so these were used; {_why(criteria)}:"
-        yield Sentence(text, folded=True)
-    for criterion in criteria:
-        yield Sentence(f"  {criterion!r}: {criterion.title}")
+    yield from (_folded(f"How sure: {text}") for text in found.sure())
+    yield from (_folded(f"Robustness: {text}") for text in found.robust())
     if "population" in results.tables:
         yield from _population(results)
     yield from _attention(results)
     yield from _fit(results)
     if len(results.unfitted):
-        yield Sentence(f"{sentence(results.unfitted)}.")
-    if results.folder is not None:
-        yield Sentence(f"Tables and manifest: {results.folder}/", "next")
+        yield _folded(f"{sentence(results.unfitted)}.")
     yield from _corrected(results)
     yield from _deviations(results)
     if "stability" in results.tables:
         yield from _stability(results)
     if "leaders" in results.tables:
         yield from _weights(results, found)
+    if results.folder is not None:
+        yield Sentence(f"Tables: {results.folder}/", "next")
 
 
-def _kind(results: Results) -> Iterator[Sentence]:
-    """What kind of task it is, as far as the trials tell it."""
-    kind = FoundKind.recorded(results.manifest.get("kind"))
-    if kind is not None:
-        yield Sentence(f"Kind of task: {kind}.", folded=True)
+def _folded(text: str) -> Sentence:
+    return Sentence(text, folded=True)
+
+
+@dataclass(frozen=True)
+class Selected:
+    """A model and the learners for whom the first criterion selects it."""
+
+    model: str
+    words: str  # what the model is; empty where it cannot be built again
+    count: int
+    share: float
+    interval: tuple[float, float] | None  # 95%, of its share in the population
+
+
+def _range(each: Selected) -> str:
+    ends = each.interval
+    return "" if ends is None else f"{100 * ends[0]:z.0f}–{ends[1]:z.0%}"
 
 
 @dataclass(frozen=True, eq=False)
-class _Counts:
-    """Learners by what was selected for them, of those who are not excluded."""
+class SelectedModels:
+    """What the first criterion selects for the learners who are not excluded."""
 
     results: Results
     condition: str | None = None  # the only one that counts
 
     @cached_property
     def frame(self) -> pl.DataFrame:
-        frame = self.results.table("selection", INCLUDED)
+        frame = self.results.numbered.filter(~pl.col("excluded"))
         return (
             frame if self.condition is None else frame.filter(conditions(frame) == self.condition)
         )
 
-    @property
-    def panels(self) -> list[_Counts]:
-        """One for every condition of the same learners; one for all where there are none."""
-        under = conditions(self.frame)
-        names = [None] if under is None else sorted(under.unique(), key=natural_key)
-        return [_Counts(self.results, name) for name in names]
+    @cached_property
+    def first(self) -> pl.DataFrame:
+        return self.frame.filter(pl.col("criterion") == self.results.criteria[0])
 
     @cached_property
     def n(self) -> int:
-        return len(self.frame) // len(self.results.criteria)
+        return len(self.first)
 
     @property
     def unit(self) -> str:
-        whole = self.results.unit == "learner" or self.condition is not None
-        return many(self.n, "learner" if whole else "learner × condition sequence")
+        return many(self.n, self.results.unit if self.condition is None else "learner")
 
     @cached_property
     def agreeing(self) -> int:
@@ -124,43 +125,168 @@ class _Counts:
         models = self.frame["model"].to_numpy().reshape(-1, len(self.results.criteria))
         return int(np.all(models == models[:, :1], axis=1).sum())
 
+    @cached_property
+    def conditions(self) -> list[SelectedModels]:
+        """What is selected under each condition of the same learners; empty without any."""
+        under = conditions(self.first)
+        names = [] if under is None else sorted(under.unique(), key=natural_key)
+        return [SelectedModels(self.results, name) for name in names]
+
+    @cached_property
+    def words(self) -> dict[str, str]:
+        """What each candidate is, in a line; empty where they cannot be built again."""
+        try:
+            return {model.name: model.in_words for model in self.results.models}
+        except HowlearnError:
+            return {}
+
+    @cached_property
+    def models(self) -> list[Selected]:
+        """The candidates, the one with most learners first."""
+        counts = Counter(self.first["model"].to_list())
+        words = {**self.words, OTHER: "a partition of the contexts that is not a candidate"}
+        found = [
+            Selected(
+                name,
+                words.get(name, ""),
+                counts[name],
+                counts[name] / max(self.n, 1),
+                self._intervals.get(name),
+            )
+            for name in dict.fromkeys([*self.results.names, *counts])
+        ]
+        return sorted(found, key=lambda each: -each.count)
+
+    @cached_property
+    def _intervals(self) -> dict[str, tuple[float, float]]:
+        if "population" not in self.results.tables:
+            return {}
+        frame = self.results.table("population", INCLUDED)
+        frame = frame.filter(
+            pl.col("condition").cast(pl.String).eq_missing(pl.lit(self.condition, pl.String))
+        )
+        rows = frame.drop_nulls("share").select("model", "lower", "upper").rows()
+        return {model: (low, high) for model, low, high in rows}
+
     def listing(self) -> Listing:
-        """Models and verdicts by criterion."""
-        results = self.results
-        compared = len(results.names) > 1
-        title = f"{'Models selected' if compared else 'Verdicts'} for {self.unit}"
-        title += f", {self.condition}" if self.condition is not None else ""
+        """The models with their sentences, most learners first; with --by, by condition."""
+        results, who = self.results, self.unit
+        if results.unit != "learner":
+            who += f" ({many(self.first['learner'].n_unique(), 'learner')})"
+        title = f"The model that explains each of {who} best, by {results.criteria[0]}"
+        if len(results.names) == 1:
+            title = f"The model of {who}"
         if out := results.manifest.get("excluded"):
             title += f" ({out:,} more {'is' if out == 1 else 'are'} excluded)"
-        verdict = self.frame["verdict"].str.replace(r" between .*", "")
-        selected = Counter(zip(self.frame["criterion"], self.frame["model"], strict=True))
-        verdicts = Counter(zip(self.frame["criterion"], verdict, strict=True))
-        rows = []
-        beyond = any(selected[c, OTHER] for c in results.criteria)
-        for name in [*results.names, *([OTHER] if beyond else [])]:
-            counts = [selected[c, name] for c in results.criteria]
-            cells = (f"{count:,}  ({count / self.n:z.0%})" if count else "·" for count in counts)
-            if self.condition is None or any(counts):
-                rows.append((name, *cells))
-        rows = rows if compared or beyond else []
+        if self.conditions:
+            return self._by_condition(title)
+        shown, legend = [each for each in self.models if each.count][:MOST_MODELS], []
+        intervals = any(each.interval for each in shown)
+        rows = [
+            (each.model, self._count(each), *[_range(each)] * intervals, each.words)
+            for each in shown
+        ]
+        heads = ("model", "learners", *["95%"] * intervals, "what the model does")
+        left = self.n - sum(each.count for each in shown)
+        never = [each.model for each in self.models if not each.count]
+        legend += [f"{left:,} more have other models."] if left else []
+        legend += [f"Never selected: {few(never, 5, ' and {left} more')}."] if never else []
+        return Listing(title, heads, rows, legend=" ".join(legend))
+
+    def _by_condition(self, title: str) -> Listing:
+        """Conditions beside each other, or one below the other where they are many."""
+        parts, by = self.conditions, ", ".join(condition_columns(self.first))
+        shown = [each for each in self.models if each.count][: MOST_MODELS - 3]
+        legend = [f"{each.model}: {each.words}." for each in shown[:2] if each.words]
+        if len(parts) <= MOST_CONDITIONS:
+            counts = [{each.model: part._count(each) for each in part.models} for part in parts]
+            rows = [(each.model, *(count[each.model] for count in counts)) for each in shown]
+            heads = (f"{by}:", *(str(part.condition) for part in parts))
+            left = sum(each.count > 0 for each in self.models) - len(shown)
+            legend += [f"{many(left, 'more model')}: shares.csv."] if left else []
+        else:
+            rows = []
+            for part in parts[: MOST_MODELS - 1]:
+                led = [f"{each.model} {part._count(each)}" for each in part.models[:3]]
+                rows.append((str(part.condition), f"{part.n:,}", ", ".join(led)))
+            heads = (by, "learners", "most often selected")
+            left = len(parts) - len(rows)
+            legend += [f"{many(left, 'more condition')}: shares.csv."] if left else []
+        return Listing(title, heads, rows, legend=" ".join(legend))
+
+    def _count(self, each: Selected) -> str:
+        share = f" ({each.share:z.0%})" if len(self.results.names) > 1 else ""
+        return f"{each.count:,}{share}"
+
+    def verdicts(self) -> dict[str, int]:
+        """How many learners have each verdict."""
+        return Counter(self.first["verdict"].str.replace(r" between .*", "").to_list())
+
+    def sure(self) -> Iterator[str]:
+        """For how many the answer is clear, and what it is for the others."""
+        counts, within = self.verdicts(), self.results.within
         meaning = {
-            "clear": f"clear (ahead by {results.within:g} nats or more)",
-            WITHHELD: f"{WITHHELD} (see below)",
-            "undecided": f"undecided (others or a coin within {results.within:g})",
-            "no better than a coin": "no better than a coin",
-            "probably none of these": (
-                "probably none of these (over 90%: an unlisted partition of the same rule)"
-            ),
-            **{word: f"withheld: {word}" for word in DEPENDS if word},
-            "the only candidate": "the only candidate",
-            "the only one possible": "the only one possible (all others rule a choice out)",
+            CLEAR: f"clear for {{}} (every other model is at least {within:g} nats behind, a "
+            f"factor of {np.exp(within):.2g})",
+            WITHHELD: "clear for {}, but only among candidates that do not fit",
+            "the only one possible": "for {} only one model is possible",
+            "undecided": f"undecided for {{}} (another model or a coin is within {within:g} nats)",
+            COIN: "no better than a coin for {}",
+            NONE: "probably none of the candidates for {}",
+            **{word: f"withheld for {{}} (it {word})" for word in DEPENDS if word},
         }
-        grey = []
-        for word, label in meaning.items():
-            counts = [verdicts[c, word] for c in results.criteria]
-            if any(counts):
-                grey.append((label, *(f"{count:,}" for count in counts)))
-        return Listing(title, ("model", *results.criteria), rows, grey)
+        told = []
+        for word, words in meaning.items():
+            if counts[word]:
+                whom = f"{counts[word]:,} of {self.unit}" if not told else f"{counts[word]:,}"
+                told.append(words.format(whom))
+        if told:
+            yield f"{'; '.join(told)}."
+
+    def robust(self) -> Iterator[str]:
+        """One line on the other criteria."""
+        criteria, others = self.results.criteria, self.results.criteria[1:]
+        if not others or len(self.results.names) == 1 or not self.n:
+            return
+        names = [text.partition("(")[0] for text in criteria]
+        others = names[1:] if len({*names}) == len(names) else others
+        agree = "agrees" if len(others) == 1 else "agree"
+        yield f"{listed(others)} {agree} with {names[0]} for {self.agreeing:,} of {self.unit}."
+
+    def advice(self) -> Iterator[str]:
+        """What to do with this answer."""
+        where = "RESULTS" if self.results.folder is None else self.results.folder
+        fit, counts = fit_of(self.results.manifest), self.verdicts()
+        if fails(fit):
+            yield (
+                "Add candidates before you interpret this answer: howlearn completeness "
+                f"{where} shows what the models miss and which models to add."
+            )
+        elif counts["undecided"] > UNDECIDED * self.n:
+            yield (
+                "Many answers are undecided. Report shares rather than single learners, and plan "
+                "more trials (howlearn plan) if you need an answer for each."
+            )
+        else:
+            yield "Report the shares with their intervals; the methods section is written below."
+        if COMPLETENESS not in fit and not fails(fit):
+            yield f"howlearn completeness {where} tells how much the candidates miss."
+
+    def withheld(self) -> Iterator[str]:
+        """Before any answer: that it depends on a bound or a prior, where it does for many."""
+        counts = self.verdicts()
+        for word in filter(None, DEPENDS):
+            n = counts[word]
+            if n > SHAKY * (n + counts[CLEAR]):
+                what = {
+                    DEPENDS[1]: "if learning rates could be five times as large",
+                    DEPENDS[2]: "if the prior of learning rates were half or twice as wide",
+                }[word]
+                yield (
+                    f"The answer {word}: for {n:,} of {self.unit} another model would be selected "
+                    f"{what}. Set --max-rate to the largest plausible rate."
+                )
+                return
 
 
 def _excluded(results: Results) -> Iterator[Listing | Sentence]:
@@ -181,46 +307,9 @@ def _excluded(results: Results) -> Iterator[Listing | Sentence]:
     yield Sentence(exclude.sentence(n, out, results.manifest["rows"], both))
 
 
-def _why(criteria: Sequence[Criterion]) -> str:
-    """Why the first of the usual criteria is the first."""
-    return f"{criteria[0].name} comes first because {criteria[0].comes_first}"
-
-
-def _withheld(found: _Counts) -> Iterator[Sentence]:
-    """Before any answer: that it depends on a bound or a prior, where it does for many."""
-    for word in filter(None, DEPENDS):
-        n = int((found.frame["verdict"] == word).sum())
-        clear = n + int((found.frame["verdict"] == "clear").sum())
-        if n and n > SHAKY * clear:
-            what = {
-                DEPENDS[1]: "with learning rates up to five times the largest allowed",
-                DEPENDS[2]: "with half or twice the width of the prior of learning rates",
-            }[word]
-            yield Sentence(
-                f"The answer {word}: {what}, many learners would be given another model, so no "
-                f"verdict is 'clear' for {n:,} of {found.unit}. "
-                "Set the largest rate (--max-rate) from what is plausible in your task, or read "
-                "the answer as one of several.",
-                folded=True,
-            )
-            return
-
-
-def _population(results: Results) -> Iterator[Listing | Sentence]:
-    """Shares of the models in the population, and what their rates are like."""
+def _population(results: Results) -> Iterator[Sentence]:
+    """What is wrong with the population: unlisted partitions, rates at a bound, chains apart."""
     frame = results.table("population", INCLUDED)
-    listed = frame.filter((pl.col("model") != OTHER) & pl.col("share").is_not_null())
-    conditions = frame["condition"].unique(maintain_order=True).to_list()
-    for condition in conditions:
-        mine = listed.filter(pl.col("condition").eq_missing(condition))
-        rows = [
-            (r["model"], f"{r['share']:z.0%}", f"{r['lower']:z.0%} to {r['upper']:z.0%}")
-            for r in mine.iter_rows(named=True)
-        ]
-        where = f", {condition}" if condition else ""
-        if rows:
-            title = f"Shares of the candidates in the population{where}"
-            yield Listing(title, ("model", "share", "95% interval"), rows)
     yield from _others(frame.filter(pl.col("model") == OTHER))
     yield from _rates(results.table("population-rates", INCLUDED))
     yield from _doubts(frame)
@@ -232,57 +321,41 @@ def _doubts(frame: pl.DataFrame) -> Iterator[Sentence]:
     names = rough["model"].unique(maintain_order=True).to_list()
     if names:
         yield Sentence(
-            f"the evidence of {', '.join(names)} is approximate (population.csv says why): it may "
-            "be off by some nats against models whose parameters are integrated",
+            f"the evidence for {', '.join(names)} is an approximation that may be wrong by some "
+            "nats (population.csv says why)",
             "note",
         )
     apart = frame["difference_of_chains"].max()
     if isinstance(apart, float) and apart > UNSETTLED:
         yield Sentence(
-            f"the two chains differ by {apart:z.0%} in a share: these shares are uncertain",
+            f"the two sampling chains differ by {apart:z.0%} in a share: the shares are uncertain",
             "note",
         )
 
 
 def _others(rows: pl.DataFrame) -> Iterator[Sentence]:
-    """How many learners have a partition that is not listed."""
+    """How many learners have a partition that is not listed, where they are many."""
     for row in rows.iter_rows(named=True):
-        where = f", {row['condition']}" if row["condition"] is not None else ""
-        yield Sentence(
-            f"Learners with an unlisted partition of the same rule{where} (p_other in "
-            "selection.csv; it says nothing about models of other kinds): "
-            f"{row['share_with_other']:z.0%} ({row['lower_with_other']:z.0%} to "
-            f"{row['upper_with_other']:z.0%})."
-        )
-        if row["share_with_other"] > MANY_OTHERS:
+        if (row["share_with_other"] or 0.0) > MANY_OTHERS:
+            where = f" under {row['condition']}" if row["condition"] is not None else ""
             yield Sentence(
-                "the shares of the candidates leave these learners out of account; howlearn "
-                "discover shows which contexts they treat alike, and --features or a task file "
-                "adds candidates",
+                f"about {row['share_with_other']:z.0%} of the learners{where} (95% interval "
+                f"{row['lower_with_other']:z.0%} to {row['upper_with_other']:z.0%}) seem to group "
+                "the contexts in a way that is not a candidate; howlearn discover shows how",
                 "note",
             )
-    if rows.is_empty():
-        yield Sentence(
-            "p_other is empty: it needs one rule with one rate in all partitions, at most 12 "
-            "contexts, and up to 20,000 learners (or other=true)."
-        )
 
 
 def _rates(rates: pl.DataFrame) -> Iterator[Sentence]:
-    """What the learning rates are like, those at the largest rate allowed first."""
+    """Learning rates at the largest rate allowed."""
     several = rates["models"].n_unique() > 1
     for row in rates.iter_rows(named=True):
-        of = f" of {row['models']}" if several else ""
-        of += f" ({row['condition']})" if row["condition"] else ""
-        yield Sentence(
-            f"Learning rates{of}: median {row['median_rate']:.3g}; the standard deviation of their "
-            f"logs is {row['spread_of_learners']:.2g} between learners and "
-            f"{row['spread_of_cells']:.2g} between the cells of one."
-        )
         if row["at_bound"]:
+            of = f" of {row['models']}" if several else ""
+            of += f" ({row['condition']})" if row["condition"] else ""
             yield Sentence(
-                f"the learning rates{of} are at the largest allowed: the models may not fit, or "
-                "--max-rate is too small",
+                f"the learning rates{of} are at the largest value allowed: the models may not fit, "
+                "or --max-rate is too small",
                 "note",
             )
 
@@ -292,26 +365,22 @@ def _attention(results: Results) -> Iterator[Sentence]:
     counts: Counter[str] = Counter()
     for word, count in results.statuses.iter_rows():
         counts[word] += count
-    for word, told in STATUSES.items():
-        if word != "ok" and counts[word]:
-            yield Sentence(
-                f"{counts[word]:,} of {counts.total():,} estimates of the selected models are "
-                f"{word}: {told}.",
-                strong=word,
-            )
+    found = [word for word in STATUSES if word not in ("ok", "unseen") and counts[word]]
+    if found:
+        told = listed([f"{counts[word]:,} {word}" for word in found])
+        yield _folded(f"Of {counts.total():,} estimates, {told}.")
 
 
 def _fit(results: Results) -> Iterator[Sentence]:
     """Whether the candidates are any good, as far as it was checked."""
     fit = fit_of(results.manifest)
-    for name in (ABSOLUTE, CHECK, COMPLETENESS):
-        told = fit.get(name, {}).get("sentence")
-        if told:
-            yield Sentence(str(told), folded=True)
+    told = [fit.get(name, {}).get("sentence") for name in (ABSOLUTE, CHECK, COMPLETENESS)]
+    if any(told):
+        yield _folded(f"Fit: {' '.join(str(each) for each in told if each)}")
     if fails(fit):
         yield Sentence(
-            f"The candidates do not fit, so that the verdict {CLEAR} is withheld: {WITHHELD}. "
-            "howlearn completeness says what they miss, and what to add.",
+            "The candidates do not fit these learners, so no answer is called clear. "
+            "howlearn completeness shows what they miss and which models to add.",
             "note",
         )
 
@@ -332,9 +401,7 @@ def _corrected(results: Results) -> Iterator[Listing]:
                 share, low, high = (row[f"corrected{end}"] for end in ("", "_lower", "_upper"))
                 cells.append(f"{share:z.0%}  ({100 * low:z.0f} to {100 * high:z.0f})")
             rows.append((name, *cells))
-        title = (
-            "Shares of the models, corrected for the calibration's confusion, with 95% intervals"
-        )
+        title = "Shares corrected for confusion (from the calibration), with 95% intervals"
         title += f", {condition}" if condition is not None else ""
         yield Listing(title, ("model", *criteria), rows)
 
@@ -359,15 +426,13 @@ def _stability(results: Results) -> Iterator[Listing | Sentence]:
         low, high = (mine.quantile(q, "linear") or 0.0 for q in (0.25, 0.75))
         under = int((mine < UNSTABLE).sum())
         rows.append((criterion, f"{mine.mean():.2f}", f"{low:.2f} to {high:.2f}", f"{under:,}"))
-    columns = ("criterion", "mean", "quartiles", "learners under one half")
-    yield Listing("Stability: the share of doubles given the same model", columns, rows)
-    yield Sentence(
-        "Stability is no probability that the model is right: doubles follow the selected model "
-        "at its estimates, whatever the learner does."
-    )
+    columns = ("criterion", "mean", "quartiles", "learners below 0.5")
+    title = "Stability: share of simulated doubles that are given the same model"
+    legend = "This is not the probability that the model is right."
+    yield Listing(title, columns, rows, legend=legend)
 
 
-def _weights(results: Results, found: _Counts) -> Iterator[Sentence]:
+def _weights(results: Results, found: SelectedModels) -> Iterator[Sentence]:
     """When the leading strategy changes, of each mixture."""
     frame = results.table("leaders", INCLUDED)
     for model in filter(is_weighted, results.models):
@@ -380,5 +445,5 @@ def _weights(results: Results, found: _Counts) -> Iterator[Sentence]:
             text += f"quartiles {low:.0f} and {high:.0f})"
         yield Sentence(f"{text}.")
     if results.folder is not None:
-        where = f"Weights by trial, their means, changes of the lead, and charts: {results.folder}/"
+        where = f"Weights by trial, mean weights, changes of the leader, charts: {results.folder}/"
         yield Sentence(where, "next", folded=True)

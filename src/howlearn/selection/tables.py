@@ -208,7 +208,7 @@ def _with_unfitted(selection: Selection, frame: pl.DataFrame) -> pl.DataFrame:
         )
     else:
         n_trials = selection.given.n_scored[[*selection.why]]
-        verdicts = [verdict.alias(c) for c in frame.columns if c.startswith("verdict_")]
+        verdicts = [verdict.alias(c) for c in frame.columns if c.startswith("verdict")]
         more = more.with_columns(pl.Series("n_trials", n_trials), *verdicts)
     frame = pl.concat([frame, more], how="diagonal").sort("_learner", maintain_order=True)
     return labelled(selection.fits, frame, selection.given)
@@ -245,7 +245,7 @@ def _ahead_of_all(choice: Choice) -> NDArray[np.float64]:
 def verdicts(selection: Selection, choice: Choice) -> pl.Series:
     """Each selection in words: clear, undecided between …, no better than a coin.
 
-    Models less than ``within`` nats behind are not told apart, and neither is not learning at all.
+    Models within ``within`` nats of the best count as tied, and so does not learning at all.
     Where all others give some choice probability 0, none is behind by any number of nats.
     """
     names = [*selection.fits.of]
@@ -280,10 +280,10 @@ def _agree(models: Sequence[NDArray], compared: bool) -> pl.Series:
 
 
 def learners(selection: Selection) -> pl.DataFrame:
-    """One wide row per learner: what every criterion says, and whether they agree.
+    """One wide row per learner: the answer, then what every criterion says, and estimates.
 
-    The estimates are those of the model that the first criterion selects, fitted on all trials
-    (or on as many as were fitted).
+    ``model`` and ``verdict`` are those of the first criterion. The estimates are those of that
+    model, fitted on all trials (or on as many as were fitted).
     """
     fits = selection.fits
     models = [_selected(fits, choice).to_numpy() for choice in selection.choices]
@@ -291,6 +291,8 @@ def learners(selection: Selection) -> pl.DataFrame:
     row: dict[str, pl.Series | NDArray] = {
         "_learner": np.arange(len(fits.study)),
         "n_trials": fits.study.n_scored,
+        "model": _selected(fits, selection.choices[0]),
+        "verdict": verdicts(selection, selection.choices[0]),
         "criteria_agree": _agree(models, compared=len(fits.of) > 1),
         "smallest_margin": pl.Series(smallest).fill_nan(None),
     }

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
-from howlearn.core.errors import HowlearnError
 from howlearn.core.study import DOUBT
 from howlearn.core.task_kind import FoundKind
 from howlearn.core.text import in_words, listed, many
 from howlearn.fitting.defaults import ALONE
 from howlearn.fitting.fits import STATUSES
-from howlearn.reading.labels import natural_key
 from howlearn.report.words import figures
 from howlearn.results.fit_verdicts import (
     ABSOLUTE,
@@ -25,18 +23,18 @@ from howlearn.results.fit_verdicts import (
     fit_of,
 )
 from howlearn.results.results import Results
+from howlearn.results.select_summary import COIN, NONE, Selected, SelectedModels
 from howlearn.selection.share_tables import pooled
-from howlearn.selection.tables import ALL, OTHER, conditions
+from howlearn.selection.tables import ALL
 from howlearn.selection.unfitted import sentence
 
-COIN, NONE, UNDECIDED = "no better than a coin", "probably none of these", "undecided"
-MOST_CONDITIONS = 40
+MOST_CONDITIONS = 6  # with a sentence each
 LISTED = 3  # models that the sentence names
 
 
 @dataclass(frozen=True)
 class Row:
-    """A model in the first table: how many learners it explains best, by each criterion."""
+    """A model in the table of all criteria: how many learners each selects it for."""
 
     model: str
     counts: list[int]
@@ -44,24 +42,13 @@ class Row:
 
 
 @dataclass(frozen=True)
-class ConditionAnswer:
-    """What was selected under one condition, by the first criterion.
-
-    ``shares`` are those in its population, with intervals; ``other`` that of unlisted partitions.
-    """
-
-    name: str
-    n: int
-    counts: Mapping[str, int]
-    shares: Mapping[str, str]
-    other: str
-
-
-@dataclass(frozen=True)
 class Answer:
     """What stands at the top of the page."""
 
-    sentences: list[str]
+    leads: list[str]  # which models explain these learners, under each condition
+    doubts: list[str]  # that stand before the answer
+    found: SelectedModels
+    cards: list[tuple[str, list[str]]]  # a question, and sentences that answer it
     rows: list[Row]  # of the included learners
     rows_of_all: list[Row]  # empty where nobody is excluded
     verdicts: list[tuple[str, list[int]]]
@@ -72,9 +59,12 @@ class Answer:
     rows_read: list[tuple[str, int]]
     notes: list[str]
     deviations: list[str] | None  # None: there was no plan
-    conditions: list[ConditionAnswer]  # with --by
     compared: bool  # whether there was more than one candidate
-    candidates: list[tuple[str, str]]  # with what each is, in a line
+
+    @property
+    def sentences(self) -> list[str]:
+        """All that it says, in order."""
+        return [*self.doubts, *self.leads, *(text for _, texts in self.cards for text in texts)]
 
 
 def answer(results: Results) -> Answer:
@@ -83,21 +73,16 @@ def answer(results: Results) -> Answer:
     included = selection.filter(~pl.col("excluded"))
     n, n_all = (frame["sequence"].n_unique() for frame in (included, selection))
     notes = [str(note) for note in results.manifest["notes"]]
+    found = SelectedModels(results)
     doubts = [f"N{note[1:].rstrip('.')}." for note in notes if note.startswith(DOUBT)]
     compared = len(results.names) > 1
-    sentences = [*doubts, *_said(included, results)]
     of_all = _rows_of_all(results, n_all) if n < n_all and compared else []
-    if n < n_all:
-        out = many(n_all - n, results.unit)
-        sentences.append(f"{out} {'is' if n_all - n == 1 else 'are'} excluded from these numbers.")
-        if compared:
-            sentences.append(_with_everyone(of_all, criteria[0], n_all, results.unit))
-    sentences += [str(told["sentence"]) for told in _fit(results)]
-    if len(results.unfitted):
-        sentences.append(f"{sentence(results.unfitted)}.")
     kept = included if n else selection
     return Answer(
-        sentences,
+        [*_leads(found)],
+        [*doubts, *found.withheld()],
+        found,
+        [*_cards(found, of_all, n_all)],
         _rows(kept, results),
         of_all,
         _verdicts(kept, criteria),
@@ -108,135 +93,87 @@ def answer(results: Results) -> Answer:
         [(str(what), int(count)) for what, count in results.manifest["rows"].items()],
         [note for note in notes if not note.startswith(DOUBT)],
         _deviations(results),
-        _conditions(kept, results) if compared else [],
         compared,
-        _candidates(results),
     )
 
 
-def _said(selection: pl.DataFrame, results: Results) -> list[str]:
-    """What was found, under every condition of the same learners apart."""
-    words = _sentences if len(results.names) > 1 else _alone
-    under = conditions(selection)
-    if under is None:
-        return words(selection, results.criteria, results.unit)
-    names = sorted(under.unique(), key=natural_key)[:MOST_CONDITIONS]
-    found = {
-        name: words(selection.filter(under == name), results.criteria, "learner") for name in names
-    }
-    return [f"{name}: {' '.join(told)}" for name, told in found.items()]
+def _leads(found: SelectedModels) -> Iterator[str]:
+    """One sentence, or one for each condition."""
+    for part in found.conditions[:MOST_CONDITIONS] or [found]:
+        unit = found.results.unit if part is found else "learner"
+        told = _lead(part, unit) if len(found.results.names) > 1 else _alone(part, unit)
+        yield told if part is found else f"{part.condition}: {told}"
 
 
-def _candidates(results: Results) -> list[tuple[str, str]]:
-    """What each candidate is, in a line; nothing where they cannot be built again."""
-    try:
-        return [(model.name, model.in_words) for model in results.models]
-    except HowlearnError:
-        return []
+def _lead(found: SelectedModels, unit: str) -> str:
+    """Which models explain how many learners, with what each of them is."""
+    if not found.n:
+        return f"No {unit} is left."
+    verdict = found.first["verdict"]
+    coin, none = (int((verdict == word).sum()) for word in (COIN, NONE))
+    counts = Counter(found.first.filter(~verdict.is_in([COIN, NONE]))["model"].to_list())
+    models = sorted((m for m in found.models if counts[m.model]), key=lambda m: -counts[m.model])
+    one = found.n == 1
+    parts = []
+    if models:
+        most = counts[models[0].model]
+        who = f"this {unit}" if one else f"{most:,} of {many(found.n, unit)}"
+        parts.append(f"{_named(models[0])} explains {who} best")
+    if len(models) > 1:
+        others = f"{_named(models[1])} explains {counts[models[1].model]:,}"
+        left = sum(counts[each.model] for each in models[2:])
+        named = f"{in_words(len(models) - 2)} other model{'s' * (len(models) > 3)}"
+        parts.append(f"{others}{f', and {named} the other {left:,}' if left else ''}")
+    whose = (f"this {unit}",) * 2 if one else (f"{coin:,}", f"{none:,}")
+    whose = whose if models or one else tuple(f"{each} of {many(found.n, unit)}" for each in whose)
+    parts += [f"no model is better than a coin for {whose[0]}"] * (coin > 0)
+    parts += [f"probably none of the candidates is right for {whose[1]}"] * (none > 0)
+    text = "; ".join(parts)
+    return f"{text if models else text[0].upper() + text[1:]}."
 
 
-def _fit(results: Results) -> list[Mapping[str, object]]:
-    """Whether the candidates are any good: as far as it was checked, the worst news first."""
+def _named(each: Selected) -> str:
+    return f"{each.model} ({each.words})" if each.words else each.model
+
+
+def _alone(found: SelectedModels, unit: str) -> str:
+    """What can be said of one model: whether it explains the choices better than a coin."""
+    model = found.models[0]
+    return (
+        f"O{ALONE[1:]}. The candidate is {_named(model)}. For {found.verdicts()[COIN]:,} of "
+        f"{many(found.n, unit)} it is no better than a coin."
+    )
+
+
+def _cards(
+    found: SelectedModels, of_all: Sequence[Row], n_all: int
+) -> Iterator[tuple[str, list[str]]]:
+    """How sure, how good the models are, whether other criteria agree, and what to do."""
+    results = found.results
+    sure = [text[0].upper() + text[1:] for text in found.sure()]
+    if found.n < n_all:
+        out = many(n_all - found.n, results.unit)
+        sure.append(f"{out} {'is' if n_all - found.n == 1 else 'are'} excluded from these numbers.")
+        if of_all:
+            sure.append(_with_everyone(of_all, results.criteria[0], n_all, results.unit))
+    if len(results.unfitted):
+        sure.append(f"{sentence(results.unfitted)}.")
     fit = fit_of(results.manifest)
-    told = [fit[name] for name in (COMPLETENESS, CHECK, ABSOLUTE) if name in fit]
-    return [each for each in told if each.get("sentence")]
+    told = [fit.get(name, {}).get("sentence") for name in (ABSOLUTE, CHECK, COMPLETENESS)]
+    good = [str(each) for each in told if each] or ["This was not checked."]
+    cards = (
+        ("How sure is this?", sure),
+        ("Do the models fit?", good),
+        ("Do other criteria agree?", [*found.robust()]),
+        ("What to do next", [*found.advice()]),
+    )
+    yield from ((question, texts) for question, texts in cards if texts)
 
 
 def _kind(results: Results) -> list[tuple[str, str]]:
     """The kind of task, as the first thing that was read."""
     kind = FoundKind.recorded(results.manifest.get("kind"))
     return [] if kind is None else [("kind of task", str(kind))]
-
-
-def _sentences(selection: pl.DataFrame, criteria: Sequence[str], unit: str) -> list[str]:
-    """Learners in groups that do not overlap: agreed, disagreed, not learning, not listed."""
-    first = selection.filter(pl.col("criterion") == criteria[0])
-    n = len(first)
-    if n == 0:
-        return [f"No {unit} is left."]
-    agreed = selection.group_by("sequence").agg(pl.col("model").n_unique() == 1)
-    first = first.join(agreed.rename({"model": "agreed"}), on="sequence", maintain_order="left")
-    verdict = first["verdict"]
-    coin, none = verdict == COIN, verdict == NONE
-    rest = first.filter(~(coin | none))
-    same = Counter(rest.filter("agreed")["model"].to_list())
-    apart = len(rest) - sum(same.values())
-    by = criteria[0] if len(criteria) == 1 else f"all {in_words(len(criteria), most=10)} criteria"
-    by = "both criteria" if len(criteria) == 2 else by
-    parts = []
-    if same:
-        (lead, most), *others = sorted(same.items(), key=lambda item: -item[1])
-        whom = f"{most:,} of {many(n, unit)}" if n > 1 else f"the {unit}"
-        text = f"{lead} explains {whom} best"
-        named = [f"{model} {count:,}" for model, count in others[:LISTED]]
-        left = sum(count for _, count in others[LISTED:])
-        named += [f"other models {left:,}"] if left else []
-        text += f", {listed(named)}," if named else ""
-        parts.append(f"{text} by {by}")
-    if apart:
-        of = "" if parts else f" of {many(n, unit)}"
-        parts.append(
-            f"for {apart:,}{of} the criteria disagree" if n > 1 else "the criteria disagree"
-        )
-    ends = ((coin, "no better explained than by a coin"),
-            (none, "probably explained by a partition that is not listed"))  # fmt: skip
-    for found, words in ends:
-        if count := int(found.sum()):
-            of = "" if parts else f" of {many(n, unit)}"
-            who = f"{count:,}{of}" if n > 1 else f"the {unit}"
-            parts.append(f"{who} {'is' if count == 1 else 'are'} {words}")
-    text = "; ".join(parts) + "."
-    sentences = [text[:1].upper() + text[1:] if not same else text]
-    if not same and len(criteria) > 1:
-        counts = Counter(first["model"].to_list()).most_common()
-        led = listed([f"{model} {count:,}" for model, count in counts[: LISTED + 1]])
-        sentences.append(f"{criteria[0]} selects {led}.")
-    unsure = int(verdict.str.starts_with(UNDECIDED).sum())
-    if unsure:
-        whom = f"the {unit}" if n == 1 else f"{unsure:,} of the {many(n, unit)}"
-        sentences.append(
-            f"For {whom} the verdict of {criteria[0]} is undecided: another model, or a coin, "
-            "comes close."
-        )
-    return sentences
-
-
-def _alone(selection: pl.DataFrame, criteria: Sequence[str], unit: str) -> list[str]:
-    """What can be said of one model: whether it explains the choices better than a coin."""
-    first = selection.filter(pl.col("criterion") == criteria[0])
-    coin = int((first["verdict"] == COIN).sum())
-    model = first["model"][0] if len(first) else ""
-    return [
-        f"O{ALONE[1:]}. The candidate is {model}.",
-        f"For {coin:,} of {many(len(first), unit)} it is no better than a coin, by {criteria[0]}.",
-    ]
-
-
-def _conditions(selection: pl.DataFrame, results: Results) -> list[ConditionAnswer]:
-    """What the first criterion selects under each condition; empty without any."""
-    first = selection.filter(criterion=results.criteria[0])
-    under = conditions(first)
-    if under is None:
-        return []
-    known = results.table("population") if "population" in results.tables else None
-    found = []
-    for name in sorted(under.unique(), key=natural_key)[:MOST_CONDITIONS]:
-        mine = first.filter(under == name)
-        counts = Counter(mine["model"].to_list())
-        shares = {} if known is None else _in_population(known.filter(condition=name))
-        found.append(ConditionAnswer(name, len(mine), counts, shares, shares.pop(OTHER, "")))
-    return found
-
-
-def _in_population(frame: pl.DataFrame) -> dict[str, str]:
-    """Shares with their intervals, in words; of Other the one where it competes."""
-    found = {}
-    for row in frame.iter_rows(named=True):
-        ends = "_with_other" if row["model"] == OTHER else ""
-        share, low, high = (row[f"{end}{ends}"] for end in ("share", "lower", "upper"))
-        if share is not None:
-            found[row["model"]] = f"{share:z.0%} ({low:z.0%} to {high:z.0%})"
-    return found
 
 
 def _rows(selection: pl.DataFrame, results: Results) -> list[Row]:
@@ -276,7 +213,15 @@ def _with_everyone(rows: Sequence[Row], criterion: str, n: int, unit: str) -> st
 def _verdicts(selection: pl.DataFrame, criteria: Sequence[str]) -> list[tuple[str, list[int]]]:
     words = selection.with_columns(pl.col("verdict").str.replace(r" between .*", ""))
     found = {c: Counter(words.filter(criterion=c)["verdict"].to_list()) for c in criteria}
-    order = [CLEAR, WITHHELD, UNDECIDED, COIN, NONE, "the only candidate", "the only one possible"]
+    order = [
+        CLEAR,
+        WITHHELD,
+        "undecided",
+        COIN,
+        NONE,
+        "the only candidate",
+        "the only one possible",
+    ]
     names = [*dict.fromkeys([*order, *(word for each in found.values() for word in each)])]
     rows = [(word, [found[c][word] for c in criteria]) for word in names]
     return [row for row in rows if any(row[1])]
@@ -369,6 +314,6 @@ def stability(results: Results) -> tuple[list[tuple[str, str, str, str, str]], s
     of = f" {doubles:,}" if isinstance(doubles, int) else ""
     return rows, (
         f"The share of{of} simulated doubles of each {results.unit} that are given the same "
-        "model. It is no probability that the model is right: doubles follow the selected model "
-        "at its estimates, whatever the learner does."
+        "model. It is not the probability that the model is right: doubles follow the selected "
+        "model at its estimates, whatever the learner does."
     )
