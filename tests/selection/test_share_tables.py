@@ -107,12 +107,11 @@ def test_conditions_of_the_same_learners_are_told_apart() -> None:
         known = results.tables["population"].filter(condition=condition, model=model)
         assert mine["corrected"][0] == known["share"].item()  # its own population's
     assert pooled(shares).filter(criterion="aic")["learners"].sum() == 12
-    titles = [part.title for part in results.summary() if isinstance(part, Listing)]
-    for condition in ("part 1", "part 2"):
-        assert f"Models selected for 6 learners, {condition}" in titles
+    table = next(part for part in results.summary() if isinstance(part, Listing))
+    assert table.columns[1:] == ("part 1", "part 2")
     told = answer(results)
-    assert told.sentences[0].startswith("part 1: OneForAll explains ")
+    assert told.sentences[0].startswith("part 1: OneForAll (treats all contexts alike) explains ")
     assert told.sentences[1].startswith("part 2: ")
-    assert [each.n for each in told.conditions] == [6, 6]
-    assert "OneForAll" in told.conditions[0].shares
-    assert told.conditions[0].other
+    assert [each.n for each, _ in told.panels] == [6, 6]
+    assert told.panels[0][0].models[0].interval
+    assert told.panels[0][1]

@@ -10,7 +10,7 @@ import polars as pl
 
 from howlearn.core.study import DOUBT
 from howlearn.core.task_kind import FoundKind
-from howlearn.core.text import in_words, listed, many
+from howlearn.core.text import in_words, listed, many, percent
 from howlearn.fitting.defaults import ALONE
 from howlearn.fitting.fits import STATUSES
 from howlearn.report.words import figures
@@ -25,7 +25,7 @@ from howlearn.results.fit_verdicts import (
 from howlearn.results.results import Results
 from howlearn.results.select_summary import COIN, NONE, Selected, SelectedModels
 from howlearn.selection.share_tables import pooled
-from howlearn.selection.tables import ALL
+from howlearn.selection.tables import ALL, OTHER
 from howlearn.selection.unfitted import sentence
 
 MOST_CONDITIONS = 6  # with a sentence each
@@ -48,6 +48,7 @@ class Answer:
     leads: list[str]  # which models explain these learners, under each condition
     doubts: list[str]  # that stand before the answer
     found: SelectedModels
+    panels: list[tuple[SelectedModels, str]]  # of conditions, with the share of no candidate
     cards: list[tuple[str, list[str]]]  # a question, and sentences that answer it
     rows: list[Row]  # of the included learners
     rows_of_all: list[Row]  # empty where nobody is excluded
@@ -82,6 +83,7 @@ def answer(results: Results) -> Answer:
         [*_leads(found)],
         [*doubts, *found.withheld()],
         found,
+        [(part, _unlisted(part)) for part in found.conditions],
         [*_cards(found, of_all, n_all)],
         _rows(kept, results),
         of_all,
@@ -143,6 +145,17 @@ def _alone(found: SelectedModels, unit: str) -> str:
         f"O{ALONE[1:]}. The candidate is {_named(model)}. For {found.verdicts()[COIN]:,} of "
         f"{many(found.n, unit)} it is no better than a coin."
     )
+
+
+def _unlisted(found: SelectedModels) -> str:
+    """The share of learners who group contexts in a way that is not a candidate, if it is known."""
+    if "population" in found.results.tables:
+        for row in found.results.table("population").iter_rows(named=True):
+            if row["model"] == OTHER and str(row["condition"]) == found.condition:
+                share, low, high = (row[f"{e}_with_other"] for e in ("share", "lower", "upper"))
+                if share is not None:
+                    return f"{percent(share)} ({percent(low)} to {percent(high)})"
+    return ""
 
 
 def _cards(
