@@ -161,7 +161,7 @@ def test_right_and_wrong_are_no_choices() -> None:
 
 def test_what_cannot_be_read_is_told() -> None:
     found = inspect(trials("payoff", "lots", "little <b>"))
-    assert found.lacking == ("reward",)
+    assert [question.about for question in found.questions] == ["reward"]
     assert "payoff looks like the reward, but '" in said(found)
     assert '--reward payoff --recode "payoff:' in said(found)
     commas = trials("payoff", "0,50 €", "0,10 €")

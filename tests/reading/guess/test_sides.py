@@ -65,3 +65,24 @@ def test_feedback_that_may_mislead_is_what_was_earned() -> None:
     names = ["subj", "stim", "key", "accuracy", "feedback"]
     found = inspect(pl.DataFrame(rows, schema=names, orient="row"))
     assert found.roles["reward"] == "feedback"
+
+
+def test_pairs_in_one_label_are_on_offer() -> None:
+    rng = np.random.default_rng(7)
+    pairs = [("w", "z"), ("x", "y"), ("w", "x")]
+    shown = [pairs[i] for i in rng.integers(3, size=200)]
+    chosen = [pair[i] for pair, i in zip(shown, rng.integers(2, size=200), strict=True)]
+    rows = [
+        ("-".join(pair), c, int(rng.random() < 0.5)) for pair, c in zip(shown, chosen, strict=True)
+    ]
+    found = inspect(pl.DataFrame(rows, schema=["pair", "chosen", "points"], orient="row"))
+    assert {*found.trials()["offered"]} == {"w|z", "x|y", "w|x"}
+
+
+def test_words_that_nobody_knows_are_asked_about() -> None:
+    rng = np.random.default_rng(8)
+    columns = {"key": rng.choice(["f", "j"], 100), "feedback": rng.choice(["glorp", "blick"], 100)}
+    found = inspect(pl.DataFrame(columns))
+    assert [question.about for question in found.questions] == ["reward"]
+    assert "feedback == 'glorp'" in str(found.questions[0])
+    assert inspect(pl.DataFrame(columns), reward="feedback == 'blick'").questions == ()

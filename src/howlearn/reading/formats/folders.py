@@ -104,6 +104,8 @@ _PARTS = "session sess ses run block blk day visit part phase round"
 _PART = rf"(?P<part>{_PARTS.replace(' ', '|')})[ _.-]?(?P<number>[0-9]{{1,3}})"
 _WHO_FIRST = re.compile(rf"(?P<who>.+?)(?:(?<=[0-9])|[ _./-]){_PART}(?P<rest>[^0-9]*)", re.I)
 _WHO_LAST = re.compile(rf"{_PART}[ _./-](?P<who>.+)(?P<rest>)", re.I)
+_DAY = r"(?P<number>20[0-9]{2}[-_]?[01][0-9][-_]?[0-3][0-9])"
+_WHO_AND_DAY = re.compile(rf"(?P<who>.+?)[ _./-](?P<part>){_DAY}(?P<rest>[^0-9]*)")
 
 
 def _by_names(tables: list[Table]) -> tuple[list[Table], list[str]]:
@@ -113,6 +115,8 @@ def _by_names(tables: list[Table]) -> tuple[list[Table], list[str]]:
     ('VP03', 'session', '2')
     >>> _WHO_LAST.fullmatch("day1/rat_7")["who"]
     'rat_7'
+    >>> _WHO_AND_DAY.fullmatch("rat1_2019-05-01").group("who", "number")
+    ('rat1', '2019-05-01')
     """
     if len(tables) < 3 or any(guess("learner", table.columns) for table in tables):
         return tables, []
@@ -120,18 +124,18 @@ def _by_names(tables: list[Table]) -> tuple[list[Table], list[str]]:
     names = [
         f"{Path(table.name).parent.name}/{table.stem}" if again else table.stem for table in tables
     ]
-    for pattern in (_WHO_FIRST, _WHO_LAST):
+    for pattern in (_WHO_FIRST, _WHO_LAST, _WHO_AND_DAY):
         found = [match for match in map(pattern.fullmatch, names) if match is not None]
         parts = {(match["part"].lower(), match["rest"]) for match in found}
-        keys = {(match["who"], int(match["number"])) for match in found}
+        keys = {(match["who"], match["number"]) for match in found}
         people = {who for who, _ in keys}
         if len(found) < len(tables) or len(parts) > 1 or len(keys) < len(tables):
             continue
         if 1 < len(people) < len(tables):
-            [(part, _)] = parts
+            part = next(iter(parts))[0] or "day"
             put = sorted(
                 zip(found, tables, strict=True),
-                key=lambda pair: (natural_key(pair[0]["who"]), int(pair[0]["number"])),
+                key=lambda pair: tuple(map(natural_key, pair[0].group("who", "number"))),
             )
             note = (
                 f"{len(tables)} files of {len(people)} learners were put together, by their names "

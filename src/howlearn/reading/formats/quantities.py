@@ -59,6 +59,7 @@ def put_together(
     names = {grid.name for grid in found}
     sets = _sets(found)
     if len(names) < FEWEST or any(len(each) != len(names) for each in sets.values()):
+        _suggest(tables, notes)
         return list(tables)
     certain = all(grid.certain for grid in found)
     chosen, earned = (bool(named_like(role, [*names])) for role in ("action", "reward"))
@@ -69,6 +70,19 @@ def put_together(
     shown = listed([f"{grid.name} ({Path(grid.table.name).name})" for grid in found])
     notes.append(f"each file is one quantity of the same trials: {shown}")
     return _all_joined(sets, left, options, notes)
+
+
+def _suggest(tables: Sequence[Table], notes: list[str]) -> None:
+    """Files called choices and rewards with the same columns, none of which is a role."""
+    stems = [table.stem for table in tables]
+    called = {role: [*named_like(role, stems)] for role in ("action", "reward")}
+    alike = len({tuple(table.columns) for table in tables}) == 1
+    if alike and len(stems) == 2 and all(len(each) == 1 for each in called.values()):
+        files = "; ".join(f"{role}={name}.*" for role, [name] in called.items())
+        notes.append(
+            f'the files may be one quantity each: --wide "{files}" joins them (with --axes '
+            "trial,learner where every row is a trial and every column a learner)"
+        )
 
 
 def _all_joined(

@@ -41,6 +41,8 @@ from howlearn.reading.options import parse_missing
 MOST_VALUES = 101  # that are recoded one by one: 0% to 100%
 _GOOD = {*VALUES["good"], *VALUES["success"]}
 _BAD = {*VALUES["bad"], *VALUES["failure"]}
+_BETWEEN = {"neutral", "nothing", "zero", "nogain", "nothingwon"}  # of win and loss
+_GAINED = {*"win won wins earn earned earns gain gained get got receive received".split()}
 _LETTERS = {"".join(sorted(pair)): pair[0] for pair in VALUES["letters"]}
 _AMOUNT = re.compile(
     r"([-+−]?)\s*([$€£¥]?)\s*([-+−]?)\s*([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*"
@@ -65,6 +67,8 @@ def worth(values: Iterable[str]) -> Mapping[str, str] | None:
     ({'right': '1', 'wrong': '0'}, {'$0.50': '0.5', '$0.00': '0'}, {'96%': '0.96', '5%': '0.05'})
     >>> worth(["5 ct", "1 €"]), worth(["left", "right"]), worth(["0", "1"])
     (None, None, None)
+    >>> worth(["win", "nothing", "loss"]), worth(["You win 10 p", "You win 0 p"])
+    ({'win': '1', 'nothing': '0', 'loss': '-1'}, {'You win 10 p': '10', 'You win 0 p': '0'})
     """
     values = [*values]
     rest = without_nothing(values)
@@ -81,8 +85,25 @@ def worth(values: Iterable[str]) -> Mapping[str, str] | None:
     good = [value for value in rest if words[value] in _GOOD]
     bad = [value for value in rest if words[value] in _BAD]
     if good and bad and len(good) + len(bad) == len(rest):
+        between = [value for value in bad if words[value] in _BETWEEN]
+        if len(rest) == 3 and len(between) == 1:  # win, nothing, loss
+            return {v: "1" if v in good else "0" if v in between else "-1" for v in rest}
         return {value: "1" if value in good else "0" for value in rest}
-    return _amounts(rest)
+    between = [value for value in bad if words[value] in _BETWEEN]
+    if len(bad) == len(rest) == 2 and len(between) == 1:  # nothing is better than a loss
+        return {value: "0" if value in between else "-1" for value in rest}
+    return _amounts(rest) or _in_sentences(rest)
+
+
+def _in_sentences(values: list[str]) -> Mapping[str, str] | None:
+    """Amounts in sentences that are alike but for the number: You win 10 points."""
+    numbers = {value: re.findall(r"[-+−]?[0-9]+(?:\.[0-9]+)?", value) for value in values}
+    rests = {re.sub(r"[0-9.+−-]+", "#", value.lower()) for value in values}
+    if len(rests) > 1 or any(len(found) != 1 for found in numbers.values()):
+        return None
+    if not {*re.findall(r"[a-z]+", rests.pop())} & _GAINED:
+        return None
+    return {value: f"{float(found[0].replace('−', '-')):.12g}" for value, found in numbers.items()}
 
 
 def _amounts(values: list[str]) -> Mapping[str, str] | None:

@@ -24,6 +24,7 @@ from howlearn.reading.guess.behaviour import (
     explained,
     families,
     follows_from,
+    goes_on,
     hangs_on,
     is_of_one_option,
     purity,
@@ -307,7 +308,9 @@ def what_tells(draft: Draft, rows: Sample, context: tuple[str, ...]) -> list[str
             continue
         place = together(base, rows.codes(column))
         more = explained(worth, codes, place) - explained(worth, nothing, place) - known
-        if more > TELLS_MORE and hangs_on(worth, codes, place) < 1e-8:
+        own, apart = together(owner, base), together(owner, place)
+        turns = goes_on(worth, codes, apart) < 1e-10 and goes_on(worth, codes, own) > 1e-3
+        if turns or (more > TELLS_MORE and hangs_on(worth, codes, place) < 1e-8):
             gains[column] = more
     return sorted(gains, key=lambda column: -gains[column])
 

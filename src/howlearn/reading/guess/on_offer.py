@@ -305,7 +305,7 @@ def _put_labels(draft: Draft, rows: Sample, action: str) -> None:
     for column in draft.free:
         if is_time(column) or is_numbered(column) or not like(column, PAIR_NAMES):
             continue
-        pairs = _pairs(rows, column)
+        pairs = _pairs(rows, column, values)
         if pairs is None:
             continue
         things = {thing for pair in pairs.values() for thing in pair}
@@ -319,7 +319,7 @@ def _put_labels(draft: Draft, rows: Sample, action: str) -> None:
             return
 
 
-def _pairs(rows: Sample, column: str) -> dict[str, tuple[str, str]] | None:
+def _pairs(rows: Sample, column: str, actions: Sequence[str]) -> dict[str, tuple[str, str]] | None:
     """Labels that are two things each, of which none is the same; None if they are not."""
     counts = rows.counts(column)
     if not 2 <= len(counts) <= MOST_LABELS:
@@ -329,6 +329,9 @@ def _pairs(rows: Sample, column: str) -> dict[str, tuple[str, str]] | None:
         match = re.fullmatch(r"([A-Z])([A-Z])|([0-9])([0-9])", label)
         match = match or re.fullmatch(r"(\w{1,12})(?:/|\||:| vs\.? | ?& ?)(\w{1,12})", label)
         two = [part for part in match.groups() if part] if match else []
+        if not two:  # with anything between them, where they are what was chosen
+            two = [part for part in re.split(r"[\s_,;+.-]+", label) if part in actions]
+            two = two if len(two) == 2 and len(label) <= len("".join(two)) + 3 else []
         if len({*two}) != 2:
             return None
         found[label] = (two[0], two[1])

@@ -24,6 +24,7 @@ from howlearn.reading.guess.behaviour import families, follows_from
 from howlearn.reading.guess.coding import without_nothing, worth
 from howlearn.reading.guess.column_checks import (
     are_words,
+    constant_within,
     is_number,
     materialise,
     repeats,
@@ -33,6 +34,7 @@ from howlearn.reading.guess.column_checks import (
 from howlearn.reading.guess.draft import (
     BY_NAME,
     SAID,
+    Answer,
     Candidate,
     Draft,
     in_expression,
@@ -197,6 +199,31 @@ def unreadable_rewards(draft: Draft) -> None:
     """Say of columns with a reward's name what keeps them from being one."""
     named = draft.named("reward")
     _unreadable(draft, [c for c in named if len(draft.sample.counts(c)) > 1])
+
+
+def ask_which_word(draft: Draft) -> bool:
+    """Whether a reward has two words of which nobody here knows which means a success."""
+    named = [c for c, strength in draft.named("reward").items() if strength >= 2]
+    return any(_ask_which_word(draft, c) for c in named if not is_mistake(c))
+
+
+def _ask_which_word(draft: Draft, column: str) -> bool:
+    counts, name = draft.sample.counts(column), in_expression(column)
+    words = sorted(without_nothing(counts), key=lambda value: -counts[value])
+    if len(words) != 2 or name is None or is_time(column) or any(map(is_number, words)):
+        return False
+    if constant_within(draft.learners(), draft.sample.codes(column)):
+        return False
+    ways = [f"{name} == {in_quotes(word)}" for word in words]
+    says = [f"{word} is a success ({counts[word]:,} rows)" for word in words]
+    draft.ask(
+        "reward",
+        f"{column} is {words[0]} or {words[1]}: which of them is a success?",
+        [Answer("reward", way, what) for way, what in zip(ways, says, strict=True)],
+    )
+    draft.put("reward", ways[0], BY_NAME, f"{words[0]} is taken as a success")
+    materialise(draft, "reward", ways[0])
+    return True
 
 
 def earnings(rows: Sample, column: str) -> np.ndarray:

@@ -44,6 +44,7 @@ from howlearn.reading.guess.options_outcomes import ask_what_was_chosen, ask_wha
 from howlearn.reading.guess.reward import (
     SIDES,
     are_mark_and_amount,
+    ask_which_word,
     earnings,
     find_reward_in_mistakes,
     is_binary,
@@ -298,7 +299,8 @@ def _are_amounts(draft: Draft, column: str, worth: np.ndarray) -> bool:
     """Whether gains or losses vary as if they were drawn anew for each trial."""
     if not any(like(c, f"{SIDES} loss lose losses amount") for c in _parts(draft, column)):
         return False
-    return len(np.unique(worth)) >= MANY_AMOUNTS or len(worth) >= MANY_ROWS
+    sizes = len(np.unique(worth))
+    return sizes >= MANY_AMOUNTS or (sizes > 2 and len(worth) >= MANY_ROWS)
 
 
 def _parts(draft: Draft, column: str) -> list[str]:
@@ -378,7 +380,7 @@ def find_reward_by_content(draft: Draft) -> None:
             draft.put("reward", text, BY_CONTENT, "the choice is compared with the right answer")
             materialise(draft, "reward", text)
             return
-    if _came_true(draft, action):
+    if _came_true(draft, action) or ask_which_word(draft):
         return
     _same_values(draft, action)
     likely = [c for c in draft.free if is_binary(draft, c) and not named_like("context", [c])]
