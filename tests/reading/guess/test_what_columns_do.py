@@ -445,3 +445,12 @@ def test_advice_that_is_followed_now_and_then_is_asked_about() -> None:
     asked = inspect(trials(1, row, people=15)).questions
     assert [question.about for question in asked] == ["context"]
     assert "choices follow advice" in asked[0].sentence
+
+
+def test_what_is_shown_tells_where_what_is_right_changes() -> None:
+    def row(rng: np.random.Generator, p: int, t: int) -> dict[str, Any]:
+        advice, choice, helps = some(rng, 0.5), some(rng, 0.5), t < 60
+        right = (advice == choice) == helps
+        return {"advice": advice, "choice": choice, "reward": some(rng, 0.85 if right else 0.15)}
+
+    assert inspect(trials(1, row, people=15)).roles["context"] == "advice"

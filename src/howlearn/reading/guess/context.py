@@ -308,8 +308,8 @@ def what_tells(draft: Draft, rows: Sample, context: tuple[str, ...]) -> list[str
             continue
         place = together(base, rows.codes(column))
         more = explained(worth, codes, place) - explained(worth, nothing, place) - known
-        own, apart = together(owner, base), together(owner, place)
-        turns = goes_on(worth, codes, apart) < 1e-10 and goes_on(worth, codes, own) > 1e-3
+        here, anywhere = (goes_on(worth, codes, together(owner, at)) for at in (place, base))
+        turns = here < min(1e-10, anywhere**3)  # what is right where it is shown, changes
         if turns or (more > TELLS_MORE and hangs_on(worth, codes, place) < 1e-8):
             gains[column] = more
     return sorted(gains, key=lambda column: -gains[column])
