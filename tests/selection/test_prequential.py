@@ -313,3 +313,18 @@ def test_a_plan_refuses_blocks_before_any_work():
     assert found.recovered["criterion"].unique().to_list() == ["prequential(blocks=1, start=0.5)"]
     with pytest.raises(HowlearnError, match="simulated learners are not fitted block by block"):
         Prequential(2).scores(hl.plan("shepard-1", trials=[24], simulated=3).contests[0])
+
+
+def test_of_models_that_foretell_as_well_the_smaller_one_is_selected() -> None:
+    """One that contains another is ahead of it by chance half of the time."""
+    task = hl.Task.load("shepard-1")
+    study = hl.simulate(task, "OneForAll", {"eta": 0.1}, learners=12, trials=80, seed=3)
+    models = [task.model("OneForAll+lapse"), task.model("OneForAll")]
+    found = hl.select(study, models, ["prequential", "holdout"], check=False)
+    scores = found.scores.filter(criterion="prequential(blocks=5, start=0.5)")
+    by = {name: scores.filter(model=name)["score"].to_numpy() for name in found.names}
+    ahead = by["OneForAll+lapse"] - by["OneForAll"]
+    assert ((ahead > 0) & (ahead <= 0.5)).any()  # else nothing is shown here
+    chosen = found.selection.filter(criterion="prequential(blocks=5, start=0.5)")
+    assert (chosen["model"].to_numpy() == "OneForAll").tolist() == (ahead <= 0.5).tolist()
+    assert (chosen["margin"] >= 0).all()

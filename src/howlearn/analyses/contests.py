@@ -80,7 +80,7 @@ class Contest:
 
     def selected(self, criterion: Criterion) -> Ints:
         """The model that a criterion selects for each learner."""
-        return winners(criterion.scores(self).score, self.n_parameters)
+        return winners(criterion.scores(self).score, self.n_parameters, criterion.tie)
 
     @property
     def own(self) -> Ints:

@@ -256,7 +256,7 @@ def selected(criterion: Criterion, fits: Fits, threads: int | None = None) -> li
         part = fits.part(start, min(start + BLOCK, len(fits.study)))
         scores = learned.scores(part)
         count = part.n_parameters if scores.n_parameters is None else scores.n_parameters
-        mine = names[winners(scores.score, count)]
+        mine = names[winners(scores.score, count, criterion.tie)]
         if scores.outside is not None:
             mine = np.where(scores.outside.score[:, 0] > scores.score.max(axis=1), OTHER, mine)
         found.append(mine)

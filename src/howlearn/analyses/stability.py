@@ -154,7 +154,7 @@ class Asked:
         for criterion in criteria:
             scores = criterion.scores(fits)
             count = fits.n_parameters if scores.n_parameters is None else scores.n_parameters
-            found.append(winners(scores.score, count))
+            found.append(winners(scores.score, count, criterion.tie))
         return found, doubled
 
     def _rows(self, selection: Selection, c: int, chosen: Ints, again: Ints) -> pl.DataFrame:

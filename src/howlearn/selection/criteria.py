@@ -285,7 +285,9 @@ class Prequential(Criterion):
     The trials after the first ⌊start·n⌋ are cut into ``blocks`` of about equal length. Each is
     scored at the parameters fitted on all trials before it, with the state carried on. Every
     probability depends on the past only, so that Theorem 1 of Aubert et al. (2025) holds as for a
-    hold-out at ``start``; with one block it is that hold-out.
+    hold-out at ``start``; with one block it is that hold-out. Models within half a nat of the best
+    count as equal, and the one with fewer parameters is selected: a model that contains another
+    foretells as well as it, up to chance.
 
     >>> Prequential(blocks=5, start=0.5)
     prequential(blocks=5, start=0.5)
@@ -300,6 +302,7 @@ class Prequential(Criterion):
     cites = ("dawid1984",)
     evidence = LATER
     later = True
+    tie = 0.5
 
     def __post_init__(self) -> None:
         if not (self.blocks >= 1 and float(self.blocks).is_integer()):
@@ -324,7 +327,8 @@ class Prequential(Criterion):
         yield (
             f"The criterion {self!r} was the log-likelihood of the trials after the first "
             f"{self.start * 100:.4g}%, in {blocks}, each at the parameters estimated from "
-            f"everything before it{self.citation}."
+            f"everything before it{self.citation}; of models within {self.tie:g} nats of the best, "
+            "the one with the fewest parameters was selected."
         )
 
 

@@ -110,6 +110,7 @@ class Criterion:
     # log_likelihood if that is the LOG_EVIDENCE, else its score; None: nothing does.
     evidence: ClassVar[str | None] = "the score, as an approximation"
     later: ClassVar[bool] = False  # whether it scores later trials, after fits to earlier ones
+    tie: ClassVar[float] = 0.0  # nats within which the model with fewer parameters is preferred
     penalises: ClassVar[bool] = True  # whether models pay for their number of parameters
     priced: ClassVar[bool] = False  # whether it is the likelihood minus a price per parameter
     over_partitions: ClassVar[bool] = False  # whether it is a sum over cells, as discover needs it

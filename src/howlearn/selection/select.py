@@ -296,15 +296,28 @@ def _choice(criterion: Criterion, fits: Fits, baselines: tuple[Fits, Fits]) -> C
     if coin is None:
         coin = np.max([criterion.scores(baseline).score[:, 0] for baseline in baselines], axis=0)
     count = fits.n_parameters if scores.n_parameters is None else scores.n_parameters
-    return Choice(criterion, scores, ranking(scores.score, count), coin)
+    return Choice(criterion, scores, ranking(scores.score, count, criterion.tie), coin)
 
 
-def ranking(score: NDArray[np.float64], n_parameters: NDArray[np.int64]) -> NDArray[np.int64]:
+def ranking(
+    score: NDArray[np.float64], n_parameters: NDArray[np.int64], tie: float = 0.0
+) -> NDArray[np.int64]:
     """Models best first; among those within TIE of a better one, fewer parameters come first.
+
+    With a ``tie``, of those within it of the best the one with the fewest parameters is the first.
 
     >>> ranking(np.array([[-5.0, -5.0 + 1e-10, -4.0]]), np.array([[1, 2, 9]])).tolist()
     [[2, 0, 1]]
+    >>> ranking(np.array([[-5.0, -4.6, -4.3]]), np.array([[1, 2, 9]]), tie=0.5).tolist()
+    [[1, 2, 0]]
     """
+    if tie > TIE:
+        order = ranking(score, n_parameters)
+        level = np.take_along_axis(score, order, axis=1)
+        count = np.take_along_axis(n_parameters, order, axis=1)
+        count = np.where(level < level[:, :1] - tie, np.iinfo(np.int64).max, count)
+        later = np.arange(order.shape[1]) != count.argmin(axis=1)[:, None]
+        return np.take_along_axis(order, np.argsort(later, axis=1, kind="stable"), axis=1)
     down = np.argsort(-score, axis=1, kind="stable")
     with np.errstate(invalid="ignore"):  # two that are ruled out fall by no number: a tie
         falls = -np.diff(np.take_along_axis(score, down, axis=1), axis=1) > TIE
@@ -315,15 +328,18 @@ def ranking(score: NDArray[np.float64], n_parameters: NDArray[np.int64]) -> NDAr
     return np.lexsort((listed, n_parameters, levels), axis=1)
 
 
-def winners(score: NDArray[np.float64], n_parameters: NDArray[np.int64]) -> NDArray[np.int64]:
+def winners(
+    score: NDArray[np.float64], n_parameters: NDArray[np.int64], tie: float = 0.0
+) -> NDArray[np.int64]:
     """The first of every ``ranking``, quicker: only where scores are close is there a tie to break.
 
     >>> winners(np.array([[-5.0, -5.0 + 1e-10, -9.0]]), np.array([[1, 2, 9]])).tolist()
     [0]
     """
     best = np.argmax(score, axis=1)
-    close = np.count_nonzero(score >= score.max(axis=1, keepdims=True) - CLOSE, axis=1) > 1
-    best[close] = ranking(score[close], n_parameters[close])[:, 0]
+    near = score.max(axis=1, keepdims=True) - max(CLOSE, tie)
+    close = np.count_nonzero(score >= near, axis=1) > 1
+    best[close] = ranking(score[close], n_parameters[close], tie)[:, 0]
     return best
 
 
