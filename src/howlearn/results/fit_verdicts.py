@@ -42,6 +42,24 @@ def fails(fit: Mapping[str, Any]) -> bool:
     return bool(check.get("fails") or complete.get("alarm"))
 
 
+def before_answers(fit: Mapping[str, Any]) -> list[str]:
+    """What must be known before any answer is read: that the candidates are no good.
+
+    >>> before_answers({"absolute": {"ahead": 0.1}, "check": {"fails": False}})
+    []
+    """
+    told = []
+    if fails(fit):
+        told.append("The candidates do not fit these learners, so no answer is called clear.")
+    ahead = (fit.get(ABSOLUTE) or {}).get("ahead")
+    if isinstance(ahead, float | int) and ahead <= 0:
+        told.append(
+            "The candidates predict these choices no better than a coin: the answer says little "
+            "about how the choices were made."
+        )
+    return told
+
+
 def record(folder: Path, **found: Mapping[str, Any]) -> None:
     """Add what was found to the manifest, and have the verdicts in the tables follow.
 

@@ -24,6 +24,7 @@ from howlearn.results.fit_verdicts import (
     CLEAR,
     COMPLETENESS,
     WITHHELD,
+    before_answers,
     fails,
     fit_of,
 )
@@ -273,7 +274,8 @@ class SelectedModels:
             yield f"howlearn completeness {where} tells how much the candidates miss."
 
     def withheld(self) -> Iterator[str]:
-        """Before any answer: that it depends on a bound or a prior, where it does for many."""
+        """Before any answer: that no candidate fits, or that many depend on a bound or a prior."""
+        yield from before_answers(fit_of(self.results.manifest))
         counts = self.verdicts()
         for word in filter(None, DEPENDS):
             n = counts[word]
@@ -379,9 +381,7 @@ def _fit(results: Results) -> Iterator[Sentence]:
         yield _folded(f"Fit: {' '.join(str(each) for each in told if each)}")
     if fails(fit):
         yield Sentence(
-            "The candidates do not fit these learners, so no answer is called clear. "
-            "howlearn completeness shows what they miss and which models to add.",
-            "note",
+            "howlearn completeness shows what the candidates miss and which models to add", "note"
         )
 
 
