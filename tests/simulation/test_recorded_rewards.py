@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,7 @@ from howlearn.core.partition import Partition
 from howlearn.core.study import Study
 from howlearn.models.partition_model import PartitionModel
 from howlearn.reading.read import read
+from howlearn.simulation.changing_rewards import _Outcomes, _States
 from howlearn.simulation.shown import RecordedRewards, as_recorded
 from howlearn.simulation.simulate import simulate
 from oracle import Trial
@@ -167,3 +170,69 @@ def test_rlwm_has_three_actions_of_which_one_is_right(shared_data: Path):
         for at in np.unique(situation[right]).tolist():
             (action,) = np.unique(recorded.action[right & (situation == at)])
             assert [paid[at * 3 + a].max() for a in range(3)] == [a == action for a in range(3)]
+
+
+def reversing(people: int = 12, every: int = 30) -> tuple[Study, np.ndarray]:
+    """Learners who mostly choose what was paid last; which action was good at every trial."""
+    random, rows, good = np.random.default_rng(3), [], []
+    for who in range(people):
+        first, action = who % 2, 0
+        for t in range(150):
+            right = (first + t // every) % 2
+            paid = int(random.random() < (0.85 if action == right else 0.15))
+            rows.append((who, "AB"[action], paid, int(random.random() < 0.5)))
+            good.append(right)
+            if random.random() > (0.9 if paid else 0.4):
+                action = 1 - action
+    names = ["learner", "action", "reward", "other"]
+    frame = pl.DataFrame(rows, schema=names, orient="row")
+    return read(frame, context="none", forgone="other"), np.array(good)
+
+
+def test_where_outcomes_reverse_they_reverse_for_doubles():
+    told, good = reversing()
+    study = replace(told, forgone=None)
+    rewards = RecordedRewards(study)
+    assert rewards.changing is not None
+    assert rewards.changing.states == 2
+    u = (np.random.default_rng(1).permutation(150) + 0.5) / 150
+    paid = np.concatenate(
+        [rewards.gains(i, as_recorded(study, i, np.arange(1)), u) for i in range(len(study))]
+    )
+    every = np.arange(len(good))
+    assert paid[every, good].mean() == pytest.approx(0.85, abs=0.07)
+    assert paid[every, 1 - good].mean() == pytest.approx(0.15, abs=0.07)
+    gains = RecordedRewards(told).gains(0, as_recorded(told, 0, np.arange(1)), u)
+    mine, chosen = np.arange(150), told.action[:150]
+    assert np.array_equal(gains[mine, chosen], told.reward[:150])
+    assert told.forgone is not None
+    assert np.array_equal(gains[mine, 1 - chosen], told.forgone[mine, 1 - chosen])
+
+
+def test_where_outcomes_are_fixed_they_stay_so():
+    study, _ = reversing(every=10**9)
+    assert RecordedRewards(replace(study, forgone=None)).changing is None
+
+
+def test_states_are_those_of_all_sequences():
+    """The smoothed probabilities are those of summing over every sequence of states."""
+    seen = _Outcomes(np.array([[0, 1, 1, 0]]), np.array([[1, 0, -1, 1]]))
+    pays = np.array([[[0.2, 0.8], [0.7, 0.3]], [[0.6, 0.4], [0.1, 0.9]]])
+    states = _States(pays, np.array([[0.9, 0.1], [0.3, 0.7]]), np.array([0.4, 0.6]))
+    total, each, moved = 0.0, np.zeros((4, 2)), np.zeros((2, 2))
+    for path in product((0, 1), repeat=4):
+        p = states.start[path[0]]
+        for s, u in pairwise(path):
+            p *= states.moves[s, u]
+        for t, s in enumerate(path):
+            if seen.kind[0, t] >= 0:
+                p *= pays[s, seen.action[0, t], seen.kind[0, t]]
+        total += p
+        for t, s in enumerate(path):
+            each[t, s] += p
+        for s, u in pairwise(path):
+            moved[s, u] += p
+    found, moves, log_likelihood = states.smoothed(seen)
+    assert log_likelihood == pytest.approx(np.log(total), abs=1e-12)
+    np.testing.assert_allclose(found[0], each / total, atol=1e-12)
+    np.testing.assert_allclose(moves, moved / total, atol=1e-12)

@@ -294,6 +294,12 @@ class LikeDesign:
         rewards = RecordedRewards(self.study)
         for trials in self.study:
             rewards.complete(trials)
+        if rewards.changing is not None:
+            return (
+                "no task file says what the actions earn, and that changes over time: rewards "
+                f"follow {rewards.changing.states} hidden states of the task, learned from the "
+                "records of all learners"
+            )
         note = (
             "no task file says what the actions earn, so rewards are drawn from what each learner "
             "was paid for the same action in the same context, as if that never changed between "

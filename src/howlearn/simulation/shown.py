@@ -15,6 +15,7 @@ from howlearn.core.study import Study, Trials
 from howlearn.engine.layout import LEARNED, RESET, SCORED
 from howlearn.models.schedule import Schedule
 from howlearn.models.task import Task
+from howlearn.simulation.changing_rewards import changing_rewards
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,8 +200,9 @@ class RecordedRewards:
     A situation is a context between two new starts: where learning starts anew, what an action
     earns may be another thing. An action that the learner never tried there earns what the records
     imply, if feedback says right or wrong and one action is right; otherwise what other learners
-    were paid for it, or what the action was paid in other contexts. Within a situation rewards are
-    taken to be the same throughout.
+    were paid for it, or what the action was paid in other contexts. Where outcomes change over the
+    trials, as in reversals, they follow hidden states learned from all learners; otherwise rewards
+    are the same throughout a situation. What was told about actions not chosen is used as it is.
     """
 
     def __init__(self, study: Study) -> None:
@@ -217,8 +219,30 @@ class RecordedRewards:
         self.everything = np.sort(reward) if len(reward) else np.zeros(1)
         self.values = _right_or_wrong(run, pair, reward, self.shape)
         self.implied = self.borrowed = 0  # actions that a learner never tried in a situation
+        self.changing = None if self.values else changing_rewards(study, self._sequences())
+
+    def _sequences(self) -> list[NDArray[np.int64]]:
+        """The trials of each learner, context and new start."""
+        found = []
+        for start, trials in zip(self.study.starts.tolist(), self.study, strict=False):
+            situations = self._situations(trials.context, trials.reset)
+            found += [start + rows for _, rows in _rows_by_value(situations)]
+        return found
 
     def gains(self, learner: int, sequence: ShownTrials, u: Floats) -> Floats:
+        start = int(self.study.starts[learner])
+        mine = np.arange(start, start + len(sequence))
+        if self.changing is not None:
+            gains = self.changing.gains(mine, u)
+        else:
+            gains = self._same_throughout(learner, sequence, u)
+        if self.study.forgone is not None:
+            told = np.array(self.study.forgone[mine])
+            told[np.arange(len(mine)), self.study.action[mine]] = self.study.reward[mine]
+            gains = np.where(np.isfinite(told), told, gains)
+        return gains
+
+    def _same_throughout(self, learner: int, sequence: ShownTrials, u: Floats) -> Floats:
         pays = self.complete(self.study[learner])
         gains = np.empty((len(sequence), self.shape[1]))
         reset = (sequence.flags & RESET) > 0
