@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from howlearn.analyses.compare import compare as compare
     from howlearn.analyses.completeness import completeness as completeness
     from howlearn.analyses.discover import discover as discover
+    from howlearn.analyses.mechanisms import mechanisms as mechanisms
     from howlearn.analyses.path import path as path
     from howlearn.analyses.plan import plan as plan
     from howlearn.analyses.recover import recover as recover

@@ -40,6 +40,7 @@ def analysed(command: str, study: hl.Study) -> Analysis:
         ),
         "completeness": lambda: hl.completeness(hl.select(study, models, ["aic"])),
         "check": lambda: hl.check(hl.select(study, models, ["aic"]), doubles=4),
+        "mechanisms": partial(hl.mechanisms, study, ["stickiness", "lapse"], base="delta"),
         "calibrate": partial(hl.calibrate, "shepard-1", learners=4, trials=40, **few),
         "recover": partial(hl.recover, "shepard-1", learners=3, trials=40, **few),
         "plan": partial(hl.plan, "shepard-1", trials=[20, 40], learners=[10], simulated=4, **few),

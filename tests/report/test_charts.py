@@ -19,7 +19,9 @@ from howlearn.report.page.figures import draw, steps
 from howlearn.report.plot import results_of
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference.py"
-COMMANDS = {*"calibrate check compare completeness discover path plan recover select".split()}
+COMMANDS = {
+    *"calibrate check compare completeness discover mechanisms path plan recover select".split()
+}
 
 
 def reference() -> Any:

@@ -21,7 +21,12 @@ from howlearn.results.select_into import write_selection
 from studies import model_of, random_trials, study_of
 
 HOSTILE = "<script>alert('x')</script> \"q\" \\d 模型"
-LATER = ("confusion", "completeness", "checks")  # of what a selection alone does not know
+LATER = (
+    "confusion",
+    "completeness",
+    "checks",
+    "mechanisms",
+)  # of what a selection alone does not know
 OF_ALL = [each.name for each in CHARTS.values() if each.section and each.name not in LATER]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 # Commands that keep what is finished: started again, they need not do it twice.
 GOING_ON = {
     "select", "calibrate", "discover", "reproduce", "path", "recover", "plan", "verify", "merge",
-    "demo", "completeness",
+    "demo", "completeness", "mechanisms",
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""``howlearn discover``, ``path`` and ``compare``: further questions about the same data."""
+"""``howlearn discover``, ``path``, ``mechanisms``, ``compare``: more questions about the data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,16 @@ from howlearn.cli.options import (
     STUDY,
     WORKERS,
 )
-from howlearn.core.options import FilePath, Kind, Number, Panel, WholeNumber
+from howlearn.core.options import (
+    FilePath,
+    Kind,
+    Number,
+    OneOf,
+    OnOff,
+    Panel,
+    Repeated,
+    WholeNumber,
+)
 from howlearn.reading.analysis_options import CRITERION, TASK
 from howlearn.reading.options import DATA as READING
 
@@ -158,6 +167,86 @@ def path(given: Given) -> None:
         found = path_into(out, work, manifest, given.format, Start(given.fresh), progress)
     show.found(found, out)
     show_following(selecting(given.files, options), "a model for every learner, in tables")
+
+
+# ``howlearn mechanisms``: what do people do when they learn?
+
+
+MECHANISM = Panel.models.option(
+    "mechanism",
+    Repeated("NAME"),
+    "A mechanism to look for; may be repeated. By default lapse, bias, stickiness, forgetting, "
+    "asymmetry and, where the data can show them, generalisation and pavlovian; there are also "
+    "trace, fictive, attention, drift and resting. my_file.py:MyPart is one of your own: its code "
+    "is run.",
+    names_code=True,
+)
+ALSO = MECHANISM.but(
+    name="also", help="A further mechanism, named as for --mechanism; may be repeated."
+)
+WITHOUT = Panel.models.option(
+    "without", Repeated("NAME"), "A mechanism that is not looked for; may be repeated."
+)
+SMALLEST = Panel.models.option(
+    "smallest",
+    Repeated("NAME=SIZE"),
+    "The smallest size of interest of a mechanism, such as stickiness=0.3; may be repeated.",
+)
+TOGETHER = Panel.models.option(
+    "together", OnOff(), "Mechanisms may come in the same people: a share per combination.", False
+)
+BASE = Panel.models.option(
+    "base",
+    OneOf(words=("both", "delta", "gradient")),
+    "What the mechanisms are put on: a delta rule, a gradient bandit, or whichever a learner "
+    "follows.",
+    "both",
+)
+CELLS = Panel.models.option(
+    "cells", Kind("MODEL"), "Contexts in a cell of this partition model are learned about together."
+)
+MECHANISMS_SEED = DESIGN_SEED.but(help="The same seed gives the same numbers.", panel=Panel.chance)
+
+
+@command(
+    FILES, STUDY, TASK, MECHANISM, ALSO, WITHOUT, SMALLEST, TOGETHER, BASE, CELLS, *DATA,
+    MECHANISMS_SEED, OUT.but(default=Path("mechanisms")), FORMAT, FRESH, WORKERS,
+)  # fmt: skip
+def mechanisms(given: Given) -> None:
+    """What do people do when they learn, and how many of them?
+
+    For every mechanism (do people repeat themselves, forget, learn more from gains than from
+    losses, lapse, prefer a side …) the share of people who show it, the share beyond a smallest
+    size of interest, sizes, and the probability of every learner. What so many people and trials
+    can show is said before the answer; what is missing from the list is tested.
+
+    For example: howlearn mechanisms trials.csv --smallest stickiness=0.2
+    """
+    from howlearn.analyses.mechanism_result import Mechanisms
+    from howlearn.analyses.mechanisms import Work, parse_sizes
+    from howlearn.cli import show
+    from howlearn.models.user_code import named_part
+    from howlearn.results.inputs import mechanism_inputs
+    from howlearn.results.manifest import manifest_of
+    from howlearn.runs.folder import RunFolder, Start
+
+    sizes = parse_sizes(given.smallest)
+    parts, also = ([named_part(name) for name in each] for each in (given.mechanism, given.also))
+    own = (MECHANISM, ALSO, WITHOUT, SMALLEST, TOGETHER, BASE, CELLS, MECHANISMS_SEED, FORMAT)
+    options = given.of(TASK, *READING.values(), *own)
+    with show.progress_bar("reading"):
+        study, cells = mechanism_inputs([str(file) for file in given.files], options)
+    show.reading(study)
+    work = Work.of(study, parts, also, given.without, sizes, given.base, cells)
+    manifest = manifest_of(given.files, study, [], options, "mechanisms")
+    with (
+        RunFolder(given.out, manifest, Mechanisms.outputs(), Start(given.fresh)) as run,
+        show.progress_bar("looking for mechanisms") as progress,
+    ):
+        found = work.found(given.together, given.seed, given.workers, progress, run, True)
+        found.write_files(given.out, given.format)
+    show.found(found, given.out)
+    following("compare", given.out, "--group", "COLUMN", why="do groups differ in what they do?")
 
 
 # ``howlearn compare``: do groups of learners use different strategies?

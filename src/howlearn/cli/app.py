@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from howlearn import __version__
-from howlearn.cli.analysis_commands import compare, discover, path
+from howlearn.cli.analysis_commands import compare, discover, mechanisms, path
 from howlearn.cli.build import Command
 from howlearn.cli.fit_commands import check, completeness
 from howlearn.cli.freeze import freeze
@@ -32,6 +32,7 @@ COMMANDS: dict[str, tuple[Command, ...]] = {
         check,
         completeness,
         discover,
+        mechanisms,
         compare,
         path,
         calibrate,

@@ -77,6 +77,35 @@ class Parameter:
         return self.scale * np.cosh(u)
 
 
+@dataclass(frozen=True)
+class Size:
+    """How large the effect of a part is among people who show it, as far as one knows beforehand.
+
+    A size is a ``share`` between 0 and 1, a ``positive`` number, a ``signed`` one, or a ``vector``
+    with an entry per action; 0 is neutral. Populations are normal in logits of shares and in logs
+    of other sizes: ``spread`` (of where a population may lie) and ``widest`` (its largest standard
+    deviation) are on that scale, the others are sizes.
+
+    >>> Size("signed", 0.6, 0.5, 0.35, 0.5, smallest=0.3).scaled(1.0)
+    0.0
+    """
+
+    kind: Literal["share", "positive", "signed", "vector"]
+    centre: float
+    spread: float
+    floor: float  # of where a population lies: less is no effect
+    widest: float
+    smallest: float  # size of interest
+
+    def scaled(self, size: float) -> float:
+        """A size as a logit or a log."""
+        return float(np.log(size / (1.0 - size) if self.kind == "share" else size))
+
+    def size(self, scaled: Any) -> Any:
+        """A size from its logit or log."""
+        return 1.0 / (1.0 + np.exp(-scaled)) if self.kind == "share" else np.exp(scaled)
+
+
 def _built_in() -> None:
     import howlearn.core.rules  # noqa: F401 - it registers the rules that are always there
 

@@ -133,6 +133,17 @@ def population() -> ModuleType:
 
 
 @cache
+def mechanisms(own: tuple[type, ...] = ()) -> ModuleType:
+    """``tops``, ``likelihoods``, ``play`` and ``sample``: parts that learners show or not.
+
+    ``own`` are parts of the user.
+    """
+    kernels = map(_source, ("mechanisms", "mechanism_tops", "mechanism_chains"))
+    text = _source("numeric") + model_source.own_parts(own) + "".join(kernels)
+    return _load("mechanisms", text, "sample")
+
+
+@cache
 def whole() -> ModuleType:
     """``likelihoods``, ``replay`` and ``play`` of models fitted whole, the same for all of them."""
     return _load("whole", _source("numeric") + _source("frame") + _source("whole"), "*")

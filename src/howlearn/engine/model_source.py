@@ -162,6 +162,70 @@ def step(frame, own):
 """
 
 
+_OWN_PARTS = """
+import numpy as np
+from numba import njit
+from howlearn.engine.model_source import PARTS
+from howlearn.core.world import Shown, Trial
+
+OWN = %(any)s
+MAY_MAKE = {**FLAGS, "_nrt": True}  # arrays: what calls these does not
+%(functions)s
+
+@njit(**MAY_MAKE)
+def own_start(own):
+    pass
+%(starts)s
+
+@njit(**MAY_MAKE)
+def own_adjust(own, theta, n_actions, c, t, offered, p):
+    row = offered[t] if len(offered) else own[3]
+    shown = Shown(c, c, own[2][c], row, row.sum(), float(len(own[2])))
+    for a in range(n_actions):
+        p[a] = np.log(p[a]) if p[a] > 0.0 else -np.inf
+    first = BIAS + n_actions
+%(adjusts)s
+    total = 0.0
+    for a in range(n_actions):
+        p[a] = np.exp(p[a]) if row[a] else 0.0
+        total += p[a]
+    for a in range(n_actions):
+        p[a] /= total
+
+
+@njit(**MAY_MAKE)
+def own_update(own, theta, n_actions, c, t, k, reward, offered):
+    row = offered[t] if len(offered) else own[3]
+    trial = Trial(
+        c, c, own[2][c], row, row.sum(), float(len(own[2])), k, reward, -1, own[4], False, np.nan
+    )
+    first = BIAS + n_actions
+%(updates)s
+"""
+
+
+def own_parts(parts: Sequence[type[Any]]) -> str:
+    """The parts of the user in the loop of ``kernels.mechanisms``: what stands in their place.
+
+    ``own`` is (states, states at the start, features, all actions, no forgone rewards).
+    """
+    keys = [register(part, ("start", "adjust", "update")) for part in parts]
+    made = [
+        f'_{name}_{i} = njit(**MAY_MAKE)(PARTS["{key}"].{name})'
+        for i, key in enumerate(keys)
+        for name in ("adjust", "update")
+    ]
+    each = range(len(keys))
+    call = "    _{}_{i}(own[0][{i}], {}, theta[first + {i} : first + {i} + 1]{})"
+    return _OWN_PARTS % {
+        "any": bool(keys),
+        "functions": "\n".join(made),
+        "starts": "\n".join(f"    own[0][{i}][:] = own[1][{i}]" for i in each),
+        "adjusts": "\n".join(call.format("adjust", "shown", ", p", i=i) for i in each),
+        "updates": "\n".join(call.format("update", "trial", "", i=i) for i in each),
+    }
+
+
 class Part:
     """A part of a model and its start state: what is compiled for it, and what its step is told.
 

@@ -12,9 +12,11 @@ import numpy as np
 
 from howlearn.core.errors import HowlearnError
 from howlearn.core.registry import Registry
-from howlearn.core.rule import Parameter
+from howlearn.core.rule import Parameter, Size
 from howlearn.core.world import log_softmax
 from howlearn.models.model import Model
+
+BASES = ("delta rule", "gradient bandit")
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,15 @@ class Part(ABC):
     learns: ClassVar[bool] = False  # whether it changes what is learned, not only the choices
     # Whether the bandit that learns about every context competes with it, too, by default
     by_default: ClassVar[bool] = False
+    # As a mechanism that people show or not (``howlearn mechanisms``):
+    effect: ClassVar[Size | None] = None  # None: it is not one
+    listed: ClassVar[bool] = False  # whether it is by default, where the data tell what it needs
+    bases: ClassVar[tuple[str, ...]] = BASES  # what it can be put on
+    only_with: ClassVar[tuple[str, ...]] = ()  # each passes for it: without them it is not told
+    passes_for: ClassVar[tuple[str, ...]] = ()  # what it looks like where it is not listed
+    excludes: ClassVar[tuple[str, ...]] = ()  # parts that it cannot be told from
+    from_trials: ClassVar[int] = 0  # with fewer, it is told of all or none, and of nobody alone
+    in_words: ClassVar[str] = ""  # what people do who show it, after "people": else the title
 
     @abstractmethod
     def parameters(self, actions: Sequence[str]) -> tuple[Parameter, ...]:
@@ -89,10 +100,10 @@ class Adjusted(Model):
             raise HowlearnError(f"{self.name}: an adjustment can be made once only")
         for part in self.adjustments:
             if isinstance(part, LearningPart) and part.parameter.name not in self.base.carries:
+                goes = ", ".join(_carriers(part)) or "howlearn mechanisms only"
                 raise HowlearnError(
                     f"{self.name}: +{part.name} ({part.title}) cannot be put on {self.base.name}, "
-                    "which learns no values of this kind, or has it already; it goes with "
-                    + ", ".join(_carriers(part))
+                    f"which learns no values of this kind, or has it already; it goes with {goes}"
                 )
 
     @cached_property
@@ -161,6 +172,11 @@ class Lapse(Adjustment):
     title = "makes some choices at random"
     phrase = "lapses"
     cites = ("wichmann2001",)
+    effect = Size("share", 0.08, 0.6, 0.04, 0.6, smallest=0.04)
+    listed = True
+    passes_for = ("asymmetry",)
+    from_trials = 400
+    in_words = "lapse: some of their choices are made at random"
 
     def parameters(self, actions: Sequence[str]) -> tuple[Parameter, ...]:
         return (Parameter("lapse", 0.0, 1.0, default=0.0, scale=0.05),)
@@ -186,6 +202,10 @@ class Bias(Adjustment):
     name = "bias"
     title = "prefers some actions whatever they earn"
     phrase = "a bias towards some actions"
+    effect = Size("vector", 0.5, 0.5, 0.25, 0.5, smallest=0.25)
+    listed = True
+    passes_for = ("asymmetry", "forgetting")
+    in_words = "prefer some actions whatever they earn"
 
     def parameters(self, actions: Sequence[str]) -> tuple[Parameter, ...]:
         return tuple(Parameter(f"bias({a})", -5.0, 5.0, default=0.0) for a in actions[:-1])
@@ -214,6 +234,10 @@ class Stickiness(Adjustment):
     phrase = "stickiness"
     cites = ("schonberg2007",)
     by_default = True
+    effect = Size("signed", 0.6, 0.5, 0.35, 0.5, smallest=0.3)
+    listed = True
+    passes_for = ("asymmetry", "forgetting")
+    in_words = "repeat (or avoid) their last choice, whatever it earned"
 
     def parameters(self, actions: Sequence[str]) -> tuple[Parameter, ...]:
         return (Parameter("stickiness", -5.0, 5.0, default=0.0),)
@@ -250,6 +274,9 @@ class ChoiceTrace(Adjustment):
     title = "tends to repeat (or avoid) frequent recent choices"
     phrase = "a choice trace"
     cites = ("wilson2019",)
+    effect = Size("signed", 1.2, 0.5, 0.6, 0.5, smallest=0.5)
+    passes_for = ("stickiness", "asymmetry", "forgetting", "bias")
+    in_words = "repeat (or avoid) what they chose often of late, whatever it earned"
 
     def parameters(self, actions: Sequence[str]) -> tuple[Parameter, ...]:
         rate = Parameter("trace_rate", 0.0, 1.0, default=0.3, scale=0.1)
@@ -286,6 +313,12 @@ class Asymmetry(LearningPart):
     phrase = "an asymmetry between better and worse than expected"
     cites = ("frank2007",)
     parameter = Parameter("asymmetry", -6.0, 6.0, default=0.0)
+    effect = Size("signed", 0.9, 0.4, 0.5, 0.45, smallest=0.4)
+    listed = True
+    bases = ("delta rule",)
+    only_with = ("forgetting", "stickiness", "bias", "lapse")
+    from_trials = 400
+    in_words = "learn more (or less) from what is better than expected than from what is worse"
 
 
 class Forgetting(LearningPart):
@@ -299,6 +332,10 @@ class Forgetting(LearningPart):
     phrase = "forgetting"
     cites = ("ito2009",)
     parameter = Parameter("phi", 0.0, 1.0, default=0.0, scale=0.1)
+    effect = Size("share", 0.1, 0.7, 0.04, 0.7, smallest=0.05)
+    listed = True
+    passes_for = ("asymmetry",)
+    in_words = "forget what they did not just try"
 
 
 class Fictive(LearningPart):
@@ -312,6 +349,10 @@ class Fictive(LearningPart):
     phrase = "fictive updating of the actions that were not chosen"
     cites = ("glascher2009",)
     parameter = Parameter("fictive", 0.0, 1.0, default=0.0)
+    effect = Size("share", 0.4, 0.7, 0.15, 0.7, smallest=0.15)
+    bases = ("delta rule",)
+    passes_for = ("forgetting", "asymmetry")
+    in_words = "learn about actions they did not choose as if these had earned the opposite"
 
 
 class Attention(LearningPart):
@@ -325,6 +366,10 @@ class Attention(LearningPart):
     phrase = "Pearce–Hall attention"
     cites = ("pearce1980", "li2011")
     parameter = Parameter("attention", 0.0, 1.0, default=0.0)
+    effect = Size("share", 0.3, 0.7, 0.1, 0.7, smallest=0.15)
+    bases = ("delta rule",)
+    passes_for = ("asymmetry", "forgetting")
+    in_words = "learn faster where outcomes were surprising of late"
 
 
 class GoBias(LearningPart):
@@ -348,5 +393,10 @@ class Pavlovian(LearningPart):
     title = "responds more where rewards are expected, less where losses are"
     phrase = "a Pavlovian bias"
     cites = ("guitart2012",)
-    needs = frozenset({"no-go"})
+    needs = frozenset({"no-go", "losses"})
     parameter = Parameter("pavlovian", -5.0, 5.0, default=0.0)
+    effect = Size("signed", 1.0, 0.6, 0.4, 0.6, smallest=0.4)
+    listed = True
+    bases = ("delta rule",)
+    passes_for = ("bias",)
+    in_words = "respond more where they expect gains than where they expect losses (or less)"

@@ -221,4 +221,6 @@ NEEDS = {
     "load": "the number of stimuli in each block: --load COL",
     "no-go": "an action that is called nogo, which is not to respond; where 0 stands for that, "
     "--recode action:0=nogo",
+    "losses": "rewards that are losses: below 0 where they were recorded",
+    "contexts": "more than one context",
 }

@@ -15,6 +15,7 @@ from types import ModuleType
 
 from howlearn.core import safe_files
 from howlearn.core.errors import HowlearnError
+from howlearn.models.adjustments import Adjustment, Part
 from howlearn.models.model import Model
 
 
@@ -24,14 +25,7 @@ def own_model(text: str) -> Model:
     Only what the user has named in this command is loaded (see ``howlearn.core.safe_files``).
     Modules are looked for in the current folder, then among what is installed.
     """
-    where, _, name = text.rpartition(":")
-    if not safe_files.is_allowed(where):
-        raise HowlearnError(
-            f"{text} is code, and its name comes from a file, so it is not run; if you trust it, "
-            f"type --model {shlex.quote(text)} in this command (in Python: "
-            f"howlearn.allow_code({text!r}))"
-        )
-    module = _module(where.strip())
+    module, where, name = _opened(text, "--model")
     found = getattr(module, name.strip(), None)
     if isinstance(found, type) and issubclass(found, Model):
         try:
@@ -46,6 +40,33 @@ def own_model(text: str) -> Model:
             f"howlearn.Model; its models are: {there}"
         )
     return found
+
+
+def named_part(text: str) -> str | type[Part]:
+    """The name of a part as it is, or the part that ``my_file.py:MyPart`` names; runs that code."""
+    if ":" not in text:
+        return text
+    module, where, name = _opened(text, "--mechanism")
+    found = getattr(module, name.strip(), None)
+    if not (isinstance(found, type) and issubclass(found, Adjustment) and found.effect):
+        raise HowlearnError(
+            f"{text}: {where} has no mechanism {name!r}, that is, a class that inherits from "
+            "howlearn.models.Adjustment and has an effect"
+        )
+    Part.registry.register(found)
+    return found
+
+
+def _opened(text: str, option: str) -> tuple[ModuleType, str, str]:
+    """The module that a text names, where, and the name in it; what was not typed is not run."""
+    where, _, name = text.rpartition(":")
+    if not safe_files.is_allowed(where):
+        raise HowlearnError(
+            f"{text} is code, and its name comes from a file, so it is not run; if you trust it, "
+            f"type {option} {shlex.quote(text)} in this command (in Python: "
+            f"howlearn.allow_code({text!r}))"
+        )
+    return _module(where.strip()), where, name
 
 
 def _module(where: str) -> ModuleType:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from howlearn.analyses.compare import Comparison
     from howlearn.analyses.completeness import Completeness
     from howlearn.analyses.discover_tables import Discovery
+    from howlearn.analyses.mechanism_result import Mechanisms
     from howlearn.analyses.path_result import Path as Along
     from howlearn.analyses.plan import Plan
     from howlearn.analyses.recover import Recovery
@@ -412,6 +413,30 @@ def checks(source: Source | Check) -> Drawn:
     frame = fit_charts.checks_of(source)
     made = None if frame is None else fit_charts.checks(frame)
     return Drawn(made, pl.DataFrame() if frame is None else frame, shown=frame is not None)
+
+
+@chart(
+    "What do these people do when they learn?",
+    *("mechanisms",),
+    section=BEHAVIOUR,
+    saved_by=("mechanisms",),
+)
+def mechanisms(source: Source | Mechanisms) -> Drawn:
+    """The share of people who show each mechanism, with 95% intervals, and how large it is."""
+    from howlearn.report import fit_charts
+
+    frame = fit_charts.mechanisms_of(source, "mechanisms")
+    made = None if frame is None else fit_charts.mechanisms(frame)
+    return Drawn(made, pl.DataFrame() if frame is None else frame, shown=frame is not None)
+
+
+@chart("Who shows a mechanism, and how strongly?", "mechanisms-learners", saved_by=("mechanisms",))
+def mechanism(source: Source | Mechanisms) -> Any:
+    """A chart per mechanism: of every learner the probability, and the size."""
+    from howlearn.report import fit_charts
+
+    frame = fit_charts.mechanisms_of(source, "mechanisms-learners")
+    return None if frame is None else fit_charts.each_mechanism(frame)
 
 
 @chart("Do the theorems' bounds hold, and how loose are they?", "risks", saved_by=("verify",))

@@ -18,6 +18,7 @@ import polars as pl
 from howlearn import __version__
 from howlearn.core.arrays import Floats
 from howlearn.core.errors import HowlearnError
+from howlearn.core.partition import Partition
 from howlearn.core.rule import Form
 from howlearn.core.study import Study
 from howlearn.fitting.defaults import beside, unfit
@@ -212,6 +213,20 @@ def load(files: Sequence[str], options: Mapping[str, Any], with_excluded: bool =
         study = replace(study, notes=(*study.notes, *notes))
     study = study if with_excluded else study.without_excluded()
     return Inputs(task, study, models, options)
+
+
+def mechanism_inputs(
+    files: Sequence[str], options: Mapping[str, Any]
+) -> tuple[Study, Partition | None]:
+    """The study of ``howlearn mechanisms``, and the cells that it names."""
+    name = options.get("cells")
+    usual = {"rule": "gradient", "form": "gain", "max_rate": 1.0, "one_rate": False}
+    wanted = {**options, **usual, "model": [name or "q-learning"], "add_model": []}
+    inputs = load(files, {**wanted, "experts_from": None})
+    partition = getattr(inputs.candidates[0], "partition", None)
+    if name and not isinstance(partition, Partition):
+        raise HowlearnError(f"--cells {name}: it is not a model with a partition of the contexts")
+    return inputs.study, partition if name else None
 
 
 def task_with(

@@ -1,4 +1,4 @@
-"""The rule's place: ``engine.compile`` writes these names anew for the rule at hand."""
+"""The places of a rule and of parts of the user: ``engine.compile`` writes these names anew."""
 
 from __future__ import annotations
 
@@ -36,3 +36,22 @@ def differential_with(theta, d, h, dh, p, dp, chosen, p_chosen, dp_chosen, feedb
     """The derivative of the update in parameter d, with a vector of parameters."""
     unit = 1.0 if d == 0 else 0.0
     return differential(h, dh, p, dp, chosen, p_chosen, dp_chosen, feedback, theta[0], unit)
+
+
+# The place of parts of the user's own in the loop of ``mechanisms``.
+OWN = False
+
+
+@njit(**FLAGS)
+def own_start(own):
+    """Their states at the start."""
+
+
+@njit(**FLAGS)
+def own_adjust(own, theta, n_actions, c, t, offered, p):
+    """What they make of probabilities, in place."""
+
+
+@njit(**FLAGS)
+def own_update(own, theta, n_actions, c, t, k, reward, offered):
+    """What they learn."""
