@@ -403,3 +403,14 @@ def test_what_cannot_be_judged_is_refused(given, message):
 def test_criteria_for_all_partitions_do_not_select_among_a_few():
     with pytest.raises(HowlearnError, match="goes with howlearn discover only"):
         hl.select(small_study(), criteria=[Ewens()])
+
+
+def test_guessing_is_said_before_the_partitions():
+    task = hl.Task.load("shepard-1")
+    guessing = hl.simulate(task, "OneForAll", {"eta": 0.0}, learners=4, trials=80, seed=1)
+    found = hl.discover(guessing)
+    assert found.n_chance >= 3
+    said = [*found.sentences]
+    assert "better than guessing" in next(text for text in said if "guessing" in text)
+    learning = hl.simulate(task, "ByFeature1", {"eta": 0.3}, learners=4, trials=80, seed=1)
+    assert hl.discover(learning).n_chance == 0

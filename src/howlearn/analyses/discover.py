@@ -42,6 +42,7 @@ from howlearn.models.partition_model import PartitionModel
 from howlearn.runs.cluster import engine_of
 from howlearn.runs.parts import Memory, Part, Store, Work, in_threads
 from howlearn.selection.criterion import Criterion
+from howlearn.selection.select import WITHIN
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -285,11 +286,19 @@ def discover_in(
         criteria=tuple(repr(criterion) for criterion in criteria),
         by=conditions_of(study, by),
         n_unmet=unmet,
+        n_chance=_no_better_than_chance(partitions, repr(criteria[0]), study),
         marks=marks_of(models),
     )
     if len(whole.unjudged) == len(study):
         nobody(whole.unjudged["status"])
     return whole
+
+
+def _no_better_than_chance(partitions: DataFrame, criterion: str, study: Study) -> int:
+    """How many learners' best partition is less than WITHIN nats ahead of a coin."""
+    first = pl.col("rank").is_null() | (pl.col("rank") == 1)  # one row per learner, in their order
+    best = partitions.filter(first, criterion=criterion)["score"].to_numpy()
+    return int(np.sum(best < study.log_chance + WITHIN))
 
 
 def _parts(study: Study, common: _Discovering) -> list[Part]:

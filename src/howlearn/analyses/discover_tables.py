@@ -155,6 +155,7 @@ class Discovery(Analysis):
     criteria: tuple[str, ...]
     by: tuple[str, ...] = ()  # columns: each combination of values is a population of its own
     n_unmet: int = 0  # learners who did not meet every context
+    n_chance: int = 0  # learners whose choices no partition explains better than a coin
     # The cell of every context, in each of the marked partitions.
     marks: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     usual: bool = False  # whether the criteria are those that are taken where none is named

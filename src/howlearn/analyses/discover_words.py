@@ -37,6 +37,12 @@ def bell(n: int) -> int:
 def summary_of(found: Discovery) -> Iterator[Listing | Sentence]:
     """What ``howlearn discover`` prints."""
     yield Sentence(how(found))
+    if found.n_chance:
+        judged = found.partitions.filter(criterion=found.criteria[0], rank=1).height
+        yield Sentence(
+            f"For {found.n_chance:,} of {judged:,}, no partition explains the choices better than "
+            "guessing: nothing below says how they treat the contexts."
+        )
     columns = ("model", "mean probability", "the best for", "median nats behind")
     for condition, criterion in groups(found):
         where = f" ({condition})" if condition else ""
