@@ -91,7 +91,9 @@ def discover(
         found = attempt(study, learning, criteria, marked, count, by, threads, progress)
     if len(found.unjudged) == len(study):
         nobody(found.unjudged["status"])
-    return replace(found, answers=answers, bounds=at_bounds(study, learning, found))
+    chance = _no_better_than_chance(found.partitions, found.criteria[0], study)
+    bounds = at_bounds(study, learning, found)
+    return replace(found, answers=answers, bounds=bounds, n_chance=chance)
 
 
 def nobody(statuses: pl.Series) -> NoReturn:

@@ -155,13 +155,13 @@ class Discovery(Analysis):
     criteria: tuple[str, ...]
     by: tuple[str, ...] = ()  # columns: each combination of values is a population of its own
     n_unmet: int = 0  # learners who did not meet every context
-    n_chance: int = 0  # learners whose choices no partition explains better than a coin
     # The cell of every context, in each of the marked partitions.
     marks: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     usual: bool = False  # whether the criteria are those that are taken where none is named
     answers: str = ""  # the marked partition of the contexts with the same right answer
     # The best partitions of some learners at several largest rates, where that takes seconds.
     bounds: pl.DataFrame = field(default_factory=lambda: of("bounds", "discover").of_rows([]))
+    n_chance: int = 0  # learners whose choices no partition explains better than a coin
 
     def __repr__(self) -> str:
         return (
