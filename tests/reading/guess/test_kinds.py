@@ -406,3 +406,33 @@ def test_few_people_who_know_the_answers_at_once_are_asked_about() -> None:
     assert asked
     assert asked.count(["reward"]) >= len(asked) - 1
     assert inspect(instructed(0, people=2, accuracy=0.85), reward="correct").questions == ()
+
+
+def test_offers_that_are_accepted_or_not_are_no_outcomes() -> None:
+    rng = np.random.default_rng(3)
+    rows = []
+    for person in range(10):
+        for _ in range(60):
+            effort, amount = int(rng.integers(1, 5)), int(rng.choice([1, 3, 5, 7]))
+            rows.append(
+                (person, effort, amount, int(rng.random() < 1 / (1 + np.exp(effort - amount))))
+            )
+    offers = pl.DataFrame(rows, schema=["id", "effort", "reward", "accepted"], orient="row")
+    paid = offers.with_columns(payoff=pl.col("reward") * pl.col("accepted")).rename(
+        {"reward": "offer"}
+    )
+    for data in (offers, paid):
+        found = inspect(data)
+        assert found.kind is not None
+        assert found.kind.name == NOT_COVERED
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_weak_signal_that_is_detected(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    signal = rng.integers(0, 2, 1800)
+    seen = (signal + rng.normal(0, 1.3, 1800) > 0.5).astype(int)
+    columns = {"obs": np.repeat(np.arange(12), 150), "signal": signal, "resp": seen}
+    found = inspect(pl.DataFrame({**columns, "correct": (seen == signal).astype(int)}))
+    assert found.kind is not None
+    assert found.kind.name == NOT_COVERED

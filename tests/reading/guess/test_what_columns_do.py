@@ -454,3 +454,31 @@ def test_what_is_shown_tells_where_what_is_right_changes() -> None:
         return {"advice": advice, "choice": choice, "reward": some(rng, 0.85 if right else 0.15)}
 
     assert inspect(trials(1, row, people=15)).roles["context"] == "advice"
+
+
+def test_a_side_at_random_beside_what_was_chosen_is_asked_about() -> None:
+    def row(rng: np.random.Generator, p: int, t: int) -> dict[str, Any]:
+        better = some(rng, min(0.9, 0.5 + t / 100)) if t else 0
+        return {
+            "choice_side": some(rng, 0.5),
+            "choice_accuracy": better,
+            "reward": some(rng, 0.2 + 0.6 * better),
+        }
+
+    found = inspect(trials(1, row, people=15))
+    assert "action" in [question.about for question in found.questions] or (
+        found.roles["action"] == "choice_accuracy"
+    )
+
+
+def test_hit_and_miss_are_outcomes() -> None:
+    def row(rng: np.random.Generator, p: int, t: int) -> dict[str, Any]:
+        forecast, weather = some(rng, 0.5), some(rng, 0.6)
+        return {
+            "cards": "ab"[t % 2],
+            "forecast": forecast,
+            "hit": "hit" if forecast == weather else "miss",
+        }
+
+    found = inspect(trials(1, row))
+    assert "missing" not in found.options

@@ -214,7 +214,8 @@ def find_words(draft: Draft) -> None:
         draft.put("recode", (f"{name}:{pairs}",), BY_CONTENT, f"rewards as numbers: {shown}")
         draft.sample = draft.sample.recoded(reward, values)
         understood = True
-    nothing = tuple(v for v in counts if v not in rest and not is_number(v))
+    told = values or {}
+    nothing = tuple(v for v in counts if v not in rest and v not in told and not is_number(v))
     if understood and nothing and not any("," in v or ":" in v for v in nothing):
         times = ", ".join(f"{v} ({counts[v]:,} rows)" for v in nothing)
         add_missing(draft, "reward", reward, nothing, f"no outcome: {times}")

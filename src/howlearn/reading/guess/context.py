@@ -340,7 +340,7 @@ def _may_be_shown(draft: Draft, rows: Sample, column: str, owner: np.ndarray) ->
 def _is_called_shown(column: str) -> bool:
     """Whether no name speaks against a column's saying what was shown."""
     against = {"prob", "probability", "p", "value", "ev", "q", "pe", "best", "better", "optimal"}
-    against |= {"prev", "previous", "last", "lag", "prior"}
+    against |= {"prev", "previous", "last", "lag", "prior", "opp", "opponent", "partner"}
     if is_answer(column) or is_time(column) or is_chosen(column) or is_mistake(column):
         return False
     if like(column, "gain loss win wins losses gains") or not against.isdisjoint(parts_of(column)):

@@ -34,6 +34,9 @@ FEWEST_TRIALS = 60  # from which something can be said about people's choices
 CORRECT = ("correct", "corr", "cor", "accuracy", "acc", "richtig", "korrekt", "hit", "right")
 
 
+NO_CHOICE = "no column says what was chosen"
+
+
 class NoOutcome(Kind):
     """Choices after which nothing happened, or nothing that was written down."""
 
@@ -54,6 +57,9 @@ class NoOutcome(Kind):
         guess, reward = draft.guesses.get("reward"), draft.column("reward")
         if "action" not in draft.guesses and reward and len(draft.sample.counts(reward)) < 2:
             return (f"{reward} is the same in every row, and no column says what was chosen",)
+        asked = {question.about for question in draft.questions}
+        if "action" not in draft.guesses and asked.isdisjoint({"action", "reward"}):
+            return (NO_CHOICE,)
         for column in draft.columns("reward") if guess is not None else ():
             shown = bool(named_like("context", [column])) or is_feature(column)
             if guess is not None and guess.how == BY_CONTENT and shown:
@@ -70,6 +76,11 @@ class NoOutcome(Kind):
     ) -> str | None:
         """Feedback is needed."""
         both = draft is not None and "action" not in draft.guesses
+        if reasons[0] == NO_CHOICE:
+            return (
+                "no choices: these models explain what was chosen, and no column says it; if one "
+                "does, name it with --action COL, or an expression"
+            )
         return (
             f"no outcome: these models need feedback, and {reasons[0]}; if one does, name it with "
             f"{'--action COL and ' if both else ''}--reward COL, or an expression such as --reward "
@@ -86,6 +97,8 @@ class Described(Kind):
 
     def reasons(self, found: Evidence | None, draft: Draft | None) -> Sequence[str]:
         """Several columns of amounts that change at random, and choices that follow no outcome."""
+        if draft is not None and (offer := accepted(draft)) is not None:
+            return (f"{offer} is what was on offer, to be accepted or not",)
         told = [] if draft is None or found is None else described(draft)
         if found is None or len(told) < 2 or follows_success(found) or changes(found).both > 4:
             return ()
@@ -125,13 +138,16 @@ class StimulusMissing(Kind):
         told = predictable(found)
         spread = np.sqrt(max(told * (1 - told), 0.01) / len(found))
         each = np.bincount(found.learner, weights=found.good) / np.bincount(found.learner)
-        if right - told < max(0.12, 6 * spread) or np.mean(each > told + 0.05) < 0.7:
+        named = draft is not None and _right_is_told(draft) is not None
+        least = max(0.06, 5 * spread) if named else max(0.12, 6 * spread)
+        if right - told < least or np.mean(each > told + 0.4 * least) < 0.7:
             return ()
         fresh = int(found.owner.max()) > int(found.sequence.max())
         if fresh and hangs_on(found.good, found.action, found.owner) < TAUGHT:
             return ()  # in each block another action is better
-        sure = 5.0 if draft is not None and _right_is_told(draft) is not None else 3.0
-        if follows_success(found, sure):  # then outcomes teach, as those of a bandit do
+        if follows_success(
+            found, 5.0 if named else 3.0
+        ):  # then outcomes teach, as those of a bandit do
             return ()
         return (
             f"choices are right in {right:z.0%} of the trials, though the context and what was "
@@ -349,6 +365,27 @@ def described(draft: Draft) -> list[str]:
         ):
             found.append(column)
     return found if any(like(c, AMOUNTS) for c in found) else []
+
+
+ACCEPTED = "accept accepted accepts reject rejected"
+
+
+def accepted(draft: Draft) -> str | None:
+    """What was offered, where choices say whether it was accepted; None if they do not."""
+    action, reward = draft.column("action"), draft.column("reward")
+    if action is None or reward is None or not like(action, ACCEPTED):
+        return None
+    sample, rows = draft.sample, draft.chosen
+    earned, made = sample.numbers(reward)[rows], sample.codes(action)[rows]
+    if np.isnan(earned).any() or len(np.unique(earned)) < 3:
+        return None
+    if all(len(np.unique(earned[made == each])) > 2 for each in np.unique(made)):
+        return reward  # it is told for what was rejected, too
+    told = earned != 0
+    likely = [c for c in draft.free if not is_time(c)]
+    return next(
+        (c for c in likely if np.array_equal(sample.numbers(c)[rows][told], earned[told])), None
+    )
 
 
 def _paid_from(draft: Draft, columns: Sequence[str]) -> list[str]:

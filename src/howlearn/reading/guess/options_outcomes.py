@@ -18,7 +18,7 @@ from howlearn.reading.guess.column_checks import (
 from howlearn.reading.guess.draft import BY_CONTENT, Answer, Draft, in_expression, in_quotes
 from howlearn.reading.guess.evidence import centred
 from howlearn.reading.guess.evidence import score as in_errors
-from howlearn.reading.guess.reward import earnings, is_binary
+from howlearn.reading.guess.reward import earnings, is_binary, is_outcome
 from howlearn.reading.guess.sample import together
 
 
@@ -32,7 +32,8 @@ def find_reward_of_the_chosen(draft: Draft) -> None:
     for family in families([c for c in draft.sample.columns if c not in draft.computed]):
         if (alone and alone[0] not in family.values()) or named.isdisjoint(family.values()):
             continue
-        text = _chosen_of(draft, action, family)
+        readable = all(is_outcome(draft, column) for column in family.values())
+        text = _chosen_of(draft, action, family) if readable else None
         if text is None:
             continue
         forgone = list(family.values())

@@ -133,7 +133,7 @@ EARNED = {"reward", "rewarded", "rew", "outcome", "feedback", "points", "payoff"
 def reward_candidates(draft: Draft) -> list[Candidate]:
     """The columns that may hold what choices earned, the likeliest first."""
     named = {c: strength for c, strength in draft.named("reward").items() if not is_mistake(c)}
-    fit = [c for c in named if _is_outcome(draft, c)]
+    fit = [c for c in named if is_outcome(draft, c)]
     design = {c for c in fit if _is_design(draft, c, others=len(fit) > 1)}
     fit = [c for c in fit if c not in design or named[c] >= 3]
     few = sparse(draft, fit)
@@ -270,7 +270,7 @@ def _are_on_offer(draft: Draft, gain: str, loss: str) -> bool:
     return both > MOSTLY and min(len(draft.sample.counts(c)) for c in (gain, loss)) >= MANY_AMOUNTS
 
 
-def _is_outcome(draft: Draft, column: str) -> bool:
+def is_outcome(draft: Draft, column: str) -> bool:
     counts = draft.sample.counts(column)
     if not counts or is_time(column):
         return False

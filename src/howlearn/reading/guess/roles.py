@@ -58,6 +58,7 @@ from howlearn.reading.guess.sample import together
 FOLLOWS = 0.03  # how much likelier a choice is at least repeated after a success, to be learned
 SURELY = 1e-4  # a dependence that is less likely by chance is one
 SURELY_FOLLOWS = 0.15
+FOLLOWED = "it is chosen again more often after a success"
 FOR_HANGING, FOR_FOLLOWING = 1.5, 1.0
 AGAINST_IDLE = 1.0  # where the outcome hangs on another column, and not on this one
 AGAINST_AMOUNTS = 6.0  # gains and losses that hang on no choice are what was on offer
@@ -291,7 +292,7 @@ def _bonus(draft: Draft, action: Candidate, reward: Candidate) -> tuple[float, l
         return -AGAINST_AMOUNTS, ["amounts that hang on no choice"]
     if _follows(draft, action.column, reward.column) > FOLLOWS:
         score += FOR_FOLLOWING
-        reasons.append("it is chosen again more often after a success")
+        reasons.append(FOLLOWED)
     return score, reasons
 
 
@@ -329,7 +330,8 @@ def _put(draft: Draft, role: str, found: list[Candidate]) -> None:
     others = tuple(c.column for c in found[1:] if c.score > LEAST)
     draft.put(role, first.column, how, why, others, kept)
     likely = shares(kept)
-    finer = [c for c in rest if role == "reward" and are_mark_and_amount(draft, first, c)]
+    better = [c for c in rest if role == "action" and _hangs_instead(draft, first, c)]
+    finer = better + [c for c in rest if role == "reward" and are_mark_and_amount(draft, first, c)]
     if len(kept) > 1 and (likely[0] < CLEAR or finer):
         near = [c for c, share in zip(kept, likely, strict=True) if share > likely[0] / 8]
         near += [c for c in finer if c not in near]
@@ -338,6 +340,12 @@ def _put(draft: Draft, role: str, found: list[Candidate]) -> None:
             f"which column is the {role}: {few([c.column for c in near], 4)}?",
             [Answer(role, c.column, _says(draft, c)) for c in near[:4]],
         )
+
+
+def _hangs_instead(draft: Draft, first: Candidate, other: Candidate) -> bool:
+    """Whether only the other one is repeated after a success: the option, beside its side."""
+    again = [FOLLOWED in c.reasons for c in (first, other)]
+    return again == [False, True] and len(other.reasons) > 2 and not draft.on_offer
 
 
 def _say_the_same(draft: Draft, one: str, other: str) -> bool:
