@@ -303,3 +303,9 @@ def test_features_and_groups() -> None:
 
 def test_it_is_howlearn_inspect() -> None:
     assert howlearn.inspect is inspect
+
+
+def test_an_empty_column_is_not_taken_by_its_name() -> None:
+    data = frame(trial=[*range(40), *range(40)]).rename({"choice": "button_pressed"})
+    empty = data.with_columns(response=pl.lit(None, pl.String))
+    assert read(empty).actions == read(data).actions
