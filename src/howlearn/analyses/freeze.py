@@ -21,7 +21,15 @@ from howlearn.models.task import Task
 from howlearn.models.user_code import own_model
 from howlearn.reading.analysis_options import MODELS, NAMING_FILES
 from howlearn.reading.options import DATA, options_named
-from howlearn.reading.project_file import StudyFile, beside, checked, relative, toml, toml_line
+from howlearn.reading.project_file import (
+    PLAN,
+    StudyFile,
+    beside,
+    checked,
+    relative,
+    toml,
+    toml_line,
+)
 from howlearn.results.inputs import task_models
 from howlearn.results.manifest import hash_of as file_hash
 from howlearn.runs.files import write_whole
@@ -29,8 +37,6 @@ from howlearn.selection.criteria import AIC, criterion_named, usual
 from howlearn.selection.criterion import Criterion
 from howlearn.selection.population import FEWEST
 from howlearn.selection.select import check_criteria
-
-NAME = "frozen.toml"
 
 
 @dataclass(frozen=True)
@@ -250,7 +256,7 @@ _TOLD = {
 def write_plan(path: Path, plan: FrozenPlan, fresh: bool = False) -> FrozenPlan:
     """Write the plan, with paths as seen from there; an earlier one only goes if asked for."""
     if path.is_dir():
-        raise HowlearnError(f"{path} is a folder; -o takes the name of a file such as {NAME}")
+        raise HowlearnError(f"{path} is a folder; -o takes the name of a file such as {PLAN}")
     if path.exists() and not fresh:
         raise HowlearnError(
             f"{path} is there already, and a plan is frozen once; write to another file with -o, "
@@ -268,7 +274,7 @@ def write_plan(path: Path, plan: FrozenPlan, fresh: bool = False) -> FrozenPlan:
     return plan
 
 
-def plan_text(plan: FrozenPlan, name: str = NAME) -> str:
+def plan_text(plan: FrozenPlan, name: str = PLAN) -> str:
     """The text of the file."""
     content = plan.content
     lines = [_OPENING.format(name=name), toml_line("howlearn", content["howlearn"])]

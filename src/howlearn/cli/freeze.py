@@ -99,15 +99,15 @@ def follow(
 
 def _found(named: Path | None) -> Path | None:
     """The plan that was named, or the one of this folder."""
-    from howlearn.analyses.freeze import NAME
     from howlearn.cli import show
+    from howlearn.reading.project_file import PLAN
 
     if named is not None:
         return None if str(named) == NONE else named
-    here = Path(NAME)
+    here = Path(PLAN)
     if not here.is_file():
         return None
-    show.note(f"the plan {NAME} of this folder is followed; --frozen none does without")
+    show.note(f"the plan {PLAN} of this folder is followed; --frozen none does without")
     return here
 
 

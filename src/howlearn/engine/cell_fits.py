@@ -52,7 +52,7 @@ class Passes:
         if pair:  # a probability is at least about exp(−step)/(1 + step·n)
             longest = int(np.max(np.diff(block.offsets), initial=1))
             every = int(min(16, max(1, 600 // (step + np.log1p(step * longest) + 1))))
-        module = compiled.passes(rule, pair, rates)
+        module = compiled.passes(rule, pair)
         return cls(block, units, rule, module, every, close, blocks, spiky, rates)
 
     @property

@@ -31,7 +31,6 @@ from typing import Any
 from howlearn.core.rule import Rule
 from howlearn.core.world import tell_compiler
 from howlearn.engine import model_source
-from howlearn.engine.layout import RATES
 
 log = logging.getLogger("howlearn")
 
@@ -71,12 +70,9 @@ def differential_with(theta, d, h, dh, p, dp, chosen, p_chosen, dp_chosen, feedb
 """
 
 
-def passes(rule: Rule, pair: bool, rates: int = RATES) -> ModuleType:
-    """``grid`` and ``probe`` for a rule; ``pair`` has its own kernel, for two actions.
-
-    ``rates`` is the number of nodes in the lanes of ``grid``: fewer take less time.
-    """
-    return _passes(type(rule), len(rule.parameters), pair, rates)
+def passes(rule: Rule, pair: bool) -> ModuleType:
+    """``grid`` and ``probe`` for a rule; ``pair`` has its own kernel, for two actions."""
+    return _passes(type(rule), len(rule.parameters), pair)
 
 
 def single(rule: Rule) -> ModuleType:
@@ -169,13 +165,12 @@ def step(part: model_source.Part, name: str = "step") -> int:
 
 
 @cache
-def _passes(rule: type[Rule], n_parameters: int, pair: bool, rates: int) -> ModuleType:
+def _passes(rule: type[Rule], n_parameters: int, pair: bool) -> ModuleType:
     # A kernel for pairs knows its update: rules that share it share what was compiled.
     visits = _source(rule.pair_kernel) if pair else _header(rule, n_parameters) + _source("general")
     owner = next(each for each in rule.__mro__ if "update" in vars(each))
     name = f"{owner.__name__}_{rule.pair_kernel}" if pair else f"{rule.__name__}_general"
-    numeric = _source("numeric").replace(f"RATES = {RATES}", f"RATES = {rates}")
-    return _load(name, numeric + visits + _source("passes"), "grid")
+    return _load(name, _source("numeric") + visits + _source("passes"), "grid")
 
 
 @cache

@@ -23,6 +23,7 @@ from howlearn.reading.options import DATA
 from howlearn.runs.files import write_whole
 
 NAME = "howlearn.toml"
+PLAN = "frozen.toml"  # which howlearn freeze writes
 UNCHANGED = "# as it was written: "
 GUESSED = "guessed"  # how the comment on a guess begins
 FILES = Option("files", Repeated())

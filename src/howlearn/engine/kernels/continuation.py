@@ -29,11 +29,11 @@ EVERY = 16  # trials between two moves of exponents
 @njit(**CACHED)
 def advance(context, action, feedback, cell_of, theta, h):
     """Let a record teach the states h[cell, action]."""
-    log_p = np.empty(h.shape[1])
+    log_p, p = np.empty(h.shape[1]), np.empty(h.shape[1])
     for t in range(len(context)):
         cell = cell_of[context[t]]
-        log_policy(h[cell], log_p)
-        learn(h[cell], log_p, action[t], feedback[t], theta[cell])
+        log_policy(h[cell], log_p, p)
+        learn(h[cell], p, action[t], feedback[t], theta[cell])
 
 
 @njit(**FLAGS)

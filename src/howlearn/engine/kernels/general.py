@@ -12,9 +12,9 @@ from numba import njit
 
 from howlearn.engine.kernels.example import N_PARAMETERS, differential_at, update_at
 from howlearn.engine.kernels.numeric import (
+    BARE,
     FLAGS,
     LANES,
-    RATES,
     exp,
     exponent_of,
     log_of_product,
@@ -36,14 +36,14 @@ def scratch_space(n_actions, rates, offered):
     return np.empty((n_actions + 5 + more, rates.shape[1]))
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def on_offer(scratch, n_actions, offered, t):
     """Note what is on offer at trial t."""
     for a in range(n_actions):
         scratch[n_actions + 5 + a, 0] = 1.0 if offered[t, a] else 0.0
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def softmax_offered(cell, scratch, n_actions, lanes):
     """``softmax_parts`` of the actions on offer; the others have probability 0."""
     largest, total = scratch[n_actions], scratch[n_actions + 1]
@@ -71,10 +71,10 @@ def softmax_offered(cell, scratch, n_actions, lanes):
 @njit(**FLAGS)
 def grid_buffer(n_rows, n_actions, rates):
     """One block of segments per cell."""
-    buffer = np.zeros((n_rows, N_PARAMETERS + n_actions + 3, RATES))
+    buffer = np.zeros((n_rows, N_PARAMETERS + n_actions + 3, rates.shape[1]))
     for row in range(n_rows):
         for d in range(N_PARAMETERS):
-            for i in range(RATES):
+            for i in range(rates.shape[1]):
                 buffer[row, d, i] = rates[d, i]
         buffer[row, N_PARAMETERS + n_actions + 1, :] = 1.0
     return buffer
@@ -86,7 +86,7 @@ def forget(buffer, n_actions):
     buffer[:, N_PARAMETERS : N_PARAMETERS + n_actions] = 0.0
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def softmax_parts(cell, scratch, n_actions, lanes):
     """exp(h − max), the max and the sum."""
     if len(scratch) > n_actions + 5:
@@ -120,7 +120,7 @@ def softmax_parts(cell, scratch, n_actions, lanes):
             total[i] += e
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def score(cell, scratch, n_actions, action, lanes):
     """Count the choice."""
     largest, total = scratch[n_actions], scratch[n_actions + 1]
@@ -132,7 +132,7 @@ def score(cell, scratch, n_actions, action, lanes):
         product[i] *= total[i]
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def probabilities(scratch, n_actions, action, lanes):
     """Turn exp(h − max) into probabilities, and keep that of the chosen action apart."""
     total, p_chosen = scratch[n_actions + 1], scratch[n_actions + 2]
@@ -147,7 +147,7 @@ def probabilities(scratch, n_actions, action, lanes):
         p_chosen[i] = chosen[i]
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def update_all(cell, scratch, n_actions, action, feedback, lanes):
     """The rule, for every action."""
     p_chosen = scratch[n_actions + 2]
@@ -159,18 +159,19 @@ def update_all(cell, scratch, n_actions, action, feedback, lanes):
             h[i] = update_at(cell, i, h[i], p[i], chosen, p_chosen[i], feedback)
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def visit(cell, scratch, n_actions, action, feedback, scored, learned):
     """One trial of one cell, for all rates."""
-    softmax_parts(cell, scratch, n_actions, RATES)
+    lanes = cell.shape[1]  # a small constant would be unrolled, and not vectorised
+    softmax_parts(cell, scratch, n_actions, lanes)
     if scored:
-        score(cell, scratch, n_actions, action, RATES)
+        score(cell, scratch, n_actions, action, lanes)
     if learned:
-        probabilities(scratch, n_actions, action, RATES)
-        update_all(cell, scratch, n_actions, action, feedback, RATES)
+        probabilities(scratch, n_actions, action, lanes)
+        update_all(cell, scratch, n_actions, action, feedback, lanes)
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def shift_exponents(cell, n_actions, lanes):
     """Keep the products from overflowing: their powers of two go into a counter."""
     product = cell[N_PARAMETERS + n_actions + 1]
@@ -180,15 +181,15 @@ def shift_exponents(cell, n_actions, lanes):
         product[i] = mantissa_of(product[i])
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def move_exponents(cell, n_actions):
-    shift_exponents(cell, n_actions, RATES)
+    shift_exponents(cell, n_actions, cell.shape[1])
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def log_likelihood(cell, n_actions, total):
     """Add the log-likelihoods of a cell to those of its unit."""
-    for i in range(RATES):
+    for i in range(len(total)):
         total[i] += probe_log_likelihood(cell, n_actions, i)
 
 
@@ -214,31 +215,31 @@ def probe_forget(buffer, n_actions):
     buffer[:, first : first + N_PARAMETERS * n_actions] = 0.0
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def differentiate(cell, scratch, n_actions, action, feedback, scored, learned, d):
     """Move the derivatives in parameter d; preferences and probabilities are still the old ones."""
     first = N_PARAMETERS + n_actions + 3
-    slopes = first + d * n_actions
+    slopes, lanes = first + d * n_actions, cell.shape[1]
     p_chosen, mean, dp_chosen = (
         scratch[n_actions + 2],
         scratch[n_actions + 3],
         scratch[n_actions + 4],
     )
-    for i in range(LANES):
+    for i in range(lanes):
         mean[i] = 0.0
     for a in range(n_actions):
-        for i in range(LANES):
+        for i in range(lanes):
             mean[i] += scratch[a, i] * cell[slopes + a, i]
-    for i in range(LANES):
+    for i in range(lanes):
         dp_chosen[i] = p_chosen[i] * (cell[slopes + action, i] - mean[i])
     if scored:
         gradient = first + N_PARAMETERS * n_actions + d
-        for i in range(LANES):
+        for i in range(lanes):
             cell[gradient, i] += cell[slopes + action, i] - mean[i]
     if learned:
         for a in range(n_actions):
             chosen = 1.0 if a == action else 0.0
-            for i in range(LANES):
+            for i in range(lanes):
                 p = scratch[a, i]
                 dh = cell[slopes + a, i]
                 cell[slopes + a, i] = differential_at(
@@ -256,32 +257,33 @@ def differentiate(cell, scratch, n_actions, action, feedback, scored, learned, d
                 )
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def probe_visit(cell, scratch, n_actions, action, feedback, scored, learned):
     """One trial of one cell, with the derivatives of its preferences."""
-    softmax_parts(cell, scratch, n_actions, LANES)
+    lanes = cell.shape[1]
+    softmax_parts(cell, scratch, n_actions, lanes)
     if scored:
-        score(cell, scratch, n_actions, action, LANES)
-    probabilities(scratch, n_actions, action, LANES)
+        score(cell, scratch, n_actions, action, lanes)
+    probabilities(scratch, n_actions, action, lanes)
     for d in range(N_PARAMETERS):
         differentiate(cell, scratch, n_actions, action, feedback, scored, learned, d)
     if learned:
-        update_all(cell, scratch, n_actions, action, feedback, LANES)
+        update_all(cell, scratch, n_actions, action, feedback, lanes)
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def probe_move_exponents(cell, n_actions):
-    shift_exponents(cell, n_actions, LANES)
+    shift_exponents(cell, n_actions, cell.shape[1])
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def probe_log_likelihood(cell, n_actions, i):
     """The log-likelihood of a cell so far, in lane i."""
     at = N_PARAMETERS + n_actions
     return cell[at, i] - log_of_product(cell[at + 1, i], cell[at + 2, i])
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def probe_gradient(cell, n_actions, d, i):
     """Its derivative in parameter d."""
     return cell[N_PARAMETERS + n_actions + 3 + N_PARAMETERS * n_actions + d, i]

@@ -19,6 +19,7 @@ FLAGS = {
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,
 }
+BARE = {**FLAGS, "_nrt": False}  # arrays are only passed on: references need not be counted
 CACHED = {**FLAGS, "cache": True, "no_cpython_wrapper": False}  # what Python calls
 
 LOG2_E = 1.4426950408889634
@@ -27,7 +28,6 @@ LN2_HIGH = 6.93147180369123816490e-01
 LN2_LOW = 1.90821492927058770002e-10
 ROUND = 6755399441055744.0  # 1.5 · 2⁵²: adding it rounds to an integer kept in the low bits
 SCORED, LEARNED, RESET = 1, 2, 4  # bits of a trial's flags
-RATES = 64  # rates in the lanes of the grid
 LANES = 8  # points in the lanes of a probe
 
 

@@ -13,15 +13,14 @@ from numba import njit
 from howlearn.engine.kernels.numeric import (
     FLAGS,
     LANES,
-    RATES,
     exp,
     exponent_of,
     log_of_product,
     mantissa_of,
 )
 
-# A row of the grid's buffer: rate, p of the first action, p of the second, product, exponent.
-ETA, FIRST, SECOND, PRODUCT, EXPONENT = 0, RATES, 2 * RATES, 3 * RATES, 4 * RATES
+# A cell of the grid's buffer: rate, p of the first action, p of the second, product, exponent.
+ETA, FIRST, SECOND, PRODUCT, EXPONENT = 0, 1, 2, 3, 4
 FIELDS = 5
 # A row of the probe's buffer has the same, then the logit's slope and the sum of the gradient.
 P_ETA, P_FIRST, P_SECOND, P_PRODUCT, P_EXPONENT = 0, LANES, 2 * LANES, 3 * LANES, 4 * LANES
@@ -42,13 +41,13 @@ def on_offer(scratch, n_actions, offered, t):
 
 @njit(**FLAGS)
 def grid_buffer(n_rows, n_actions, rates):
-    """One row per cell."""
-    buffer = np.empty((n_rows, FIELDS * RATES))
+    """One block of fields per cell."""
+    buffer = np.empty((n_rows, FIELDS, rates.shape[1]))
     for row in range(n_rows):
-        for i in range(RATES):
-            buffer[row, ETA + i] = rates[0, i]
-            buffer[row, PRODUCT + i] = 1.0
-            buffer[row, EXPONENT + i] = 0.0
+        for i in range(rates.shape[1]):
+            buffer[row, ETA, i] = rates[0, i]
+            buffer[row, PRODUCT, i] = 1.0
+            buffer[row, EXPONENT, i] = 0.0
     return buffer
 
 
@@ -57,55 +56,55 @@ def forget(buffer, n_actions):
     """Every cell is back at its start."""
     for row in range(len(buffer)):
         cell = buffer[row]
-        for i in range(RATES):
-            cell[FIRST + i] = 0.5
-            cell[SECOND + i] = 0.5
+        for i in range(cell.shape[1]):
+            cell[FIRST, i] = 0.5
+            cell[SECOND, i] = 0.5
 
 
 @njit(inline="always", **FLAGS)
 def visit(cell, scratch, n_actions, action, gain, scored, learned):
     """One trial of one cell, for all rates; a reward of 0 moves nothing."""
-    rates = len(cell) // FIELDS  # RATES; a small constant would be unrolled, and not vectorised
+    rates = cell.shape[1]
     if action == 0:
         if scored:
             for i in range(rates):
-                cell[PRODUCT + i] *= cell[FIRST + i]
+                cell[PRODUCT, i] *= cell[FIRST, i]
         if learned and gain != 0.0:
             for i in range(rates):
-                p = cell[FIRST + i]
-                q = cell[SECOND + i]
-                q = q * exp(-2.0 * cell[ETA + i] * gain * q)
+                p = cell[FIRST, i]
+                q = cell[SECOND, i]
+                q = q * exp(-2.0 * cell[ETA, i] * gain * q)
                 s = 1.0 / (p + q)
-                cell[FIRST + i] = p * s
-                cell[SECOND + i] = q * s
+                cell[FIRST, i] = p * s
+                cell[SECOND, i] = q * s
     else:
         if scored:
             for i in range(rates):
-                cell[PRODUCT + i] *= cell[SECOND + i]
+                cell[PRODUCT, i] *= cell[SECOND, i]
         if learned and gain != 0.0:
             for i in range(rates):
-                p = cell[SECOND + i]
-                q = cell[FIRST + i]
-                q = q * exp(-2.0 * cell[ETA + i] * gain * q)
+                p = cell[SECOND, i]
+                q = cell[FIRST, i]
+                q = q * exp(-2.0 * cell[ETA, i] * gain * q)
                 s = 1.0 / (p + q)
-                cell[SECOND + i] = p * s
-                cell[FIRST + i] = q * s
+                cell[SECOND, i] = p * s
+                cell[FIRST, i] = q * s
 
 
 @njit(**FLAGS)
 def move_exponents(cell, n_actions):
     """Keep the products from underflowing: their powers of two go into a counter."""
-    for i in range(RATES):
-        product = cell[PRODUCT + i]
-        cell[EXPONENT + i] += exponent_of(product)
-        cell[PRODUCT + i] = mantissa_of(product)
+    for i in range(cell.shape[1]):
+        product = cell[PRODUCT, i]
+        cell[EXPONENT, i] += exponent_of(product)
+        cell[PRODUCT, i] = mantissa_of(product)
 
 
 @njit(**FLAGS)
 def log_likelihood(cell, n_actions, total):
     """Add the log-likelihoods of a cell to those of its unit."""
-    for i in range(RATES):
-        total[i] += log_of_product(cell[PRODUCT + i], cell[EXPONENT + i])
+    for i in range(len(total)):
+        total[i] += log_of_product(cell[PRODUCT, i], cell[EXPONENT, i])
 
 
 @njit(**FLAGS)

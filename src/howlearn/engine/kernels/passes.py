@@ -114,11 +114,11 @@ def grid_trials(
     n_actions,
     every,
     owner,
-    scratch,
+    space,
     out,
 ):
     """The trials of ``grid_one``, one after the other, in the cells of ``owner``."""
-    buffer = unowned(owner)
+    buffer, scratch = unowned(owner), unowned(space)
     forget(buffer, n_actions)
     visits = np.zeros(len(buffer), np.int64)
     mark = next_mark(marks, -1)
@@ -247,13 +247,13 @@ def probe_trials(
     n_actions,
     every,
     owner,
-    scratch,
+    space,
     values,
     gradients,
     totals,
 ):
     """The trials of ``probe_one``, one after the other, in the cells of ``owner``."""
-    buffer = unowned(owner)
+    buffer, scratch = unowned(owner), unowned(space)
     probe_forget(buffer, n_actions)
     visits = np.zeros(len(buffer), np.int64)
     flat_stops = stops.reshape(-1)

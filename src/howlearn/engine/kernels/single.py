@@ -12,57 +12,62 @@ from howlearn.engine.kernels.numeric import CACHED, FLAGS, LEARNED, RESET, SCORE
 
 
 @njit(**FLAGS)
-def offered_policy(h, offered, out):
-    """log softmax(h) over what is on offer."""
+def offered_policy(h, offered, out, p):
+    """log softmax(h) over what is on offer, and its exponentials p."""
     largest = -np.inf
     for a in range(len(h)):
         if offered[a]:
             largest = max(largest, h[a])
     total = 0.0
     for a in range(len(h)):
-        if offered[a]:
-            total += math.exp(h[a] - largest)
+        p[a] = math.exp(h[a] - largest) if offered[a] else 0.0
+        total += p[a]
     log_total = math.log(total)
     for a in range(len(h)):
         out[a] = h[a] - largest - log_total if offered[a] else -np.inf
+        p[a] /= total
 
 
 @njit(**FLAGS)
-def log_policy(h, out):
-    """log softmax(h)."""
-    largest = np.max(h)
+def log_policy(h, out, p):
+    """log softmax(h), and its exponentials p."""
+    largest = h[0]
+    for a in range(1, len(h)):
+        largest = max(largest, h[a])
     total = 0.0
     for a in range(len(h)):
-        total += math.exp(h[a] - largest)
+        p[a] = math.exp(h[a] - largest)
+        total += p[a]
     log_total = math.log(total)
     for a in range(len(h)):
         out[a] = h[a] - largest - log_total
+        p[a] /= total
 
 
 @njit(**FLAGS)
-def learn(h, log_p, action, feedback, theta):
-    """The rule, for every action; ``log_p`` is the policy before it."""
-    p_chosen = math.exp(log_p[action])
+def learn(h, p, action, feedback, theta):
+    """The rule, for every action; ``p`` is the policy before it."""
+    p_chosen = p[action]
     for a in range(len(h)):
         chosen = 1.0 if a == action else 0.0
-        h[a] = update_with(theta, h[a], math.exp(log_p[a]), chosen, p_chosen, feedback)
+        h[a] = update_with(theta, h[a], p[a], chosen, p_chosen, feedback)
 
 
 @njit(**CACHED)
 def replay(context, action, feedback, flags, offered, cell_of, theta, out):
     """Log-probabilities out[trial, action] where the context has a cell (cell_of ≥ 0)."""
-    h = np.zeros((len(theta), out.shape[1]))
+    h, p = np.zeros((len(theta), out.shape[1])), np.empty(out.shape[1])
     for t in range(len(context)):
         if flags[t] & RESET:
             h[:] = 0.0
         cell = cell_of[context[t]]
         if cell >= 0:
             if len(offered):
-                offered_policy(h[cell], offered[t], out[t])
+                offered_policy(h[cell], offered[t], out[t], p)
             else:
-                log_policy(h[cell], out[t])
+                log_policy(h[cell], out[t], p)
             if flags[t] & LEARNED:
-                learn(h[cell], out[t], action[t], feedback[t], theta[cell])
+                learn(h[cell], p, action[t], feedback[t], theta[cell])
 
 
 @njit(**CACHED)
@@ -82,11 +87,9 @@ def slopes(context, action, feedback, flags, offered, cell_of, theta, log_ps, ou
             continue
         log_p = log_ps[t]
         if len(offered):
-            offered_policy(h[cell], offered[t], log_p)
+            offered_policy(h[cell], offered[t], log_p, p)
         else:
-            log_policy(h[cell], log_p)
-        for b in range(n_actions):
-            p[b] = math.exp(log_p[b])
+            log_policy(h[cell], log_p, p)
         for d in range(n_parameters):
             u = dh[cell, d]
             mean = 0.0
@@ -103,7 +106,7 @@ def slopes(context, action, feedback, flags, offered, cell_of, theta, log_ps, ou
                         feedback[t],
                     )  # fmt: skip
         if flags[t] & LEARNED:
-            learn(h[cell], log_p, a, feedback[t], theta[cell])
+            learn(h[cell], p, a, feedback[t], theta[cell])
 
 
 @njit(**CACHED)
@@ -131,7 +134,7 @@ def play(
     n_actions = gains.shape[1]
     h = np.zeros((len(theta), n_actions))
     visited = np.zeros(len(theta), np.bool_)
-    log_p = np.empty(n_actions)
+    log_p, p = np.empty(n_actions), np.empty(n_actions)
     for t in range(len(context)):
         if flags[t] & RESET:
             h[:] = 0.0
@@ -140,16 +143,16 @@ def play(
             continue
         last = n_actions - 1
         if len(offered):
-            offered_policy(h[cell], offered[t], log_p)
+            offered_policy(h[cell], offered[t], log_p, p)
             while not offered[t, last]:
                 last -= 1
         else:
-            log_policy(h[cell], log_p)
+            log_policy(h[cell], log_p, p)
         if flags[t] & SCORED:
             action = last
             cumulated = 0.0
             for a in range(last):
-                cumulated += math.exp(log_p[a])
+                cumulated += p[a]
                 if draws[t] < cumulated:
                     action = a
                     break
@@ -159,6 +162,6 @@ def play(
                 rewards[t] = first_gains[t, action]
         visited[cell] = True
         if flags[t] & LEARNED:
-            learn(h[cell], log_p, actions[t], (rewards[t] - origin) / width, theta[cell])
+            learn(h[cell], p, actions[t], (rewards[t] - origin) / width, theta[cell])
         else:
             rewards[t] = math.nan

@@ -41,7 +41,7 @@ from howlearn.engine.kernels.frame import (
     hold,
     put,
 )
-from howlearn.engine.kernels.numeric import CACHED, FLAGS, LEARNED, RESET, SCORED
+from howlearn.engine.kernels.numeric import BARE, CACHED, LEARNED, RESET, SCORED
 
 # What is the same for all learners comes first: the addresses of the parts' steps; a frame; the
 # parts' own words; the start state; the places of each cell's parameters and of the adjustments',
@@ -49,10 +49,8 @@ from howlearn.engine.kernels.numeric import CACHED, FLAGS, LEARNED, RESET, SCORE
 # wrong and right; the right answers; the cell of every context (−1: none). Then come the trials:
 # context, action, reward, flags, ends, duration, load.
 
-INNER = {**FLAGS, "_nrt": False}  # arrays are only passed on: references need not be counted
 
-
-@njit(**INNER)
+@njit(**BARE)
 def begin(steps, frame, own, block, state, x, index, edges, again):
     """The state of every part before the first trial, at parameters x."""
     for i in range(len(block)):
@@ -66,14 +64,14 @@ def begin(steps, frame, own, block, state, x, index, edges, again):
         call(steps[0], frame.ctypes.data, own.ctypes.data)
 
 
-@njit(**INNER)
+@njit(**BARE)
 def set_theta(own, x, index, cell):
     """The parameters of a cell, for the first part."""
     for d in range(index.shape[1]):
         put(own.ctypes.data, d, x[index[cell, d]])
 
 
-@njit(**INNER)
+@njit(**BARE)
 def show(frame, t, context, cell, load):
     """What is known before a choice."""
     n = frame[N_ACTIONS]
@@ -90,7 +88,7 @@ def show(frame, t, context, cell, load):
                 frame[N_OFFERED] -= 1
 
 
-@njit(**INNER)
+@njit(**BARE)
 def policy(steps, frame, own, log_p):
     """Log-probabilities of all actions."""
     frame[TASK] = POLICY
@@ -100,7 +98,7 @@ def policy(steps, frame, own, log_p):
             keep_offered(log_p, array(frame[OFFERED], (frame[N_ACTIONS],), np.bool_))
 
 
-@njit(**INNER)
+@njit(**BARE)
 def tell(frame, told, answers, action, reward, ends, duration, t):
     """What is known after a choice; which action was right is told by the outcome, or the task."""
     frame[ACTION] = action
@@ -121,7 +119,7 @@ def tell(frame, told, answers, action, reward, ends, duration, t):
     frame[CORRECT] = correct
 
 
-@njit(**INNER)
+@njit(**BARE)
 def learn(steps, frame, own, first):
     """Change the state of the first part, where a trial teaches, and those of adjustments."""
     frame[TASK] = LEARN
@@ -129,7 +127,7 @@ def learn(steps, frame, own, first):
         call(steps[part], frame.ctypes.data, own[part].ctypes.data)
 
 
-@njit(**INNER)
+@njit(**BARE)
 def add_slopes(steps, frame, own, index, cell, action, log_p, each, out):
     """Add the derivatives of the log-probability of an action."""
     frame[TASK] = SLOPE
