@@ -174,22 +174,22 @@ def page(learners: int, others: int, seed: int, out: Path) -> None:
     coverage, plain, widths = main_tables(learners, seed)
     command = f"python -m benchmarks.coverage --learners {learners} --others {others} --seed {seed}"
     text = "\n".join([
-        "# Intervals: how often they hold the truth\n",
-        "This page is written by a command, and says what it found; [intervals.md](intervals.md) "
-        "says what it means.\n",
+        "# Study: how often intervals contain the true rate\n",
+        "A command wrote this page. [Intervals](intervals.md) explains the results.\n",
         f"```sh\n{command}\n```\n",
         "Learners of the five-four task with one rate η in all cells, fitted with the model that "
-        f"made them; {learners:,} learners in every place of the first tables, {others:,} in the "
-        f"one after them ({others // SLOW:,} for models with two parameters). In per cent, ± one "
-        "Monte-Carlo standard error: how many intervals at level "
-        f"{LEVEL:g} hold the true rate, over all cells of the model, and in brackets for the cell "
-        "that is held least often (which is lower by chance where there are many cells).\n",
+        f"made them. There are {learners:,} learners in every entry of the first tables and "
+        f"{others:,} in the next ({others // SLOW:,} for models with two parameters). Entries are "
+        "per cent of intervals at level "
+        f"{LEVEL:g} that contain the true rate, over all cells of the model, ± one Monte-Carlo "
+        "standard error. In brackets: the cell with the lowest coverage (which is lower by chance "
+        "where there are many cells).\n",
         "## Coverage\n", coverage,
-        "## Coverage with the quantile of χ² as it is, not stretched\n", plain,
+        "## Coverage with the plain quantile of χ²\n", plain,
         "## Mean width, and in brackets how many intervals reach a bound\n", widths,
     ])  # fmt: skip
     out.write_text(text, encoding="utf-8")
-    heading = "\n## Losses, three actions, a model that is fitted whole\n\n"
+    heading = "\n## Losses, three actions, and a model that is fitted as a whole\n\n"
     out.write_text(text + heading + other_table(others, seed), encoding="utf-8")
 
 
@@ -200,7 +200,7 @@ def add_leaps(learners: int, seed: int, rules: Sequence[str], out: Path) -> None
     found = other_table(learners, seed, rules)
     titles = " and ".join(RULES[name].title for name in rules)
     count = learners // SLOW if all(len(RULES[n]().parameters) > 1 for n in rules) else learners
-    heading = f"\n## {titles}\n\n```sh\n{command}\n```\n\n{count:,} learners in every place.\n\n"
+    heading = f"\n## {titles}\n\n```sh\n{command}\n```\n\n{count:,} learners in every entry.\n\n"
     out.write_text(out.read_text(encoding="utf-8") + heading + found, encoding="utf-8")
 
 

@@ -231,17 +231,16 @@ def page(learners: int, seed: int, long: bool) -> str:
     counts = ", ".join(f"{count} with {n:,} trials" for n, count in every.items())
     command = f"python -m benchmarks.exp3_ix --learners {learners} --seed {seed}"
     return "\n".join([
-        "# Exp3-IX: told apart, and estimated?\n",
-        "This page is written by a command, and says what it found; [exp3-ix.md](exp3-ix.md) says "
-        "what it means.\n",
+        "# Study: can Exp3-IX be recognised and estimated?\n",
+        "A command wrote this page. [Exp3-IX](exp3-ix.md) explains the results.\n",
         f"```sh\n{command}\n```\n",
-        "Learners of the five-four task, in the cells of ByShape where nothing else is said. The "
+        "Learners of the five-four task, in the cells of ByShape unless stated otherwise. The "
         "scale says how rates depend on the number n of trials: with θ fixed, as in the paper, "
         "η = θ/√n; with η fixed it is the same for all n. γ is three times η. Learners per true "
         f"rule: {counts}; in loss form {short[500]}. ± is one Monte-Carlo standard error; shares "
         "and relative errors are in per cent.\n",
         "## Which rule? Gains\n",
-        "Share of learners who are given their own rule, and in brackets who are given another.\n",
+        "Share of learners who get their own rule, and in brackets another one.\n",
         "### aic\n", rules_table(gains, "aic", every),
         "### holdout(split=0.5)\n", rules_table(gains, "holdout(split=0.5)", every),
         "## Which rule? Losses\n",
@@ -254,7 +253,7 @@ def page(learners: int, seed: int, long: bool) -> str:
         estimates_table(gains, every),
         "## How well are η and γ estimated? Losses\n", estimates_table(losses, short),
         "## Which partition, with Exp3-IX in every cell? Gains\n",
-        "Share of learners of all six partitions who are given their own; "
+        "Share of learners of all six partitions who get their own; "
         f"{', '.join(f'{6 * c} learners with {n:,} trials' for n, c in few.items())}.\n",
         partitions_table(of_gains),
         "## Which partition? Losses\n", partitions_table(of_losses),

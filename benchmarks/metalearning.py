@@ -229,9 +229,8 @@ def _compared(one: Study1, told: Callable[..., tuple[float, int]]) -> list[list[
 def page(one: Study1, two: dict[int, Study2], learners: int, joint: int, seed: int) -> str:
     thetas = [f"θ = {theta:g}" for theta in THETAS]
     text = [
-        "# Can one tell which strategies a learner learns from?\n",
-        "This page is written by a command, and says what it found; [metalearning.md]"
-        "(metalearning.md) says what it means.\n",
+        "# Study: can mixtures of strategies be recognised?\n",
+        "A command wrote this page. [Mixtures](metalearning.md) explains the results.\n",
         f"```sh\npython -m benchmarks.metalearning --learners {learners} --joint {joint} "
         f"--seed {seed}\n```\n",
         "Learners of the five-four task. Strategies: A = OneForAll, S = ByShape, P = ByPattern, "
@@ -258,7 +257,7 @@ def page(one: Study1, two: dict[int, Study2], learners: int, joint: int, seed: i
     header = ["trials", "criterion", "one strategy", *(f"Exp4, {theta}" for theta in thetas)]
     text += [
         table(header, _compared(one, Found.several)),
-        "Told rightly: a single strategy for learners of one, a set (any) for learners of Exp4.\n",
+        "Right means a single strategy for learners of one, a set (any) for learners of Exp4.\n",
         "### The same with the right model itself\n",
     ]
     header = ["trials", "criterion", "strategy", *(f"set, {theta}" for theta in thetas)]
