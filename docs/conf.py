@@ -51,7 +51,11 @@ def before_building(app: Any) -> None:
         return
     say = logging.getLogger(__name__).info
     try:
-        run_all(sorted(HERE.glob("*.md")), HERE / "_build" / "examples", say)
+        run_all(
+            [HERE.parent / "README.md", *sorted(HERE.glob("*.md"))],
+            HERE / "_build" / "examples",
+            say,
+        )
     except ExampleError as error:
         raise ExtensionError(f"examples that fail:\n{error}") from None
 
