@@ -216,7 +216,7 @@ def test_where_outcomes_are_fixed_they_stay_so():
 
 def test_states_are_those_of_all_sequences():
     """The smoothed probabilities are those of summing over every sequence of states."""
-    seen = _Outcomes(np.array([[0, 1, 1, 0]]), np.array([[1, 0, -1, 1]]))
+    seen = _Outcomes(np.array([[0, 1, 1, 0]]), np.array([[1, 0, -1, 1]]), 2)
     pays = np.array([[[0.2, 0.8], [0.7, 0.3]], [[0.6, 0.4], [0.1, 0.9]]])
     states = _States(pays, np.array([[0.9, 0.1], [0.3, 0.7]]), np.array([0.4, 0.6]))
     total, each, moved = 0.0, np.zeros((4, 2)), np.zeros((2, 2))
