@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from howlearn.cli.app import COMMANDS
+from howlearn.cli.build import Command
 from running import Run
 
 
@@ -35,6 +38,20 @@ def test_help_loads_nothing_heavy(words: list[str]) -> None:
     )
     assert "loaded: []" in done.stdout
     assert "Usage: howlearn" in done.stdout
+
+
+@pytest.mark.parametrize("command", [each for some in COMMANDS.values() for each in some])
+def test_help_shows_few_options_and_help_all_shows_all(run: Run, command: Command) -> None:
+    words = [each.word for each in command.options if not each.is_argument]
+    short, whole = (run(command.__name__, flag).out for flag in ("--help", "--help-all"))
+    shown = [word for word in words if re.search(rf"│ .*{word}\b(?!-)", short)]
+    assert len(re.findall(r"^│ +\*? *--", short, re.M)) <= 15
+    assert [word for word in words if word not in whole] == []
+    assert len(words) <= 15 or f"howlearn {command.__name__} --help-all" in short
+    assert len(shown) > 2
+    assert not re.search(r"--[\w-]+…", short + whole)  # a name that is cut off
+    first = command.help.partition("\n")[0]
+    assert " ".join(first.split()) in " ".join(run("--help").out.replace("│", " ").split())
 
 
 def test_names_load_neither_the_compiler_nor_what_reads_task_files() -> None:

@@ -12,6 +12,7 @@ from typer.main import get_command
 from howlearn.analyses.deviations import deviations
 from howlearn.analyses.freeze import freeze_plan
 from howlearn.cli.app import app
+from howlearn.cli.build import METAVARS
 from howlearn.core.options import Number, OneOf, OnOff, Option, Pair, Repeated, WholeNumber
 from howlearn.reading.analysis_options import MODELS
 from howlearn.reading.options import DATA, ReadOptions
@@ -35,7 +36,7 @@ def test_every_option_of_reading_is_one_of_the_command(command: str) -> None:
         param = known[option.word]
         assert param.name == option.name
         assert param.help == option.help
-        assert param.metavar == option.kind.metavar
+        assert param.metavar == (option.kind.metavar or METAVARS.get(option.kind.type))
         assert {*option.words} <= known.keys()
 
 

@@ -40,15 +40,15 @@ if TYPE_CHECKING:
 
 
 DISCOVER_CRITERIA = CRITERION.but(
-    help="May be repeated: ewens ('ewens(alpha=1, cells=independent)'), 'kappa(nats=1)', "
-    "'codelength(nats=1)', 'penalized(c=0.012)', aic, bic, 'holdout(split=0.5)'. By default ewens "
-    "and codelength.",
+    help="How partitions are judged; may be repeated: ewens ('ewens(alpha=1, cells=independent)'), "
+    "'kappa(nats=1)', 'codelength(nats=1)', 'penalized(c=0.012)', aic, bic, "
+    "'holdout(split=0.5)'. Default: ewens and codelength.",
     section="",  # howlearn.toml names criteria for models
 )
 LIST = Panel.output.option(
     "list",
     WholeNumber(least=1),
-    "How many of the best partitions are listed for each learner and criterion.",
+    "Number of best partitions to list for each learner and criterion.",
     5,
 )
 
@@ -59,12 +59,11 @@ LIST = Panel.output.option(
     *RUNNING,
 )  # fmt: skip
 def discover(given: Given) -> None:
-    """Find, among all partitions of the contexts, those that explain each learner best.
+    """Find which contexts each learner treats alike, among all partitions.
 
-    Up to 14 contexts every partition is judged (21,147 for nine); beyond that they are searched,
-    and the tables say so. More useful than any single partition is how probable it is that a
-    learner treats two contexts alike: coclassification.csv, its mean over learners in
-    population.csv, and a chart. The partitions of a task, or of --features, are marked.
+    Up to 14 contexts, every partition is scored (21,147 for nine); beyond that they are searched.
+    coclassification.csv and its chart show how probable it is that a learner treats two contexts
+    alike; population.csv has the mean over learners.
     """
     from dataclasses import replace
 
@@ -115,15 +114,15 @@ def discover(given: Given) -> None:
 MAX_RATES = Panel.models.option(
     "max_rates",
     Kind("RATE,RATE…"),
-    "The largest learning rates that are tried, up to 20.",
+    "The largest learning rates to try, at most 20.",
     "0.5,1,2,5,20",
 )
 MAX_KAPPA = Panel.models.option(
-    "max_kappa", Number("NATS"), "The largest price of a parameter; it starts at 0.", 10.0
+    "max_kappa", Number("NATS"), "The largest penalty per parameter.", 10.0
 )
 PATH_CRITERIA = CRITERION.but(
-    help="What judges the candidates at every largest rate, named as for howlearn select; may be "
-    "repeated. By default penalized(c=0.012), aic, bic, evidence and, for ten learners or more, "
+    help="How candidates are judged, named as for howlearn select; may be "
+    "repeated. Default: penalized(c=0.012), aic, bic, evidence and, for ten learners or more, "
     "population."
 )
 
@@ -133,11 +132,10 @@ PATH_CRITERIA = CRITERION.but(
     OUT.but(default=Path("path")), FORMAT, FRESH, WORKERS,
 )  # fmt: skip
 def path(given: Given) -> None:
-    """See whether the selected models depend on what one has to choose beforehand.
+    """See whether the answer depends on settings that you had to choose.
 
-    Along three axes: the price of a parameter from 0 to 10 nats, exactly, with the paper's c, AIC
-    and BIC marked; the largest learning rate, which is a convention; and the prior of the evidence.
-    --max-rate is the largest rate for the price and the prior.
+    Three settings are varied: the penalty per parameter from 0 to 10 nats (with the paper's c, AIC
+    and BIC marked), the largest learning rate, and the prior of the evidence.
     """
     from howlearn.analyses.path import PathWork, check_bounds, check_price, path_into
     from howlearn.cli import show
@@ -255,27 +253,31 @@ def mechanisms(given: Given) -> None:
 GROUP = Panel.compared.option(
     "group",
     Kind("COL"),
-    "A column of the results that puts every learner into a group (howlearn select --keep COL), or "
-    "a column of the --groups file.",
+    "The column with each learner's group: in the results (howlearn select --keep COL) or in the "
+    "--groups file.",
 )
 WITHIN = Panel.compared.option(
     "within",
     Kind("COL"),
-    "A condition under which the same learners were observed (howlearn select --by COL).",
+    "A condition that varies within learners (howlearn select --by COL).",
 )
 GROUPS = Panel.compared.option(
     "groups",
     FilePath("FILE"),
-    "CSV, TSV or Parquet with a row per learner, for a column that is not in the results.",
+    "A CSV, TSV or Parquet file with one row per learner, for groups that are not in the results.",
 )
 COMPARED_BY = Panel.compared.option(
     "criterion",
     Kind("CRITERION"),
-    "One of those of the results. By default population, or evidence, or the first. Of criteria "
-    "that give no probabilities the selected models are counted.",
+    "A criterion of the results. Default: population, or evidence, or the first. With criteria "
+    "that give no probabilities, selected models are counted.",
 )
-PERMUTATIONS = Panel.chance.option("permutations", WholeNumber(), "For the rates' p-values.", 2000)
-RESAMPLES = Panel.chance.option("resamples", WholeNumber(), "For the rates' intervals.", 1000)
+PERMUTATIONS = Panel.chance.option(
+    "permutations", WholeNumber(), "Permutations for the p-values of rates.", 2000
+)
+RESAMPLES = Panel.chance.option(
+    "resamples", WholeNumber(), "Resamples for the intervals of rates.", 1000
+)
 SEED = DESIGN_SEED.but(help="The same seed gives the same numbers.", panel=Panel.chance)
 
 
@@ -284,13 +286,11 @@ SEED = DESIGN_SEED.but(help="The same seed gives the same numbers.", panel=Panel
     OUT.but(help="The folder for the tables; by default compare in RESULTS."), FORMAT, FRESH,
 )  # fmt: skip
 def compare(given: Given) -> None:
-    """Do groups of learners use different strategies, and learn at different rates?
+    """Compare strategies and learning rates between groups of learners.
 
-    Shares of the models in every group, their differences with simultaneous 95% intervals, and
-    learning rates. Strategies differ if one of these intervals excludes 0. With the criterion
-    population learning rates are free in every group, so that groups that differ only in speed do
-    not seem to use other strategies. How large a difference groups of these sizes would show is
-    said before the answer.
+    Shows the share of each model in every group, the differences with simultaneous 95% intervals,
+    and the learning rates. Strategies differ if one of these intervals excludes 0. It also says
+    how large a difference groups of these sizes could show.
     """
     from howlearn.analyses.compare import compare as compared
     from howlearn.cli import show
@@ -314,4 +314,4 @@ def compare(given: Given) -> None:
     folder = given.out or results / "compare"
     result.write(folder, given.format, manifest, Start(given.fresh))
     show.found(result, folder)
-    following("report", results, "-o", "report.html", why="everything to look at, in one file")
+    following("report", results, "-o", "report.html", why="all results on one page")

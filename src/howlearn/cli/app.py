@@ -6,7 +6,7 @@ import sys
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 
 from howlearn import __version__
 from howlearn.cli.analysis_commands import compare, discover, mechanisms, path
@@ -49,14 +49,11 @@ COMMANDS: dict[str, tuple[Command, ...]] = {
 
 
 class _Parsers(dict[str, Any]):
-    """What parses each command, made when it is first asked for."""
+    """What parses each command, made when it is asked for."""
 
     def __getitem__(self, name: str) -> Any:
-        known = super().__getitem__(name)
-        if isinstance(known, tuple):
-            command, heading = known
-            known = self[name] = command.parsed_by(heading)
-        return known
+        command, heading = super().__getitem__(name)
+        return command.parsed_by(heading, shortly=not {"-h", "--help"}.isdisjoint(sys.argv))
 
     def get(self, name: str, default: Any = None) -> Any:
         return self[name] if name in self else default  # noqa: SIM401
@@ -72,17 +69,16 @@ class _Headed(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         for heading, commands in COMMANDS.items():
-            limit = formatter.width - 6 - max(len(each.__name__) for each in commands)
-            known = [TyperCommand(each.__name__, help=each.help) for each in commands]
+            told = [(each.__name__, each.help.partition("\n")[0]) for each in commands]
             with formatter.section(heading):
-                formatter.write_dl([(each.name, each.get_short_help_str(limit)) for each in known])
+                formatter.write_dl(told)
 
 
 app = typer.Typer(
     name="howlearn",
     cls=_Headed,
     help="Find the model that best explains how an individual learns, from trial-by-trial choices "
-    "and rewards, and say how sure one may be.\n\n"
+    "and rewards, and say how sure that answer is.\n\n"
     "Start with:    howlearn inspect FILES\n\n"
     "No data yet?   howlearn demo --out demo\n\n"
     "More on each:  howlearn select --help",

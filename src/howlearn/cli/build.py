@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import shlex
+import sys
 from collections.abc import Callable, Container, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +15,10 @@ import typer.main
 
 from howlearn.cli import Written
 from howlearn.core.options import FilePath, Number, Option, Registered
+
+HELP = {"-h", "--help", "--help-all"}
+METAVARS = {int: "N", float: "NUMBER", Path: "PATH"}
+MOST_SHOWN = 15  # options in the help of a command; --help-all shows all
 
 
 class Given(dict[str, Any]):
@@ -57,14 +62,23 @@ class Command:
         self.original(given)
         Written.complete = True
 
-    def parsed_by(self, group: str) -> Any:
-        """What parses it; made when it is asked for, since a command needs only its own."""
+    def parsed_by(self, group: str, shortly: bool = False) -> Any:
+        """What parses it; made when it is asked for, since a command needs only its own.
+
+        ``shortly``: a help that leaves out rare options, if the command has many.
+        """
         context = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-        parameters = [context, *map(_parameter, self.options)]
+        rare = [each for each in self.options if not (each.is_common or each.is_argument)]
+        rare = rare if shortly and len(self.options) > MOST_SHOWN else []
+        parameters = [context, *(_parameter(each, each in rare) for each in self.options)]
         self.__signature__ = inspect.Signature(parameters)
         self.__annotations__ = {each.name: each.annotation for each in parameters}
         alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
-        alone.command(help=self.help, rich_help_panel=group)(self)
+        more = f"{len(rare)} more options: howlearn {self.__name__} --help-all" if rare else None
+        names = {"help_option_names": sorted(HELP)}
+        alone.command(help=self.help, rich_help_panel=group, epilog=more, context_settings=names)(
+            self
+        )
         return typer.main.get_command(alone)
 
     @property
@@ -79,19 +93,26 @@ def command(*options: Option) -> Callable[[Callable[[Given], None]], Command]:
     return lambda original: Command(original, options)
 
 
-def _parameter(option: Option) -> inspect.Parameter:
+def _parameter(option: Option, hidden: bool = False) -> inspect.Parameter:
     """The option as the parser takes it."""
     kind = option.kind
     least = kind.least if isinstance(kind, Number) else None
     panel = None if option.panel is None else str(option.panel)
-    settings: dict[str, Any] = {"metavar": kind.metavar, "help": option.help, "min": least}
-    settings |= {"rich_help_panel": panel}
+    settings: dict[str, Any] = {
+        "metavar": kind.metavar or METAVARS.get(kind.type),
+        "help": option.help,
+        "min": least,
+    }
+    settings |= {"rich_help_panel": panel, "hidden": hidden}
     if isinstance(kind, Registered):
         settings |= {"parser": kind.parsed, "metavar": f"<{'|'.join(kind.words)}>"}
     if option.is_argument:
         about = typer.Argument(**settings, show_default=False)
     else:
-        about = typer.Option(*(option.words or (option.word,)), **settings)
+        words = option.words or (option.word,)
+        if HELP & {*sys.argv}:  # other spellings would be cut off there
+            words = (words[0], *(word for word in words[1:] if not word.startswith("--")))
+        about = typer.Option(*words, **settings)
     optional = option.default is None and not option.is_required
     default = inspect.Parameter.empty if option.is_required else option.default
     if hasattr(kind.type, "__members__") and default is not None:

@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 BEFORE = Panel.shown.option(
     "before",
     FilePath("FOLDER"),
-    "An earlier folder of howlearn completeness, of other candidates: both answers are shown.",
+    "An earlier folder of howlearn completeness, with other candidates, to compare with.",
 )
 SEED = DESIGN_SEED.but(help="The same seed gives the same numbers.", panel=Panel.chance)
-DOUBLES = Panel.chance.option("doubles", WholeNumber(), "Of every learner.", 40)
+DOUBLES = Panel.chance.option("doubles", WholeNumber(), "Simulated doubles of every learner.", 40)
 SIGNATURE = Panel.shown.option(
     "signature",
     Repeated("EXPR"),
-    "A signature of your own: the mean of an expression of the columns trial, context, action, "
-    "reward, last_action_here, last_reward_here, right, load and the features; with 'EXPR given "
-    "EXPR' of some trials only. May be repeated.",
+    "Also check the mean of this expression of trial, context, action, reward, last_action_here, "
+    "last_reward_here, right, load and the features; 'EXPR given EXPR' uses some trials only. May "
+    "be repeated.",
 )
 CODE = REPORT_CODE.but(
-    help="Run the code of a model of your own that is among the candidates of RESULTS; may be "
-    "repeated. Without this no code is run. Name only files that you trust."
+    help="Run the code of your own model among the candidates of RESULTS; may be repeated. Name "
+    "only files that you trust."
 )
 
 
@@ -42,12 +42,11 @@ CODE = REPORT_CODE.but(
     FRESH,
 )  # fmt: skip
 def completeness(given: Given) -> None:
-    """How much of what can be predicted in these choices do the candidates capture?
+    """Measure how much of the predictable choices the models capture.
 
-    Boosting looks for what can be predicted beyond all candidates together, from other learners
-    and each learner's own past. If it finds something, the candidates miss something: reasons.csv
-    says what it may be, and which candidates to add. The verdicts in RESULTS follow. Needs 20
-    learners with 100 trials, and the extra howlearn[completeness].
+    Boosted trees look for anything that all candidates together fail to predict. If they find
+    something, reasons.csv says what it may be and which candidates to add, and the verdicts in
+    RESULTS are updated. Needs 20 learners with 100 trials, and the extra howlearn[completeness].
 
     For example: howlearn completeness results
     """
@@ -58,7 +57,7 @@ def completeness(given: Given) -> None:
     out = given.out or given.results / "completeness"
     found = complete(given, Results.of(given.results), out)
     show.found(found, out)
-    following("report", given.results, "-o", "report.html", why="everything to look at")
+    following("report", given.results, "-o", "report.html", why="all results on one page")
 
 
 def complete(given: Mapping[str, Any], results: Results, out: Path) -> Completeness:
@@ -94,12 +93,11 @@ def complete(given: Mapping[str, Any], results: Results, out: Path) -> Completen
     FRESH,
 )  # fmt: skip
 def check(given: Given) -> None:
-    """Do the selected models behave like these people?
+    """Check whether the selected models behave like these people.
 
-    Doubles of every learner follow the selected model; signatures of the learners (accuracy over
-    time and by context, stays after reward and after none, repeated errors, switches, choices by
-    feature, condition and load) are compared with theirs. The model is fitted again to every
-    double, so that p is calibrated. The verdicts in RESULTS follow.
+    Doubles of every learner are simulated from the selected model. Their behaviour (accuracy over
+    time and by context, stays after reward, repeated errors, switches, choices by feature and
+    condition) is compared with that of the learners. The verdicts in RESULTS are updated.
 
     For example: howlearn check results --signature "action == 'A' given trial > 100"
     """
@@ -120,7 +118,7 @@ def check(given: Given) -> None:
     found.write(out, given.format, manifest, Start(given.fresh))
     record(given.results, check=found.described())
     show.found(found, out)
-    following("report", given.results, "-o", "report.html", why="everything to look at")
+    following("report", given.results, "-o", "report.html", why="all results on one page")
 
 
 def _manifest(command: str, results: Results, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,16 +24,15 @@ if TYPE_CHECKING:
 
 @command(
     *(option for option in MODELS.values() if option.panel == Panel.models), *DATA,
-    INTERVALS.but(help="Intervals for the parameters of all models, at this level."),
+    INTERVALS.but(help="Compute intervals for the parameters of all models at this level."),
     STABILITY.but(help="Simulated doubles of each learner."), SEED,
     OUT.but(default=Path("frozen.toml"), help="The file to write."), FRESH, STUDY,
 )  # fmt: skip
 def freeze(given: Given) -> None:
-    """Write the plan of an analysis before the data are seen, for a preregistration.
+    """Write the plan of an analysis, for a preregistration.
 
-    The options are those of howlearn select: task, candidates, criteria, exclusions, and what is
-    known about the data. howlearn select --frozen then follows the plan, and lists every deviation
-    from it.
+    The options are those of howlearn select. howlearn select --frozen then follows the plan and
+    lists every deviation from it.
 
     For example: howlearn freeze --task five-four --criterion population --exclude "accuracy < 0.55"
     """
@@ -62,8 +61,8 @@ def freeze(given: Given) -> None:
 FROZEN = Panel.models.option(
     "frozen",
     FilePath("FILE|none"),
-    "Follow a plan that howlearn freeze wrote, and list whatever is done otherwise. frozen.toml in "
-    "this folder is followed unless this is 'none'.",
+    "Follow a plan that howlearn freeze wrote, and list every deviation. By default frozen.toml in "
+    "this folder; 'none' ignores it.",
 )
 
 

@@ -47,12 +47,11 @@ if TYPE_CHECKING:
     ),
 )
 def inspect(given: Given) -> None:
-    """Look at files, say what is in them, and write howlearn.toml, which all commands take.
+    """Look at your data files and write howlearn.toml, which the other commands use.
 
-    Which column is what is guessed from names and from what columns hold; every guess is printed
-    with its reason. An option corrects a guess: --action COL; --reset-by none takes one back. Where
-    a column is expected, an expression may stand: --action "house_old == chose_old", --reward
-    "gain + loss". What the data do not tell is asked; --yes takes the likeliest answers.
+    Columns are recognised by their names and contents; each guess is printed with its reason, and
+    an option corrects it: --action COL, --reset-by none. An expression may stand for a column:
+    --reward "gain + loss". Open questions are asked; --yes accepts the likeliest answers.
 
     For example: howlearn inspect data --action key --where "phase == 'learn'"
     """

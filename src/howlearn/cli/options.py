@@ -39,15 +39,14 @@ if TYPE_CHECKING:
 FILES = Option(
     "files",
     Files("FILES…"),
-    "Whatever the experiment wrote: one file with a column for the learner, or many files or a "
-    "folder with one learner each. Without files: those of howlearn.toml in this folder, with its "
-    "options (howlearn inspect writes it).",
+    "One file with all learners, or many files or a folder with one learner each. By default those "
+    "of howlearn.toml in this folder, which howlearn inspect writes.",
     is_argument=True,
 )
 STUDY = Panel.data.option(
     "study",
     FilePath("FILE"),
-    "A file with options, as howlearn inspect writes it; what is typed wins.",
+    "A file with options, as howlearn inspect writes it; options that are typed win.",
 )
 DATA = tuple(sorted(READING.values(), key=lambda option: option.rank))
 LEARNING = (RULE, FORM, MAX_RATE)
@@ -62,39 +61,48 @@ RESULTS = Option(
 ORDER = Panel.design.option(
     "order",
     OneOf(words=("periodic", "blocks", "independent")),
-    "How contexts are shown, in place of the task's order: one after the other over and over, in a "
-    "new random permutation each round, or drawn independently.",
+    "The order of contexts, instead of the task's: always the same round, a random order in each "
+    "round, or independent draws.",
 )
 TRIALS = Panel.design.option(
-    "trials", WholeNumber(least=2), "Trials of each learner; by default as the task says."
+    "trials",
+    WholeNumber(least=2),
+    "Trials of each learner; by default as the task says.",
+    is_common=True,
 )
 LIKE = Panel.design.option(
     "like",
     FilePath("RESULTS"),
-    "A folder of howlearn select: simulate doubles of its learners, each at its own number of "
-    "trials, order of contexts and estimates, from every fitted model.",
+    "A folder of howlearn select: simulate learners like these, with the same numbers of trials, "
+    "orders of contexts and estimates.",
+    is_common=True,
 )
 DESIGN_SEED = SEED.but(
-    kind=WholeNumber(least=0), help="The same seed gives the same learners.", panel=Panel.design
+    kind=WholeNumber(least=0),
+    help="The same seed gives the same learners.",
+    panel=Panel.design,
+    is_common=True,
 )
 SETTINGS = Panel.design.option(
     "settings",
     Repeated("[MODEL:]NAME=VALUE[,VALUE…]"),
-    "A parameter of the simulated learners: eta=0.03 for all cells, eta=0.003,0.01 one per cell in "
-    "the order of `howlearn models`, eta=0.01:0.1 drawn for each learner and cell from a range "
-    "(evenly on the log scale; from 0 on, evenly); with ByShape:eta=… for one model. By default "
-    "eta=0.03, and what is usual in other models.",
+    "A parameter of the simulated learners: eta=0.03 for all cells; eta=0.003,0.01 one per cell, "
+    "in the order of `howlearn models`; eta=0.01:0.1 drawn at random from a range; ByShape:eta=… "
+    "for one model. Default: eta=0.03.",
     words=("--set",),
+    is_common=True,
 )
 FORMAT = Panel.output.option(
     "format", OneOf(words=("csv", "parquet")), "How tables are written.", "csv"
 )
-OUT = Panel.output.option("out", FilePath(), "The folder for the results.", words=("--out", "-o"))
-FRESH = Panel.running.option("fresh", OnOff(), "Replace what an earlier run left there.", False)
+OUT = Panel.output.option(
+    "out", FilePath(), "The folder for the results.", words=("--out", "-o"), is_common=True
+)
+FRESH = Panel.running.option("fresh", OnOff(), "Replace the results of an earlier run.", False)
 WORKERS = Panel.running.option(
     "workers",
     WholeNumber(least=1),
-    "Threads to use; all cores by default. It never changes a result.",
+    "Threads to use; by default one per core. Results do not depend on it.",
 )
 DASK = Panel.running.option(
     "dask",
@@ -105,8 +113,8 @@ DASK = Panel.running.option(
 SHARD = Panel.running.option(
     "shard",
     Kind("I/N"),
-    "Do the I-th of N shares of the work, as a task of an array job; howlearn merge then makes the "
-    "tables.",
+    "Do the I-th of N parts of the work, as one task of an array job; howlearn merge then writes "
+    "the tables.",
 )
 RUNNING = (FRESH, WORKERS, DASK, SHARD)
 

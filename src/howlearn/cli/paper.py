@@ -18,46 +18,46 @@ if TYPE_CHECKING:
 
 
 EPSILON = Panel.design.option(
-    "epsilon", Number(), "The probability that no action falls under.", 0.05
+    "epsilon", Number(), "A lower limit for the probability of every action.", 0.05
 )
 RULE = Panel.design.option(
     "rule",
     OneOf(words=("gradient", "exp3-ix", "exp4")),  # what the paper has propositions for
-    "How a cell, or a mixture, learns.",
+    "The learning rule of a cell or a mixture.",
     "gradient",
 )
-ACTIONS = Panel.design.option("actions", WholeNumber(), "K, their number.", 2)
-TRIALS = Panel.design.option("trials", WholeNumber(), "n.", 500)
+ACTIONS = Panel.design.option("actions", WholeNumber(), "The number of actions, K.", 2)
+TRIALS = Panel.design.option("trials", WholeNumber(), "The number of trials, n.", 500)
 R = Panel.design.option(
     "R",
     Number(),
     "The largest theta, in the paper's units: the largest rate times the root of n.",
 )
-MAX_RATE = Panel.design.option("max_rate", Number(), "The largest rate, in place of --R.")
+MAX_RATE = Panel.design.option("max_rate", Number(), "The largest rate, instead of --R.")
 EXPERTS = Panel.design.option("experts", WholeNumber(), "exp4: the largest number of experts.", 2)
 RHO = Panel.design.option(
     "rho",
     Number(),
-    "exp4: what the experts' probabilities of any action add up to, at least.",
+    "exp4: the smallest sum of the experts' probabilities of an action.",
     0.5,
 )
 SIZES = Panel.design.option(
     "sizes",
     Kind("D,D…"),
-    "The numbers of parameters of the models that compete, as 1,2,2,4,4,9.",
+    "The numbers of parameters of the candidates, for example 1,2,2,4,4,9.",
 )
-SPLIT = Panel.design.option("split", Number(), "Of the hold-out.", 0.5)
+SPLIT = Panel.design.option("split", Number(), "The share of trials that trains the hold-out.", 0.5)
 LEADING = Panel.design.option(
     "leading", Number(), "The leading constant of the hold-out theorem.", 2.0
 )
-JSON = Option("json", OnOff(), "Print one JSON object, a key per formula.", False)
+JSON = Option("json", OnOff(), "Print one JSON object with a key per formula.", False)
 
 
 @command(EPSILON, RULE, ACTIONS, TRIALS, R, MAX_RATE, EXPERTS, RHO, SIZES, SPLIT, LEADING, JSON)
 def theory(given: Given) -> None:
-    """Compute the paper's guarantees for a design: how long, how smooth, how large a penalty.
+    """Compute the paper's guarantees for a design.
 
-    Rows say where each formula comes from (the paper's, or a sharper one of this project), which
+    Each row says where its formula comes from (the paper, or a sharper one of this project), which
     form it covers, and what it assumes. All logs are natural. Likelihoods and penalties are divided
     by the number of trials, as in the paper.
     """
@@ -112,7 +112,7 @@ def theory(given: Given) -> None:
 VERIFY_TRIALS = Panel.design.option(
     "trials",
     Kind("N,N…"),
-    "Numbers of trials to go through.",
+    "The numbers of trials.",
     "125,250,500,1000,2000,4000,8000,16000",
 )
 VERIFY_LEARNERS = Panel.design.option(
@@ -124,8 +124,8 @@ VERIFY_LEARNERS = Panel.design.option(
 RATE = Panel.design.option(
     "rate",
     Number(),
-    "Their learning rate at 500 trials. With theta fixed it falls as one over the root of the "
-    "number of trials, from there on and up to there.",
+    "Their learning rate at 500 trials; it is proportional to one over the square root of the "
+    "number of trials.",
     0.03,
 )
 VERIFY_SPLIT = Panel.design.option(
@@ -134,7 +134,7 @@ VERIFY_SPLIT = Panel.design.option(
 FUTURES = Panel.design.option(
     "futures",
     WholeNumber(),
-    "How often every learner's training is continued anew, at least 20: for the expectation given "
+    "Simulated continuations of every learner's training, at least 20, for the expectation given "
     "the training.",
     20,
 )
@@ -146,12 +146,12 @@ CONSTANT = Panel.design.option("c", Number(), "The constant of penalized.", 0.01
     OUT.but(default=Path("verification")), *RUNNING,
 )  # fmt: skip
 def verify(given: Given) -> None:
-    """Check the paper's theorems on simulated learners, and its propositions on sequences.
+    """Check the paper's theorems on simulated learners.
 
     Learners follow every model of the task (partition models with one rate per cell), and Exp3,
-    which none of the models describes. Reported are, with standard errors: H² of the model that a
+    which no candidate describes. The tables have, with standard errors: H² of the model that a
     hold-out selects and K of the best candidate (Theorem 1), K of the model that penalized selects
-    and the penalised oracle (Theorem 3), their ratios, how fast they fall, and the bounds. The
+    and the penalised oracle (Theorem 3), their ratios, their rates of decrease, and the bounds. The
     propositions, and the sharper bounds of howlearn theory, are tried on random and adversarial
     sequences, and on all short ones. A violation is reported as a result, with exit status 0.
     """
@@ -197,7 +197,7 @@ def verify(given: Given) -> None:
 ARCHIVE = Option(
     "archive",
     FilePath("PATH"),
-    "The authors' supplement, unpacked: everything is computed from it as well. Their RData files "
+    "The authors' unpacked supplement: everything is also computed from it. Their RData files "
     "need pip install 'howlearn\\[r]'.",
 )
 FIGURE_LEARNERS = Option(
@@ -210,10 +210,10 @@ FIGURE_LEARNERS = Option(
 
 @command(OUT.but(default=Path("reproduction")), ARCHIVE, FIGURE_LEARNERS, DESIGN_SEED, *RUNNING)
 def reproduce(given: Given) -> None:
-    """Reproduce the paper's numerical study, and correct it.
+    """Reproduce and correct the paper's numerical study.
 
     Writes reproduction.csv (every number of Figures 2a to 3d and of the appendix: published, from
-    the archive, corrected), claims.csv (what is left of the paper's claims, with Monte-Carlo
+    the archive, corrected), claims.csv (which claims of the paper still hold, with Monte-Carlo
     errors from at least 1,000 learners per model), and reproduction.html.
     """
     from howlearn.analyses.contests import Clock

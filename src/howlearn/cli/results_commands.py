@@ -16,20 +16,19 @@ TITLE = Panel.shown.option("title", Kind(), "The heading of the page.")
 CALIBRATION = Panel.shown.option(
     "calibration",
     FilePath("FOLDER"),
-    "A folder that howlearn calibrate wrote: how often this design confuses models.",
+    "A folder of howlearn calibrate: shows how often this design confuses models.",
 )
 SAMPLE = Panel.shown.option(
     "sample",
     WholeNumber(least=1),
-    "How many learners can be opened one by one; the table lists all.",
+    "Number of learners with their own panel; the table lists all.",
     500,
 )
 REPORT_CODE = Panel.shown.option(
     "model",
     Repeated("FILE.py:MODEL"),
-    "Run the code of a model of your own that is among the candidates of RESULTS; may be repeated. "
-    "Without this no code is run, and the charts that need the model are left out. Name only files "
-    "that you trust.",
+    "Run the code of your own model among the candidates of RESULTS; may be repeated. Without it, "
+    "the charts that need the model are left out. Name only files that you trust.",
     names_code=True,
 )
 
@@ -45,16 +44,17 @@ REPORT_CODE = Panel.shown.option(
     CALIBRATION,
     SAMPLE,
     DESIGN_SEED.but(
-        help="For the simulated doubles, and which learners are sampled.", panel=Panel.shown
+        help="The seed for simulated doubles and for the sample of learners.", panel=Panel.shown
     ),
     REPORT_CODE,
     FRESH.but(help="Replace the file even if it is not an earlier report.", panel=Panel.output),
 )
 def report(given: Given) -> None:
-    """Show the results of howlearn select as one HTML page that needs no network.
+    """Show the results of howlearn select on one HTML page.
 
-    The answer first, then how sure it is, whether the models behave like the people, estimates,
-    every learner, and a methods paragraph. Charts can be saved as SVG, PNG and CSV.
+    The answer comes first; then how sure it is, whether the models behave like the people,
+    estimates, every learner, and a methods section. Charts can be saved as SVG, PNG and CSV. The
+    page needs no network.
 
     For example: howlearn report results -o report.html
     """
@@ -114,38 +114,37 @@ def _completed(found: Results, seed: int) -> Results:
 FOLDERS = Option(
     "folders",
     Files("RESULTS…"),
-    "The folder that the shards worked in, or one folder of each of them.",
+    "The folder of the shards, or the folders of all shards.",
     is_argument=True,
     is_required=True,
 )
 MERGE_CODE = Panel.models.option(
     "model",
     Repeated("FILE.py:MODEL"),
-    "Run the code of a model of your own that the shards were started with; may be repeated. "
-    "Without this no code is run. Name only files that you trust.",
+    "Run the code of your own model that the shards used; may be repeated. Name only files that "
+    "you trust.",
     names_code=True,
 )
 MERGE_DATA = Panel.data.option(
     "data",
     Repeated("FILE|FOLDER"),
-    "Read this file, or what is in this folder, though it lies elsewhere; may be repeated. Of what "
-    "the command of the shards names, only files beside RESULTS, and below, are read without this.",
+    "Allow this file, or the files in this folder, to be read; may be repeated. Without it, only "
+    "files beside RESULTS and below are read.",
 )
 VALUED = ("--shard", "--out", "-o", "--workers", "--dask")  # what merging decides itself
 
 
 @command(
     FOLDERS,
-    OUT.but(help="The folder for the results; needed where shards had folders of their own."),
+    OUT.but(help="The folder for the results; required if each shard had its own folder."),
     MERGE_DATA,
     MERGE_CODE,
 )
 def merge(given: Given) -> None:
-    """Make the tables of a run that was done in shards.
+    """Combine the tables of a run that was done in parts (--shard).
 
     Every shard was started with the same command and --shard I/N, best in one folder. Nothing is
-    computed again; a shard that has not ended is named. The command of the shards is repeated, so
-    that it must be started in the same place, beside the same data.
+    computed again; unfinished shards are named. Start it in the same place, with the same data.
 
     For example: howlearn merge results
     """

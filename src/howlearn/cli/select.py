@@ -58,27 +58,26 @@ LATENTS = Panel.output.option(
 PREDICT_WITH = Panel.output.option(
     "predict_with",
     Kind("MODEL"),
-    "The candidate for the predictions of all learners, in place of the one that is selected for "
-    "each.",
+    "Use this candidate for the predictions of all learners, instead of each one's selected model.",
 )
 WEIGHTS = Panel.output.option(
     "weights",
     OnOff(),
-    "Also write the weight of every strategy of exp4(…), switch(…) and hmm(…) at every trial, per "
-    "learner and averaged, when the leading one changes, and charts of them.",
+    "Also write the weights of the strategies in exp4(…), switch(…) and hmm(…) at every trial, "
+    "with charts.",
     False,
 )
 EPSILON = Panel.output.option(
     "epsilon",
     Number(),
-    "Also write lowest.csv: the smallest probability of any action under every fit, the first "
-    "trial where one falls under epsilon (such as 0.05), and the paper's T.",
+    "Also write lowest.csv: the smallest probability of an action under every fit, the first "
+    "trial where it is below epsilon (for example 0.05), and the paper's T.",
 )
 NO_CHECK = Panel.output.option(
     "no_check",
     OnOff(),
-    "Leave out the check whether the selected models behave like the learners. It takes about as "
-    "long as the selection at most; without it, no verdict says whether the candidates fit.",
+    "Skip the check whether the selected models behave like the learners. Without it, verdicts do "
+    "not say whether the candidates fit.",
     False,
 )
 EXTRAS = (PREDICTIONS, LATENTS, PREDICT_WITH, WEIGHTS, EPSILON, INTERVALS, STABILITY, SEED)
@@ -89,11 +88,10 @@ EXTRAS = (PREDICTIONS, LATENTS, PREDICT_WITH, WEIGHTS, EPSILON, INTERVALS, STABI
     FROZEN, *DATA, OUT.but(default=Path("results")), FORMAT, *EXTRAS, NO_CHECK, *RUNNING,
 )  # fmt: skip
 def select(given: Given) -> None:
-    """Find, for every learner, the model that explains the choices best.
+    """Find the model that explains each learner's choices best.
 
-    Columns with common names are found by themselves. A verdict is "clear" if no other model, and
-    not learning at all, comes within 2 nats; see --within. EXPR compares columns with numbers and
-    quoted text: "rt > 0.2 and phase in ['learn', 'test']", "choice != missing".
+    Run howlearn inspect first: it finds the columns and writes howlearn.toml. EXPR compares columns
+    with numbers and quoted text: "rt > 0.2 and phase in ['learn', 'test']", "choice != missing".
 
     For example: howlearn select trials.csv --task five-four --exclude "accuracy < 0.55"
     """

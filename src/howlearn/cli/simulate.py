@@ -45,21 +45,23 @@ FOLLOWED = MODEL.but(
 SET = SETTINGS.but(
     kind=Repeated("NAME=VALUE[,VALUE…]"),
     help="A parameter: one value for all cells, one per cell in the order of `howlearn models`, or "
-    "a range LO:HI that each learner and cell draws from. By default eta=0.03, and what is usual "
-    "in other models.",
+    "a range LO:HI to draw from. Default: eta=0.03.",
     panel=Panel.models,
 )
 LEARNERS = Panel.design.option(
-    "learners", WholeNumber(least=1), "How many learners; 10 by default."
+    "learners",
+    WholeNumber(least=1),
+    "How many learners; 10 by default.",
+    is_common=True,
 )
 SHOWN = LIKE.but(
-    help="A folder of howlearn select: show each learner what one of its learners was shown; "
-    "without --set at that learner's estimates."
+    help="A folder of howlearn select: simulate learners who see the same trials, without --set "
+    "with the same estimates."
 )
 CODE = ADD_MODEL.but(
     kind=Repeated("FILE.py:MODEL"),
-    help="Beside --like: run the code of a model of your own that is among the candidates of "
-    "RESULTS; may be repeated. Name only files that you trust.",
+    help="With --like: run the code of your own model among the candidates of RESULTS; may be "
+    "repeated. Name only files that you trust.",
     panel=Panel.design,
 )
 AS_PUBLISHED = Panel.design.option(
@@ -167,7 +169,7 @@ DEMO_LEARNERS = Option("learners", WholeNumber(least=1), "Simulated learners per
     OUT.but(default=Path("demo")), DEMO_LEARNERS, DESIGN_SEED.but(default=1, panel=None), FRESH
 )
 def demo(given: Given) -> None:
-    """Simulate learners of known models, select as if they were not known, and compare."""
+    """Simulate learners of known models, and find the models again."""
     from howlearn.cli.show import console, show_recovery
     from howlearn.core.study import joined
     from howlearn.models.task import Task
@@ -221,7 +223,7 @@ def _run(step: int, words: list[str], quiet: list[str]) -> None:
 
 @command(TASK, *LEARNING, STUDY)
 def models(given: Given) -> None:
-    """List the models of a task, and the order of their cells (the order of --set)."""
+    """List all models, or those of a task with the order of their cells."""
     from rich.markup import escape
 
     from howlearn.cli.show import console, listing_of

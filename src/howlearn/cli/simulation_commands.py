@@ -39,7 +39,11 @@ if TYPE_CHECKING:
 
 ASKED = (TASK, *CANDIDATES, *LEARNING)
 LEARNERS = Panel.design.option(
-    "learners", WholeNumber(least=1), "Simulated learners per true model.", 200
+    "learners",
+    WholeNumber(least=1),
+    "Simulated learners per true model.",
+    200,
+    is_common=True,
 )
 JUDGES = CRITERION.but(section="")  # howlearn.toml names those of howlearn select
 
@@ -68,6 +72,7 @@ GOAL = Panel.models.option(
     "Which error the constant for howlearn select makes small: the largest over the models (the "
     "paper's choice) or the average one. Both are reported.",
     "maximum",
+    is_common=True,
 )
 CALIBRATED = LEARNERS.but(
     kind=WholeNumber(least=2),
@@ -81,7 +86,7 @@ CALIBRATED = LEARNERS.but(
     SPLITS, GOAL, OUT.but(default=Path("calibration")), *RUNNING, STUDY,
 )  # fmt: skip
 def calibrate(given: Given) -> None:
-    """Find good constants for your design, and how often each model would be recognised.
+    """Find good constants for your design, and its error rates.
 
     Simulates learners of every candidate model, fits every candidate to each of them, and counts
     how often the wrong model is selected: for every constant c of the penalised likelihood, for
@@ -168,6 +173,7 @@ TRUTH = Panel.design.option(
     "A model of which learners are simulated, named as for --model; may be repeated. By default "
     "every candidate.",
     names_code=True,
+    is_common=True,
 )
 
 
@@ -176,11 +182,10 @@ TRUTH = Panel.design.option(
     OUT.but(default=Path("recovery")), *RUNNING, STUDY,
 )  # fmt: skip
 def recover(given: Given) -> None:
-    """See whether models and parameters are found again, by the criteria as they are.
+    """See how well models and parameters are recovered from simulated learners.
 
-    Simulates learners of every model and selects among the candidates: how often is the true model
-    selected, which one instead, and how far are its estimates from the truth? (howlearn calibrate
-    also looks for better constants of the criteria.)
+    How often is the true model selected, which model is selected instead, and how far are the
+    estimates from the truth? (howlearn calibrate also searches for better constants.)
     """
     from howlearn.analyses.contests import check_candidates
     from howlearn.analyses.designs import TaskDesign
@@ -219,16 +224,28 @@ def recover(given: Given) -> None:
 
 RANGE = Kind("N,N… | LO:HI | LO:HI:STEP")
 NUMBERS = Panel.design.option(
-    "trials", RANGE, "Numbers of trials per learner to compare.", "60:600"
+    "trials",
+    RANGE,
+    "Numbers of trials per learner to compare.",
+    "60:600",
+    is_common=True,
 )
 PEOPLE = Panel.design.option(
-    "learners", RANGE, "Numbers of learners in the experiment to compare.", "20:200"
+    "learners",
+    RANGE,
+    "Numbers of learners in the experiment to compare.",
+    "20:200",
+    is_common=True,
 )
 SIMULATED = Panel.design.option(
     "simulated", WholeNumber(least=2), "Simulated learners per model and number of trials.", 200
 )
 TARGET = Panel.design.option(
-    "target", Number(), "The share of its learners for whom every model should be recovered.", 0.8
+    "target",
+    Number(),
+    "The share of its learners for whom every model should be recovered.",
+    0.8,
+    is_common=True,
 )
 
 
@@ -239,9 +256,8 @@ TARGET = Panel.design.option(
 def plan(given: Given) -> None:
     """Before the experiment: how many trials and learners are needed?
 
-    Simulates learners of every candidate model in your task and tells how often each would be
-    recovered, which models cannot be told apart, and how wide the intervals of the models' shares
-    would be.
+    Simulates learners of every candidate model in your task and shows how often each would be
+    recovered, which models would be confused, and how wide the intervals of the shares would be.
     """
     from howlearn.analyses.designs import TaskDesign
     from howlearn.analyses.error_rates import doubts

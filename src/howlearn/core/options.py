@@ -278,12 +278,12 @@ class BinsOption(Repeated):
 
 
 class FromZero(WholeNumber):
-    """A whole number from 0 on."""
+    """A whole number, 0 or greater."""
 
     def given(self, value: Any, option: str) -> Any:
         """None is nothing."""
         if value is not None and value < 0:
-            raise HowlearnError(f"{option} {value}: a number from 0 on is needed")
+            raise HowlearnError(f"{option} must be 0 or greater, got {value}")
         return value
 
 
@@ -309,6 +309,7 @@ class Option:
     section: str = ""  # of howlearn.toml and of a plan, where it may stand; none: it is only typed
     about: str = ""  # what it says about itself as a keyword in Python
     rank: int = 0  # options of a lower one come first in the help
+    is_common: bool = False  # --help shows it also where a command has many
     has_none: bool = False  # the word "none" is a value, and does not stand for nothing
     may_be_open: bool = False  # in a plan: where something stands, not what is done with it
     check: Check | None = None  # refuses a text that cannot be meant, whatever the data are

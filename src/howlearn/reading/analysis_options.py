@@ -40,45 +40,44 @@ TASK = _option(
     "task",
     Kind("NAME|FILE"),
     "A shipped task (five-four, shepard-1 … shepard-6) or your own .toml file.",
+    is_common=True,
 )
 CRITERION = _option(
     "criterion",
     Repeated("CRITERION"),
-    "May be repeated: 'penalized(c=0.012)' (with stop_at=150, a trial, stop_at=0.05, before any "
-    "probability falls under it, or 'stop_at=paper(0.05)', the paper's formula, of the first "
-    "trials only), 'holdout(split=0.5)', aic, bic, 'prequential(blocks=5, start=0.5)', "
-    "'likelihood(trials=20)' (without a penalty, of the first trials or of all), population (with "
-    "per_model, independent, leave_one_out or other =true in brackets) and evidence, which give "
-    "probabilities. By default select takes population (evidence for fewer than ten learners), "
-    "penalized and holdout; recover and plan take penalized, holdout and aic.",
+    "How models are judged; may be repeated, and the first one gives the answer. population, "
+    "evidence, 'penalized(c=0.012)' (also with stop_at=150), 'holdout(split=0.5)', "
+    "'prequential(blocks=5)', aic, bic, likelihood. Default of select: population (evidence for "
+    "fewer than ten learners), penalized and holdout; of recover and plan: penalized, holdout, "
+    "aic.",
+    is_common=True,
 )
 CALIBRATION = _option(
     "calibration",
     FilePath("FOLDER"),
-    "Take the constants of penalized and holdout from a calibration (howlearn calibrate); aic, or "
-    "what --criterion names, is used besides.",
+    "Use the constants of penalized and holdout that howlearn calibrate found; aic, or what "
+    "--criterion names, is used too.",
 )
 MODEL = _option(
     "model",
     Repeated("NAME"),
-    "A candidate, in place of the task's; may be repeated. 'NAME (one rate)' has one rate for all "
-    "cells, Coin does not learn; q-learning, alcove … ('field': all that `howlearn models` lists), "
-    "'q-learning(NAME)' in the cells of a model; 'NAME+lapse', +bias, +stickiness; 'exp4(NAME, "
-    "NAME)', 'switch(NAME, NAME)' and 'hmm(NAME, NAME)' are mixtures of strategies, with "
-    "'NAME\\[eta=0.03]' for given parameters. my_module:MyModel or my_file.py:MyModel is a model "
-    "of your own: its code is run. Nothing else brings code, so name only files that you trust.",
+    "A candidate, in place of the default ones; may be repeated. Any model that `howlearn models` "
+    "lists ('field': all of them), 'NAME (one rate)', 'NAME+stickiness', mixtures such as "
+    "'hmm(NAME, NAME)', or my_file.py:MyModel, whose code is run: name only files that you trust.",
     names_code=True,
+    is_common=True,
 )
 ADD_MODEL = _option(
     "add_model",
     Repeated("NAME"),
-    "A further candidate, named as for --model; may be repeated.",
+    "One more candidate, named as for --model; may be repeated.",
     names_code=True,
+    is_common=True,
 )
 NO_FIELD = _option(
     "no_field",
     OnOff(),
-    "Only partitions compete, without the models of the field that the kind of task demands.",
+    "Compare only partitions, without the models that the field uses for this kind of task.",
     False,
 )
 ONE_RATE = _option(
@@ -87,14 +86,14 @@ ONE_RATE = _option(
 EXPERTS_FROM = _option(
     "experts_from",
     Kind("training|joint|population|FOLDER"),
-    "Where the strategies of exp4(…), switch(…) and hmm(…) have their parameters from, unless they "
-    "are given: their own fits to the trials fitted (training, the default), a joint fit, other "
-    "learners (population), or a folder of howlearn select or calibrate.",
+    "Where the parameters of strategies in exp4(…), switch(…) and hmm(…) come from: fits of each "
+    "strategy alone (training, the default), a joint fit, other learners (population), or a "
+    "folder of howlearn select or calibrate.",
 )
 RULE = _option(
     "rule",
     Registered(words=RULES, known=_rules),
-    "How a cell learns, in models that do not say so themselves.",
+    "The learning rule of partition models that do not name one.",
     "gradient",
 )
 FORM = _option(
@@ -106,29 +105,30 @@ FORM = _option(
 MAX_RATE = _option(
     "max_rate",
     Number(),
-    "The largest learning rate, up to 20. It is a convention that matters: a wide bound favours "
-    "finer partitions.",
+    "The largest learning rate allowed, at most 20. It matters: a high bound favours models that "
+    "treat more contexts separately.",
     1.0,
+    is_common=True,
 )
 WITHIN = _option(
     "within",
     Number(least=0.0),
-    "Models less than so many nats behind the best are not told apart.",
+    "Models within this many nats of the best count as tied.",
     2.0,
 )
 INTERVALS = _option(
     "intervals",
     Number("LEVEL"),
-    "Intervals for the parameters of all models, at this level. Without it, 0.95 for models that "
-    "are fitted cell by cell; for others they take as long as the fit.",
+    "Compute intervals for the parameters of all models at this level. By default only models "
+    "that are fitted cell by cell have them, at 0.95.",
 ).but(panel=Panel.output)
 STABILITY = _option(
     "stability",
     WholeNumber("DOUBLES"),
-    "Also write stability.csv: how often so many simulated doubles of each learner (such as 100) "
-    "are given the same model.",
+    "Also write stability.csv: how often this many simulated doubles of each learner (for "
+    "example 100) are given the same model.",
 ).but(panel=Panel.output)
-SEED = _option("seed", WholeNumber(), "For --stability: other doubles.", 0).but(panel=Panel.output)
+SEED = _option("seed", WholeNumber(), "The seed of --stability.", 0).but(panel=Panel.output)
 
 MODELS: Mapping[str, Option] = {
     option.name: option

@@ -109,32 +109,40 @@ class ReadOptions:
 
     learner: str | None = _option(
         _COLUMN,
-        "Who (also --participant, --subject); 'file' if each file is one learner.",
+        "Who chose (also --participant, --subject); 'file' if each file is one learner.",
         'the column with the learner; "file": each file is a learner',
         words=("--learner", "--participant", "--subject"),
         has_none=True,
         may_be_open=True,
+        is_common=True,
     )
     context: tuple[str, ...] = _option(
         _COLUMNS,
-        "What was shown; 'none' if always the same.",
+        "What was shown; 'none' if it was always the same.",
         'the column, or the columns, of the context; "none": always the same situation',
         has_none=True,
         may_be_open=True,
+        is_common=True,
     )
     action: str | None = _option(
-        _COLUMN, "What was chosen.", "the column with the choice", has_none=True, may_be_open=True
+        _COLUMN,
+        "What was chosen.",
+        "the column with the choice",
+        has_none=True,
+        may_be_open=True,
+        is_common=True,
     )
     reward: str | None = _option(
         _COLUMN,
-        "What it earned, 0 to 1.",
+        "What the choice earned, from 0 to 1.",
         "the column with what the choice earned",
         has_none=True,
         may_be_open=True,
+        is_common=True,
     )
     trial: tuple[str, ...] = _option(
         _Order("COL[,COL]"),
-        "Its number; block,trial where numbers start anew; 'none' for the order of the rows.",
+        "The trial number; block,trial if numbers restart; 'none' for the order of the rows.",
         'the column with the trial\'s number, or several (["block", "trial"]); "none": the order '
         "of the rows",
         has_none=True,
@@ -142,13 +150,15 @@ class ReadOptions:
     )
     features: tuple[str, ...] = _option(
         _COLUMNS,
-        "Columns that describe a context; each gives candidates.",
+        "Columns that describe a context; each makes candidates.",
         "columns that describe the context",
+        is_common=True,
     )
     by: tuple[str, ...] = _option(
         _COLUMNS,
-        "Conditions: each learner × condition on its own.",
-        "columns with conditions; each learner × condition is a sequence of its own",
+        "Conditions; each learner × condition is analysed separately.",
+        "columns with conditions; each learner × condition is a separate sequence",
+        is_common=True,
     )
     keep: tuple[str, ...] = _option(
         _COLUMNS,
@@ -158,12 +168,12 @@ class ReadOptions:
     )
     reset_by: tuple[str, ...] = _option(
         _COLUMNS,
-        "Learning starts anew where these change.",
-        "columns; learning starts anew where they change",
+        "Learning restarts where these columns change.",
+        "columns; learning restarts where they change",
     )
     scored: str | None = _option(
         _COLUMN,
-        "Whether a trial counts for the likelihood.",
+        "Whether the choice of a trial is predicted (counts for the likelihood).",
         "the column that says whether a choice counts",
         rank=2,
         has_none=True,
@@ -177,35 +187,36 @@ class ReadOptions:
     )
     where: str | None = _option(
         _EXPRESSION,
-        "Rows to use, as \"phase == 'learn'\".",
+        "Rows to use, for example \"phase == 'learn'\".",
         'a condition such as "block > 1"; the other rows are left out',
         rank=1,
         check=_check_condition,
+        is_common=True,
     )
     test_when: str | None = _option(
         _EXPRESSION,
-        "Choices without feedback: they only count.",
+        "Trials without feedback: they are predicted but teach nothing.",
         "a condition; where it holds, choices count and teach nothing",
         rank=1,
         check=_check_condition,
     )
     forced_when: str | None = _option(
         _EXPRESSION,
-        "Instructed choices: they only teach.",
+        "Instructed choices: they teach but are not predicted.",
         "a condition; where it holds, choices teach and do not count",
         rank=1,
         check=_check_condition,
     )
     recode: tuple[str, ...] = _option(
         Recoding("COL:OLD=NEW,…"),
-        "As reward:-1=0,1=1; may be repeated.",
+        "New values, for example reward:-1=0,1=1; may be repeated.",
         'new values, such as "reward:-1=0,1=1"',
         rank=2,
         check=lambda text, *_: parse_recode(text),
     )
     missing: tuple[str, ...] = _option(
         Values("VALUE[,VALUE]"),
-        "Values that mean nothing was recorded, as --missing=-1,n/a.",
+        "Values that mean missing, for example --missing=-1,n/a.",
         'values that mean nothing is there, such as -1 or "action:-1"',
         rank=2,
         has_none=True,
@@ -213,13 +224,13 @@ class ReadOptions:
     )
     reward_range: tuple[float, float] | None = _option(
         _PAIR,
-        "Accept rewards outside [0,1], as recorded.",
+        "Accept rewards from LO to HI as recorded.",
         "the smallest and the largest reward that are allowed, such as (0, 5)",
         rank=2,
     )
     min_trials: int | None = _option(
         FromZero(),
-        "Leave learners with fewer trials out.",
+        "Leave out learners with fewer trials.",
         "learners with fewer choices are left out",
         rank=3,
     )
@@ -232,7 +243,7 @@ class ReadOptions:
     )
     episode: str | None = _option(
         _COLUMN,
-        "Trials in a row with the same value are an episode.",
+        "Consecutive trials with the same value form an episode.",
         "the column with the episode; trials in a row with the same value are one",
         rank=3,
         may_be_open=True,
@@ -246,31 +257,31 @@ class ReadOptions:
     )
     load: str | None = _option(
         _COLUMN,
-        "How many stimuli the block has, for models of working memory.",
+        "The number of stimuli in the block, for models of working memory.",
         "the column with the number of stimuli in the block, for models of working memory",
         rank=3,
         may_be_open=True,
     )
     bin: tuple[str, ...] = _option(
         BinsOption("COL:N|CUT,CUT…"),
-        "Make N bins, or bins between cut points, of a context's or feature's numbers; may be "
-        "repeated.",
+        "Group a numeric context or feature into N bins, or at cut points; may be repeated.",
         'bins for the numbers of a context or feature, such as "size:4" or "size:0.2,0.5"',
         rank=3,
         check=_check_bin,
     )
     exclude: tuple[str, ...] = _option(
         Repeated("EXPR"),
-        "Learners to exclude, as 'accuracy < 0.55', 'missed > 0.2 or median(rt) < 0.2', "
-        "'share(rt < 0.1) > 0.05'; may be repeated. Shares are shown with and without them.",
+        "Learners to exclude, for example 'accuracy < 0.55' or 'median(rt) < 0.2'; may be "
+        "repeated. Shares are shown with and without them.",
         'conditions on a learner, such as "accuracy < 0.55" or "median(rt) < 0.2"; those for whom '
         "one holds are fitted, but no share and no population is of them (``docs/exclude.md``)",
         rank=3,
         check=_check_exclusion,
+        is_common=True,
     )
     reward_scale: tuple[float, float] | None = _option(
         _PAIR,
-        "Rewards from LO to HI become 0 to 1, as --reward-scale 0,100 for points.",
+        "Rescale rewards from LO,HI to 0,1, for example --reward-scale 0,100.",
         "the ends of the rewards, such as (0, 100); they become 0 to 1",
         rank=2,
     )
@@ -279,8 +290,8 @@ class ReadOptions:
     )
     offered: tuple[str, ...] = _option(
         _COLUMNS,
-        "What was on offer, if not always every action: one column per option, or one column of "
-        "lists such as a|b.",
+        "The actions on offer, if not always all: one column per option, or one column of lists "
+        "like a|b.",
         "the columns with the actions that were on offer, one per option; or one column of lists "
         'such as "a|b" or "[1, 2]", or of labels that ``offers`` explains (``docs/data.md``)',
         rank=1,
@@ -297,8 +308,8 @@ class ReadOptions:
     )
     positions: tuple[str, ...] = _option(
         Values("FIRST,SECOND[,…]"),
-        "The action says which of the options on offer was chosen, not its name: the values that "
-        "mean the first, the second, …, as 1,0 or left,right.",
+        "If the action is a position among the options: the values that mean the first, the "
+        "second, …, for example 1,0 or left,right.",
         "where the action is a place among what was on offer: its values for the first, the "
         'second, … option, such as [1, 0] or ["left", "right"]',
         rank=1,
@@ -306,7 +317,7 @@ class ReadOptions:
 
     names: tuple[str, ...] = _option(
         Names("NAME[,NAME]"),
-        "Names of the columns where the data have none; 'header' if the first row has them.",
+        "Column names for a file without a header; 'header' if the first row has them.",
         'the names of the columns, for a table without a row of names; "header": the first row has '
         "them, whatever it looks like",
         rank=3,
@@ -315,8 +326,8 @@ class ReadOptions:
 
     axes: tuple[str, ...] = _option(
         Names("NAME,…,trial"),
-        "What the levels or the axes of nested data and arrays are, as learner,block,trial; "
-        "'column' for one along which the quantities are.",
+        "The levels of nested data or the axes of arrays, for example learner,block,trial; "
+        "'column' for an axis of quantities.",
         'the names of the levels, or of the axes of arrays, such as ["learner", "block", "trial"]; '
         '"column": along it are the columns',
         rank=3,
@@ -324,21 +335,21 @@ class ReadOptions:
     )
     padding: str | None = _option(
         Kind("VALUE"),
-        "The value that fills up rows of arrays at their ends; NAME:VALUE of one array.",
+        "The value that pads the ends of rows in arrays; NAME:VALUE for one array.",
         "the value that fills up the rows of arrays at their ends, such as -1",
         rank=3,
         may_be_open=True,
     )
     doubts: tuple[str, ...] = _option(
         Repeated("TEXT"),
-        "What was not clear when the options were found; results repeat it.",
+        "What was unclear when the options were found; results repeat it.",
         "what was not clear when the options were found; results repeat it",
         rank=2,
     )
 
     stages: str | None = _option(
         Kind("COL; COL@STATE"),
-        "Several choices in each row, one after the other, and the state in which each is made.",
+        "Several choices per row, in order, and the state in which each is made.",
         'the columns of several choices in a row, as "choice1; choice2@state": each row is read as '
         "one trial per choice, whose context is the state (``docs/data.md``)",
         rank=1,
@@ -347,7 +358,7 @@ class ReadOptions:
 
     wide: str | None = _option(
         Kind("NAME=PATTERN;…"),
-        "Quantities that have a file, or columns, of their own with learners × trials, as "
+        "Quantities in separate files or columns of learners × trials, for example "
         "'action=choice_*; reward=win_* + loss_*'.",
         "where each quantity is a file, or columns, of learners × trials, such as "
         '"action=choice_*; reward=win_* + loss_*"',
