@@ -110,8 +110,10 @@ def test_conditions_of_the_same_learners_are_told_apart() -> None:
     table = next(part for part in results.summary() if isinstance(part, Listing))
     assert table.columns[1:] == ("part 1", "part 2")
     told = answer(results)
-    assert told.leads[0].startswith("part 1: OneForAll (treats all contexts alike) explains ")
-    assert told.leads[1].startswith("part 2: ")
+    assert told.leads[0].startswith(
+        "condition part 1: OneForAll (treats all contexts alike) explains "
+    )
+    assert told.leads[1].startswith("condition part 2: ")
     assert [each.n for each, _ in told.panels] == [6, 6]
     assert told.panels[0][0].models[0].interval
     assert told.panels[0][1]

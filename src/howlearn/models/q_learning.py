@@ -167,7 +167,7 @@ class QLearning(Model):
 
     name = "q-learning"
     smooth = True
-    title = "learns action values from prediction errors (Q-learning)"
+    title = "Q-learning: learns action values from prediction errors"
     phrase = "Q-learning with a softmax policy"
     cites = ("rescorla1972", "sutton2018")
     default_for = frozenset({EVERY_TASK})

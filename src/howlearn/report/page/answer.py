@@ -25,7 +25,7 @@ from howlearn.results.fit_verdicts import (
 from howlearn.results.results import Results
 from howlearn.results.select_summary import COIN, NONE, Selected, SelectedModels
 from howlearn.selection.share_tables import pooled
-from howlearn.selection.tables import ALL, OTHER
+from howlearn.selection.tables import ALL, OTHER, condition_columns
 from howlearn.selection.unfitted import sentence
 
 MOST_CONDITIONS = 6  # with a sentence each
@@ -101,10 +101,11 @@ def answer(results: Results) -> Answer:
 
 def _leads(found: SelectedModels) -> Iterator[str]:
     """One sentence, or one for each condition."""
+    by = ", ".join(condition_columns(found.first))
     for part in found.conditions[:MOST_CONDITIONS] or [found]:
         unit = found.results.unit if part is found else "learner"
         told = _lead(part, unit) if len(found.results.names) > 1 else _alone(part, unit)
-        yield told if part is found else f"{part.condition}: {told}"
+        yield told if part is found else f"{by} {part.condition}: {told}"
 
 
 def _lead(found: SelectedModels, unit: str) -> str:
@@ -122,10 +123,10 @@ def _lead(found: SelectedModels, unit: str) -> str:
         who = f"this {unit}" if one else f"{most:,} of {many(found.n, unit)}"
         parts.append(f"{_named(models[0])} explains {who} best")
     if len(models) > 1:
-        others = f"{_named(models[1])} explains {counts[models[1].model]:,}"
         left = sum(counts[each.model] for each in models[2:])
         named = f"{in_words(len(models) - 2)} other model{'s' * (len(models) > 3)}"
-        parts.append(f"{others}{f', and {named} the other {left:,}' if left else ''}")
+        more = f", and {named} the other {left:,}" if left and found.condition is None else ""
+        parts.append(f"{_named(models[1])} explains {counts[models[1].model]:,}{more}")
     whose = (f"this {unit}",) * 2 if one else (f"{coin:,}", f"{none:,}")
     whose = whose if models or one else tuple(f"{each} of {many(found.n, unit)}" for each in whose)
     parts += [f"no model is better than a coin for {whose[0]}"] * (coin > 0)
