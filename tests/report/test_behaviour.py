@@ -163,6 +163,25 @@ def test_the_learners_of_conditions_are_counted_once() -> None:
     assert row["mean"] == pytest.approx(np.mean([np.mean(right[:2]), np.mean(right[2:])]))
 
 
+def test_conditions_have_curves_that_say_where_they_thin_out() -> None:
+    """Of three learners one is left under b after twelve trials."""
+    trials = [random_trials(seed, n, better=0.8) for seed, n in enumerate((20, 12, 20, 12, 20, 20))]
+    about = {"condition": ["a", "b"] * 3}
+    study = study_of(*trials, names=[*"xxyyzz"], about=about)
+    shown = behaviour(hl.select(study, criteria=["bic"], check=False), replications=2)
+    people = shown.frame.filter(source="people")
+    assert people["context"].unique().sort().to_list() == ["all", "condition a", "condition b"]
+    late = people.filter(context="condition b").filter(pl.col("first") > 12)
+    assert late["n"].to_list() == [1] * 8
+    assert late["mean"].to_list() == [
+        study[5].action[t] == study[5].context[t] % 2 for t in range(12, 20)
+    ]
+    (note,) = [text for text in shown.notes if "records end" in text]
+    assert "condition b: from trial 13 on 1 of 3" in note
+    assert "condition a" not in note
+    assert "by condition" in shown.statement
+
+
 def test_right_answers_from_records_alone() -> None:
     def trials(*rows):
         return [Trial(c, a, g, reset=k == 0) for k, (c, a, g) in enumerate(rows)]

@@ -12,7 +12,9 @@ from howlearn.analyses.yardstick import UNKNOWN, Yardstick, yardstick
 from howlearn.core.arrays import Floats, Ints
 from howlearn.core.distributions import student_quantile
 from howlearn.core.errors import HowlearnError
+from howlearn.reading.labels import natural_key
 from howlearn.results.results import Results
+from howlearn.selection.tables import condition_columns, conditions
 
 EVERY = "all"
 CONTEXTS = 12  # that have a curve each; where there are more, none has
@@ -20,6 +22,7 @@ FEWEST, MOST = 20, 200  # replications of the study
 TRIALS, DOUBLES = 1_000_000, 6_000  # simulated in all, if FEWEST replications need no more
 STREAM = 8  # of random numbers that nobody else uses
 LEVEL = 0.95
+LEFT = 0.5  # of the learners: with fewer a curve has thinned out
 SCHEMA = {
     "context": pl.String,
     "trial": pl.Float64,
@@ -37,9 +40,10 @@ SCHEMA = {
 class Behaviour:
     """Curves with bands, and in words what they are of and how well they agree.
 
-    ``frame`` has context (or "all"), trial (the middle of the bin), first, last, source ("people"
-    or "model"), mean, lower, upper, n (learners). ``measure`` is what the mean is of, such as
-    "right choices"; ``percent`` whether it is a share; ``along`` what is counted, such as "trial".
+    ``frame`` has context ("all", a context, or a condition of the same learners), trial (the middle
+    of the bin), first, last, source ("people" or "model"), mean, lower, upper, n (learners).
+    ``measure`` is what the mean is of, such as "right choices"; ``percent`` whether it is a share;
+    ``along`` what is counted, such as "trial".
     """
 
     frame: pl.DataFrame
@@ -92,9 +96,10 @@ def behaviour(
                 "no task says what actions earn, so doubles are paid what their learner was paid "
                 "for the same action in the same context"
             )
-    if len(found.study.contexts) > CONTEXTS:
+    notes += _thinned(people, rod)
+    if len(found.study.contexts) > CONTEXTS and len(curves.groups) == 1:
         notes.append(f"{len(found.study.contexts):,} contexts are too many for a curve each")
-    words = _statement(frame, rod)
+    words = _statement(frame, rod, curves.apart)
     judged = (rod.right != UNKNOWN) & found.study.scored
     chance = float(np.mean(1 / found.study.n_offered[judged])) if judged.any() else None
     return Behaviour(
@@ -115,9 +120,16 @@ class _LearningCurves:
         self.learner = np.array([place[name] for name in names], np.int64)  # of each in who
         self.length = np.diff(study.starts)[who]
         self.start = study.starts[who]
-        n_contexts = len(study.contexts)
-        by_context = 1 < n_contexts <= CONTEXTS
-        self.groups = [EVERY, *(study.contexts if by_context else ())]
+        self.groups, self.part = [EVERY], study.context.astype(np.int64)  # [trial]: of which panel
+        under, self.apart = conditions(study.labels), "in context "
+        if under is not None:  # the same context may mean something else under each
+            names = sorted(under.unique(), key=natural_key)
+            code = np.array([names.index(name) for name in under], np.int64)
+            self.part, self.apart = np.repeat(code, np.diff(study.starts)), "under "
+            which = ", ".join(condition_columns(study.labels))
+            self.groups += [f"{which} {name}" for name in names] * (len(names) <= CONTEXTS)
+        elif 1 < len(study.contexts) <= CONTEXTS:
+            self.groups += study.contexts
 
     def means(self, value: Floats, original: Ints, learner: Ints) -> Floats:
         """[learner, group, bin]; NaN where a learner has no choice."""
@@ -127,9 +139,8 @@ class _LearningCurves:
         shape = (self.n_learners, len(self.groups), rod.n_bins)
         total, count = np.zeros(shape), np.zeros(shape)
         value, bin, learner = value[good], bin[good], learner[good]
-        context = self.found.study.context[original[good]].astype(np.int64)
         groups = [np.zeros(len(value), np.int64)]
-        groups += [context + 1] if len(self.groups) > 1 else []
+        groups += [self.part[original[good]] + 1] if len(self.groups) > 1 else []
         for group in groups:
             code = np.ravel_multi_index((learner, group, bin), shape)
             count += np.bincount(code, minlength=count.size).reshape(shape)
@@ -239,7 +250,26 @@ def _inside(frame: pl.DataFrame) -> float | None:
     )
 
 
-def _statement(frame: pl.DataFrame, rod: Yardstick) -> str:
+def _thinned(people: pl.DataFrame, rod: Yardstick) -> list[str]:
+    """Where records of unequal length thin out: those who are left may learn otherwise."""
+    told = []
+    for (group,), mine in people.group_by(["context"], maintain_order=True):
+        most = int(mine["n"].max())  # type: ignore[arg-type]
+        few = mine.filter(pl.col("n") < LEFT * most)
+        if len(few):
+            where = "" if group == EVERY else f"{group}: "
+            told.append(
+                f"{where}from {rod.along} {few['first'].min()} on {few['n'].max()} of {most}"
+            )
+    if not told:
+        return []
+    return [
+        f"records end at different {rod.along}s, so that fewer than half of the learners are left "
+        f"in the later points ({'; '.join(told)}); these may differ from those who ended before"
+    ]
+
+
+def _statement(frame: pl.DataFrame, rod: Yardstick, apart_words: str) -> str:
     keys = ["context", "trial", "first", "last"]
     people = frame.filter(pl.col("source") == "people")
     model = frame.filter(pl.col("source") == "model")
@@ -257,10 +287,10 @@ def _statement(frame: pl.DataFrame, rod: Yardstick) -> str:
     apart = both.filter(pl.col("context") != EVERY)
     text = f"The data lie within the doubles' 95% range in {_of(every)} overall"
     if len(apart):
-        text += f" and in {_of(apart)} by context"
+        text += f" and in {_of(apart)} by {'context' if 'context' in apart_words else 'condition'}"
     worst = both.row(int(both["gap"].abs().arg_max() or 0), named=True)
     form = "{:z.0%}" if rod.percent else "{:.3g}"
-    where = "overall" if worst["context"] == EVERY else f"in context {worst['context']}"
+    where = "overall" if worst["context"] == EVERY else f"{apart_words}{worst['context']}"
     at = f"{worst['first']}–{worst['last']}" if rod.width > 1 else str(worst["first"])
     numbers = [form.format(worst[column]) for column in ("mean", "mean_model")]
     return (
