@@ -9,9 +9,11 @@ import polars as pl
 import pytest
 
 import howlearn as hl
-from howlearn.analyses.check import check, fit_of_selection, holm
+from howlearn.analyses.check import bounded, check, fit_of_selection, holm
 from howlearn.analyses.signatures import Record, Signatures
 from howlearn.core.errors import HowlearnError
+from howlearn.report.folder import NOT_CALIBRATED
+from howlearn.report.page.figures import draw, steps
 from howlearn.results.fit_verdicts import WITHHELD, rounded
 
 TASK = hl.Task.load("five-four")
@@ -116,3 +118,27 @@ def test_select_checks_the_fit_as_the_command_does(tmp_path: Path) -> None:
     bare = hl.select(study, TASK.models, ["aic"], check=False)
     assert [*bare.manifest["fit"]] == ["check"]
     assert "not checked (check=False)" in bare.manifest["fit"]["check"]["sentence"]
+
+
+def test_the_report_shows_every_signature_of_the_check(tmp_path: Path) -> None:
+    """With its table and answer, from memory and from a folder; a mangled manifest shows none."""
+    sticky, theta = TASK.model("ByPattern+stickiness"), np.tile([0.2, 0.2, 1.5], (8, 1))
+    study = hl.simulate(TASK, sticky, theta, trials=120, seed=5)
+    results = hl.select(study, TASK.models, ["aic"], folder=tmp_path / "r")
+    told = results.manifest["fit"]["check"]
+    (step,) = [each for each in steps(results, NOT_CALIBRATED, 0) if each[1] == "checks"]
+    (figure,) = draw([step], "learner").of("behaviour")
+    assert figure.finding == told["sentence"]
+    assert figure.table["signature"].to_list() == [row["signature"] for row in told["table"]]
+    failing = figure.table.filter("fails")
+    assert "switches" in failing["signature"].to_list()
+    assert (failing["corrected_p"] < 0.05).all()
+    assert figure.table.equals(hl.check(results, **bounded(results)).checks.with_columns(
+        pl.col(pl.Float64).round(5)))  # fmt: skip
+    for table in (None, [], [{"signature": "x"}], [1], "x"):
+        mangled = results.with_fit({"check": {**told, "table": table}})
+        assert draw([("behaviour", "checks", steps_of(mangled))], "learner").of("behaviour") == []
+
+
+def steps_of(results: hl.Results):
+    return next(make for _, name, make in steps(results, NOT_CALIBRATED, 0) if name == "checks")

@@ -48,6 +48,7 @@ DOUBLES, LEARNERS = 40, 200  # of every learner; learners who have some
 MOST = 500  # doubles of a learner
 FOLLOWED = 2  # doubles of every double
 LEVEL = 0.05
+DIGITS = 5  # of what a manifest keeps of the table
 NAMED = 3  # signatures in a sentence
 QUICK = {"doubles": 8, "learners": 60}  # within ``howlearn select``, where fits are quick
 ALTOGETHER = 160  # doubles of all learners, at least: with fewer, the tails of p-values are rough
@@ -126,6 +127,10 @@ class Check(Analysis):
             "checked": len(self.checks),
             "doubles": self.doubles,
             "sentence": self.answer,
+            "table": [
+                {k: round(v, DIGITS) if isinstance(v, float) else v for k, v in row.items()}
+                for row in self.checks.to_dicts()
+            ],
         }
 
     def summary(self) -> Iterator[Listing | Sentence]:

@@ -10,9 +10,11 @@ import polars as pl
 from howlearn.analyses.check import Check
 from howlearn.analyses.completeness import Completeness, steps_table
 from howlearn.analyses.mechanism_result import Mechanisms, chart_name, learners_by_mechanism
+from howlearn.core.columns import of
 from howlearn.report import vega_lite as vl
 from howlearn.report.charts import CHARTS
 from howlearn.report.style import BLUE, PALETTE, data, finished
+from howlearn.results.fit_verdicts import CHECK, fit_of
 from howlearn.results.results import Results
 from howlearn.runs.folder import read_table, there
 
@@ -30,15 +32,19 @@ def steps_of(source: Any) -> pl.DataFrame | None:
     return steps_table(row, read_table(folder, "reasons"))
 
 
-def checks_of(source: Any) -> pl.DataFrame | None:
-    """The signatures: of a check, or of the folder beside results."""
+def checks_of(source: Any) -> tuple[pl.DataFrame | None, str]:
+    """The signatures, and the answer in words: of a check, or of the last one of a selection."""
     if isinstance(source, Check):
-        return source.checks
-    folder = Results.of(source).folder
-    folder = None if folder is None else folder / "check"
-    if folder is None or not folder.is_dir() or not there(folder, "checks"):
-        return None
-    return read_table(folder, "checks")
+        return source.checks, source.answer
+    told = fit_of(Results.of(source).manifest).get(CHECK, {})
+    rows, schema = told.get("table"), of("checks", "check")
+    if not isinstance(rows, list) or not rows:
+        return None, ""
+    try:
+        frame = schema.of_rows([[row[name] for name in schema.names] for row in rows])
+    except (KeyError, TypeError, pl.exceptions.PolarsError):  # not as howlearn wrote it
+        return None, ""
+    return frame, str(told.get("sentence", ""))
 
 
 def completeness(frame: pl.DataFrame) -> Any:

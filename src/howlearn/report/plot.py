@@ -405,14 +405,20 @@ def completeness(source: Source | Completeness) -> Drawn:
     return Drawn(made, pl.DataFrame() if frame is None else frame, shown=frame is not None)
 
 
-@chart("Do the models behave like the people?", "checks", section=BEHAVIOUR, saved_by=("check",))
+@chart(
+    "Which signatures of behaviour do the models reproduce?",
+    "checks",
+    section=BEHAVIOUR,
+    saved_by=("check",),
+)
 def checks(source: Source | Check) -> Drawn:
     """Signatures of the learners beside those of their doubles; those that fail are marked."""
     from howlearn.report import fit_charts
 
-    frame = fit_charts.checks_of(source)
-    made = None if frame is None else fit_charts.checks(frame)
-    return Drawn(made, pl.DataFrame() if frame is None else frame, shown=frame is not None)
+    frame, answer = fit_charts.checks_of(source)
+    if frame is None:
+        return Drawn(None, pl.DataFrame(), shown=False)
+    return Drawn(fit_charts.checks(frame), frame, answer)
 
 
 @chart(
