@@ -153,7 +153,7 @@ def test_words_that_may_not_come_back_are_found():
     assert not complaints(prose("`is no number`\n\n```\nanew\n```\n[it](anew.md)\n"))
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", [*PAGES, "../CONTRIBUTING.md", "../SECURITY.md"])
 def test_pages_are_short_and_in_plain_english(name):
     text = (DOCS / name).read_text(encoding="utf-8")
     assert not complaints(prose(text))
