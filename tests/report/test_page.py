@@ -493,6 +493,9 @@ def _on_a_phone_in_the_dark(browser: Any, file: Path) -> Visit:
     assert visit.overflow <= 0
     visit.page.click("#close")
     assert visit.overflow <= 0
+    wide = "[...document.querySelectorAll('figure .chart')]"
+    wide += ".filter(box => box.scrollWidth > box.clientWidth + 1).length"
+    assert visit.page.evaluate(wide) == 0  # no chart scrolls sideways
     ground = "getComputedStyle(document.body).backgroundColor"
     ink = "getComputedStyle(document.querySelector('figure .chart svg text')).fill"
     dark, light_text = visit.page.evaluate(ground), visit.page.evaluate(ink)

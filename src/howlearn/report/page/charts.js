@@ -67,15 +67,44 @@ const screenConfig = {
 };
 const SMALLEST = 0.66; // to which a chart shrinks before its box scrolls
 
+// On a phone, panels stand below each other and are no wider than the screen.
+const PHONE = 560, LABELS = 130; // widths in pixels: of a box on a phone, of what stands beside a panel
+function fitted(spec, room) {
+  if (room >= PHONE || spec === null || typeof spec !== "object") return spec;
+  const { hconcat, ...found } = spec;
+  if (hconcat) found.vconcat = hconcat;
+  if (found.columns > 1) found.columns = 1;
+  if (typeof found.width === "number") {
+    const width = Math.min(found.width, Math.max(160, room - LABELS));
+    if (found.layer) found.layer = found.layer.map((each) => shrunk(each, width / found.width));
+    found.width = width;
+  }
+  for (const inner of ["vconcat", "concat"]) if (found[inner]) found[inner] = found[inner].map((each) => fitted(each, room));
+  if (found.spec) found.spec = fitted(found.spec, room);
+  return found;
+}
+
+// Places in pixels follow the width of their panel; legends get one column.
+function shrunk(layer, ratio) {
+  const entries = Object.entries(layer.encoding ?? {}).map(([name, each]) => {
+    const place = /^x2?$/.test(name) && typeof each?.value === "number";
+    if (place) return [name, { ...each, value: each.value * ratio }];
+    return [name, each?.legend?.columns ? { ...each, legend: { ...each.legend, columns: 1 } } : each];
+  });
+  return { ...layer, encoding: Object.fromEntries(entries) };
+}
+
 // A chart whose own grounds are light stays as it is on paper, whatever the colours of the page.
 async function drawOnScreen(box, spec, asPaper = false) {
-  const { title, ...untitled } = spec; // the page says it
+  const { title, ...untitled } = fitted(spec, box.clientWidth); // the page says it
   const { font, padding } = screenConfig;
+  const below = box.clientWidth < PHONE ? { orient: "bottom", direction: "vertical", columns: 1 } : {};
+  const config = asPaper ? { ...content.config, background: null, font, padding } : screenConfig;
   const drawn = await window.vegaEmbed(box, asPaper ? untitled : onScreen(untitled), {
     mode: "vega-lite",
     renderer: "svg",
     actions: false,
-    config: asPaper ? { ...content.config, background: null, font, padding } : screenConfig,
+    config: { ...config, legend: { ...config.legend, ...below } },
   });
   box.classList.toggle("paper", asPaper);
   const svg = box.querySelector("svg");
