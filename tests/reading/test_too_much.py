@@ -207,6 +207,15 @@ def test_cells_that_come_often() -> None:
             for part, inside in {**parts, "content.xml": content}.items():
                 book.writestr(part, inside)
     assert "room for 500,040 cells" in refusal("b.ods").found
+    for cut in (
+        200,
+        600,
+        len(parts["content.xml"]) - 20,
+    ):  # the library waits for the end of some of them
+        with zipfile.ZipFile("d.ods", "w") as book:
+            for part, inside in {**parts, "content.xml": parts["content.xml"][:cut]}.items():
+                book.writestr(part, inside)
+        assert "XML that is broken" in refusal("d.ods").found
     assert len(read("c.ods").context) == 8  # empty rows below are what everybody has
 
 

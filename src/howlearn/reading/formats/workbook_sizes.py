@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from xml.parsers.expat import ExpatError, ParserCreate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,6 +140,7 @@ class _Counted:
     def cells(self) -> tuple[int, int]:
         """All cells from the first to the last, and the letters of what is repeated in them."""
         if self.ods:
+            _check_xml(bytes(self._before))
             return _ods_cells(bytes(self._before))
         if self._binary:
             for kind, body in _records(bytes(self._before)):
@@ -159,6 +161,14 @@ class _Counted:
             return np.zeros(0, np.int64)
         found = [len(b) for k, b in _records(bytes(self._before), False) if k == _SHARED_TEXT]
         return np.array(found, np.int64)
+
+
+def _check_xml(content: bytes) -> None:
+    """Refuse broken XML, at whose end the library may wait for more without end."""
+    try:
+        ParserCreate().Parse(content, True)
+    except ExpatError:
+        raise _Damaged("XML that is broken") from None
 
 
 def _named(path: Path, part: zipfile.ZipInfo, binary: bool) -> NDArray[np.int64]:
