@@ -26,6 +26,7 @@ NAMES = (
     "streamed",
     "cluster",
     "completeness",
+    "mechanisms",
 )
 
 

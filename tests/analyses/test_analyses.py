@@ -10,6 +10,8 @@ import polars as pl
 import pytest
 
 import howlearn as hl
+from howlearn.analyses.mechanism_groups import compare_mechanisms
+from howlearn.analyses.mechanism_plan import plan_mechanisms
 from howlearn.core import columns
 from howlearn.core.errors import HowlearnError
 from howlearn.paper.verify import verify
@@ -23,13 +25,13 @@ MADE = {"eta": 0.1}
 
 @pytest.fixture(scope="module")
 def study() -> hl.Study:
-    return hl.simulate("shepard-1", "ByFeature1", MADE, learners=8, trials=40, seed=1)
+    return hl.simulate("shepard-1", "ByFeature1", MADE, learners=10, trials=40, seed=1)
 
 
 def analysed(command: str, study: hl.Study) -> Analysis:
     """A small analysis of each kind."""
     models = hl.Task.load("shepard-1").models
-    who = pl.DataFrame({"learner": list(study.learners), "group": ["a", "b"] * 4})
+    who = pl.DataFrame({"learner": list(study.learners), "group": ["a", "b"] * 5})
     few = {"parameters": MADE, "seed": 1}
     known = {
         "select": partial(hl.select, study, models, ["aic", "bic"]),
@@ -41,6 +43,10 @@ def analysed(command: str, study: hl.Study) -> Analysis:
         "completeness": lambda: hl.completeness(hl.select(study, models, ["aic"])),
         "check": lambda: hl.check(hl.select(study, models, ["aic"]), doubles=4),
         "mechanisms": partial(hl.mechanisms, study, ["stickiness", "lapse"], base="delta"),
+        "compare-mechanisms": partial(
+            compare_mechanisms, study, "group", who, parts=["lapse"], base="delta"
+        ),
+        "plan-mechanisms": partial(plan_mechanisms, "shepard-1", [40], [6], 6),
         "calibrate": partial(hl.calibrate, "shepard-1", learners=4, trials=40, **few),
         "recover": partial(hl.recover, "shepard-1", learners=3, trials=40, **few),
         "plan": partial(hl.plan, "shepard-1", trials=[20, 40], learners=[10], simulated=4, **few),

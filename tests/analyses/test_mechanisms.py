@@ -246,50 +246,28 @@ def test_mechanisms_that_come_together(sticky: Study) -> None:
     assert "per combination" in together.method_sentences[0]
 
 
-class Alternate(Adjustment):
-    """log p of the action chosen two trials ago is raised."""
+class Idle(Adjustment):
+    """A part that changes nothing."""
 
-    name = "two-back"
-    title = "the choice before the last is repeated"
+    name = "idle"
+    title = "nothing is done"
     effect = Size("signed", 0.6, 0.5, 0.35, 0.5, smallest=0.3)
 
     def parameters(self, actions):
-        return (Parameter("two_back", -5.0, 5.0, default=0.0),)
-
-    @staticmethod
-    def start(world):
-        return np.full(2, -1)
-
-    @staticmethod
-    def adjust(state, shown, theta, out):
-        if state[0] >= 0:
-            out[state[0]] += theta[0]
-            hl.log_softmax(out)
-
-    @staticmethod
-    def update(state, trial, theta):
-        state[0] = state[1]
-        state[1] = trial.action
-
-
-class Idle(Alternate):
-    name = "idle"
+        return (Parameter("idle", -5.0, 5.0, default=0.0),)
 
     @staticmethod
     def adjust(state, shown, theta, out):
         return
 
 
-def test_a_part_of_ones_own(sticky: Study) -> None:
-    found = hl.mechanisms(sticky, ["stickiness", Alternate], base="delta", tests=False)
-    assert row(found, "two-back")["upper"] < 0.6
-    assert row(found, "stickiness")["lower"] > 0.1
+def test_a_part_that_no_data_could_show_is_refused(sticky: Study) -> None:
     with pytest.raises(hl.HowlearnError, match="cannot show idle: with or without it"):
         hl.mechanisms(sticky, [Idle], base="delta")
 
 
 def test_bad_input(sticky: Study) -> None:
-    class Never(Alternate):
+    class Never(Idle):
         name = "never"
         excludes = ("stickiness",)
 

@@ -131,13 +131,17 @@ class Work:
 
     def found(
         self, together: bool, seed: int, threads: int | None, progress: Progress | None,
-        store: Store, tests: bool,
+        store: Store, tests: bool, kept: list[Tables] | None = None,
     ) -> Mechanisms:  # fmt: skip
+        """The answer; ``kept`` is given the points, for those who want to look at them."""
+
         def step(share: float) -> None:
             if progress:
                 progress(int(100 * share), 100)
 
         tables = self.tables(seed, threads, store, lambda share: step(0.7 * share))
+        if kept is not None:
+            kept.append(tables)
         draws = tables.sampled(together, seed)
         step(0.8)
         lacks: list[Missing] = []

@@ -291,13 +291,20 @@ def compare(given: Given) -> None:
     Shows the share of each model in every group, the differences with simultaneous 95% intervals,
     and the learning rates. Strategies differ if one of these intervals excludes 0. It also says
     how large a difference groups of these sizes could show.
+
+    Of a folder of howlearn mechanisms, shares and sizes of mechanisms are compared.
     """
     from howlearn.analyses.compare import compare as compared
     from howlearn.cli import show
     from howlearn.results.manifest import hash_of, made_by
+    from howlearn.runs.files import read_record
     from howlearn.runs.folder import Start
+    from howlearn.runs.shards import MANIFEST
 
     results, groups = given.results, given.groups
+    if (read_record(results / MANIFEST) or {}).get("command") == "mechanisms":
+        _compare_mechanisms(given)
+        return
     chosen = (GROUPS, COMPARED_BY, RESAMPLES, PERMUTATIONS, SEED)
     with show.progress_bar("comparing") as progress:
         keywords = {option.name: given[option.name] for option in chosen}
@@ -315,3 +322,27 @@ def compare(given: Given) -> None:
     result.write(folder, given.format, manifest, Start(given.fresh))
     show.found(result, folder)
     following("report", results, "-o", "report.html", why="all results on one page")
+
+
+def _compare_mechanisms(given: Given) -> None:
+    """Groups of a folder of howlearn mechanisms."""
+    from howlearn.analyses.mechanism_groups import compare_folder
+    from howlearn.cli import show
+    from howlearn.core.errors import HowlearnError
+    from howlearn.results.manifest import hash_of, made_by
+    from howlearn.runs.folder import Start
+
+    if given.group is None or given.within:
+        raise HowlearnError("mechanisms are compared between groups of learners: --group COL")
+    folder, groups = given.results, given.groups
+    with show.progress_bar("comparing") as progress:
+        found = compare_folder(folder, given.group, groups, given.seed, progress)
+    files = [*folder.glob("mechanisms.*[vt]"), *([groups] if groups else [])]
+    manifest = {
+        **made_by(found.command),
+        "input": {str(file): hash_of(file) for file in files},
+        "options": given.of(GROUP, SEED, FORMAT),
+    }
+    out = given.out or folder / "compare"
+    found.write(out, given.format, manifest, Start(given.fresh))
+    show.found(found, out)

@@ -29,7 +29,7 @@ from howlearn.cli.options import (
     TRIALS,
     chosen_criteria,
 )
-from howlearn.core.options import Kind, Number, OneOf, Panel, Repeated, WholeNumber
+from howlearn.core.options import Kind, Number, OneOf, OnOff, Panel, Repeated, WholeNumber
 from howlearn.reading.analysis_options import CALIBRATION, CRITERION, TASK
 
 if TYPE_CHECKING:
@@ -248,10 +248,18 @@ TARGET = Panel.design.option(
     is_common=True,
 )
 
+MECHANISMS = Panel.design.option(
+    "mechanisms",
+    OnOff(),
+    "Plan for howlearn mechanisms: how often a mechanism that 30% of people, or all, show would be "
+    "found. Of many numbers of trials and learners four are tried.",
+    False,
+)
+
 
 @command(
-    TASK, NUMBERS, PEOPLE, ORDER, SETTINGS, SIMULATED, TARGET, DESIGN_SEED, JUDGES, CALIBRATION,
-    *CANDIDATES, *LEARNING, OUT.but(default=Path("plan")), *RUNNING, STUDY,
+    MECHANISMS, TASK, NUMBERS, PEOPLE, ORDER, SETTINGS, SIMULATED, TARGET, DESIGN_SEED, JUDGES,
+    CALIBRATION, *CANDIDATES, *LEARNING, OUT.but(default=Path("plan")), *RUNNING, STUDY,
 )  # fmt: skip
 def plan(given: Given) -> None:
     """Before the experiment: how many trials and learners are needed?
@@ -267,6 +275,9 @@ def plan(given: Given) -> None:
     from howlearn.cli.progress import run_in_folder
     from howlearn.results.manifest import made_by
 
+    if given.mechanisms:
+        _plan_mechanisms(given)
+        return
     criteria, advice = chosen_criteria(given.criterion, given.calibration)
     show.default_task(given.task)
     task, models = _task(given)
@@ -289,3 +300,27 @@ def plan(given: Given) -> None:
     run_in_folder(given, manifest, Plan, lambda *run: plan_design(design, models, *asked, *run))
     words = with_models(given.of(*ASKED))
     following("freeze", *words, why="write the analysis down before the data are seen")
+
+
+def _plan_mechanisms(given: Given) -> None:
+    """A plan for howlearn mechanisms."""
+    from howlearn.analyses.mechanism_plan import plan_mechanisms, some_of
+    from howlearn.cli import show
+    from howlearn.cli.options import parse_counts
+    from howlearn.results.manifest import made_by, task_file_hash
+    from howlearn.runs.folder import Start
+
+    show.default_task(given.task)
+    task, _ = _task(given)
+    numbers = some_of(parse_counts(given.trials, NUMBERS.word))
+    people = some_of(parse_counts(given.learners, PEOPLE.word))
+    with show.progress_bar("simulating") as progress:
+        found = plan_mechanisms(
+            task, numbers, people, given.simulated, given.seed, given.workers, progress
+        )
+    options = given.of(TASK, NUMBERS, PEOPLE, ORDER, SIMULATED, DESIGN_SEED)
+    manifest = {
+        **made_by(found.command), "options": options, "task_file": task_file_hash(given.task)
+    }  # fmt: skip
+    found.write(given.out, "csv", manifest, Start(given.fresh))
+    show.found(found, given.out)

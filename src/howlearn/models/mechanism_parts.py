@@ -58,7 +58,7 @@ class RestingValue(LearningPart):
     parameter = Parameter("resting", -0.5, 0.5, default=0.0)
     effect = Size("signed", 0.3, 0.4, 0.15, 0.4, smallest=0.15)
     bases = ("delta rule",)
-    passes_for = ("forgetting", "asymmetry", "stickiness")
+    passes_for = ("forgetting", "asymmetry")
     in_words = "take what they do not know for better (or worse) than average"
 
 

@@ -229,6 +229,21 @@ def mechanism_inputs(
     return inputs.study, partition if name else None
 
 
+def recorded_mechanisms(
+    folder: Path,
+) -> tuple[Study, Partition | None, Mapping[str, Any]]:
+    """The study, the cells and the options of what ``howlearn mechanisms`` left in a folder."""
+    manifest = read_manifest(folder, "mechanisms")
+    try:
+        options = {**dict.fromkeys(DATA), **manifest["options"]}
+        files = [_found(name, known, folder) for name, known in manifest["input"].items()]
+    except (KeyError, TypeError, AttributeError):
+        raise damaged(folder, "howlearn mechanisms") from None
+    if manifest.get("task_file") != task_file_hash(options.get("task")):
+        raise HowlearnError(f"the task file of {folder} has changed; run howlearn mechanisms again")
+    return *mechanism_inputs(files, options), options
+
+
 def task_with(
     name: str | None, rule: str, form: Form, max_rate: float, order: str | None = None
 ) -> Task:
