@@ -29,6 +29,7 @@ MEMORY = {
 }
 RANGES = {
     "q-learning": {"alpha": RATE, "beta": BETA},
+    "q-start": {"alpha": RATE, "start": Range(0, 1), "beta": BETA},
     "q-signed": {"alpha": RATE, "beta": BETA},
     "q-two-rates": {"alpha_better": RATE, "alpha_worse": RATE, "beta": BETA},
     "q-forgetting": {"alpha": RATE, "phi": Range(0.01, 0.5), "beta": BETA},

@@ -11,6 +11,7 @@ from howlearn.fitting.replay import log_probabilities
 from howlearn.models.q_learning import QLearning, QLearningSigned
 
 EVERYWHERE = ["q-learning", "q-forgetting", "win-stay-lose-shift"]
+HERE = ["q-learning", "q-forgetting", "q-start", "win-stay-lose-shift"]  # in bandits and the like
 
 
 def frame(n: int = 240, learners: int = 3, seed: int = 1, **columns) -> pl.DataFrame:
@@ -50,7 +51,7 @@ def test_bandit():
     study = hl.read(rows, context="none")
     assert study.kind is not None
     assert study.kind.name == "bandit"
-    assert names(study) == ["gradient bandit", "gradient bandit+stickiness", *EVERYWHERE]
+    assert names(study) == ["gradient bandit", "gradient bandit+stickiness", *HERE]
 
 
 def test_bandit_with_graded_rewards():
@@ -123,7 +124,7 @@ def test_contexts_alone_give_partitions_and_field_can_be_left_out():
     assert [model.name for model in hl.candidates(study.contexts)] == partitions
     assert [model.name for model in hl.candidates(study, field=False)] == partitions
     sticky = "OnePerItem (one rate)+stickiness"
-    assert names(study) == [*partitions, sticky, *EVERYWHERE]
+    assert names(study) == [*partitions, sticky, *HERE]
     found = hl.select(study, criteria=["aic"])
     assert [model.name for model in found.models] == names(study)
 

@@ -91,6 +91,14 @@ class Values:
         return q if outcome is None else q + self.theta["alpha"] * (outcome - q)
 
 
+class Start(Values):
+    def __init__(self, facts, theta):
+        super().__init__(facts, theta)
+        low, high = facts.rewards
+        first = low + theta["start"] * (high - low)
+        self.q = {cell: [first] * facts.n_actions for cell in self.q}
+
+
 class Parts:
     """Q-learning with any of the parts that value learners have, one after the other.
 
@@ -408,6 +416,7 @@ ORACLES = {
     "q-two-rates": TwoRates,
     "q-forgetting": Forgetting,
     "q-perseveration": Perseveration,
+    "q-start": Start,
     "q-signed": Values,
     "pearce-hall": Parts,
     "go-no-go": Parts,

@@ -173,7 +173,8 @@ def test_what_cannot_be_put_on_is_refused_by_name():
     with pytest.raises(HowlearnError, match=r"\+forgetting \(.*\) cannot be put on ByPair"):
         model_named(models, "ByPair+forgetting")
     with pytest.raises(
-        HowlearnError, match=r"it goes with q-learning, q-forgetting, q-signed, pearce-hall"
+        HowlearnError,
+        match=r"it goes with q-learning, q-forgetting, q-start, q-signed, pearce-hall",
     ):
         model_named(models, "q-two-rates+asymmetry")
     with pytest.raises(HowlearnError, match="once only"):

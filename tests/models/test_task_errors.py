@@ -154,8 +154,8 @@ BROKEN = [
         ]""",
         [
             'models[1].rule (model a): found "gradiant"; allowed: gradient, exp3, exp3-ix, '
-            "q-learning, q-two-rates, q-forgetting, q-perseveration, q-signed, pearce-hall, "
-            "go-no-go, win-stay-lose-shift",
+            "q-learning, q-two-rates, q-forgetting, q-perseveration, q-start, q-signed, "
+            "pearce-hall, go-no-go, win-stay-lose-shift",
             "models[2] (model b): model b has 2 cells and 1 rules: give one rule, or one per cell",
             "models[3] (model c): has rule and rules; allowed: one of them",
             "models[4].form (model d): stands without a rule; needed: rule, one of gradient, exp3, "

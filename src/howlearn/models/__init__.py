@@ -31,6 +31,7 @@ from howlearn.models.q_learning import (
     QLearningForgetting,
     QLearningPerseveration,
     QLearningSigned,
+    QLearningStart,
     QLearningTwoRates,
 )
 from howlearn.models.switch import Switch
@@ -67,6 +68,7 @@ __all__ = [
     "QLearningForgetting",
     "QLearningPerseveration",
     "QLearningSigned",
+    "QLearningStart",
     "QLearningTwoRates",
     "Stickiness",
     "Switch",
@@ -80,6 +82,7 @@ for _model in (
     QLearningTwoRates,
     QLearningForgetting,
     QLearningPerseveration,
+    QLearningStart,
     QLearningSigned,
     PearceHall,
     GoNoGo,

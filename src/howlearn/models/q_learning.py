@@ -68,7 +68,10 @@ class ValueLearner(Model):
         parts = {name: name if name in own else value for name, value in NEUTRAL.items()}
         no_go = no_go_of(actions)
         held = {"no_go": -1.0 if no_go is None else float(no_go), "zero": zero * self.signed}
-        return {**rates, "beta": "beta", **parts, **held}
+        start = (
+            {"start": "start", "starts": 1.0} if "start" in own else {"start": 0.0, "starts": 0.0}
+        )
+        return {**rates, "beta": "beta", **parts, **held, **start}
 
     @property
     def carries(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -98,11 +101,13 @@ class ValueLearner(Model):
     def update(state, trial, theta):
         q, attention = state.values[trial.cell], state.attention[trial.cell]
         low, high = state.ends
+        # Values are kept relative to where they start.
+        zero = theta.zero + theta.starts * (low + theta.start * (high - low))
         for a in range(len(q)):
-            outcome = (trial.reward if a == trial.action else trial.forgone[a]) - theta.zero
+            outcome = (trial.reward if a == trial.action else trial.forgone[a]) - zero
             if np.isnan(outcome):
                 if theta.fictive > 0.0 and trial.offered[a]:
-                    error = low + high - trial.reward - theta.zero - q[a]
+                    error = low + high - trial.reward - zero - q[a]
                     q[a] += theta.fictive * rate_of(error, theta) * error
                 q[a] *= 1.0 - theta.phi
                 continue
@@ -119,12 +124,14 @@ class ValueLearner(Model):
     @staticmethod
     def observe(state, trial, theta, out):
         q, n = state.values[trial.cell], state.values.shape[1]
-        out[:n] = q
+        low, high = state.ends
+        started = theta.starts * (low + theta.start * (high - low))
+        out[:n] = q + started
         if len(out) == n + 2:
             out[n] = state.level[trial.cell]
         elif len(out) > n + 1:
             out[n:-1] = state.attention[trial.cell]
-        out[-1] = trial.reward - theta.zero - q[trial.action]
+        out[-1] = trial.reward - theta.zero - started - q[trial.action]
 
 
 @dataclass(frozen=True, repr=False)
@@ -274,6 +281,30 @@ class QLearningForgetting(ValueLearner):
     def parameters(self) -> tuple[Parameter, ...]:
         phi = Parameter("phi", 0.0, 1.0, default=0.1, scale=0.1)
         return ALPHA, phi, _beta(self.max_beta)
+
+
+@dataclass(frozen=True, repr=False)
+class QLearningStart(ValueLearner):
+    """Q_a ← Q_a + α·(r − Q_a) for the chosen action; Q starts between all rewards.
+
+    At the lowest reward (start = 0) or at the highest (1): whoever expects much of an option not
+    tried yet explores more. Sutton & Barto (2018), section 2.6.
+
+    >>> [parameter.name for parameter in QLearningStart().parameters]
+    ['alpha', 'start', 'beta']
+    """
+
+    name = "q-start"
+    title = "Q-learning with its own expectation of options not tried yet"
+    phrase = "Q-learning with a free starting value"
+    cites = ("sutton2018",)
+    default_for = frozenset(
+        {"bandit", "reversal", "contextual learning", "probabilistic selection"}
+    )
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return ALPHA, Parameter("start", 0.0, 1.0, default=0.5), _beta(self.max_beta)
 
 
 @dataclass(frozen=True, repr=False)

@@ -21,7 +21,7 @@ from howlearn.core.options import (
 # What the help shows without loading the models; ``_rules`` knows those that are registered.
 RULES = (
     "gradient", "exp3", "exp3-ix", "q-learning", "q-two-rates", "q-forgetting", "q-perseveration",
-    "q-signed", "pearce-hall", "go-no-go", "win-stay-lose-shift",
+    "q-start", "q-signed", "pearce-hall", "go-no-go", "win-stay-lose-shift",
 )  # fmt: skip
 
 
