@@ -10,8 +10,7 @@ import howlearn as hl
 from howlearn.fitting.replay import log_probabilities
 from howlearn.models.q_learning import QLearning, QLearningSigned
 
-EVERYWHERE = ["q-learning", "q-forgetting", "win-stay-lose-shift"]
-HERE = ["q-learning", "q-forgetting", "q-start", "win-stay-lose-shift"]  # in bandits and the like
+HERE = ["q-learning", "q-forgetting", "q-start", "win-stay-lose-shift"]
 
 
 def frame(n: int = 240, learners: int = 3, seed: int = 1, **columns) -> pl.DataFrame:
