@@ -214,8 +214,7 @@ def _as_inspected(
         known = () if roles is None else roles.columns_of(role)
         nowhere = found[role].columns in ((NONE,), (FILE_STEM,))
         shown = role == "context" and on_offer
-        empty = any(_is_empty(draft, column) for column in known)
-        if known and not ({*known} & draft.weighed(role) or shown or empty):
+        if known and not ({*known} & draft.weighed(role) or shown):
             continue  # nothing spoke against it: what is wrong with its values is told
         if found[role].columns != known and (not nowhere or shown):
             changes[role] = found[role].value
@@ -246,11 +245,6 @@ def _as_inspected(
     ]
     roles = replace(roles, found={**roles.found, **told})
     return replace(options, **offered), roles, [], [*(notes if besides else []), *told_offers]
-
-
-def _is_empty(draft: Draft, column: str) -> bool:
-    """Whether a column has no value in any trial."""
-    return column in draft.sample.columns and bool(draft.sample.missing(column)[draft.chosen].all())
 
 
 def _refuse_questions(draft: Draft, options: ReadOptions) -> None:

@@ -216,7 +216,9 @@ class Draft:
         """The columns that were candidates for a role, or were ruled out by what they do."""
         guess = self.guesses.get(role)
         candidates = () if guess is None else guess.candidates
-        return {each.column for each in candidates} | self.design | {*self.on_offer}
+        rows = self.chosen
+        empty = {c for c in self.sample.columns if self.sample.missing(c)[rows].all()}
+        return {each.column for each in candidates} | self.design | {*self.on_offer} | empty
 
     @property
     def free(self) -> list[str]:
