@@ -81,13 +81,16 @@ BY_DESIGN: dict[str, dict[str, dict[str, Range]]] = {  # models that are tried o
             "alpha": RATE, "beta": BETA, "go_bias": Range(-1, 2), "pavlovian": Range(-0.5, 1),
         },
     },
+    "gambling": {"q-signed": {"alpha": RATE, "beta": BETA}},
     "blocks": {"rlwm": MEMORY, "wm-habit": MEMORY},
 }  # fmt: skip
 # Which models are confused with which: those of a design, and what is simpler.
 RIVALS = {
     "reversal": (
         "q-learning", "q-two-rates", "pearce-hall", "kalman-mean", "kalman-ucb", "kalman-thompson",
+        TURNS,
     ),
+    "gambling": ("q-learning", "q-signed"),
     "go/no-go": ("q-learning", "go-no-go"),
     "blocks": ("q-learning", "rlwm", "wm-habit"),
 }  # fmt: skip
@@ -129,6 +132,14 @@ def go_no_go() -> Task:
                 reward_range=(-1.0, 1.0), order="blocks")  # fmt: skip
 
 
+def gambling() -> Task:
+    """Four decks: two with large gains and larger losses, two with small ones; all start at 0."""
+    rewards = {"A": Reward(0.5, 1.0, -1.0), "B": Reward(0.8, 0.5, -1.0), "C": Reward(0.5, 0.5, 0.0),
+               "D": Reward(0.8, 0.4, -0.2)}  # fmt: skip
+    return Task("gambling", ("decks",), (*rewards,), (), rewards={"decks": rewards},
+                reward_range=(-1.0, 1.0))  # fmt: skip
+
+
 SIZES = (2, 4, 6, 3, 5)  # stimuli in a block, over and over
 TIMES = 10  # that a stimulus is shown
 LONGEST = 1_000  # trials
@@ -166,6 +177,7 @@ def designs() -> dict[str, tuple[Task, tuple[str, ...]]]:
         "grid": (grid(), ("gcm",)),
         "reversal": (reversal(), (*Q_FAMILY, *BY_DESIGN["reversal"])),
         "go/no-go": (go_no_go(), tuple(BY_DESIGN["go/no-go"])),
+        "gambling": (gambling(), tuple(BY_DESIGN["gambling"])),
         "blocks": (blocks(), tuple(BY_DESIGN["blocks"])),
     }
 

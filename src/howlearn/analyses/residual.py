@@ -93,7 +93,8 @@ class Family:
                 advisor_for(model, study)
             except HowlearnError:
                 continue
-            if model.name not in results.names:
+            known = (name == model.name or name.startswith(f"{model.name}+") for name in names)
+            if not any(known):
                 quote = "'" if any(c in text for c in " (),+[]") else ""
                 words.append(f"--add-model {quote}{text}{quote}")
         words += [self.otherwise] if self.otherwise else []
@@ -104,17 +105,17 @@ FAMILIES = (
     Family("repeats", "recent answers are repeated or avoided, whatever was shown",
            ("{}+stickiness",)),
     Family("same-item repeats", "the last answer to the same context is repeated, rewarded or not",
-           ("q-perseveration",)),
+           ("q-perseveration", "wm-habit")),
     Family("answer preference", "one answer is preferred throughout", ("{}+bias",)),
     Family("recency", "the latest outcomes count for more, or less, than in the candidates, or are "
-           "forgotten", ("q-forgetting", "win-stay-lose-shift", "working-memory")),
+           "forgotten", ("wm-habit", "rlwm", "q-forgetting", "win-stay-lose-shift", "q-two-rates")),
     Family("over time", "choices become surer, or less sure, with time than in the candidates",
-           ("{}+lapse", "switch({}, {other})")),
+           ("{}+lapse", "switch({}, {other})", "hmm({}, {other})")),
     Family("generalisation", "what was learned about other contexts is used",
            ("alcove",), "howlearn discover, or other --features"),
     Family("item memory", "single contexts are remembered", ("OnePerItem", "gcm")),
     Family(SURENESS, "choices are less sure, or surer, than in the candidates",
-           ("{}+lapse", "switch({}, {other})")),
+           ("{}+lapse", "switch({}, {other})", "hmm({}, {other})")),
 )  # fmt: skip
 
 

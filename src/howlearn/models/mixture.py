@@ -148,8 +148,7 @@ class Mixture(Model, ABC):
         object.__setattr__(self, "experts", experts)
         if not experts:
             raise HowlearnError(
-                f"{self.kind} has no experts; give at least one, such as {self.kind}(ByShape, "
-                "ByShapeExc)"
+                f"{self.kind} has no experts; name some, such as {self.kind}(ByShape, ByShapeExc)"
             )
         if self.source not in SOURCES:
             raise HowlearnError(

@@ -115,9 +115,10 @@ def in_order(
 def _refuse_changed_load(
     arrays: Mapping[str, NDArray[Any]], rows: NDArray[np.integer] | None, problems: Problems
 ) -> None:
-    """Refuse a load that changes where learning does not start anew."""
+    """Refuse a load that changes where learning does not start anew; no load is refused before."""
     load = arrays["load"]
-    changed = np.flatnonzero((load[1:] != load[:-1]) & ~arrays["reset"][1:]) + 1
+    both = (load[1:] > 0) & (load[:-1] > 0)
+    changed = np.flatnonzero(both & (load[1:] != load[:-1]) & ~arrays["reset"][1:]) + 1
     if len(changed):
         t = int(changed[0])
         found = f"a load of {load[t - 1]:g}, then of {load[t]:g}, in one block"
