@@ -1,11 +1,13 @@
 """What a person at a desk waits for: commands on small studies, beside the bare imports.
 
 Processor time (user and system) of whole processes, each the median of several; the unit I is what
-importing the libraries that every command could need takes in the same run.
+importing the libraries that every command could need takes in the same run. ``python -m
+benchmarks.desk --times 1`` is a quick look at all of them.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import subprocess
@@ -19,7 +21,7 @@ import polars as pl
 
 import howlearn as hl
 from benchmarks import data
-from benchmarks.report import Row, duration, note
+from benchmarks.report import Row, duration, note, show
 
 IMPORTS = ["-c", "import numba, polars, scipy, rich, typer, pydantic"]
 NAMES = ["-c", "import howlearn as hl; hl.read, hl.select, hl.Task"]
@@ -51,7 +53,7 @@ TIMED = (
           ("found.toml",)),
     Timed("select, 60 × 500, defaults, warm", SELECT, 2.5, ("results",)),
     Timed("report on it", ["report", "results", "-o", "report.html"], 3.0,
-          ("report.html", "report-tables.docx", "report-tables.tex")),
+          ("report.html", "report-tables.docx", "report-tables.tex", "results/completeness")),
     Timed("select, 60 × 500, aic only, warm", [*SELECT[:-1], "aic", *AIC], None, ("aic",)),
     Timed("select --add-model field, 20 × 200, warm", FIELD, 5.0, ("field",)),
     Timed("select, 60 × 500, defaults, empty cache", SELECT, 8.0, ("results",), True),
@@ -59,9 +61,9 @@ TIMED = (
 )  # fmt: skip
 
 
-def run(quick: bool) -> list[Row]:
+def run(quick: bool, times: int = 5) -> list[Row]:
     """Every command in its own processes; the imports before, between and after them."""
-    times, unit = (3, 3) if quick else (5, 2)
+    unit = 3 if quick else 2
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _studies(folder)
@@ -70,7 +72,7 @@ def run(quick: bool) -> list[Row]:
         for timed in TIMED[:-2] if quick else TIMED:
             if not timed.empty:
                 _seconds(timed, folder)  # compiles, and brings files into memory
-            found.append(median(_seconds(timed, folder) for _ in range(times)))
+            found.append(median(_seconds(timed, folder) for _ in range(1 if quick else times)))
             imports += [_seconds(_imports(), folder) for _ in range(unit)]
             note(f"desk: {timed.what}: {duration(found[-1])}")
     bare = median(imports)
@@ -128,3 +130,9 @@ def _environment(folder: Path, cache: Path) -> dict[str, str]:
     """As installed programs have it: their modules are compiled to bytecode once."""
     kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     return {**kept, "PYTHONPYCACHEPREFIX": str(folder / "bytecode"), "HOWLEARN_CACHE": str(cache)}
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.desk", description=__doc__)
+    parser.add_argument("--times", type=int, default=5, help="how often each command is run")
+    show([("desk", run(False, parser.parse_args().times))])

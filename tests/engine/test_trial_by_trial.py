@@ -55,6 +55,21 @@ def test_the_fit_is_never_below_the_truth(contexts, seed):
     assert found.value[0, 0, 0] >= at(passes, truth) - 1e-6
 
 
+def test_a_needle_on_a_plain_is_found():
+    """The coarse grid is flat where it stands: guessing explains choices better than any node."""
+    random = np.random.default_rng(7)
+    eta, gamma, h, trials = 0.4257070056274073, 0.019369633701685006, np.zeros(3), []
+    for _ in range(500):
+        p = np.exp(h - h.max()) / np.exp(h - h.max()).sum()
+        action = random.choice(3, p=p)
+        reward = float(random.random() < (0.7 if action == 0 else 0.3))
+        h[action] += eta * (reward - 1.0) / (p[action] + gamma)
+        trials.append(Trial("x", int(action), reward))
+    passes = passes_of(study_of(trials, n_actions=3))
+    found = fit_units(passes.block, passes.units, RULE)
+    assert found.value[0, 0, 0] >= at(passes, (eta, gamma)) - 1e-6
+
+
 def test_a_fit_no_better_than_guessing_is_not_called_ok():
     """Choices that depend on the last one are not guesses; those of a coin are."""
     random = np.random.default_rng(5)

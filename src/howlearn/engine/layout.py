@@ -115,8 +115,8 @@ def through(nodes: Floats, at: Floats, degree: int = 3) -> Floats:
     side = (degree + 1) // 2  # not a knot: so many nodes at each end
     ends = np.repeat(nodes[[0, -1]], degree + 1)
     knots = np.concatenate([ends[: degree + 1], nodes[side:-side], ends[degree + 1 :]])
-    found: Floats = np.linalg.solve(_splines(knots, nodes, degree).T, _splines(knots, at, degree).T)
-    return found
+    here, there = _splines(knots, nodes, degree), _splines(knots, at, degree)
+    return np.asarray(np.linalg.solve(here.T, there.T), np.float64)
 
 
 def _splines(knots: Floats, x: Floats, degree: int) -> Floats:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from howlearn.core.arrays import Floats, Ints
+from howlearn.core.arrays import Bools, Floats, Ints
 from howlearn.core.distributions import chi_square_tail
 from howlearn.core.rule import Parameter
 from howlearn.engine.layout import LANES, Statuses
@@ -86,25 +86,38 @@ def mark_unstable(
 ) -> None:
     """Mark the fits u[curve, parameter] that sit on a top too narrow to mean anything."""
     inner = np.flatnonzero((status[:, 0] == Statuses.OK) | (status[:, 0] == Statuses.AT_UPPER))
-    if not len(inner):
-        return
-    points = np.repeat(u[inner][:, :, None], LANES, axis=2)
+    status[inner[narrow(passes, inner, u[inner], value[inner], parameters)]] = Statuses.UNSTABLE
+
+
+def narrow(
+    passes: Passes, curves: Ints, u: Floats, value: Floats, parameters: Sequence[Parameter]
+) -> Bools:
+    """Which of the tops u[curve, parameter] are gone beside them, along some parameter."""
+    found = np.zeros(len(curves), bool)
+    if not len(curves):
+        return found
+    points = np.repeat(u[:, :, None], LANES, axis=2)
     for d, parameter in enumerate(parameters):
         for lane, shift in ((2 * d, -SHIFT), (2 * d + 1, SHIFT)):
-            points[:, d, lane] = np.clip(u[inner, d] + shift, 0.0, parameter.end)
+            points[:, d, lane] = np.clip(u[:, d] + shift, 0.0, parameter.end)
     theta = np.stack([p.at(points[:, d]) for d, p in enumerate(parameters)], axis=1)
-    values, _, _ = passes.probe_curves(inner, theta)
+    values, _, _ = passes.probe_curves(curves, theta)
     for d in range(len(parameters)):
-        lost = value[inner] - np.fmax(values[:, 2 * d], values[:, 2 * d + 1])
-        status[inner[lost > LOSS]] = Statuses.UNSTABLE
+        found |= value - np.fmax(values[:, 2 * d], values[:, 2 * d + 1]) > LOSS
+    return found
 
 
 def mark_missed(passes: Passes, value: Floats, guessing: Floats, status: NDArray[np.int8]) -> None:
     """Mark fits no better than guessing of choices that are not guesses: the search missed."""
-    poor = (status[:, 0] != Statuses.UNSEEN) & (value < guessing + POOR)
+    status[missed(passes, value, guessing, status[:, 0] != Statuses.UNSEEN)] = Statuses.UNSTABLE
+
+
+def missed(passes: Passes, value: Floats, guessing: Floats, known: Bools) -> Bools:
+    """Which of the curves known to vary are explained no better than guesses, and are none."""
+    poor = known & (value < guessing + POOR)
     for curve in np.flatnonzero(poor):
-        if _depends_on_the_last(passes, int(curve)) < CHANCE:
-            status[curve] = Statuses.UNSTABLE
+        poor[curve] = _depends_on_the_last(passes, int(curve)) < CHANCE
+    return poor
 
 
 def _depends_on_the_last(passes: Passes, curve: int) -> float:

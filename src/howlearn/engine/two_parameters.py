@@ -239,7 +239,8 @@ SURPRISE = 2.0  # nats that a closer look may find above the best node of the co
 EDGE, CLIFF = 5.0, 10.0  # nats below the best, nats between neighbours of a row
 STEEP = 8.0  # nats between the best row of the coarse grid and the next
 FAR = 30.0  # nats below the best: further down a second top of a row is no matter
-CLOUDS = range(3)  # seeds of searches along the trials
+# Searches along the trials: of a broad top, of a needle, and where nothing was found.
+CLOUDS, ALL_CLOUDS = 3, 8
 MISSED = 0.5  # nats that interpolation may miss before a surface is rough
 
 
@@ -305,20 +306,47 @@ def _highest_tops(
         np.maximum.at(higher, found[-1][0], found[-1][2])
         surprise = higher - grid.max(axis=(1, 2)) > SURPRISE
         ridged |= rough & surprise & profiles.several(once, FAR)
-    if ridged.any():
-        found.append(climb.climbed(*highest(climb, np.flatnonzero(ridged))))
     if climb.passes.spiky:
-        for seed in CLOUDS:  # the first for all, the others where nothing was found
-            found.append(climb.climbed(*followed(climb, np.flatnonzero(ridged), seed)))
-            higher = np.full(len(grid), -np.inf)
-            for curve, _, value, _ in found:
-                np.maximum.at(higher, curve, value)
-            ridged &= higher < grid[:, 0, 0] + spikes.POOR
+        found += _needles(climb, found, known, ridged, grid[:, 0, 0])
+    elif ridged.any():
+        found.append(climb.climbed(*highest(climb, np.flatnonzero(ridged))))
+    return _best(found)
+
+
+def _best(found: Sequence[Tops]) -> Tops:
+    """The highest top of every curve that has one."""
     curve, x, value, total = (np.concatenate(each) for each in zip(*found, strict=True))
     best_first = np.lexsort((-value, curve))
     chosen, place = np.unique(curve[best_first], return_index=True)
     pick = best_first[place]
     return chosen, x[pick], value[pick], total[pick]
+
+
+def _needles(
+    climb: Climb, known_tops: Sequence[Tops], known: Bools, ridged: Bools, guessing: Floats
+) -> list[Tops]:
+    """With losses: tops that the cloud finds; where those are needles or no good, more is tried."""
+    passes, found = climb.passes, [*known_tops]
+    ridges = (
+        0 if passes.block.n_actions == 2 else 1
+    )  # among more actions the cloud finds broad tops
+    for seed in range(ALL_CLOUDS):
+        curve, x, value, _ = _best(found)
+        higher = np.full(len(known), -np.inf)
+        higher[curve] = value
+        # A needle may stand where the coarse grid sees nothing but a plain.
+        missed = spikes.missed(passes, higher, guessing, known)
+        if seed > 0:
+            poor = np.zeros(len(known), bool)
+            poor[curve] = spikes.narrow(passes, curve, x, value, climb.parameters)
+            ridged = ridged & (poor | (higher < guessing + spikes.POOR)) & (seed < CLOUDS)
+        wanted = np.flatnonzero(ridged | missed)
+        if not len(wanted):
+            break
+        found.append(climb.climbed(*followed(climb, wanted, seed)))
+        if seed == ridges:
+            found.append(climb.climbed(*highest(climb, wanted)))
+    return found[len(known_tops) :]
 
 
 def _rough(grid: Floats) -> Bools:
