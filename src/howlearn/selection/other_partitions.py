@@ -29,6 +29,7 @@ ALPHA = 1.0  # of Ewens' weights
 CELLS = 128  # that go through the trials together: their states stay in fast memory
 REACH = 4.0  # standard deviations of log rates that are looked at
 SPARSE, DEGREE = 0.5, 7  # spacing of log rates that a spline through a smooth likelihood bears
+NODES = 24  # as in fits, whose compiled pass serves here too
 FINE, COARSE = 0.05, 0.15  # spacings at which cells are integrated: half of their spread
 BLOCK = 10  # learners in one pass
 
@@ -100,7 +101,7 @@ class _Grid:
         if not smooth or study.reward_range[0] < 0:  # with cliffs: nothing lies between the nodes
             fine = np.linspace(low, high, RATES * int(np.ceil((high - low) / (FINE * RATES))))
             return cls(fine, fine, cls._effects(hyper, fine, FINE))
-        n = next((k for k in (8, 16, 24, 32) if (high - low) / (k - 1) <= SPARSE), RATES)
+        n = NODES if (high - low) / (NODES - 1) <= SPARSE else RATES
         width = float(np.clip(hyper.s / 2, FINE, COARSE))
         fine = np.linspace(low, high, max(4, int(np.ceil((high - low) / width)) + 1))
         return cls(np.linspace(low, high, n), fine, cls._effects(hyper, fine, width))

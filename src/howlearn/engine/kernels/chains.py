@@ -26,7 +26,7 @@ from howlearn.engine.kernels.population import (
     integrate_rated,
     log_location,
     log_variance,
-    prior_of,
+    priors_of,
     sum_of,
 )
 
@@ -88,8 +88,8 @@ def _log_all(owner, scale, integral, group, shares, kept, keeps, each):
 
 @njit(**FLAGS)
 def _leap(
-    rated, nodes, family, spread, group, before, centre, width, offset, free_width, prior, owner,
-    scale, integral, trial, shares, kept, keeps, each, now, f, reach, new_centre, new_width,
+    rated, nodes, family, spread, group, before, centre, width, offset, free_width, prior,
+    owner, scale, integral, trial, shares, kept, keeps, each, now, f, reach, new_centre, new_width,
 ):  # fmt: skip
     """Metropolis on centres and widths of a family; returns the log-likelihood, and if it moved."""
     rated_mean, rated_variance, _, _, sd = before
@@ -106,9 +106,8 @@ def _leap(
         ratio += log_location(new_centre[f, g], m, sd) - log_location(centre[f, g], m, sd)
         ratio += log_variance(new_width[f, g] ** 2, v) - log_variance(width[f, g] ** 2, v)
     copy_to(trial, integral)
-    integrate_rated(
-        rated, nodes, family, spread, group, new_centre, new_width, offset, prior, trial
-    )
+    priors_of(nodes, family, new_centre, new_width, offset, prior)
+    integrate_rated(rated, family, spread, group, prior, trial)
     value = _log_all(owner, scale, trial, group, shares, kept, keeps, each)
     if math.log(np.random.random()) >= value - now + ratio:
         return now, False
@@ -316,21 +315,20 @@ def sample(
         sd_of[f] = sds[len(sds) // 2]
     unused = np.zeros((n, n_models))
     for sweep in range(-burn, sweeps):
-        integrate_rated(rated, nodes, family, spread, group, centre, width, offset, prior, integral)
+        priors_of(nodes, family, centre, width, offset, prior)
+        integrate_rated(rated, family, spread, group, prior, integral)
         integrate_clouds(points, weight, dims, group, mean, variance, n_rated, buffer, integral)
         if len(spread) > 0:
             now = _log_all(owner, scale, integral, group, shares, kept, keeps, each)
             for f in range(len(spread)):
                 now, moved = _leap(
                     rated, nodes, family, spread, group, before, centre, width, offset,
-                    free_width, prior, owner, scale, integral, trial, shares, kept, keeps, each,
-                    now, f, reach[f], new_centre, new_width,
+                    free_width, prior, owner, scale, integral, trial, shares, kept, keeps,
+                    each, now, f, reach[f], new_centre, new_width,
                 )  # fmt: skip
                 if sweep < 0:  # about three in ten moves are taken
                     reach[f] = min(reach[f] * (1.1 if moved else 0.96), 3.0)
-        integrate_rated(  # the priors of what was not taken go
-            rated, nodes, family, spread, group, centre, width, offset, prior, integral
-        )
+            priors_of(nodes, family, centre, width, offset, prior)  # not of what failed
         told = posterior if sweep >= 0 else unused
         _draw_labels(
             owner, scale, integral, group, shares, kept, keeps, each, row, label, held, told
@@ -346,12 +344,8 @@ def sample(
             nodes, family, group, label, at, before, apart, sds, free_width, centre, width,
             offset, sd_of,
         )  # fmt: skip
-        if n_rated > 0:
-            for g in range(shares.shape[0]):
-                for k in range(n_rated):
-                    f = family[k]
-                    prior_of(nodes[f], centre[f, g] + offset[k], width[f, g], prior[g, k])
-            _draw_spreads(rated, family, spread, group, label, prior)
+        priors_of(nodes, family, centre, width, offset, prior)
+        _draw_spreads(rated, family, spread, group, label, prior)
         _draw_clouds(points, dims, group, label, at, n_rated, before, mean, variance)
         if sweep >= 0:
             out_keeps[sweep] = keeps

@@ -58,12 +58,16 @@ def copy_to(a, b):
 
 
 @njit(**FLAGS)
-def prior_of(nodes, centre, width, out):
-    """The density of a normal at the nodes, times their distance."""
-    step = (nodes[1] - nodes[0]) / width * math.exp(-LOG_ROOT)
-    for a in range(len(nodes)):
-        z = (nodes[a] - centre) / width
-        out[a] = step * exp(-0.5 * z * z)
+def priors_of(nodes, family, centre, width, offset, out):
+    """out[group, model]: a normal's density at the nodes, times their distance."""
+    for g in range(centre.shape[1]):
+        for k in range(len(family)):
+            f = family[k]
+            x, row, middle, sd = nodes[f], out[g, k], centre[f, g] + offset[k], width[f, g]
+            step = (x[1] - x[0]) / sd * math.exp(-LOG_ROOT)
+            for a in range(len(x)):
+                z = (x[a] - middle) / sd
+                row[a] = step * exp(-0.5 * z * z)
 
 
 @njit(**FLAGS)
@@ -84,17 +88,11 @@ def density_of(points, weight, centre, variance, dim, out):
 
 
 @njit(**FLAGS)
-def integrate_rated(rated, nodes, family, spread, group, centre, width, offset, prior, out):
-    """out[learner, model] of the rated models; ``prior[group, model]`` is left filled."""
-    n, n_rated = out.shape[0], len(family)
-    for g in range(centre.shape[1]):
-        for k in range(n_rated):
-            f = family[k]
-            prior_of(nodes[f], centre[f, g] + offset[k], width[f, g], prior[g, k])
-    for i in range(n):
-        for k in range(n_rated):
-            table = rated[spread[family[k]], i, k]
-            out[i, k] = dot(table, prior[group[i], k]) + LEAST
+def integrate_rated(rated, family, spread, group, prior, out):
+    """out[learner, model] of the rated models."""
+    for i in range(out.shape[0]):
+        for k in range(len(family)):
+            out[i, k] = dot(rated[spread[family[k]], i, k], prior[group[i], k]) + LEAST
 
 
 @njit(**FLAGS)
@@ -137,12 +135,10 @@ def climb(
     buffer = np.empty(weight.shape[2])
     old = -np.inf
     for step in range(rounds):
+        priors_of(nodes, family, centre, width, offset, prior)
         if spread_free and n_rated > 0 and step % 6 == 3:
-            _better_spreads(
-                rated, nodes, family, group, scale, shares, centre, width, offset, prior,
-                integral, spread, step > 3,
-            )  # fmt: skip
-        integrate_rated(rated, nodes, family, spread, group, centre, width, offset, prior, integral)
+            _better_spreads(rated, family, group, scale, shares, prior, integral, spread, step > 3)
+        integrate_rated(rated, family, spread, group, prior, integral)
         integrate_clouds(points, weight, dims, group, mean, variance, n_rated, buffer, integral)
         value = _posterior(scale, integral, shares, group, posterior)
         value += _log_priors(before, family, dims, centre, width, offset, mean, variance)
@@ -223,32 +219,25 @@ def _log_priors(before, family, dims, centre, width, offset, mean, variance):
 
 @njit(**FLAGS)
 def _better_spreads(
-    rated, nodes, family, group, scale, shares, centre, width, offset, prior, integral, spread,
-    near,
+    rated, family, group, scale, shares, prior, integral, spread, next_only
 ):  # fmt: skip
     """Of every family the spread of cells, the neighbours or all, that explains learners best."""
-    n_rated, n_models = len(family), scale.shape[1]
-    trial = np.empty((len(scale), n_rated))
-    tried = np.empty(len(spread), np.int64)
     for f in range(len(spread)):
-        tried[f] = spread[f]
-    for f in range(len(spread)):
-        best, value = spread[f], -np.inf
-        first = max(0, spread[f] - 1) if near else 0
-        last = min(len(rated), spread[f] + 2) if near else len(rated)
+        before, best, value = spread[f], spread[f], -np.inf
+        first = max(0, before - 1) if next_only else 0
+        last = min(len(rated), before + 2) if next_only else len(rated)
         for s in range(first, last):
-            tried[f] = s
-            integrate_rated(rated, nodes, family, tried, group, centre, width, offset, prior, trial)
+            spread[f] = s
+            integrate_rated(rated, family, spread, group, prior, integral)
             total = 0.0
             for i in range(len(scale)):
                 each = 0.0
-                for k in range(n_models):
-                    found = trial[i, k] if k < n_rated else integral[i, k]
-                    each += shares[group[i], k] * scale[i, k] * found
+                for k in range(scale.shape[1]):
+                    each += shares[group[i], k] * scale[i, k] * integral[i, k]
                 total += math.log(max(each, LEAST))
             if total > value:
                 best, value = s, total
-        spread[f] = tried[f] = best
+        spread[f] = best
 
 
 @njit(**FLAGS)
@@ -333,9 +322,8 @@ def judge(
     buffer, each = np.empty(weight.shape[2]), np.empty(scale.shape)
     integral = np.ones(scale.shape)
     for x in range(len(shares)):
-        integrate_rated(
-            rated, nodes, family, spread[x], group, centre[x], width[x], offset[x], prior, integral
-        )
+        priors_of(nodes, family, centre[x], width[x], offset[x], prior)
+        integrate_rated(rated, family, spread[x], group, prior, integral)
         integrate_clouds(
             points, weight, dims, group, mean[x], variance[x], n_rated, buffer, integral
         )
