@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from time import process_time
 from typing import NamedTuple
@@ -142,44 +142,57 @@ def learned(study: hl.Study, models: Sequence[Model | str], thorough: bool = Fal
 
 
 def compared(
-    seed: int, shares: tuple[float, float], n: int, slower: float = 1.0, tau: float = 0.3
+    seed: int,
+    shares: tuple[float, float],
+    sizes: tuple[int, int],
+    slower: float = 1.0,
+    tau: float = 0.3,
+    trials: int = TRIALS,
 ) -> bool:
-    """Whether two groups of n are declared to use other strategies."""
+    """Whether two groups are declared to use other strategies; the second has its own speed."""
     task, models = shepard()
     random = np.random.default_rng((seed, 3))
-    parts, code = [], []
-    for g, p in enumerate(shares):
+    made = []
+    for g, (p, n) in enumerate(zip(shares, sizes, strict=True)):
         rates = Rates(0.15 / (slower if g else 1.0), tau if g else 0.3)
         many = int(random.binomial(n, p))
-        parts += [partition(models[SHARP], many, rates), partition(models[BLUNT], n - many, rates)]
-        code += [g] * n
-    study = study_of(task, parts, TRIALS, seed)
-    everybody = np.arange(2 * n)
-    groups = Groups("group", "group", ("a", "b"), np.array(code), everybody, everybody, ())
-    unknown = np.empty((2 * n, len(models)))
-    found = by_rates(study, [*models.values()], unknown, groups, seed).shares()
+        parts = [partition(models[SHARP], many, rates), partition(models[BLUNT], n - many, rates)]
+        made.append(study_of(task, parts, trials if g else TRIALS, 2 * seed + g))
+    everybody, code = np.arange(sum(sizes)), np.repeat([0, 1], sizes)
+    groups = Groups("group", "group", ("a", "b"), code, everybody, everybody, ())
+    unknown = np.empty((sum(sizes), len(models)))
+    found = by_rates(together(made), [*models.values()], unknown, groups, seed).shares()
     return bool(Differences.of(found).different.any())
 
 
 def compare_part(studies: int, seed: int) -> Iterator[Figure]:
-    for what, slower, tau in (
-        ("same speed", 1.0, 0.3), ("1.2 times slower", 1.2, 0.3), ("1.5 times slower", 1.5, 0.3),
-        ("3 times slower", 3.0, 0.3), ("τ = 0.7 in one group", 1.0, 0.7),
-    ):  # fmt: skip
-        hits = [compared(seed + i, (0.45, 0.45), 25, slower, tau) for i in range(studies)]
-        yield at_most(f"compare, equal shares, 25 + 25, {what}: false alarms", hits, 0.07)
-    hits = [compared(seed + i, (0.15, 0.85), 40) for i in range(max(studies // 2, 1))]
+    alike, even = (0.45, 0.45), (25, 25)
+    for what, *given in (
+        ("same speed", alike, even),
+        ("1.2 times slower", alike, even, 1.2),
+        ("1.5 times slower", alike, even, 1.5),
+        ("3 times slower", alike, even, 3.0),
+        ("τ = 0.7 in one group", alike, even, 1.0, 0.7),
+        ("40 and 6 learners of one strategy", (0.0, 0.0), (40, 6)),
+        ("40 trials in one group, of one strategy", (0.0, 0.0), even, 1.0, 0.3, 40),
+    ):
+        hits = [compared(seed + i, *given) for i in range(studies)]
+        yield at_most(f"compare, equal shares, {what}: false alarms", hits, 0.07)
+    hits = [compared(seed + i, (0.15, 0.85), (40, 40)) for i in range(studies)]
     yield at_least("compare, 15 against 85%, 40 + 40: found", hits, 0.8)
-    hits = [compared(seed + i, (0.3, 0.6), 25) for i in range(max(studies // 2, 1))]
+    hits = [compared(seed + i, (0.3, 0.6), even) for i in range(studies)]
     p, error = share(hits)
     what = f"compare, 30 against 60%, 25 + 25: found (n = {len(hits)})"
     yield Figure(what, p, error, "said", True)
 
 
-def doors_part(studies: int, seed: int) -> Iterator[Figure]:
-    task, models = shepard()
+def doors_part(
+    studies: int, seed: int, task: hl.Task | None = None, taus: Sequence[float] = (0.15, 0.5, 1.0)
+) -> Iterator[Figure]:
+    known, models = shepard()
+    task = task or known
     grid = PartitionModel("grid", models[BLUNT].partition, rates="shared")
-    for tau in (0.15, 0.5, 1.0):
+    for tau in taus:
         each, apart = [], []
         for i in range(studies):
             study = study_of(task, [partition(grid, 40, Rates(0.15, tau, 0.0))], TRIALS, seed + i)
@@ -188,7 +201,8 @@ def doors_part(studies: int, seed: int) -> Iterator[Figure]:
             apart.append((found.log_evidence[:, 0] - found.log_evidence[:, 1]).mean())
         error = float(np.std(each) / np.sqrt(studies))
         mean, gap = float(np.mean(each)), float(np.mean(np.abs(apart)))
-        what = f"one model by two doors, τ = {tau:g}: mean P(grid) (n = {studies})"
+        what = f"one model by two doors, {len(task.actions)} actions, τ = {tau:g}: mean P(grid)"
+        what = f"{what} (n = {studies})"
         yield Figure(what, mean, error, ".4 to .6", 0.4 <= mean <= 0.6)
         error = float(np.std(np.abs(apart)) / np.sqrt(studies))
         yield Figure(f"the same: log-evidence apart, per learner (n = {studies})", gap, error,
@@ -311,30 +325,44 @@ def bound_part(studies: int, seed: int) -> Iterator[Figure]:
     yield at_most("right and clear answers: withheld", right, 0.03)
 
 
+def with_four_actions(task: hl.Task) -> hl.Task:
+    """The same contexts and right answers, beside which there are three wrong ones."""
+    wrong = {c: min(of.values(), key=lambda one: one.reward) for c, of in task.rewards.items()}
+    more = {c: {**of, "C": wrong[c], "D": wrong[c]} for c, of in task.rewards.items()}
+    return replace(task, actions=(*task.actions, "C", "D"), rewards=more)
+
+
+FIELD = {
+    "q-learning": dict(zip(("alpha", "beta"), Q_RANGES, strict=True)),
+    "win-stay-lose-shift": {"win_stay": (0.8, 0.98), "lose_shift": (0.4, 0.9)},
+    "q-forgetting": {"alpha": (0.2, 0.6), "phi": (0.05, 0.3), "beta": (4.0, 8.0)},
+    "q-forgetting+stickiness": {
+        "alpha": (0.2, 0.6), "phi": (0.05, 0.3), "beta": (4.0, 8.0), "stickiness": (0.5, 1.5),
+    },
+}  # fmt: skip
+
+
 def fields_part(studies: int, seed: int) -> Iterator[Figure]:
-    """Field models with two to four parameters among each other and partitions."""
-    task, models = shepard()
-    listed = [*models.values(), "q-learning", "win-stay-lose-shift", "q-forgetting+stickiness"]
-    sets = {
-        "q-learning": Q_RANGES,
-        "win-stay-lose-shift": ((0.8, 0.98), (0.4, 0.9)),
-        "q-forgetting+stickiness": ((0.2, 0.6), (4.0, 8.0), (0.05, 0.3), (0.5, 1.5)),
-    }
-    for name, ranges in sets.items():
-        right, worth = [], []
-        for i in range(studies):
-            study = study_of(task, [partition(models[BLUNT], 1)], TRIALS, seed)
-            (model,) = models_of([name], among(study))
-            study = study_of(task, [others(model, ranges, 40)], TRIALS, seed + i)
-            found = learned(study, listed)
-            names = [each.name for each in found.models]
-            k = names.index(model.name)
-            right += (found.probability.argmax(axis=1) == k).tolist()
-            worth.append(found.effective[k, 0])
-        yield at_least(f"{name} learners found among eleven models", right, 0.8)
-        value = float(np.mean(worth))
-        yield Figure(f"{name}: points its cloud is worth (of 224)", value, float(np.std(worth)),
-                     "≥ 10", value >= 10)  # fmt: skip
+    """Field models with two to four parameters, among each other and partitions."""
+    plain, models = shepard()
+    for task, names in ((plain, [*FIELD]), (with_four_actions(plain), ["q-learning"])):
+        words = f"{len(task.actions)} actions"
+        for name in names:
+            right, worth = [], []
+            known = models_of([name], among(study_of(task, [partition(models[BLUNT], 1)], 9, seed)))
+            owners = known[0].owners(task.actions)
+            ranges = [FIELD[name][parameter.name] for _, parameter in owners]
+            for i in range(studies):
+                study = study_of(task, [others(known[0], ranges, 40)], TRIALS, seed + i)
+                found = learned(study, [*models.values(), *FIELD])
+                k = [each.name for each in found.models].index(known[0].name)
+                right += (found.probability.argmax(axis=1) == k).tolist()
+                worth.append(found.effective[k, 0])
+            yield at_least(f"{name}, {words}: found among {len(found.models)}", right, 0.8)
+            value = float(np.mean(worth))
+            yield Figure(f"{name}, {words}: points its cloud is worth (of 224)", value,
+                         float(np.std(worth)), "≥ 10", value >= 10)  # fmt: skip
+    yield from doors_part(studies, seed, with_four_actions(plain), (0.5,))
 
 
 def time_part(studies: int, seed: int) -> Iterator[Figure]:

@@ -45,13 +45,18 @@ KEEP = 0.5  # a share of learners who keep their strategy that is worth a word
 
 def _power_sentence(groups: Groups, powers: Sequence[Power]) -> list[str]:
     """Before the answer: what groups of these sizes can show."""
+    sizes = " and ".join(str(n) for n, _ in groups.sizes())
+    if not powers and len(groups.names) == 2:
+        return [
+            f"How large a difference groups of {sizes} learners can show cannot be simulated: "
+            "hardly anybody uses a second strategy."
+        ]
     if not powers:
         return []
     each = ", ".join(
         f"{round(100 * p.difference)} points in {p.found:z.0%} (± {100 * p.error:.0f})"
         for p in powers
     )
-    sizes = " and ".join(str(n) for n, _ in groups.sizes())
     return [
         f"What groups of {sizes} learners can show here: a difference in the share of a strategy "
         f"of {each} of simulated studies with these learners would be found. "

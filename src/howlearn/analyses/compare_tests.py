@@ -20,7 +20,6 @@ from howlearn.selection.population_tables import Layout, Tables
 from howlearn.selection.sampler import Options, drawn, prior_of, start
 
 LEVEL = 0.95
-ALPHA = 1.0  # of the shares' Dirichlet prior in every group
 POWER_SWEEPS, POWER_STUDIES = 400, 20
 SHIFTS = (0.3, 0.5, 0.7)  # differences of a share that are tried
 
@@ -96,7 +95,7 @@ def by_evidence(evidence: Floats, groups: Groups, seed: int) -> Compared:
 
 def _rows(groups: Groups, seed: int) -> tuple[Ints, Ints | None, Options]:
     """Sequences, those of a learner together; where each learner starts; and what is free."""
-    options = Options(apart=False, alpha=ALPHA, seed=seed)
+    options = Options(apart=False, seed=seed)
     if groups.design == "group":
         return np.arange(len(groups.code)), None, options
     order = np.argsort(groups.owner, kind="stable")

@@ -30,6 +30,8 @@ from howlearn.engine.kernels.population import (
     sum_of,
 )
 
+LEAN = 2.0  # learners that the shares typical of all groups count for in each of them
+
 
 @njit(**FLAGS)
 def _pick(values, total):
@@ -170,26 +172,52 @@ def _dirichlet(counts, out):
 
 
 @njit(**FLAGS)
-def _draw_shares(owner, group, label, held, alpha, paired, shares, kept):
+def _draw_typical(counts, alpha, typical, row):
+    """What the shares of several groups are drawn around, given how many use what in each.
+
+    These count for LEAN learners of every group, so that a small group, or one whose trials tell
+    little, is a priori like the others. Of those who use a model, the first and some of the others
+    stand for draws from the typical shares themselves (Antoniak's counts).
+    """
+    for k in range(counts.shape[1]):
+        row[k] = alpha
+        mass = LEAN * typical[k]
+        for g in range(counts.shape[0]):
+            for x in range(counts[g, k]):
+                row[k] += np.random.random() * (mass + x) < mass
+    _dirichlet(row, typical)
+
+
+@njit(**FLAGS)
+def _draw_shares(
+    owner, group, label, held, alpha, paired, shares, kept, typical, counts, row
+):  # fmt: skip
     """Shares of every group, those of models that are kept, and how many owners keep theirs."""
-    counts, common = np.empty(shares.shape), np.empty(len(kept))
-    for k in range(len(kept)):
-        common[k] = alpha
-        for g in range(len(shares)):
-            counts[g, k] = alpha
+    n_groups, n_models = shares.shape
     keep = 0
+    for k in range(n_models):
+        row[k] = alpha
+        for g in range(n_groups):
+            counts[g, k] = 0
     for o in range(len(owner) - 1):
         if held[o]:
-            common[label[owner[o]]] += 1.0
+            row[label[owner[o]]] += 1.0
             keep += 1
             continue
         for i in range(owner[o], owner[o + 1]):
-            counts[group[i], label[i]] += 1.0
-    for g in range(len(shares)):
-        _dirichlet(counts[g], shares[g])
+            counts[group[i], label[i]] += 1
+    if paired:
+        _dirichlet(row, kept)
+    mass = alpha * n_models
+    if n_groups > 1:
+        mass = LEAN
+        _draw_typical(counts, alpha, typical, row)
+    for g in range(n_groups):
+        for k in range(n_models):
+            row[k] = max(mass * typical[k], LEAST) + counts[g, k]
+        _dirichlet(row, shares[g])
     if not paired:
         return 0.0
-    _dirichlet(common, kept)
     yes, no = np.random.gamma(1.0 + keep, 1.0), np.random.gamma(len(owner) - keep + 0.0, 1.0)
     return yes / (yes + no)
 
@@ -307,9 +335,11 @@ def sample(
     each, row = np.empty(n_models), np.empty(n_models)
     label, at = np.zeros(n, np.int64), np.zeros(n, np.int64)
     held = np.zeros(len(owner) - 1, np.bool_)
-    kept, keeps = np.ones(n_models), 0.5 if paired else 0.0
+    kept, typical, keeps = np.ones(n_models), np.ones(n_models), 0.5 if paired else 0.0
+    counts = np.zeros(shares.shape, np.int64)
     for k in range(n_models):
         kept[k] /= n_models
+        typical[k] /= n_models
     reach, sd_of = np.ones(len(spread)), np.ones(len(spread))
     for f in range(len(spread)):
         sd_of[f] = sds[len(sds) // 2]
@@ -339,7 +369,9 @@ def sample(
             rated, nodes, family, spread, points, weight, dims, group, prior, mean, variance,
             label, joint, buffer, at,
         )  # fmt: skip
-        keeps = _draw_shares(owner, group, label, held, alpha, paired, shares, kept)
+        keeps = _draw_shares(
+            owner, group, label, held, alpha, paired, shares, kept, typical, counts, row
+        )
         _draw_families(
             nodes, family, group, label, at, before, apart, sds, free_width, centre, width,
             offset, sd_of,
