@@ -342,27 +342,36 @@ FIELD = {
 }  # fmt: skip
 
 
+LISTED = ("q-learning", "win-stay-lose-shift", "q-forgetting+stickiness")
+
+
 def fields_part(studies: int, seed: int) -> Iterator[Figure]:
     """Field models with two to four parameters, among each other and partitions."""
     plain, models = shepard()
-    for task, names in ((plain, [*FIELD]), (with_four_actions(plain), ["q-learning"])):
-        words = f"{len(task.actions)} actions"
-        for name in names:
-            right, worth = [], []
-            known = models_of([name], among(study_of(task, [partition(models[BLUNT], 1)], 9, seed)))
-            owners = known[0].owners(task.actions)
-            ranges = [FIELD[name][parameter.name] for _, parameter in owners]
-            for i in range(studies):
-                study = study_of(task, [others(known[0], ranges, 40)], TRIALS, seed + i)
-                found = learned(study, [*models.values(), *FIELD])
-                k = [each.name for each in found.models].index(known[0].name)
-                right += (found.probability.argmax(axis=1) == k).tolist()
-                worth.append(found.effective[k, 0])
-            yield at_least(f"{name}, {words}: found among {len(found.models)}", right, 0.8)
-            value = float(np.mean(worth))
-            yield Figure(f"{name}, {words}: points its cloud is worth (of 224)", value,
-                         float(np.std(worth)), "≥ 10", value >= 10)  # fmt: skip
-    yield from doors_part(studies, seed, with_four_actions(plain), (0.5,))
+    four = with_four_actions(plain)
+    sets = [(plain, name, [name]) for name in FIELD] + [(four, "q-learning", ["q-learning"])]
+    sets += [(task, "q-learning", ["q-forgetting"]) for task in (plain, four)]  # which holds it
+    for task, name, more in sets:
+        what = f"{name}, {len(task.actions)} actions"
+        right, sure, worth = [], [], []
+        known = models_of([name], among(study_of(task, [partition(models[BLUNT], 1)], 9, seed)))
+        ranges = [FIELD[name][parameter.name] for _, parameter in known[0].owners(task.actions)]
+        for i in range(studies):
+            study = study_of(task, [others(known[0], ranges, 40)], TRIALS, seed + i)
+            found = learned(study, [*models.values(), *dict.fromkeys([*LISTED, *more])])
+            k = [each.name for each in found.models].index(known[0].name)
+            right.extend(found.probability.argmax(axis=1) == k)
+            sure.extend((found.probability.max(axis=1) > 0.95) & ~np.array(right[-40:]))
+            worth.append(found.effective[k, 0])
+        if name not in more:
+            yield at_most(f"{what}, beside {more[0]}: confident errors", sure, 0.01)
+            continue
+        yield at_least(f"{what}: found", right, 0.8)
+        yield at_most(f"{what}: confident errors", sure, 0.01)
+        value = float(np.mean(worth))
+        yield Figure(f"{what}: points its cloud is worth (of 224)", value, float(np.std(worth)),
+                     "≥ 10", value >= 10)  # fmt: skip
+    yield from doors_part(studies, seed, four, (0.5,))
 
 
 def time_part(studies: int, seed: int) -> Iterator[Figure]:
