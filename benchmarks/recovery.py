@@ -220,9 +220,9 @@ def confused(design: str, task: Task, learners: int, trials: int, seed: int) -> 
         study = made(task, name, learners, trials, seed)[0]
         found = select(study, models, [*JUDGES], check=False).selection
         shares = [
-            (found.filter(criterion=judge)["model"] == other).mean()
+            (found.filter(criterion=judge)["model"] == other.name).mean()
             for judge in JUDGES
-            for other in RIVALS[design]
+            for other in models
         ]
         lines.append([f"`{name}`", *(f"{share:.0%}" for share in shares)])
         note(f"{design}, n = {trials}: learners of {name} are judged")

@@ -109,6 +109,7 @@ class Effort:
 
 SMOOTH = Effort(24, 5, ((4, 4), (10, 3)))  # where tops are few and wide
 USUAL = Effort(60, 10, ((5, 4), (12, 3)))
+LARGE, MANY = Effort(24, 10, ((5, 4), (12, 3))), 7  # with so many parameters points add up
 THOROUGH = Effort(300, 20, ((14, 8),))  # for short records: many tops, and little time for each
 JOINT = Effort(40, 12, ((8, 8), (16, 5)))  # of strategies that were fitted on their own before
 ROUGH_JOINT = Effort(100, 24, ((10, 12), (20, 8)))  # the same where losses make many tops

@@ -13,7 +13,18 @@ from howlearn.core.study import Study
 from howlearn.engine.crossings import Reach
 from howlearn.engine.layout import Statuses
 from howlearn.engine.profiles import searched_ends
-from howlearn.engine.search import SMOOTH, THOROUGH, USUAL, Effort, NoNumber, Tops, filling, highest
+from howlearn.engine.search import (
+    LARGE,
+    MANY,
+    SMOOTH,
+    THOROUGH,
+    USUAL,
+    Effort,
+    NoNumber,
+    Tops,
+    filling,
+    highest,
+)
 from howlearn.engine.whole import RecordLikelihood, Records, Setting, Whole, replay
 from howlearn.fitting.cells import filled, of_unit
 from howlearn.fitting.fits import FitWork, ModelFits, Refused, Thetas, names_of
@@ -205,12 +216,13 @@ class _WholeFits:
         if whole.smooth:
             return self._tops(whole, guesses, SMOOTH)
         short = np.diff(self.study.starts) <= SHORT
+        usual = LARGE if len(whole.parameters) >= MANY else USUAL
         if short.all() or not short.any():
-            return self._tops(whole, guesses, THOROUGH if short.all() else USUAL)
+            return self._tops(whole, guesses, THOROUGH if short.all() else usual)
         halves = [np.flatnonzero(short), np.flatnonzero(~short)]
         found = [
             self._only(who)._tops(whole, guesses[who], effort)
-            for who, effort in zip(halves, (THOROUGH, USUAL), strict=True)
+            for who, effort in zip(halves, (THOROUGH, usual), strict=True)
         ]
         back = np.argsort(np.concatenate(halves))
         return Tops(

@@ -123,9 +123,10 @@ class Population(Criterion):
         """
         if self.learned is not None:
             return self
-        fixed = _fixed(models, fits, threads)
         if fits is None:
             study, fixed = _beforehand(study, models, threads)
+        else:
+            fixed = _of_fits(fits, models, [*Layout.of(models, study).fixed])
         self.check(study)
         found = learn(
             study,
@@ -258,7 +259,7 @@ def judged(
     new = np.flatnonzero(rows < 0)
     if len(new):
         part = fits.study.take(new)
-        found = judge_others(known, part, _fixed(known.models, None))
+        found = judge_others(known, part, _fixed(known.models))
         evidence[new], probability[new], p_new, group[new] = found
         depends[new] = 0
         if other is not None and p_new is not None:
@@ -266,7 +267,7 @@ def judged(
     return evidence, probability, other, group, depends
 
 
-def _fixed(models: Sequence[Model], fits: Fits | None, threads: int | None = None) -> Fixed:
+def _fixed(models: Sequence[Model], threads: int | None = None) -> Fixed:
     """How the evidence of models without tables is had for some learners."""
 
     def fixed(study: Study) -> Floats:
@@ -274,9 +275,7 @@ def _fixed(models: Sequence[Model], fits: Fits | None, threads: int | None = Non
         needed = [*Layout.of(models, study).fixed]
         if not needed:
             return out
-        mine = fits
-        if mine is None or mine.study is not study:
-            mine = fit(study, [models[k] for k in needed], [ALL], threads)
+        mine = fit(study, [models[k] for k in needed], [ALL], threads)
         for k in needed:
             out[:, k] = log_evidence_without_grid(mine, models[k].name)
         return out
@@ -286,35 +285,39 @@ def _fixed(models: Sequence[Model], fits: Fits | None, threads: int | None = Non
 
 def fixed_evidence(models: Sequence[Model], study: Study, threads: int | None = None) -> Floats:
     """[learner, model]: the evidence of models without tables; NaN for the others."""
-    return _fixed(models, None, threads)(study)
+    return _fixed(models, threads)(study)
 
 
 def _beforehand(
     study: Study, models: Sequence[Model], threads: int | None
 ) -> tuple[Study, Callable[[Study], Floats]]:
-    """The study without learners who cannot be fitted; and what ``_fixed`` gives, known already.
-
-    A learner is known again by name and record, in whatever part of the study it is asked for.
-    """
+    """The study without learners who cannot be fitted; and what ``_fixed`` gives, known already."""
     guard = Guard()
     study = guard.long_enough(study)
     if not len(study):
-        return study, _fixed(models, None, threads)
+        return study, _fixed(models, threads)
     layout = Layout.of(models, study)
     needed = [models[k] for k in (*layout.fixed, *(k for k in layout.clouds if own(models[k])))]
     if not needed:
-        return study, _fixed(models, None, threads)
+        return study, _fixed(models, threads)
     fits = guarded_fit(guard, study, needed, [ALL], threads)
-    study = fits.study
-    values = np.full((len(study), len(models)), np.nan)
-    for k in layout.fixed:
+    return fits.study, _of_fits(fits, models, layout.fixed)
+
+
+def _of_fits(fits: Fits, models: Sequence[Model], needed: Sequence[int]) -> Fixed:
+    """What ``_fixed`` gives, from fits that are there already.
+
+    A learner is known again by name and record, in whatever part of the study it is asked for.
+    """
+    values = np.full((len(fits.study), len(models)), np.nan)
+    for k in needed:
         values[:, k] = log_evidence_without_grid(fits, models[k].name)
-    place = {who: i for i, who in enumerate(_who(study))}
+    place = {who: i for i, who in enumerate(_who(fits.study))} if needed else {}
 
     def fixed(some: Study) -> Floats:
-        return values[[place[who] for who in _who(some)]]
+        return values[[place[who] for who in _who(some)]] if needed else values[: len(some)]
 
-    return study, fixed
+    return fixed
 
 
 def _who(study: Study) -> Iterator[tuple[str, int]]:
