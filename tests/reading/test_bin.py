@@ -75,7 +75,7 @@ def test_the_range_is_that_of_all_files(tmp_path: Path) -> None:
 
 
 def test_the_range_in_many_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("howlearn.reading.rows.BATCH_ROWS", 2)
+    monkeypatch.setattr("howlearn.reading.streaming.BATCH_ROWS", 2)
     study = read(frame(size=[0, 1, 9, 8, 5]), context="size", bin="size:2")
     assert shown(study) == ["0–4.5"] * 2 + ["4.5–9"] * 3
 

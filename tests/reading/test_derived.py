@@ -126,7 +126,7 @@ def test_lag_looks_at_the_row_of_the_same_learner_across_files_and_batches(
     assert kept.counts["left out by --where"] == 10
     for i, part in enumerate(data.iter_slices(5)):
         part.write_parquet(tmp_path / f"{i}.parquet")
-    monkeypatch.setattr("howlearn.reading.read.BATCH_ROWS", 5)
+    monkeypatch.setattr("howlearn.reading.streaming.BATCH_ROWS", 5)
     parts = read(tmp_path, **options)
     assert parts.action.tolist() == study.action.tolist()
     again = read(tmp_path, **{**options, "action": "key"}, where="lag(points) == 0")

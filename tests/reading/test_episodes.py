@@ -82,7 +82,7 @@ def test_missed_trials_and_rows_that_are_left_out() -> None:
 
 
 def test_many_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("howlearn.reading.rows.BATCH_ROWS", 2)
+    monkeypatch.setattr("howlearn.reading.streaming.BATCH_ROWS", 2)
     study = read(frame(maze=[*"xxxyy"], rt=[1, 2, 3, 4, 5]), episode="maze", duration="rt")
     assert ends(study) == [0, 0, 1, 0, 1]
     assert study.duration is not None

@@ -12,7 +12,6 @@ import pytest
 
 import howlearn as hl
 from howlearn.models.task import Task
-from howlearn.reading import rows as reading_rows
 from howlearn.reading.exclude import NUMBERS, parse
 
 Row = dict[str, object]
@@ -110,8 +109,7 @@ CASES: dict[str, Callable[[list[Row]], bool]] = {
 @pytest.mark.parametrize("size", [2_000_000, 37])
 def test_conditions_mean_what_they_say(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """All at once, in one batch and in many; nobody is left out by a value that is not known."""
-    monkeypatch.setattr(reading_rows, "BATCH_ROWS", size)
-    monkeypatch.setattr("howlearn.reading.rows.BATCH_ROWS", size)
+    monkeypatch.setattr("howlearn.reading.streaming.BATCH_ROWS", size)
     rows = made()
     by: dict[str, list[Row]] = {}
     for row in rows:

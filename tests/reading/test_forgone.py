@@ -67,7 +67,7 @@ def test_conditions_and_short_learners() -> None:
 
 
 def test_many_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("howlearn.reading.rows.BATCH_ROWS", 1)
+    monkeypatch.setattr("howlearn.reading.streaming.BATCH_ROWS", 1)
     study = read(three(), forgone=["A", "b2", "b10"])
     same(study.forgone, [[0.5, NAN, 0], [NAN, NAN, 0.5], [NAN, 0, 0.75], [NAN, 0.25, NAN]])
 

@@ -126,7 +126,7 @@ def test_an_option_that_matches_nothing_is_told(options: dict, note: str) -> Non
 
 
 def test_what_matches_in_any_batch_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("howlearn.reading.rows.BATCH_ROWS", 2)
+    monkeypatch.setattr("howlearn.reading.streaming.BATCH_ROWS", 2)
     data = frame(phase=["learn", "learn", "learn", "test"], choice=["-9", "A", "B", "C"])
     options = {"test_when": "phase == 'test'", "missing": ["-9", "NA"], "recode": "action:C=D"}
     assert read(data, **options, where="choice != 'B'").notes == ()
@@ -142,7 +142,7 @@ def test_long_lists_of_values_are_cut() -> None:
 
 
 def test_remedies_know_all_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("howlearn.reading.rows.BATCH_ROWS", 2)
+    monkeypatch.setattr("howlearn.reading.streaming.BATCH_ROWS", 2)
     with pytest.raises(DataError) as caught:
         read(frame(reward=["no", "5", "yes", "-7"]))
     remedies = {problem.found: problem.remedy for problem in caught.value.problems}

@@ -162,7 +162,7 @@ def test_many_batches_are_one_study(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     path = tmp_path / "a.parquet"
     frame.write_parquet(path)
     whole = read(path)
-    for module in ("read", "formats.parquet"):
+    for module in ("streaming", "formats.parquet"):
         monkeypatch.setattr(f"howlearn.reading.{module}.BATCH_ROWS", 70)
     parts = read(path)
     assert same(parts, whole)

@@ -20,7 +20,6 @@ from howlearn.core.errors import DataError, HowlearnError
 from howlearn.core.stored_study import StoredStudy
 from howlearn.core.study import Study, right_and_wrong
 from howlearn.models.candidates import candidates
-from howlearn.reading import read as batches
 from howlearn.reading import streaming
 from howlearn.reading.formats import parquet
 from howlearn.reading.read import read
@@ -74,7 +73,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every Parquet file counts as large, and is read a few rows at a time."""
     monkeypatch.setattr(streaming, "STREAMED_ROWS", 0)
     monkeypatch.setattr(stored_study, "AT_ONCE", 5)
-    for module in (batches, parquet):
+    for module in (streaming, parquet):
         monkeypatch.setattr(module, "BATCH_ROWS", BATCH)
 
 

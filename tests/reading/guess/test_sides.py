@@ -10,9 +10,8 @@ import polars as pl
 
 from howlearn.reading.formats.table import Frame
 from howlearn.reading.guess import inspect
-from howlearn.reading.guess.behaviour import words_of
+from howlearn.reading.guess.behaviour import _differing, _sides, pair_on_screen, words_of
 from howlearn.reading.guess.sample import take_sample
-from howlearn.reading.guess.sides import _differing, _sides, pair_on_screen
 
 PARTS = ["left", "right", "stim", "1", "2", "a", "b", "l", "r", "up", "down", "x"]
 

@@ -26,9 +26,9 @@ from howlearn.reading.formats.folders import (
     spelled_alike,
     strays,
 )
+from howlearn.reading.formats.levels import arranged, shaped
 from howlearn.reading.formats.parquet import partitioned
 from howlearn.reading.formats.quantities import put_together
-from howlearn.reading.formats.shape import arranged, shaped
 from howlearn.reading.formats.sidecars import describe
 from howlearn.reading.formats.table import FILE, Frame, Table, WithFile, split_name
 from howlearn.reading.formats.wide import Staged, long, texts

@@ -32,7 +32,6 @@ from howlearn.reading.guess.draft import Draft, Guess, check_names
 from howlearn.reading.guess.inspection import Inspection
 from howlearn.reading.guess.kinds import find_kind
 from howlearn.reading.guess.learner import find_learner
-from howlearn.reading.guess.load import find_load
 from howlearn.reading.guess.oddities import remark
 from howlearn.reading.guess.on_offer import find_offers, find_offers_of_contexts
 from howlearn.reading.guess.options_outcomes import find_reward_of_the_chosen
@@ -44,6 +43,7 @@ from howlearn.reading.guess.roles import (
 from howlearn.reading.guess.rows import (
     apply_where,
     find_forced,
+    find_load,
     find_order,
     find_test,
     leave_incomplete_out,

@@ -27,6 +27,7 @@ from howlearn.reading.guess.behaviour import (
     goes_on,
     hangs_on,
     is_of_one_option,
+    pair_on_screen,
     purity,
     resembles_last,
 )
@@ -40,7 +41,6 @@ from howlearn.reading.guess.column_checks import (
 )
 from howlearn.reading.guess.draft import BY_CONTENT, BY_NAME, Answer, Draft, Guess, typed
 from howlearn.reading.guess.sample import Sample, together
-from howlearn.reading.guess.sides import pair_on_screen
 
 COUNTING = 0.9  # of the steps from row to row of a counter go up
 

@@ -304,6 +304,17 @@ def typed(name: str) -> str:
     return name if re.sub(r"[_.,]", "", name).isalnum() else f'"{name}"'
 
 
+def is_among(name: str, values: Sequence[str], no: str = "") -> str:
+    """The condition that a column has one of these values; ``no``: that it has none of them.
+
+    >>> is_among("phase", ["a"]), is_among("phase", ["a", "b"], "not ")
+    ("phase == 'a'", "phase not in ['a', 'b']")
+    """
+    if len(values) == 1:
+        return f"{name} {'!=' if no else '=='} {in_quotes(values[0])}"
+    return f"{name} {no}in [{', '.join(map(in_quotes, values))}]"
+
+
 def in_quotes(value: str) -> str:
     """A value as expressions write it: numbers as they are, text in quotes."""
     try:

@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 from howlearn.core.options import NONE
 from howlearn.core.text import few
 from howlearn.reading.columns import is_answer, is_count, is_numbered, is_time, like
-from howlearn.reading.guess.behaviour import FEWEST, NEARLY, goes_on, hangs_on, words_of
+from howlearn.reading.guess.behaviour import (
+    FEWEST,
+    NEARLY,
+    goes_on,
+    hangs_on,
+    pair_on_screen,
+    words_of,
+)
 from howlearn.reading.guess.coding import add_missing, was_missed
 from howlearn.reading.guess.column_checks import (
     is_number,
@@ -32,7 +39,6 @@ from howlearn.reading.guess.draft import (
     typed,
 )
 from howlearn.reading.guess.sample import Sample
-from howlearn.reading.guess.sides import pair_on_screen
 from howlearn.reading.offers import options_in
 
 MOST_LABELS = 60  # of pairs, or of contexts with offers of their own

@@ -41,6 +41,7 @@ from howlearn.reading.guess.draft import (
     Guess,
     in_expression,
     in_quotes,
+    is_among,
 )
 from howlearn.reading.guess.sample import Mask, Sample, together
 
@@ -76,15 +77,20 @@ def leave_silent_screens_out(draft: Draft) -> None:
         silent = sample.missing(reward)
         if 2 * silent.sum() <= sample.height or sample.height - silent.sum() < FEWEST_TRIALS:
             continue
-        kinds = {c: _kinds(draft, c, silent) for c in _kind_columns(draft)}
-        texts = {column: text for column, text in kinds.items() if text is not None}
         likely = draft.columns("action") or [*named_like("action", draft.free)]
         chosen = [c for c in likely if not sample.missing(c)[~silent].all()]
-        if texts and chosen:
-            column = max(texts, key=lambda c: _left_out(draft, texts[c], silent))
-            why = f"rows of other kinds in {column} have no outcome"
-            _leave_out(draft, texts[column], BY_CONTENT, why)
+        if chosen and _leave_kinds_out(draft, silent, "have no outcome"):
             return
+
+
+def _leave_kinds_out(draft: Draft, alien: Mask, why: str) -> bool:
+    """Whether a column tells these rows apart by their kind; then they are left out."""
+    kinds = {c: _kinds(draft, c, alien) for c in _kind_columns(draft)}
+    texts = {column: text for column, text in kinds.items() if text is not None}
+    if texts:
+        column = max(texts, key=lambda c: _left_out(draft, texts[c], alien))
+        _leave_out(draft, texts[column], BY_CONTENT, f"rows of other kinds in {column} {why}")
+    return bool(texts)
 
 
 def _kind_columns(draft: Draft) -> list[str]:
@@ -108,9 +114,7 @@ def _practice(name: str, column: str, values: list[str]) -> str | None:
         out += training if len(training) < len(rest) else []
     if not out or len(out) == len(values):
         return None
-    if len(out) == 1:
-        return f"{name} != {in_quotes(out[0])}"
-    return f"{name} not in [{', '.join(in_quotes(value) for value in out)}]"
+    return is_among(name, out, "not ")
 
 
 def leave_other_screens_out(draft: Draft) -> None:
@@ -129,12 +133,7 @@ def leave_other_screens_out(draft: Draft) -> None:
         alien |= _said_again(draft, column, (action, reward))
     if not alien.any() or alien.all():
         return
-    kinds = {c: _kinds(draft, c, alien) for c in columns}
-    texts = {column: text for column, text in kinds.items() if text is not None}
-    if texts:  # the one that leaves out most of these rows
-        column = max(texts, key=lambda c: _left_out(draft, texts[c], alien))
-        why = f"rows of other kinds in {column} have no choice with an outcome"
-        _leave_out(draft, texts[column], BY_CONTENT, why)
+    if _leave_kinds_out(draft, alien, "have no choice with an outcome"):
         return
     name = in_expression(reward)
     if name is not None and (alien & chosen & silent).any():
@@ -177,9 +176,7 @@ def _kinds(draft: Draft, column: str, alien: Mask) -> str | None:
             kept.append(str(labels[int(code)]))
     if name is None or not left or not kept or len(kept) > MOST_KINDS:
         return None
-    if len(kept) == 1:
-        return f"{name} == {in_quotes(kept[0])}"
-    return f"{name} in [{', '.join(in_quotes(value) for value in kept)}]"
+    return is_among(name, kept)
 
 
 def leave_other_loops_out(draft: Draft) -> None:
@@ -229,8 +226,7 @@ def find_test(draft: Draft) -> None:
         name = in_expression(column)
         if not values or name is None:
             continue
-        some = ", ".join(map(in_quotes, values))
-        text = f"{name} in [{some}]" if len(values) > 1 else f"{name} == {some}"
+        text = is_among(name, values)
         rows = _holds(draft, text)[draft.sample.rows]
         if (told & rows).any() and (told & ~rows).any():
             draft.ask(
@@ -401,3 +397,28 @@ def _only_restarts(numbers: NDArray[np.float64], owner: Codes) -> bool:
     order = np.argsort(owner, kind="stable")
     steps = np.diff(numbers[order])[np.diff(owner[order]) == 0]
     return len(steps) > 0 and float(np.mean(steps <= 0)) < 0.2
+
+
+# How many stimuli a block has.
+
+MOST_BLOCKS = 0.9  # of the blocks: the last of a sample may be cut, and choices may be missing
+
+
+def find_load(draft: Draft) -> None:
+    """A number that is the same within a block, and that of the contexts which the block shows."""
+    resets, context = draft.columns("reset_by"), draft.contexts()
+    if not draft.open("load") or not resets or context is None:
+        return
+    block = together(draft.sequences(), *(draft.sample.codes(name) for name in resets))
+    pairs = np.unique(together(block, context), return_index=True)[1]
+    shown = np.bincount(block[pairs])
+    if len(np.unique(shown)) < 2:
+        return  # the same in all blocks tells nothing
+    first = np.unique(block, return_index=True)[1]
+    for name in draft.free:
+        numbers = draft.sample.numbers(name)
+        same = np.array_equal(numbers, numbers[first][block])
+        if same and np.mean(numbers[first] == shown) >= MOST_BLOCKS:
+            why = f"it says how many contexts each {resets[0]} shows; models of working memory ask"
+            draft.put("load", name, BY_CONTENT, why)
+            return

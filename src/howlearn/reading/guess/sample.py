@@ -17,7 +17,7 @@ from howlearn.reading.formats.matrices import has_no_text
 from howlearn.reading.formats.table import Table
 from howlearn.reading.labels import MISSING_TOKENS, CodedColumn, code_column
 from howlearn.reading.problems import no_rows
-from howlearn.reading.read import has_rows
+from howlearn.reading.streaming import has_rows
 
 if TYPE_CHECKING:
     pass
