@@ -216,6 +216,11 @@ def test_cells_that_come_often() -> None:
             for part, inside in {**parts, "content.xml": parts["content.xml"][:cut]}.items():
                 book.writestr(part, inside)
         assert "XML that is broken" in refusal("d.ods").found
+    bomb = b'<!DOCTYPE a [<!ENTITY b "x">]>' + parts["content.xml"]
+    with zipfile.ZipFile("d.ods", "w") as book:
+        for part, inside in {**parts, "content.xml": bomb}.items():
+            book.writestr(part, inside)
+    assert "declares a type of its own" in refusal("d.ods").found
     assert len(read("c.ods").context) == 8  # empty rows below are what everybody has
 
 

@@ -165,8 +165,14 @@ class _Counted:
 
 def _check_xml(content: bytes) -> None:
     """Refuse broken XML, at whose end the library may wait for more without end."""
+
+    def refuse(*_: object) -> None:
+        raise _Damaged("XML that declares a type of its own")  # and entities, which may be bombs
+
+    parser = ParserCreate()
+    parser.StartDoctypeDeclHandler = refuse
     try:
-        ParserCreate().Parse(content, True)
+        parser.Parse(content, True)
     except ExpatError:
         raise _Damaged("XML that is broken") from None
 
