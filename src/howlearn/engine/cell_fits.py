@@ -251,7 +251,12 @@ def _fit_line(
     nodes = np.linspace(0.0, parameter.end, RATES * passes.blocks)
     values = passes.curves(parameter.at(nodes)) if known is None else known
     found, curves, centre = _settled(
-        passes, seen.reshape(-1), values, nodes[1], parameter, hasty=known is not None
+        passes,
+        np.ascontiguousarray(seen).reshape(-1),
+        values,
+        nodes[1],
+        parameter,
+        hasty=known is not None,
     )
     if len(curves):
         again = _refine(passes, curves, centre, nodes[1], parameter)

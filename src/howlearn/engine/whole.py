@@ -251,12 +251,18 @@ class RecordLikelihood:
         return self.told.of(self.records)
 
 
-def replay(whole: Whole, setting: Setting, records: Records, x: Floats) -> tuple[Floats, Floats]:
-    """One learner's log-probabilities [trial, action] and latents [trial, …]."""
+def replay(
+    whole: Whole, setting: Setting, records: Records, x: Floats, looks: bool = False
+) -> tuple[Floats, Floats]:
+    """One learner's log-probabilities [trial, action]; and latents [trial, …], if one looks.
+
+    What tells latents is compiled when it is first needed.
+    """
     given, x = told(whole, setting), whole.full(x[None])[0]
     out = np.zeros((len(records.context), setting.n_actions))
-    latents = np.full((len(records.context), whole.n_latents), np.nan)
-    look = given.look if whole.n_latents else 0
+    looks &= whole.n_latents > 0
+    latents = np.full((len(records.context), whole.n_latents if looks else 0), np.nan)
+    look = given.look if looks else 0
     given.module.replay(*given.of(records), look, x, out, latents)
     return out, latents
 

@@ -344,7 +344,8 @@ def _gradient(case: _CheckCase) -> Iterator[str]:
 
 def _latents(case: _CheckCase) -> Iterator[str]:
     _, found = compiled_or_error(
-        case.model, lambda: replay(case.whole, case.setting, case.records, case.points[0])
+        case.model,
+        lambda: replay(case.whole, case.setting, case.records, case.points[0], looks=True),
     )
     learned = case.study.learned
     if np.isnan(found[learned]).all(axis=0).any():

@@ -175,7 +175,7 @@ class WholeAdvisor(Advisor[Model]):
 
     def latents(self, records: Records, theta: Floats) -> Floats:
         ((whole, _),) = self.wholes
-        return replay(whole, self.setting, records, theta)[1]
+        return replay(whole, self.setting, records, theta, looks=True)[1]
 
     def play(self, scene: Scene, theta: Floats) -> None:
         for whole, mine in self.wholes:
@@ -201,7 +201,7 @@ class UnitAdvisor(WholeAdvisor):
         names = latent_names(self.model, self.actions, range(self.setting.features.shape[1]))
         out = np.full((len(records.context), len(names)), np.nan)
         for whole, mine in self.wholes:
-            look = replay(whole, self.setting, records, theta[mine])[1]
+            look = replay(whole, self.setting, records, theta[mine], looks=True)[1]
             own = latent_names(whole.first, self.actions, range(self.setting.features.shape[1]))
             columns = [names.index(name) for name in own]
             out[:, columns] = np.where(np.isnan(out[:, columns]), look, out[:, columns])

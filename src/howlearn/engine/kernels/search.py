@@ -67,10 +67,13 @@ def locate(values, seen, width, close, u, node, curvature, status, rival_of, riv
         if seen[k] == 0:
             status[k] = UNSEEN
             continue
-        if np.max(f) - np.min(f) < FLAT:
+        lowest, highest = f[0], f[0]  # numba's max would be compiled too, for half a second
+        for i in range(1, last + 1):
+            lowest, highest = min(lowest, f[i]), max(highest, f[i])
+        if highest - lowest < FLAT:
             status[k] = IS_FLAT
             continue
-        best, highest = -np.inf, np.max(f)
+        best = -np.inf
         for i in range(last + 1):
             if (i == 0 or f[i] >= f[i - 1]) and (i == last or f[i] > f[i + 1]):
                 s, height, bend = peak(f, i)
