@@ -90,7 +90,6 @@ RIVALS = {
         "q-learning", "q-two-rates", "pearce-hall", "kalman-mean", "kalman-ucb", "kalman-thompson",
         TURNS,
     ),
-    "gambling": ("q-learning", "q-signed"),
     "go/no-go": ("q-learning", "go-no-go"),
     "blocks": ("q-learning", "rlwm", "wm-habit"),
 }  # fmt: skip

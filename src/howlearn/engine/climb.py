@@ -120,7 +120,7 @@ def _search(
     new, reached = at.copy(), value.copy()
     length = np.ones(len(problem))
     # Where the step leaves the box: along a ridge the projection beyond may fall off it.
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         room = np.where(step > 0.0, (ends - at) / step, np.where(step < 0.0, -at / step, np.inf))
     leaves = np.min(np.where(room > 1e-9, room, np.inf), axis=1)
     left = np.arange(len(problem))
