@@ -30,6 +30,7 @@ from howlearn.engine.kernels.population import (
     sum_of,
 )
 
+RAREST = 1e-12  # a share: any learner's trials may still speak for the model
 LEAN = 2.0  # learners that the shares typical of all groups count for in each of them
 
 
@@ -165,7 +166,7 @@ def _draw_points(
 def _dirichlet(counts, out):
     total = 0.0
     for k in range(len(counts)):
-        out[k] = max(np.random.gamma(counts[k], 1.0), LEAST)
+        out[k] = max(np.random.gamma(counts[k], 1.0), RAREST)
         total += out[k]
     for k in range(len(counts)):
         out[k] /= total
