@@ -395,7 +395,7 @@ def time_part(studies: int, seed: int) -> Iterator[Figure]:
 PARTS: dict[str, tuple[Callable[[int, int], Iterator[Figure]], int]] = {
     "compare": (compare_part, 150),
     "doors": (doors_part, 12),
-    "classes": (classes_part, 12),
+    "classes": (classes_part, 30),
     "speeds": (speeds_part, 4),
     "coverage": (coverage_part, 252),
     "bound": (bound_part, 8),
