@@ -104,7 +104,7 @@ def hbayesdm_gamble() -> pl.DataFrame:
 
 
 def gorilla() -> pl.DataFrame:
-    """Spaces in names, fixation rows, practice by a column, numbers that start anew."""
+    """Spaces in names, fixation rows, practice by a column, numbers that restart."""
     rows: Rows = []
     for who in (9001, 9002, 9003):
         for display, n in (("practice", 4), ("main", 20), ("main", 20)):

@@ -23,7 +23,7 @@ def study_of(
     about: dict[str, list] | None = None,
     names: Sequence[str] | None = None,
 ) -> Study:
-    """A study of these learners, one list of trials each; the first trial always starts anew."""
+    """A study of these learners, one list of trials each; the first trial always restarts."""
     if contexts is None:
         contexts = sorted({str(trial.context) for trials in learners for trial in trials})
     trials = [trial for sequence in learners for trial in sequence]
@@ -71,7 +71,7 @@ def random_trials(
 ) -> list[Trial]:
     """Choices at random, more often the context's own action when ``better`` is above 0.
 
-    With ``flags`` some trials are not scored, some not learned, and some start anew.
+    With ``flags`` some trials are not scored, some not learned, and some restart.
     """
     draw = random.Random(seed)
     trials = []

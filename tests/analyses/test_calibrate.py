@@ -88,8 +88,8 @@ def test_constants_and_splits_may_be_arrays() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"constants": [-1]}, "c must be a number from 0 on, not -1"),
-        ({"constants": [float("nan")]}, "c must be a number from 0 on, not nan"),
+        ({"constants": [-1]}, "c must be 0 or greater, got -1"),
+        ({"constants": [float("nan")]}, "c must be 0 or greater, got nan"),
         ({"constants": []}, "there is no constant to try"),
         ({"splits": [0.5, 1.0]}, "splits are larger than 0 and smaller than 1"),
         ({"splits": [0.5, 0.5]}, "each given once"),
@@ -97,7 +97,7 @@ def test_constants_and_splits_may_be_arrays() -> None:
         ({"learners": 1}, "at least two learners of every model"),
         ({"learners": 0}, "at least two learners of every model"),
         ({"trials": 0}, "at least one learner and one trial"),
-        ({"seed": -1}, "a seed is a whole number from 0 on"),
+        ({"seed": -1}, "a seed must be a whole number, 0 or greater"),
         ({"task": None}, "needs a task, or a recorded study to imitate"),
         ({"task": "shepard-9"}, "there is no task 'shepard-9'"),
     ],

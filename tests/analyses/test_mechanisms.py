@@ -47,7 +47,7 @@ def people(
 
 
 def random_study(seed: int) -> Study:
-    """Three contexts with features, four actions of which some are on offer, starts anew."""
+    """Three contexts with features, four actions of which some are on offer, restarts."""
     rng = np.random.default_rng(seed)
     n, lengths = 120, np.array([0, 60, 120])
     offers = np.array([[1, 1, 1, 1], [1, 1, 0, 1], [0, 1, 1, 0]], bool)

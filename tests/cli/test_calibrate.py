@@ -192,8 +192,8 @@ def test_folders_of_other_commands_are_left_alone(run: Run) -> None:
     [
         (("--splits", "0"), "splits are larger than 0 and smaller than 1"),
         (("--splits", "a"), "--splits 'a': write numbers as"),
-        (("--constants", "inf"), "c must be a number from 0 on, not inf"),
-        (("--constants", "-1"), "c must be a number from 0 on, not -1"),
+        (("--constants", "inf"), "c must be 0 or greater, got inf"),
+        (("--constants", "-1"), "c must be 0 or greater, got -1"),
         (("--constants", "0.1:0.01"), "--constants '0.1:0.01': write numbers as"),
         (("--set", "theta=1"), "no simulated model has a parameter theta; there is eta"),
         (("--set", "ByFeature1:eta=0.1:0.01"), "a range goes from its lower to its upper end"),
@@ -367,7 +367,7 @@ def test_results_whose_files_moved_or_changed(
     Path("../t.csv").write_text(text.replace("A", "B", 1))
     ran = run(*words[:-3], "--out", "d", "--like", f"../{results}")
     assert ran.status == 2
-    assert "../t.csv has changed since ../r was made; run howlearn select anew" in ran.err
+    assert "../t.csv has changed since ../r was made; run howlearn select again" in ran.err
     assert not Path("d").exists()
 
 

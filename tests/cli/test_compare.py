@@ -65,7 +65,7 @@ def test_a_folder_of_something_else_is_left_alone(run: Run, results: Path) -> No
         (("results", "--group", "sex"), "there are group, age"),
         (("results", "--group", "age"), "as many values"),
         (("results",), "say what to compare"),
-        (("nowhere", "--group", "group"), "is no folder with results"),
+        (("nowhere", "--group", "group"), "is not a results folder"),
         (("results", "--group", "group", "--groups", "no.csv"), "no.csv"),
     ],
 )

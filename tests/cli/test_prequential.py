@@ -77,7 +77,7 @@ def test_help_and_errors(run: Run, trials: Path) -> None:
     assert "prequential(blocks=5)" in text
     ran = run("select", trials, "--task", "five-four", "--criterion", "prequential(blocks=0)")
     assert ran.status == 2
-    assert "blocks must be a whole number from 1 on, not 0" in ran.err
+    assert "blocks must be a whole number of at least 1, got 0" in ran.err
     assert not Path("results").exists()
 
 

@@ -44,7 +44,7 @@ def divided(frame: pl.DataFrame) -> str:
 
 
 def runs(frame: pl.DataFrame) -> str:
-    """A BIDS data set: two runs of each learner, trial numbers start anew, groups beside it."""
+    """A BIDS data set: two runs of each learner, trial numbers restart, groups beside it."""
     Path("bids").mkdir()
     Path("bids/dataset_description.json").write_text('{"Name": "x", "BIDSVersion": "1.8.0"}')
     for learner, own in one_each(frame).items():

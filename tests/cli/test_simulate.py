@@ -89,7 +89,10 @@ def test_settings_of_two_parameters(run: Run) -> None:
         (["--trials", "0"], "--trials"),
         (["--seed", "-1"], "--seed"),
         (["--task", "six-five"], "there is no task 'six-five'"),
-        (["--like", "nowhere"], "nowhere does not exist; howlearn select writes such a folder"),
+        (
+            ["--like", "nowhere"],
+            "nowhere does not exist; howlearn select writes this kind of folder",
+        ),
         (["--max-rate", "30"], "at most at 20, not at 30"),
     ],
 )

@@ -96,7 +96,7 @@ def test_every_rule_is_on_the_list():
 
 @each_case
 def test_replay_is_the_oracle(case):
-    """Contexts share cells, some trials are not scored or not learned, and some start anew."""
+    """Contexts share cells, some trials are not scored or not learned, and some restart."""
     for seed in range(3):
         trials = case.trials(seed, 80, flags=True)
         replayed = log_probabilities(case.study(trials), 0, case.model, case.theta)

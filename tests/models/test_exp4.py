@@ -120,7 +120,7 @@ def _problem(seed: int, n: int, form: str):
     flags = np.full(n, 3, np.uint8)
     flags[random.random(n) < 0.1] = 2  # instructed
     flags[random.random(n) < 0.1] = 1  # without feedback
-    flags[n // 2] |= 4  # learning starts anew
+    flags[n // 2] |= 4  # learning restarts
     feedback = np.where(flags & 2, feedback, 0.0)
     return np.log(p), WeighedTrials(np.array([0, n]), np.zeros(n, np.int64), feedback, flags)
 

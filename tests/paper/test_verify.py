@@ -124,11 +124,11 @@ def test_slopes_and_ratios():
     ("options", "message"),
     [
         ({"trials": []}, "numbers of trials"),
-        ({"trials": [2]}, "from 4 on"),
+        ({"trials": [2]}, "at least 4"),
         ({"learners": 1}, "two learners"),
         ({"measure": Measure(futures=5)}, "at least 20 futures"),
         ({"measure": Measure(split=1.0)}, "between 0 and 1"),
-        ({"measure": Measure(c=-1)}, "from 0 on"),
+        ({"measure": Measure(c=-1)}, "0 or greater"),
         ({"rate": 0.9}, "with 60 trials it would be 2.6"),
         ({"rate": 0.0}, "above 0"),
     ],

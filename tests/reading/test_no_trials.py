@@ -16,7 +16,7 @@ ROWS = [
 def test_nothing_shown_chosen_or_earned():
     frame = pl.DataFrame(ROWS, schema=["participant", "stim", "key", "reward"], orient="row")
     study = read(frame, context="stim", action="key", exclude="missed > 0.3")
-    assert study.counts["rows that are no trials"] == 2
+    assert study.counts["rows that are not trials"] == 2
     assert study.counts["missed trials"] == 1
     assert study.excluded == (None,) or not any(study.excluded)  # 1 of 4, not 3 of 6
     alike = read(frame, context="none", action="key")  # without a context nobody can tell

@@ -59,7 +59,7 @@ def test_numbers_may_be_given_as_numbers() -> None:
     ("options", "message"),
     [
         ({"reward_range": 5}, "--reward-range 5: two numbers LO,HI are needed"),
-        ({"min_trials": -1}, "--min-trials -1: a number from 0 on is needed"),
+        ({"min_trials": -1}, "--min-trials must be 0 or greater, got -1"),
         ({"keep": "learner"}, "--by and --keep: the learner opens every table already"),
         ({"missing": "points:0"}, "--missing 'points:0': there is no column or role points; "),
     ],

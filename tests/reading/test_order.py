@@ -1,4 +1,4 @@
-"""Trials stand in the order of their numbers, and the state starts anew where it should."""
+"""Trials stand in the order of their numbers, and the state restarts where it should."""
 
 from __future__ import annotations
 

@@ -161,11 +161,11 @@ CASES = {
         WHOLE.with_columns(block=pl.concat_str("learner", "block")),
         {"reset_by": ["block"], "episode": "block"},
     ),
-    "numbers start anew in blocks": (
+    "numbers restart in blocks": (
         shuffled(WHOLE.with_columns(pl.col("trial") - 4 * pl.col("block")), "learner", "block"),
         {"reset_by": ["block"]},
     ),
-    "numbers start anew, as only the last learner shows": (
+    "numbers restart, as only the last learner shows": (
         # By their numbers the others' two blocks would be mixed.
         pl.concat(
             part.with_columns(block=pl.col("trial") % 2).sort("block", maintain_order=True)

@@ -27,7 +27,7 @@ def test_a_run():
         "Of 400 rows read, all were used.",
         "The two candidate models were One (one cell) and Each (two cells).",
         "the gradient bandit algorithm (Sutton & Barto, 2018) in gain form, with η between 0 and 1",
-        "Every cell had parameters of its own.",
+        "Every cell had its own parameters.",
         "by exact maximum likelihood within their bounds",
         "minus 0.012·log(n)² per parameter (Aubert et al., 2025)",
         "trials after the first 50%",

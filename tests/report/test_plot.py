@@ -108,7 +108,7 @@ def test_a_folder_gives_the_same_charts(selection, task, tmp_path, monkeypatch) 
     write_selection(tmp_path / "results", study, Wanted(task.models, criteria), manifest)
     for draw, *more in ((plot.learning_curves, task), (plot.margins,), (plot.path,)):
         assert draw("results").description == draw(selection, *more).description
-    with pytest.raises(hl.HowlearnError, match="is no folder with results"):
+    with pytest.raises(hl.HowlearnError, match="is not a results folder"):
         plot.shares("nowhere")
     (tmp_path / "results" / "selection.csv").unlink()
     with pytest.raises(hl.HowlearnError, match=r"has no table selection\.csv"):

@@ -74,7 +74,7 @@ def test_a_file_with_one_trial_corrected_is_another_run(
 def test_parts_of_other_trials_are_not_taken_up(
     study: hl.Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run that was stopped, its rewards corrected, and started anew."""
+    """A run that was stopped, its rewards corrected, and restarted."""
     monkeypatch.setattr(RunFolder, "assemble", _stopped)
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path / "results", study)

@@ -127,7 +127,7 @@ def test_where_libraries_take_it_for_something_else(server: Server, here: Path, 
 
 
 def test_the_sentence_is_true_for_each_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands with a --fresh that concerns a folder go on; the others start anew."""
+    """Commands with a --fresh that concerns a folder go on; the others restart."""
     anew = {"inspect", "report", "compare", "check", "freeze", "simulate", "models", "theory"}
     names = {command.__name__ for commands in COMMANDS.values() for command in commands}
     assert names == anew | howlearn.cli.GOING_ON

@@ -161,8 +161,8 @@ def test_a_text_that_names_no_criterion(text):
     [
         ("holdout(split=0)", "the split must lie between 0 and 1, not at 0"),
         ("holdout(split=1)", "the split must lie between 0 and 1, not at 1"),
-        ("penalized(c=-1)", "c must be a number from 0 on, not -1"),
-        ("penalized(c=1e999)", "c must be a number from 0 on, not inf"),
+        ("penalized(c=-1)", "c must be 0 or greater, got -1"),
+        ("penalized(c=1e999)", "c must be 0 or greater, got inf"),
     ],
 )
 def test_a_value_that_a_criterion_cannot_have(text, message):

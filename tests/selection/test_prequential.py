@@ -45,7 +45,7 @@ LENGTHS = (47, 90, 5, 2)
 
 @pytest.fixture(scope="module")
 def study():
-    """Learners of different lengths; trials that do not count, do not teach, or start anew."""
+    """Learners of different lengths; trials that do not count, do not teach, or restart."""
     short = [random_trials(9, n, better=0.5) for n in LENGTHS[2:]]
     long = [random_trials(i, n, flags=True, better=0.6) for i, n in enumerate(LENGTHS[:2])]
     return study_of(*long, *short)
@@ -290,9 +290,9 @@ def test_blocks_begin_at_the_start_and_grow(blocks, start):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("prequential(blocks=0)", "blocks must be a whole number from 1 on, not 0"),
-        ("prequential(blocks=2.5)", "blocks must be a whole number from 1 on, not 2.5"),
-        ("prequential(blocks=1e999)", "blocks must be a whole number from 1 on, not inf"),
+        ("prequential(blocks=0)", "blocks must be a whole number of at least 1, got 0"),
+        ("prequential(blocks=2.5)", "blocks must be a whole number of at least 1, got 2.5"),
+        ("prequential(blocks=1e999)", "blocks must be a whole number of at least 1, got inf"),
         ("prequential(start=0)", "the start must lie between 0 and 1, not at 0"),
         ("prequential(5, 1)", "the start must lie between 0 and 1, not at 1"),
     ],

@@ -286,7 +286,7 @@ def test_two_splits_of_one_kind_are_two_criteria():
 
 @pytest.mark.parametrize("within", [-1.0, float("nan")])
 def test_a_distance_that_is_none(shaped, within):
-    with pytest.raises(HowlearnError, match="within is a number of nats from 0 on"):
+    with pytest.raises(HowlearnError, match="within must be 0 nats or more"):
         select(shaped, Task.load("five-four").models, within=within)
 
 

@@ -82,7 +82,7 @@ def test_learners_and_seeds_differ():
 
 def test_a_seed_may_have_several_parts_and_any_type():
     assert bytes_of(made(3, seed=(4,))) == bytes_of(made(3)) == bytes_of(made(3, seed=np.int64(4)))
-    with pytest.raises(HowlearnError, match="a seed is a whole number from 0 on, not -2"):
+    with pytest.raises(HowlearnError, match="a seed must be a whole number, 0 or greater, got -2"):
         made(3, seed=(4, -2))
 
 

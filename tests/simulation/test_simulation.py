@@ -177,7 +177,7 @@ def test_parameters_that_cannot_be(model, parameters, message):
     [
         ({"learners": 0}, "at least one learner and one trial"),
         ({"trials": 0}, "at least one learner and one trial"),
-        ({"seed": -1}, "a seed is a whole number from 0 on, not -1"),
+        ({"seed": -1}, "a seed must be a whole number, 0 or greater, got -1"),
     ],
 )
 def test_numbers_that_cannot_be(numbers, message):

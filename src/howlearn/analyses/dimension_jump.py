@@ -57,7 +57,7 @@ def curve_of(shape: ArrayLike, complexity: ArrayLike, contrast: ArrayLike) -> Lo
             f"found {len(s)}, {len(d)} and {len(g)}"
         )
     if (d < 0).any():
-        raise HowlearnError(f"a complexity is a number from 0 on, not {d.min():g}")
+        raise HowlearnError(f"a complexity must be 0 or greater, got {d.min():g}")
     if (np.diff(s[np.lexsort((s, d))]) < 0).any():
         raise HowlearnError(
             "the penalty shape must grow with the complexity, but a model of larger complexity "
@@ -426,14 +426,14 @@ def _checked(
             f"found shapes {ell.shape} and {d.shape}"
         )
     if (d < 0).any():
-        raise HowlearnError(f"n_parameters must be numbers from 0 on, not {d.min():g}")
+        raise HowlearnError(f"n_parameters must be 0 or greater, got {d.min():g}")
     if n.ndim > 1 or (n.ndim and len(n) != len(ell)) or not (n >= 1).all():
-        raise HowlearnError("n_trials must be one number from 1 on, or one per learner")
+        raise HowlearnError("n_trials must be one number of at least 1, or one per learner")
     return ell, d, float(np.median(n))
 
 
 def _checked_grid(kappas: ArrayLike) -> Floats:
     grid = numbers("kappas", kappas)
     if grid.ndim != 1 or not grid.size or (grid < 0).any():
-        raise HowlearnError("kappas must be a list of numbers from 0 on")
+        raise HowlearnError("kappas must be a list of numbers that are 0 or greater")
     return np.unique(grid)

@@ -151,7 +151,9 @@ def check(
         )
     for model in models:
         if not model.units:
-            raise HowlearnError(f"only partitions can be marked, and {model.name} is none")
+            raise HowlearnError(
+                f"only partitions can be marked, and {model.name} is not a partition"
+            )
         model.check_covers(study.contexts)
     if not count >= 1:
         raise HowlearnError(f"at least one partition must be listed, not {count}")
@@ -208,7 +210,7 @@ class _Judging:
             found = self.judge(block)
             for learner, judged in found:
                 if np.isnan([one.total for one in judged]).any():
-                    self.why[learner] = NoNumbers("its score is no number")
+                    self.why[learner] = NoNumbers("its score is not a number (NaN)")
             return [one for one in found if one[0] not in self.why]
         except PASSED_ON:
             raise

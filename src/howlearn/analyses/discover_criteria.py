@@ -297,7 +297,7 @@ class Ewens(OverPartitions):
 
 def _check_price(nats: float) -> None:
     if not 0 <= nats < np.inf:
-        raise HowlearnError(f"a price is a number of nats from 0 on, not {nats:g}")
+        raise HowlearnError(f"a price in nats must be 0 or greater, got {nats:g}")
 
 
 OWN: tuple[type[Criterion], ...] = (Ewens, Codelength, Kappa)

@@ -297,8 +297,8 @@ def read_plan(path: Path) -> FrozenPlan:
         raise HowlearnError(f"{path}: not a TOML file ({error})") from None
     except OSError as error:
         raise HowlearnError(
-            f"{path}: {error.strerror or error}; howlearn freeze writes such a file, and "
-            "--frozen none does without"
+            f"{path}: {error.strerror or error}; howlearn freeze writes this kind of "
+            "file; --frozen none ignores it"
         ) from None
     frozen = found.pop("frozen", {})
     try:
@@ -368,8 +368,8 @@ RULES = {
     "reward_range": "rewards from {} are taken as recorded",
     "reward_scale": "rewards are stretched from {} to 0 … 1",
     "min_trials": "learners with fewer than {} trials are left out",
-    "by": "every learner is analysed under each value of {} on its own",
-    "reset_by": "learning starts anew where {} changes",
+    "by": "every learner is analysed separately under each value of {}",
+    "reset_by": "learning restarts where {} changes",
     "bin": "numbers are put into bins ({})",
 }
 
@@ -391,8 +391,8 @@ def paragraph(plan: FrozenPlan) -> str:
     )
     sentences.append(f"Models are selected by {_criteria(plan)}.")
     sentences.append(
-        f"Models less than {models['within']:g} nats behind the best one, and not learning at all, "
-        "are reported as not told apart from it."
+        f"Models within {models['within']:g} nats of the best count as tied with it, and so does "
+        "choosing without learning."
     )
     if models.get("stability"):
         sentences.append(

@@ -308,9 +308,9 @@ def check_plan(
     if not 0 < target < 1:
         raise HowlearnError(f"the target is a share between 0 and 1, not {target:g}")
     if not len(trials) or min(trials) < 2:
-        raise HowlearnError("a plan needs numbers of trials from 2 on")
+        raise HowlearnError("a plan needs numbers of trials of at least 2")
     if not len(learners) or min(learners) < 1:
-        raise HowlearnError("a plan needs numbers of learners from 1 on")
+        raise HowlearnError("a plan needs numbers of learners of at least 1")
     if design.learners < 1:
         raise HowlearnError("a plan needs at least one simulated learner of every model")
     return chosen

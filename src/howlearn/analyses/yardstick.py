@@ -153,7 +153,7 @@ def two_rewards(study: Study) -> tuple[float, float] | None:
 
 
 def runs_of(study: Study) -> Ints:
-    """Of each trial: the number of its run, which ends where learning starts anew."""
+    """Of each trial: the number of its run, which ends where learning restarts."""
     new = study.reset.copy()
     new[(study.starts[:-1] - study.starts[0])[np.diff(study.starts) > 0]] = True
     return np.cumsum(new, dtype=np.int64) - 1

@@ -108,7 +108,7 @@ def _run() -> tuple[int, str]:
     try:
         for word in sys.argv:
             if word.encode(errors="replace").decode() != word:
-                raise HowlearnError(f"{word}: a name whose bytes are no text; rename it")
+                raise HowlearnError(f"{word}: the name is not valid text; rename it")
         app()
     except EndedEarly as ended:
         Written.complete = True

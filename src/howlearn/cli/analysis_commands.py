@@ -175,7 +175,7 @@ MECHANISM = Panel.models.option(
     Repeated("NAME"),
     "A mechanism to look for; may be repeated. By default lapse, bias, stickiness, forgetting, "
     "asymmetry and, where the data can show them, generalisation and pavlovian; there are also "
-    "trace, fictive, attention, drift and resting. my_file.py:MyPart is one of your own: its code "
+    "trace, fictive, attention, drift and resting. my_file.py:MyPart is your mechanism: its code "
     "is run.",
     names_code=True,
 )

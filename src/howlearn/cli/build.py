@@ -160,8 +160,8 @@ def _refuse_link(given: Given, typed: Container[str]) -> None:
         from howlearn.core.errors import HowlearnError
 
         raise HowlearnError(
-            f"{out} is a link to {out.readlink()}; if that is where the results shall be, add to "
-            f"this command: --out {out}"
+            f"{out} is a link to {out.readlink()}; if you want the results there, add to this "
+            f"command: --out {out}"
         )
 
 

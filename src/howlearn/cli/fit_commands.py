@@ -31,7 +31,7 @@ SIGNATURE = Panel.shown.option(
     "be repeated.",
 )
 CODE = REPORT_CODE.but(
-    help="Run the code of your own model among the candidates of RESULTS; may be repeated. Name "
+    help="Run the code of a model of yours among the candidates of RESULTS; may be repeated. Name "
     "only files that you trust."
 )
 

@@ -245,7 +245,7 @@ def _several(part: str) -> list[float]:
 
 
 def parse_counts(text: str, option: str) -> tuple[int, ...]:
-    """Whole numbers from 1 on, as ``parse_numbers`` takes them.
+    """Whole numbers of at least 1, as ``parse_numbers`` takes them.
 
     >>> parse_counts("20:200", "--learners")
     (20, 29, 43, 63, 93, 140, 200)
@@ -257,5 +257,5 @@ def parse_counts(text: str, option: str) -> tuple[int, ...]:
     if all(end.is_integer() for end in ends):  # between whole ends, what a range has inside
         values = tuple(sorted({float(round(value)) for value in values}))
     if not all(value >= 1 and value.is_integer() for value in values):
-        raise HowlearnError(f"{option} {text!r}: whole numbers from 1 on are needed")
+        raise HowlearnError(f"{option} {text!r}: whole numbers of at least 1 are needed")
     return tuple(int(value) for value in values)

@@ -27,8 +27,8 @@ SAMPLE = Panel.shown.option(
 REPORT_CODE = Panel.shown.option(
     "model",
     Repeated("FILE.py:MODEL"),
-    "Run the code of your own model among the candidates of RESULTS; may be repeated. Without it, "
-    "the charts that need the model are left out. Name only files that you trust.",
+    "Run the code of a model of yours among the candidates of RESULTS; may be repeated. Without "
+    "it, the charts that need the model are left out. Name only files that you trust.",
     names_code=True,
 )
 
@@ -121,7 +121,7 @@ FOLDERS = Option(
 MERGE_CODE = Panel.models.option(
     "model",
     Repeated("FILE.py:MODEL"),
-    "Run the code of your own model that the shards used; may be repeated. Name only files that "
+    "Run the code of a model of yours that the shards used; may be repeated. Name only files that "
     "you trust.",
     names_code=True,
 )

@@ -60,7 +60,7 @@ SHOWN = LIKE.but(
 )
 CODE = ADD_MODEL.but(
     kind=Repeated("FILE.py:MODEL"),
-    help="With --like: run the code of your own model among the candidates of RESULTS; may be "
+    help="With --like: run the code of a model of yours among the candidates of RESULTS; may be "
     "repeated. Name only files that you trust.",
     panel=Panel.design,
 )
@@ -257,7 +257,7 @@ def models(given: Given) -> None:
             + ".\nMixtures of strategies: 'exp4(ByPattern, ByPatternExc)', "
             "'switch(ByPattern, ByPatternExc)', 'hmm(ByPattern, ByPatternExc)' "
             "(docs/metalearning.md)."
-            "\nA model of your own: my_module:MyModel (docs/own-model.md).",
+            "\nYour own model: my_module:MyModel (docs/own-model.md).",
             soft_wrap=True,
         )
         following("models", "--task", "five-four")

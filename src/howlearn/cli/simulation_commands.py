@@ -243,7 +243,7 @@ SIMULATED = Panel.design.option(
 TARGET = Panel.design.option(
     "target",
     Number(),
-    "The share of its learners for whom every model should be recovered.",
+    "The share of each model's learners that should be recovered.",
     0.8,
     is_common=True,
 )

@@ -70,7 +70,7 @@ class Trials:
     reward: Floats
     scored: Bools  # enters the likelihood
     learned: Bools  # updates the state
-    reset: Bools  # the state starts anew before this trial
+    reset: Bools  # the state restarts before this trial
     offers: Bools | None = None  # [set, action]: which actions each set has; None: always all
     offer: NDArray[np.int32] | None = None  # [trial]: the set that was on offer
 
@@ -390,7 +390,7 @@ class Study:
 
     @property
     def block_column(self) -> str | None:
-        """The column of ``frame`` that says where learning starts anew, if it ever does."""
+        """The column of ``frame`` that says where learning restarts, if it ever does."""
         if self.reset.sum() <= np.count_nonzero(np.diff(self.starts)):
             return None
         return "reset_block" if "block" in self.labels.columns else "block"

@@ -112,8 +112,8 @@ def check_model(model: Model | type[Model] | str, study: Study | None = None) ->
         )
     if model.way != "whole":
         raise HowlearnError(
-            f"{model.name} has no functions of its own to check; check_model is for models of your "
-            "own, also those that learn in its cells or are its experts"
+            f"{model.name} has nothing to check; check_model is for models that you wrote, also "
+            "those that learn in its cells or are its experts"
         )
     for form in (_parameters, _functions):
         problems = list(form(model))
@@ -309,7 +309,7 @@ def _starts(case: _CheckCase) -> Iterator[str]:
     for x in case.inside[:2]:
         log_p = case.replayed(x, again)
         if not np.array_equal(log_p[:half], log_p[half:]):
-            yield "where learning starts anew the state is not what start gives at first"
+            yield "where learning restarts the state is not what start gives at first"
             return
 
 

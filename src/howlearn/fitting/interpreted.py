@@ -141,7 +141,7 @@ class _Run:
             return (
                 f"{where} looks at the future: it reads {looked[0]}, which is known only after the "
                 "choice. A probability may depend on what is shown and on the state; what follows "
-                "from a choice and its outcome belongs into update"
+                "from a choice and its outcome belongs in update"
             )
         if isinstance(error, AttributeError) and "Theta" in str(error):
             known = ", ".join(parameter.name for parameter in self.model.parameters) or "none"
@@ -190,7 +190,7 @@ class _Run:
         if np.isnan(out).any():
             instead = " (it returns something instead)" if given is not None else ""
             raise ModelError(
-                f"{self.model.name}.log_policy gives no number (NaN) {where}; it must fill out"
+                f"{self.model.name}.log_policy returns NaN {where}; it must fill out"
                 f"{instead} with a log-probability for every action, whatever the parameters "
                 "within their bounds"
             )
@@ -264,9 +264,9 @@ def _sentence(model: Model, text: str) -> str:
     helper = re.search(r"Untyped global name '(\w+)'", text)
     if helper:
         return (
-            f"{model.name} uses {helper[1]}, which cannot be compiled as it is; a function of your "
-            "own that the model calls must be decorated with @numba.njit, and a class or other "
-            "object cannot be used there"
+            f"{model.name} uses {helper[1]}, which cannot be compiled as it is; each function "
+            "that the model calls must be decorated with @numba.njit, and classes and other "
+            "objects cannot be used there"
         )
     return (
         f"{model.name} cannot be compiled: {' '.join(told[:2])[:300]}{place}; it may use numbers, "

@@ -127,7 +127,7 @@ def no_numbers(fits: Fits) -> dict[int, Exception]:
             for values in arrays:
                 wrong = np.isnan(values) | (values == np.inf)
                 for i in np.flatnonzero(wrong.reshape(len(wrong), -1).any(axis=1)).tolist():
-                    found.setdefault(i, NoNumbers(f"{name}: the {what} is no number"))
+                    found.setdefault(i, NoNumbers(f"{name}: the {what} is not a number (NaN)"))
     return found
 
 

@@ -245,7 +245,7 @@ class _WholeFits:
         except NoNumber as error:
             values = [f"{p.name}={v:.4g}" for p, v in zip(whole.parameters, error.x, strict=True)]
             raise ModelError(
-                f"model {whole.first.name} gives no number (NaN) for learner "
+                f"model {whole.first.name} returns NaN for learner "
                 f"{self.study.learners[error.learner]} at {', '.join(values)}; "
                 "howlearn.check_model tells more"
             ) from None

@@ -107,7 +107,7 @@ class FixedPolicy(Model):
         given = [policy[action] for action in actions]
         row = [float(p) for p in given if isinstance(p, int | float)]
         if len(row) < len(given):
-            raise HowlearnError(f"the probabilities of policy {self.name}{where} are no numbers")
+            raise HowlearnError(f"the probabilities of policy {self.name}{where} are not numbers")
         if not all(p >= 0 for p in row) or abs(sum(row) - 1.0) > TOLERANCE:
             raise HowlearnError(
                 f"the probabilities of policy {self.name}{where} are {row}: they must be 0 or more "

@@ -30,7 +30,7 @@ class Model:
     compiled for fits, predictions and simulations alike:
 
     - ``start(world)`` or ``start(world, theta)`` gives the state before the first trial: an array,
-      or a (named) tuple of arrays. It is called again where learning starts anew.
+      or a (named) tuple of arrays. It is called again where learning restarts.
     - ``log_policy(state, shown, theta, out)`` fills ``out`` with the log-probability of every
       action. It sees what is ``shown``, not what will be chosen, and leaves the state as it is.
     - ``update(state, trial, theta)`` changes the state after a choice and its outcome.

@@ -133,7 +133,7 @@ def _expert(text: str, find: Callable[[str], Model]) -> Expert:
     for part in _parts(inside[:-1]):
         key, equals, values = (word.strip() for word in part.rpartition("="))
         if not equals or not key:
-            raise HowlearnError(f"expert {text}: {part} is no parameter such as eta=0.03")
+            raise HowlearnError(f"expert {text}: {part} is not a parameter; write it as eta=0.03")
         if key in given:
             raise HowlearnError(f"expert {text}: {key} is given twice")
         given[key] = [_number(value, f"expert {text}: {key}") for value in values.split("/")]
@@ -291,8 +291,7 @@ def _unknown(name: str, own: dict[str, PartitionModel], whose: str) -> HowlearnE
         f"Coin, and those with several cells also as 'NAME (one rate)'. The field's models are "
         f"{', '.join(FIELD)}, also as 'q-learning(NAME)' in the cells of a model; +lapse, +bias, "
         "+stickiness and +trace may follow any of them (howlearn models lists more); "
-        "exp4(NAME, NAME), switch(NAME, NAME) and hmm(NAME, NAME) are mixtures; a model of your "
-        "own is "
+        "exp4(NAME, NAME), switch(NAME, NAME) and hmm(NAME, NAME) are mixtures; your own model is "
         "my_module:MyModel"
     )
 

@@ -165,8 +165,8 @@ def build_mixture(table: ModelTable, models: Sequence[PartitionModel], n_feature
 def _model(name: str, models: Sequence[PartitionModel], n_features: int) -> Model:
     if ":" in name and name not in {model.name for model in models}:
         raise HowlearnError(
-            f"expert {name}: a task file does not run code; a mixture with a model of your own is "
-            f'given on the command line, --add-model "exp4({name}, …)"'
+            f"expert {name}: a task file does not run code; name a mixture with your model "
+            f'on the command line, --add-model "exp4({name}, …)"'
         )
     return model_named(models, name, "the task", n_features)
 
@@ -191,7 +191,7 @@ def _problems(
     mixtures = [each.name for each in task.models or [] if each.kind != "partition"]
     for name in table.experts or []:
         if name in mixtures:
-            yield ("experts",), f"{name} is a mixture itself; allowed: models that are none"
+            yield ("experts",), f"{name} is a mixture itself; allowed: models that are not mixtures"
             return
     if table.experts is None:
         yield ("experts",), "missing; needed: a list of models"
@@ -255,8 +255,8 @@ class Task:
         path = Path(name_or_path)
         if path.suffix != ".toml" and not path.is_file():
             raise HowlearnError(
-                f"there is no task {str(path)!r}; the tasks are {', '.join(cls.shipped())}, and a "
-                "task of your own is given by the path of its .toml file"
+                f"there is no task {str(path)!r}; the tasks are {', '.join(cls.shipped())}, and "
+                "your task is named by the path of its .toml file"
             )
         return _from_text(_text_of(path), str(path))
 

@@ -79,8 +79,8 @@ def _module(where: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name and where.split(".")[0] == error.name:
             raise HowlearnError(
-                f"there is no module {where!r} in this folder or among what is installed; a model "
-                "of your own is given as my_module:MyModel or folder/my_file.py:MyModel"
+                f"there is no module {where!r} in this folder or among what is installed; name "
+                "your model as my_module:MyModel or folder/my_file.py:MyModel"
             ) from None
         raise HowlearnError(f"{where} cannot be imported: {_told(error)}") from None
     except HowlearnError:

@@ -261,7 +261,7 @@ def _diagonal(known: dict[Key, float], setting: str) -> str:
         for model in MODELS
     )
     listed = ", ".join(shares)
-    return f"Known are the shares of learners for whom their own model is selected: {listed}."
+    return f"Shares of learners whose own model is selected: {listed}."
 
 
 def _at_smallest_mean(version: Version) -> Any:

@@ -265,8 +265,8 @@ def _holdout(design: TheoryDesign) -> list[Quantity]:
             Quantity(f"holdout_multiplier_{key}", value.multiplier, source, "both", assumed,
                      f"of (… + log|M|)/n' beside the leading constant {design.leading:g}"),
             Quantity(f"holdout_residual_{key}", value.residual, source, "both", assumed,
-                     "H^2 is at most 1: from 1 on the bound says nothing"),
+                     "H^2 is at most 1, so a bound of 1 or more says nothing"),
             Quantity(f"holdout_trials_needed_{key}", telling_from(bound, design.leading, models),
-                     source, "both", assumed, "tested trials from which the residual is below 1"),
+                     source, "both", assumed, "tested trials needed for a residual below 1"),
         ]  # fmt: skip
     return found

@@ -316,7 +316,7 @@ def check(
 ) -> list[PartitionModel]:
     """The candidates; refuses what cannot be, before any work is done."""
     if not len(trials) or min(trials) < 4:
-        raise HowlearnError("a verification needs numbers of trials from 4 on")
+        raise HowlearnError("a verification needs numbers of trials of at least 4")
     if learners < 2:
         raise HowlearnError("a verification needs at least two learners, for standard errors")
     if measure.futures < FEWEST_FUTURES:
@@ -327,7 +327,7 @@ def check(
     if not 0 < measure.split < 1:
         raise HowlearnError(f"the split lies between 0 and 1, not at {measure.split:g}")
     if not 0 <= measure.c < math.inf:
-        raise HowlearnError(f"c must be a number from 0 on, not {measure.c:g}")
+        raise HowlearnError(f"c must be 0 or greater, got {measure.c:g}")
     models = []
     for model in task.models:
         if {len(unit.rule.parameters) for unit in model.units} != {1}:

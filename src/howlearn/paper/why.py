@@ -62,9 +62,7 @@ def _smoothing(result: Reproduction) -> str:
         f"{raw[int(np.argmin(smooth))]:.3f})."
     )
     if low < 0 or high > 1:
-        text += (
-            f" The smoothed curves run from {low:.3f} to {high:.3f}, so that they are no shares."
-        )
+        text += f" The smoothed curves run from {low:.3f} to {high:.3f}, so they are not shares."
     best = next(c for c in result.claims if c.statement == "c with the smallest mean error")
     return f"{text} From {result.claim_learners:,} learners per model: {best.corrected}."
 

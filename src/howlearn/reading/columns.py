@@ -423,7 +423,7 @@ def _not_found(role: str, columns: Sequence[str], options: ReadOptions, file: st
     used = used_by(role, columns, options)
     if used is not None:
         found = f"no column for the {role}: {used}"
-        return Problem(file, 1, None, found, f"a column of its own for the {role}", remedy)
+        return Problem(file, 1, None, found, f"a separate column for the {role}", remedy)
     names = listed([name for name in columns if name]) or "none"
     allowed = f"a column with a common name such as {', '.join(_ROLES[role]['names'].split()[:3])}"
     return Problem(file, 1, None, f"no column for the {role} among {names}", allowed, remedy)

@@ -273,8 +273,8 @@ class ReadOptions:
         Repeated("EXPR"),
         "Learners to exclude, for example 'accuracy < 0.55' or 'median(rt) < 0.2'; may be "
         "repeated. Shares are shown with and without them.",
-        'conditions on a learner, such as "accuracy < 0.55" or "median(rt) < 0.2"; those for whom '
-        "one holds are fitted, but no share and no population is of them (``docs/exclude.md``)",
+        'conditions on a learner, such as "accuracy < 0.55" or "median(rt) < 0.2"; they '
+        "are fitted, but left out of shares and populations (``docs/exclude.md``)",
         rank=3,
         check=_check_exclusion,
         is_common=True,

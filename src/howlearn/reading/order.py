@@ -30,7 +30,7 @@ class Ordered:
     starts: NDArray[np.int64]
     rows: NDArray[np.integer] | None  # None: every row is a trial, in order
     arrays: dict[str, NDArray[Any]]  # PER_TRIAL, reset; IF_ASKED, episode_end where there are
-    level: int = 0  # 1: trial numbers start anew in each segment, 2: in each episode of it
+    level: int = 0  # 1: trial numbers restart in each segment, 2: in each episode of it
 
     def leave_out(self, short: NDArray[np.bool_]) -> None:
         """Drop the sequences that are marked."""
@@ -115,7 +115,7 @@ def in_order(
 def _refuse_changed_load(
     arrays: Mapping[str, NDArray[Any]], rows: NDArray[np.integer] | None, problems: Problems
 ) -> None:
-    """Refuse a load that changes where learning does not start anew; no load is refused before."""
+    """Refuse a load that changes where learning does not restart; no load is refused before."""
     load = arrays["load"]
     both = (load[1:] > 0) & (load[:-1] > 0)
     changed = np.flatnonzero(both & (load[1:] != load[:-1]) & ~arrays["reset"][1:]) + 1
@@ -123,7 +123,7 @@ def _refuse_changed_load(
         t = int(changed[0])
         found = f"a load of {load[t - 1]:g}, then of {load[t]:g}, in one block"
         allowed = "one load per block, the number of its stimuli"
-        remedy = "--reset-by COL with the column of the blocks, in which learning starts anew"
+        remedy = "--reset-by COL with the column of the blocks, in which learning restarts"
         row = t if rows is None else int(rows[t])
         problems.at(row, None, found, allowed, remedy, len(changed) - 1)
 
@@ -162,7 +162,7 @@ def _order(
     for part in parts[:level]:
         keys.append(_first_seen(keys[-1], part))
     order, doubled = _sorted((*keys, *numbers))
-    for part in parts[level:] if len(doubled) else ():  # numbers start anew in each part
+    for part in parts[level:] if len(doubled) else ():  # numbers restart in each part
         keys.append(_first_seen(keys[-1], part))
         order, doubled = _sorted((*keys, *numbers))
         if not len(doubled):
@@ -205,7 +205,7 @@ def _refuse_doubled(
     doubled = np.sort(doubled[rank[doubled] >= 0])
     sequences, first, times = np.unique(rank[doubled], return_index=True, return_counts=True)
     remedy = (
-        "--reset-by COL, --by COL, --learner COL, --trial BLOCK,TRIAL if numbers start anew in "
+        "--reset-by COL, --by COL, --learner COL, --trial BLOCK,TRIAL if numbers restart in "
         "each block, or --trial none to keep the order of the rows"
     )
     for sequence, position, count in zip(sequences, doubled[first], times, strict=True):

@@ -53,12 +53,14 @@ def read_study_file(path: Path) -> StudyFile:
         ) from None
     except OSError as error:
         raise HowlearnError(
-            f"{path}: {error.strerror or error}; howlearn inspect FILES writes such a file"
+            f"{path}: {error.strerror or error}; howlearn inspect FILES writes it"
         ) from None
     _check_names(path, "", found, ("files", *SECTIONS))
     for name in SECTIONS:
         if not isinstance(found.get(name, {}), dict):
-            raise HowlearnError(f"{path}: {name} must be a part of its own that begins [{name}]")
+            raise HowlearnError(
+                f"{path}: {name} must be a separate section that begins with [{name}]"
+            )
     files = checked(path, FILES, found.get("files", []))
     parts = {}
     for section, known in SECTIONS.items():

@@ -357,7 +357,7 @@ def _streamed(
     stream.finish(reader)
     if not stream.grouped:
         return None
-    if stream.needed > level:  # trial numbers start anew in parts of a sequence: all are read again
+    if stream.needed > level:  # trial numbers restart in parts of a sequence: all are read again
         return _streamed(tables, plan, wrong, stream.needed)
     if not reader.books.sequences:  # nothing further can be checked
         problems.raise_all()

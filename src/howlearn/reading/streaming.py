@@ -180,7 +180,7 @@ class Stream:
         self._learners: dict[str | None, int] = {}  # and their places
         self._written = -1  # the place of the last learner on disk
         self.grouped = True  # whether the rows of every learner are together
-        self.needed = level  # where trial numbers start anew in parts of a sequence it is higher
+        self.needed = level  # where trial numbers restart in parts of a sequence it is higher
 
     def take(self, reader: TrialReader, last: bool = False) -> bool:
         """Keep the learners who are complete: all but the one of the last row, until the end.

@@ -257,7 +257,7 @@ class TrialReader:
             self.counts["left out by --where"] += int((considered & ~wanted).sum())
             considered &= wanted
         nothing = considered & self._no_trial(columns, height)
-        self.counts["rows that are no trials"] += int(nothing.sum())
+        self.counts["rows that are not trials"] += int(nothing.sum())
         return considered & ~nothing
 
     def _no_trial(self, columns: Mapping[str, CodedColumn], height: int) -> NDArray[np.bool_]:

@@ -113,7 +113,7 @@ def calibrated(results: Results, asked: Path | None = None) -> Calibrated:
         if isinstance(error, HowlearnError):
             raise
         raise HowlearnError(
-            f"{folder} holds no confusion matrix of howlearn calibrate; run it anew"
+            f"{folder} holds no confusion matrix of howlearn calibrate; run it again"
         ) from None
     doubts = []
     if {*advice.models} != {*results.names}:

@@ -46,7 +46,7 @@ def detail(found: Results, sequence: int) -> dict[str, Any]:
     curve: {"x": middles of bins, "y": thousandths (of the measure itself if not percent)};
     cells: [{"name", "of": "right" or an action, "x", "p": predicted, "y": observed}], where x
     counts what ``along`` says, and p and y are thousandths: means over the trials that are nearest
-    to x (one of them, if the cell has few trials and the learner never starts anew).
+    to x (one of them, if the cell has few trials and the learner never restarts).
     """
     known = _known(found)
     model = int(found.chosen[sequence])
@@ -125,7 +125,7 @@ class _LearnerTables:
         )
         if self.chosen.height != n * len(study):
             raise HowlearnError(
-                "the table of selections does not fit the study; run howlearn select anew"
+                "the table of selections does not fit the study; run howlearn select again"
             )
         self.scored = self._scores()
         self._parameters: dict[int, tuple[NDArray[Any], ...]] = {}

@@ -69,7 +69,7 @@ def path(frame: pl.DataFrame, marks: pl.DataFrame, models: Sequence[str]) -> Cha
     ]
     chart = vl.vconcat(*panels, spacing=28).resolve_scale(fill="shared")
     note = (
-        "Shares of the learners for whom each model is selected. Dashed: what criteria charge, at "
+        "Share of learners with each selected model. Dashed: what criteria charge, at "
         "the learners' median n; grey: its range over learners."
     )
     question = OF_PRICE if set(frame["axis"]) == {"kappa"} else QUESTION

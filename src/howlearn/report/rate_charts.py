@@ -247,7 +247,7 @@ def rates(frame: pl.DataFrame, whole: pl.DataFrame | None = None) -> Chart:
         panels.append(_panel(mine, own, title, scales[parameter], extent))
     chart = vl.concat(*panels, columns=2, spacing={"row": 26, "column": 30})
     note = (
-        "Points: learners for whom the model is selected; bar: quartiles and median. Triangles: at "
+        "Points: learners with this selected model; bar: quartiles and median. Triangles: at "
         "a bound, with their number; what the trials hold no information on is left out."
     )
     if len(counts) > PANELS:

@@ -196,7 +196,7 @@ def shares_by_criterion(frame: pl.DataFrame, models: Sequence[str]) -> Chart:
     corrected = rows["corrected"].count() > 0
     layers = _share_layers(rows, [*written.values()], corrected)
     chart = vl.layer(*layers, data=data(rows)).properties(width=210, height=27 * len(names))
-    note = "Share of the learners for whom each model is selected, with 95% intervals."
+    note = "Share of learners with each selected model, with 95% intervals."
     if corrected:
         note += " Diamonds: the share once what is known about errors is taken out."
     chart = in_panels(chart, [*panels.values()], min(criteria, 3))

@@ -257,7 +257,7 @@ def plan(frame: pl.DataFrame, target: float | None, models: Sequence[str]) -> Ch
     parts = [curves]
     if not by_model or len(criteria) > 1:
         parts += [part for name in panels for part in lines.end_labels(curves, x, y, name)]
-    note = "Share of the learners of each true model for whom it is selected, ±1 SE."
+    note = "Share of the learners of each true model that are recovered, ±1 SE."
     if target is not None:
         parts.insert(0, _target(target, x, y, panels))
         note += f" Grey line: the target, {target:z.0%}."

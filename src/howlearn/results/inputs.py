@@ -307,8 +307,8 @@ def recorded(results: Path, with_excluded: bool = False) -> Inputs:
     inputs = load(files, manifest["options"], with_excluded=True) if same_task else None
     if inputs is None or [m.describe() for m in inputs.candidates] != manifest["models"]:
         raise HowlearnError(
-            f"the models of {results} cannot be built again: the task file, or the code of a model "
-            "of your own, has changed since; run howlearn select anew"
+            f"the models of {results} cannot be built again: the task file, or the code of your "
+            "model, has changed since; run howlearn select again"
         )
     study = without_unfitted(inputs.study, results)
     return replace(inputs, study=study if with_excluded else study.without_excluded())
@@ -330,7 +330,7 @@ def _manifest(results: Path) -> dict[str, Any]:
     if lacking:
         raise HowlearnError(
             f"{results} was made by another version of howlearn ({made}; this is {__version__}), "
-            f"without the options {', '.join(sorted(lacking))}; run howlearn select anew"
+            f"without the options {', '.join(sorted(lacking))}; run howlearn select again"
         )
     return found
 
@@ -344,7 +344,7 @@ def _found(name: str, known: str, results: Path) -> str:
             return str(path)
     if there:
         raise HowlearnError(
-            f"{there[0]} has changed since {results} was made; run howlearn select anew"
+            f"{there[0]} has changed since {results} was made; run howlearn select again"
         )
     raise HowlearnError(
         f"{results} was made from {name}, which is not there; start the command in the folder "

@@ -87,7 +87,7 @@ def read_manifest(folder: Path, *commands: str) -> dict[str, Any]:
     """The manifest of a folder that one of these commands wrote; anything else is refused."""
     by = " or ".join(f"howlearn {command}" for command in commands)
     if not folder.exists():
-        raise HowlearnError(f"{folder} does not exist; {by} writes such a folder")
+        raise HowlearnError(f"{folder} does not exist; {by} writes this kind of folder")
     if not folder.is_dir():
         raise HowlearnError(f"{folder} is a file; a folder that {by} wrote is needed")
     refuse_links(folder)
@@ -95,9 +95,7 @@ def read_manifest(folder: Path, *commands: str) -> dict[str, Any]:
     try:
         found = read_json(file)
     except OSError:
-        raise HowlearnError(
-            f"{folder} has no {MANIFEST}, so it is no folder that {by} wrote"
-        ) from None
+        raise HowlearnError(f"{folder} has no {MANIFEST}, so {by} did not write it") from None
     except ValueError:
         raise damaged(folder, by) from None
     if not isinstance(found, dict) or not isinstance(found.get("command"), str):
@@ -111,7 +109,7 @@ def read_manifest(folder: Path, *commands: str) -> dict[str, Any]:
 
 def damaged(folder: Path, by: str = "howlearn select") -> HowlearnError:
     """What is said of a manifest that cannot be used."""
-    return HowlearnError(f"{folder / MANIFEST} is damaged; run {by} anew")
+    return HowlearnError(f"{folder / MANIFEST} is damaged; run {by} again")
 
 
 def hash_of(path: Path) -> str:
@@ -126,7 +124,7 @@ def check_version(folder: Path, manifest: Mapping[str, Any]) -> None:
     if isinstance(version, str) and _release(version) != _release(__version__):
         raise HowlearnError(
             f"{folder} was made by howlearn {version}, and this is howlearn {__version__}, which "
-            "may read its tables wrongly; run howlearn select anew, or the report with "
+            "may read its tables wrongly; run howlearn select again, or the report with "
             f"howlearn {version}"
         )
 

@@ -77,7 +77,7 @@ class Results(Analysis):
         if isinstance(source, str | Path):
             folder = Path(source)
             if not folder.is_dir():
-                raise HowlearnError(f"{folder} is no folder with results of howlearn select")
+                raise HowlearnError(f"{folder} is not a results folder of howlearn select")
             refuse_links(folder)
             return cls(Folder(folder, inputs))
         raise HowlearnError(
@@ -299,7 +299,7 @@ class Results(Analysis):
         if frame["learner"].to_list() != list(self.study.learners):
             raise HowlearnError(
                 "the results are not those of this study: their learners differ; run howlearn "
-                "select anew"
+                "select again"
             )
         return frame
 
@@ -347,7 +347,7 @@ class Results(Analysis):
         if mine.height % (n * n_parameters) or not mine.height:
             raise HowlearnError(
                 f"the table of estimates has {mine.height} rows for {name}, which do not fit "
-                f"{n} sequences; run howlearn select anew"
+                f"{n} sequences; run howlearn select again"
             )
         shape = (n, -1, n_parameters)
         fullest = mine["trials_fitted"].to_numpy().reshape(shape)[:, :, 0].argmax(axis=1)

@@ -255,7 +255,7 @@ def _in_file(where: str) -> str:
             return str(json.loads(file.read_text(encoding="utf-8"))["address"])
         time.sleep(0.05)
     raise HowlearnError(
-        f"--dask {where}: that is no file that a Dask scheduler wrote; start one with: dask "
+        f"--dask {where}: this is not a file of a Dask scheduler; start one with: dask "
         f"scheduler --scheduler-file {where}"
     )
 

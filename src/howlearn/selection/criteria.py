@@ -140,7 +140,7 @@ class Likelihood(Criterion):
         if self.trials is None:
             return
         if not (self.trials >= 1 and float(self.trials).is_integer()):
-            raise HowlearnError(f"trials must be a whole number from 1 on, not {self.trials:g}")
+            raise HowlearnError(f"trials must be a whole number of at least 1, got {self.trials:g}")
         object.__setattr__(self, "trials", int(self.trials))  # a text gives 20.0
 
     @property
@@ -220,7 +220,7 @@ class Penalized(Criterion):
 
     def __post_init__(self) -> None:
         if not 0 <= self.c < np.inf:
-            raise HowlearnError(f"c must be a number from 0 on, not {self.c:g}")
+            raise HowlearnError(f"c must be 0 or greater, got {self.c:g}")
         object.__setattr__(self, "stop_at", _stop(self.stop_at))
 
     @property
@@ -306,7 +306,7 @@ class Prequential(Criterion):
 
     def __post_init__(self) -> None:
         if not (self.blocks >= 1 and float(self.blocks).is_integer()):
-            raise HowlearnError(f"blocks must be a whole number from 1 on, not {self.blocks:g}")
+            raise HowlearnError(f"blocks must be a whole number of at least 1, got {self.blocks:g}")
         if not 0 < self.start < 1:
             raise HowlearnError(f"the start must lie between 0 and 1, not at {self.start:g}")
         object.__setattr__(self, "blocks", int(self.blocks))  # a text gives 5.0

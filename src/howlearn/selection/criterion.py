@@ -102,7 +102,7 @@ class Criterion:
 
     registry: ClassVar[Registry[Any]] = Registry("criterion", "criteria", built_in=_built_in)
     name: ClassVar[str]  # as it is typed
-    title: ClassVar[str] = "criterion of one's own"  # one sentence for the summary
+    title: ClassVar[str] = "custom criterion"  # one sentence for the summary
     example: ClassVar[str] = ""  # its text with options, for messages; else its usual text
     cites: ClassVar[tuple[str, ...]] = ()  # keys of references.toml, or citations as they are
     gives_probabilities: ClassVar[bool] = False  # of the models, for every learner

@@ -254,7 +254,7 @@ def weights(fits: Fits | Any) -> pl.DataFrame:
             _, q = latents_of(fits.study, i, part.model, part.theta[i, j])
             hidden = states_of(fits.study, i, part.model, part.theta[i, j])
             n, k = q.shape
-            # Where learning starts anew, nobody leads.
+            # Where learning restarts, nobody leads.
             starts = np.flatnonzero(fits.study[i].reset[1:]) + 1
             first = np.concatenate([leader(block) for block in np.split(q, starts)])
             first = first if hidden is None else hidden.path

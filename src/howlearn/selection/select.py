@@ -231,7 +231,9 @@ def _no_scores(selection: Selection) -> dict[int, Exception]:
     for choice in selection.choices:
         for i, k in np.argwhere(np.isnan(choice.scores.score)).tolist():
             name = [*selection.fits.of][k]
-            found.setdefault(i, NoNumbers(f"{name}: its {choice.criterion!r} is no number"))
+            found.setdefault(
+                i, NoNumbers(f"{name}: its {choice.criterion!r} is not a number (NaN)")
+            )
     return found
 
 
@@ -270,7 +272,7 @@ def choose(
 def check_within(within: float) -> None:
     """Refuse what is no number of nats."""
     if not within >= 0:
-        raise HowlearnError(f"within is a number of nats from 0 on, not {within}")
+        raise HowlearnError(f"within must be 0 nats or more, got {within}")
 
 
 def _learned(fits: Fits, criteria: Sequence[Criterion], threads: int | None) -> list[Criterion]:

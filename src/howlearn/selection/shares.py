@@ -58,7 +58,7 @@ class Confusion:
         counts = np.asarray(self.counts, np.float64)
         object.__setattr__(self, "counts", counts if counts.ndim == 3 else counts[None])
         if not (np.isfinite(self.counts).all() and (self.counts >= 0).all()):
-            raise HowlearnError("a confusion matrix counts learners, from 0 on")
+            raise HowlearnError("a confusion matrix counts learners: no count may be negative")
         if not (self.counts.sum(axis=2) > 0).all():
             raise HowlearnError("a confusion matrix needs simulated learners of every true model")
 

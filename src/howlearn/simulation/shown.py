@@ -197,7 +197,7 @@ def item_numbers(task: Task) -> Floats:
 class RecordedRewards:
     """Rewards drawn from what a learner was paid for the same action in the same situation.
 
-    A situation is a context between two new starts: where learning starts anew, what an action
+    A situation is a context between two new starts: where learning restarts, what an action
     earns may be another thing. An action that the learner never tried there earns what the records
     imply, if feedback says right or wrong and one action is right; otherwise what other learners
     were paid for it, or what the action was paid in other contexts. Where outcomes change over the
@@ -255,7 +255,7 @@ class RecordedRewards:
     def _situations(
         self, context: NDArray[np.integer], reset: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
-        """Of each trial: its context, and how often the learner has started anew before."""
+        """Of each trial: its context, and how often the learner has restarted before."""
         return (np.cumsum(reset) - reset[:1].sum()) * self.shape[0] + context
 
     def complete(self, trials: Trials) -> dict[int, Floats]:

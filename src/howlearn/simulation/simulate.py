@@ -192,7 +192,7 @@ def play(
         raise HowlearnError("a simulation needs at least one learner and one trial")
     for each in seeds:
         if each < 0:
-            raise HowlearnError(f"a seed is a whole number from 0 on, not {each}")
+            raise HowlearnError(f"a seed must be a whole number, 0 or greater, got {each}")
     theta = _theta(stage, parameters, numbers, seeds)
     if who is None:
         who = np.arange(len(numbers))

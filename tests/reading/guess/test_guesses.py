@@ -277,7 +277,7 @@ def test_orders() -> None:
     assert inspect(frame(trial=numbers, date=days)).options["trial"] == ("date", "trial")
     rows = inspect(frame(trial=numbers))
     assert rows.options["trial"] == ("none",)
-    assert "starts anew within learners" in said(rows)
+    assert "restarts within learners" in said(rows)
     mixed = inspect(frame(trial=[row % 2 for row in range(80)]))
     assert "several learners taken as one" in said(mixed)
     usual = inspect(frame(trial=[*range(40), *range(40)]))

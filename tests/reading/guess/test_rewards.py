@@ -166,7 +166,7 @@ def test_what_cannot_be_read_is_told() -> None:
     assert '--reward payoff --recode "payoff:' in said(found)
     commas = trials("payoff", "0,50 €", "0,10 €")
     told = said(inspect(commas))
-    assert told.count("is no number") == 1
+    assert told.count("is not a number") == 1
     expression = told.split('--reward "')[1].split('"')[0]
     assert inspect(commas, reward=expression).study is not None
     data = trials("payoff", "lots", "little")

@@ -37,9 +37,9 @@ def games(
 def test_new_arms_reset_and_the_same_ones_do_not(seed: int) -> None:
     found = inspect(games(seed, new=True).drop("p1", "p2"))
     assert found.options["reset_by"] == ("block",)
-    assert any("learning starts anew in it" in str(oddity) for oddity in found.oddities)
+    assert any("learning restarts in it" in str(oddity) for oddity in found.oddities)
     assert found.kind is not None
-    assert "learning starts anew in each of about 10 blocks of a learner" in found.kind.reasons
+    assert "learning restarts in each of about 10 blocks of a learner" in found.kind.reasons
     assert found.study is not None
     assert int(found.study.reset.sum()) == 60
     kept = inspect(games(seed, new=True).drop("p1", "p2"), reset_by="none")

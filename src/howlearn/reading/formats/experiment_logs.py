@@ -273,7 +273,7 @@ def _values(path: Path, text: str) -> list[Any]:
             raise refused(path, what) from None
         except ValueError:  # Python's limit for whole numbers
             what = f"a whole number of more than {sys.get_int_max_str_digits():,} digits"
-            raise refused(path, what, "write such a number as text, in quotes") from None
+            raise refused(path, what, "write the number as text, in quotes") from None
         found.append(value)
 
 

@@ -286,7 +286,7 @@ def _is_text(path: Path, problems: list[Problem]) -> bool:
     try:
         str(path).encode()
     except UnicodeEncodeError:
-        found, allowed = "a name whose bytes are no text", "names in UTF-8"
+        found, allowed = "a name that is not valid text", "names in UTF-8"
         problems.append(Problem(str(path), None, None, found, allowed, "rename it"))
         return False
     return True

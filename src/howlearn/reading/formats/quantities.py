@@ -94,7 +94,7 @@ def _all_joined(
     """One table for each set of files; learners of one name in several sets are different ones."""
     if left:
         files = listed([Path(table.name).name for table in left])
-        notes.append(f"files that are no quantity were left out: {files}")
+        notes.append(f"files that are not quantities were left out: {files}")
     joined: list[Table] = []
     for key, grids in sets.items():
         joined.append(_joined(grids[0].table.name, grids, options, notes, key * (len(sets) > 1)))

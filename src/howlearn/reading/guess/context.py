@@ -72,7 +72,7 @@ def put_pair(draft: Draft, rows: Sample, pair: tuple[str, str]) -> None:
     which = f" --action {typed(chosen[0])}" if chosen and not names_it else ""
     counts = "only what is chosen counts" if which or names_it else "what is shown does not matter"
     draft.odd(
-        f"{what}: each pair is a context of its own, also the same two with sides exchanged",
+        f"{what}: each pair is a separate context, even the same two with sides exchanged",
         f"--context none{which} if {counts}",
     )
 
@@ -249,7 +249,7 @@ def _put_named(
             "context",
             f"what a choice earns depends on {more[0]} as well as on {fit[0]}: was it shown?",
             [
-                Answer("context", both, "each combination is a situation of its own"),
+                Answer("context", both, "each combination is a separate situation"),
                 Answer("context", (fit[0],), f"{more[0]} was not shown before the choice"),
             ],
         )

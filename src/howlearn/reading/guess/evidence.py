@@ -29,7 +29,7 @@ class Evidence:
 
     learner: Codes
     sequence: Codes  # learner × condition
-    owner: Codes  # sequence × stretch after which learning starts anew
+    owner: Codes  # sequence × stretch after which learning restarts
     context: Codes
     shown: Codes  # context × what was on offer
     action: Codes
@@ -97,7 +97,7 @@ class Evidence:
 def evidence_in(draft: Draft, reset_by: Sequence[str] | None = None) -> Evidence | None:
     """The evidence of a draft whose action and reward are known; None where there is none.
 
-    Learning starts anew with ``reset_by``, or else as the draft has it.
+    Learning restarts with ``reset_by``, or else as the draft has it.
     """
     sample, action, reward = draft.sample, draft.column("action"), draft.column("reward")
     if action is None or reward is None:

@@ -96,7 +96,7 @@ class ProbabilisticSelection(Kind):
             why = f"{found.names.get('context', 'the context')} names pairs of stimuli ({shown})"
         else:
             return ()
-        return why, "each stimulus is rewarded with a chance of its own"
+        return why, "each stimulus has its own chance of reward"
 
 
 class GoNoGo(Kind):
@@ -174,7 +174,7 @@ class NewStimuli(Kind):
     """Blocks, each of which brings stimuli that nobody knows yet."""
 
     name = "blocks of new stimuli"
-    about = "learning starts anew in each block, with other stimuli"
+    about = "learning restarts in each block, with other stimuli"
 
     def reasons(self, found: Evidence | None, draft: Draft | None) -> Sequence[str]:
         """Several fresh starts of each learner, and contexts that belong to one of them."""
@@ -211,7 +211,7 @@ class Bandit(Kind):
     """Always the same situation."""
 
     name = "bandit"
-    about = "always the same situation: some options, each with outcomes of its own"
+    about = "always the same situation: some options, each with its own outcomes"
 
     def reasons(self, found: Evidence | None, draft: Draft | None) -> Sequence[str]:
         """One context."""
@@ -373,12 +373,12 @@ def with_kind(study: Study, plan: ReadingPlan) -> Study:
 
 
 def _fresh_starts(found: Evidence) -> tuple[str, ...]:
-    """That learning starts anew again and again, if it does."""
+    """That learning restarts again and again, if it does."""
     starts, sequences = int(found.owner.max()) + 1, int(found.sequence.max()) + 1
     if starts < 2 * sequences:
         return ()
     each = round(starts / sequences)
-    return (f"learning starts anew in each of about {each:,} blocks of a learner",)
+    return (f"learning restarts in each of about {each:,} blocks of a learner",)
 
 
 def _are_pairs(labels: Sequence[str]) -> bool:

@@ -47,11 +47,11 @@ def find_learner(draft: Draft) -> None:
     if "learner" not in draft.guesses and files == 1:
         found = [column for column in draft.free if _is_owner(draft, column)]
         if found:
-            why = "it is the same over long stretches, and numbers start anew where it changes"
+            why = "it is the same over long stretches, and numbers restart where it changes"
             draft.put("learner", found[0], BY_CONTENT, why, tuple(found[1:]))
             if _identifies(found[0]) and like(found[0], BLOCKS) and len(found) == 1:
                 draft.odd(
-                    f"{found[0]} is taken as the learner, since numbers start anew with it",
+                    f"{found[0]} is taken as the learner, since numbers restart with it",
                     "--learner file if it is one person all along",
                 )
     if "learner" not in draft.guesses and sample.in_names:
@@ -131,7 +131,7 @@ def _ask_about_files(draft: Draft, column: str) -> None:
         "learner",
         f"{column} has the same names in several files: are they the same people?",
         [
-            Answer("learner", text, "no: each file has people of its own"),
+            Answer("learner", text, "no: each file has different people"),
             Answer("learner", column, "yes: their trials go on from file to file"),
         ],
     )
@@ -161,7 +161,7 @@ def _ask_who(draft: Draft) -> None:
 
 
 def _is_owner(draft: Draft, column: str) -> bool:
-    """Whether a column without a telling name has the learners: other columns start anew there."""
+    """Whether a column without a telling name has the learners: other columns restart there."""
     sample = draft.sample
     if not _has_stretches(draft, column):
         return False
@@ -195,5 +195,5 @@ def _restarts(sample: Sample, column: str, change: np.ndarray) -> bool:
     inside = np.delete(steps, change - 1)
     if not named_like("trial", [column]):
         return bool(np.all(inside == 1) and np.all(steps[change - 1] < 0))
-    # Rows may be left out, and numbers start anew in blocks too.
+    # Rows may be left out, and numbers restart in blocks too.
     return bool(np.mean(inside > 0) >= COUNTING and np.all(steps[change - 1] < 0))

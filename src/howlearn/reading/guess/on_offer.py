@@ -136,11 +136,11 @@ def _put_sides(draft: Draft, rows: Sample, action: str, columns: tuple[str, ...]
     if side > telling[best] + TELLS:
         named, way = typed(",".join(columns)), ",".join(order)
         draft.odd(
-            f"stimuli change sides ({', '.join(columns)}), and outcomes hang on the side: the side "
-            "is taken as what was chosen",
+            f"stimuli change sides ({', '.join(columns)}), and outcomes depend on the side: the "
+            "side is taken as what was chosen",
             f"--offered {named} --positions {way} takes the stimulus",
         )
-        draft.put("context", (NONE,), BY_CONTENT, "outcomes hang on the side that was chosen")
+        draft.put("context", (NONE,), BY_CONTENT, "outcomes depend on the side that was chosen")
         return
     clear = telling[best] > telling[second] + TELLS
     if clear and not sure:

@@ -118,9 +118,9 @@ def ask_what_was_chosen(draft: Draft) -> None:
             found[column] = min(hangs_on(worth, codes, owner), goes_on(worth, codes, owner))
     best = min(found, key=lambda c: found[c], default=None)
     if best is not None and found[best] < SURELY:
-        says = f"yes: {reward} hangs on it; its values are {examples(draft.sample, best)}"
+        says = f"yes: {reward} depends on it; its values are {examples(draft.sample, best)}"
         draft.ask("action", f"is {best} what was chosen?", [Answer("action", best, says)])
-        draft.put("action", best, BY_CONTENT, f"{reward} hangs on it")
+        draft.put("action", best, BY_CONTENT, f"{reward} depends on it")
 
 
 def _changing(draft: Draft, most: int) -> list[str]:
@@ -154,7 +154,7 @@ def ask_what_was_earned(draft: Draft, action: str) -> None:
     if best is not None and score[best] > FOLLOWED:
         says = f"yes: values {examples(sample, best)}, after which choices are repeated or not"
         draft.ask("reward", f"is {best} what a choice earned?", [Answer("reward", best, says)])
-        draft.put("reward", best, BY_CONTENT, "it hangs on the choice, and choices follow it")
+        draft.put("reward", best, BY_CONTENT, "it depends on the choice, and choices follow it")
 
 
 def _repeated(worth: np.ndarray, codes: np.ndarray, place: np.ndarray) -> float:

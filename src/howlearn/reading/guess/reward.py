@@ -297,7 +297,8 @@ def _unreadable(draft: Draft, columns: list[str]) -> None:
                 f'--reward "{in_expression(column)} == {in_quotes(odd[0])}" if that is a success'
             )
         draft.odd(
-            f"{column} looks like the reward, but {shortened(odd[0], FEW_LETTERS)!r} is no number",
+            f"{column} looks like the reward, but {shortened(odd[0], FEW_LETTERS)!r} is not a "
+            "number",
             helps,
         )
 

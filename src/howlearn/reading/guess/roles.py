@@ -287,9 +287,9 @@ def _bonus(draft: Draft, action: Candidate, reward: Candidate) -> tuple[float, l
     score, reasons = 0.0, []
     if chance < SURELY:
         score += FOR_HANGING
-        reasons.append(f"{reward.column} hangs on it")
+        reasons.append(f"{reward.column} depends on it")
     elif _are_amounts(draft, reward.column, worth):
-        return -AGAINST_AMOUNTS, ["amounts that hang on no choice"]
+        return -AGAINST_AMOUNTS, ["amounts that do not depend on any choice"]
     if _follows(draft, action.column, reward.column) > FOLLOWS:
         score += FOR_FOLLOWING
         reasons.append(FOLLOWED)

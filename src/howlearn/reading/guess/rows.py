@@ -286,7 +286,7 @@ def _holds(draft: Draft, text: str) -> Mask:
     return condition.holds(labels)
 
 
-# The order of trials: one number, numbers that start anew in each block, or the rows.
+# The order of trials: one number, numbers that restart in each block, or the rows.
 
 
 def find_order(draft: Draft) -> None:
@@ -320,13 +320,13 @@ def are_numbers(draft: Draft, column: str, rows: NDArray[np.bool_]) -> bool:
 
 
 def _restarting(draft: Draft, named: list[str], owner: Codes, rows: NDArray[np.bool_]) -> None:
-    """Numbers that start anew: in each block, session or both, if columns say so."""
+    """Numbers that restart: in each block, session or both, if columns say so."""
     sample, column = draft.sample, named[0]
     order = _numbering(draft, column, owner, rows)
     if order:
         outer = order[: order.index(column)]
         whole = " × ".join(outer)
-        why = f"{column} starts anew in each {whole}" if outer else "one trial per stage"
+        why = f"{column} restarts in each {whole}" if outer else "one trial per stage"
         draft.put("trial", order, BY_CONTENT, why)
         in_rows = _only_restarts(sample.numbers(column)[rows], owner)
         if in_rows and _reorders([sample.places(c)[rows] for c in order], owner):
@@ -341,19 +341,18 @@ def _restarting(draft: Draft, named: list[str], owner: Codes, rows: NDArray[np.b
             )
         if outer and not {*outer} & {*draft.columns("reset_by"), *draft.columns("by")}:
             draft.odd(
-                f"{column} starts anew in each {whole}: the order is {', then '.join(order)}, and "
+                f"{column} restarts in each {whole}: the order is {', then '.join(order)}, and "
                 "learning goes on",
-                f"--reset-by {','.join(outer)} makes it start anew, if each {whole} has new "
-                "contexts",
+                f"--reset-by {','.join(outer)} makes it restart, if each {whole} has new contexts",
             )
         return
     if _only_restarts(sample.numbers(column)[rows], owner):
-        why = f"{column} starts anew within learners; the rows are in order"
+        why = f"{column} restarts within learners; the rows are in order"
         draft.put("trial", (NONE,), BY_CONTENT, why)
         draft.odd(
-            f"{column} starts anew within learners and no column tells the blocks apart: the order "
+            f"{column} restarts within learners and no column tells the blocks apart: the order "
             "of the rows is kept",
-            "--trial BLOCK,TRIAL, or --reset-by COL if learning starts anew",
+            "--trial BLOCK,TRIAL, or --reset-by COL if learning restarts",
         )
         return
     why = f"{column} has the same number several times within learners"

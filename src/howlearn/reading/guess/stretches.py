@@ -78,7 +78,7 @@ def find_stretches(draft: Draft) -> None:
             draft.odd(
                 f"{column} divides each learner's trials into stretches, and learning is taken to "
                 "go on over them",
-                f"--reset-by {column} if it starts anew in each, --by {column} to judge each alone",
+                f"--reset-by {column} if it restarts in each, --by {column} to judge each alone",
             )
 
 
@@ -169,7 +169,7 @@ def _find_new_arms(draft: Draft, blocks: Sequence[tuple[str, ...]]) -> None:
             continue
         unit, new = _unit(draft, columns), _new_things(draft, columns)
         if unit is not None:
-            why = f"{unit} names learner and {block} together, as units of their own"
+            why = f"{unit} names learner and {block} together, as separate units"
         elif new is not None:
             why = f"{new} shows other things in each {block}"
         elif _are_new_arms(draft, columns):
@@ -183,7 +183,7 @@ def _find_new_arms(draft: Draft, blocks: Sequence[tuple[str, ...]]) -> None:
             continue
         draft.put("reset_by", columns, BY_CONTENT, f"{why}; without this line learning goes on")
         draft.odd(
-            f"each {block} is taken as a new problem, so that learning starts anew in it",
+            f"each {block} is taken as a new problem, so that learning restarts in it",
             "--reset-by none if it goes on",
         )
         return
@@ -213,7 +213,7 @@ def _start_again(draft: Draft, blocks: tuple[str, ...]) -> bool:
         "problem?",
         [
             Answer("reset_by", (NONE,), "no: what was learned before still holds"),
-            Answer("reset_by", blocks, f"yes: learning starts anew in each {block}"),
+            Answer("reset_by", blocks, f"yes: learning restarts in each {block}"),
         ],
     )
     return False

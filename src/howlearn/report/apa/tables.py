@@ -107,7 +107,7 @@ def estimates_table(
     summary = summary.sort(place, maintain_order=True)
     bounded = _bounded(manifest)
     notes = [
-        f"Learners for whom {clean(criterion)} selected the model; n counts those whose trials "
+        f"Learners with this model by {clean(criterion)}; n counts those whose trials "
         "tell the value. IQR: interquartile range, as [first quartile, third quartile]. At bound: "
         "estimates at the lower and at the upper bound."
     ]
@@ -248,7 +248,7 @@ def _agreement(selection: pl.DataFrame, criteria: Sequence[str]) -> str:
 
 ALL_SHOWN = 12  # candidates of which all are shown; of more, those that somebody was given
 BESIDE = 4  # criteria beside one another; more stand below one another
-TITLE = "Learners for Whom Each Model Was Selected, by Criterion"
+TITLE = "Number of Learners With Each Selected Model, by Criterion"
 INCLUDED, ALL = "included", "all learners"
 
 Counts = dict[tuple[str, str], dict[str, int]]  # by criterion and who is counted: model → learners

@@ -19,7 +19,7 @@ READ = "rows read"
 # What a counted row became; the rest of the sentence follows the number.
 FATES = {
     "blank rows": ("empty row was skipped", "empty rows were skipped"),
-    "rows that are no trials": (
+    "rows that are not trials": (
         "row in which nothing was shown, chosen or earned was skipped",
         "rows in which nothing was shown, chosen or earned were skipped",
     ),
@@ -67,7 +67,7 @@ def data_sentences(
     options = manifest.get("options") or {}
     if options.get("reset_by"):
         columns = listed_names(quoted(column) for column in options["reset_by"])
-        yield f"Learning started anew with every value of {columns}."
+        yield f"Learning restarted with every value of {columns}."
     if options.get("offered") or options.get("offers"):
         yield (
             "Not every action was on offer in every trial: all probabilities, those of chance "

@@ -85,12 +85,12 @@ def _partitions(models: Sequence[Described], cite: Citing) -> Iterator[str]:
     rates = {model.get("rates", "per-cell") for model in models if _cells(model) > 1}
     shared = [clean(m["name"]) for m in models if m.get("rates") == "shared"]
     if rates == {"per-cell"}:
-        yield "Every cell had parameters of its own."
+        yield "Every cell had its own parameters."
     elif rates == {"shared"}:
         yield "All cells of a model shared their parameters."
     elif rates:
         yield (
-            "Every cell had parameters of its own, except in "
+            "Every cell had its own parameters, except in "
             f"{listed_names(shared)}, where one set "
             "served all cells."
         )
