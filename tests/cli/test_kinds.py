@@ -37,7 +37,7 @@ def test_the_kind_goes_from_inspection_to_results(run: Run) -> None:
     _bandit().write_csv("data.csv")
     ran = run("inspect", "data.csv")
     kind = "bandit (always the same situation, 2 options; rewards are 0 and 1)"
-    assert f"Kind of task: {kind}" in " ".join(ran.out.split())
+    assert f"Kind of task: {kind.partition(';')[0]}" in " ".join(ran.out.split())
     assert f"# Kind of task: {kind}" in Path("howlearn.toml").read_text()
     ran = run("select", "--model", "OneForAll", "--criterion", "aic")
     assert ran.status == 0, ran.err

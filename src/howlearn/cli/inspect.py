@@ -197,9 +197,8 @@ def _what_to_type(found: Inspection, files: list[str]) -> str:
 # What ``howlearn inspect`` prints.
 
 
-FILES_SHOWN = 5
+FILES_SHOWN = 2
 COLUMNS_SHOWN = 60
-NARROW = 72  # characters; a table of four columns needs more
 
 
 def inspection(found: Inspection) -> None:
@@ -211,45 +210,52 @@ def inspection(found: Inspection) -> None:
     for name, form in list(found.files.items())[:FILES_SHOWN]:
         console.print(f"{escape(_line(name))}  [dim]{escape(form)}[/]", soft_wrap=True)
     if len(found.files) > FILES_SHOWN:
-        console.print(f"… {len(found.files):,} files in all")
+        console.print(f"and {len(found.files) - FILES_SHOWN:,} more files")
     _roles(found)
     if found.kind is not None:
-        kind = f"[bold]Kind of task:[/] {escape(_line(str(found.kind)))}"
-        console.print(kind, soft_wrap=True)
+        why = f" ({found.kind.reasons[0]})" if found.kind.reasons else ""
+        console.print(f"[bold]Kind of task:[/] {escape(_line(found.kind.name + why))}")
     if found.study is None:
         _columns(found)
-    for line in found.figures():
-        console.print(escape(_line(line)), soft_wrap=True)
+    if figures := found.figures():
+        console.print(escape(_line("; ".join(figures))))
     for sentence in dict.fromkeys((*found.notes, *map(str, found.oddities))):
-        console.print(f"[yellow]note:[/] {escape(_line(sentence))}", soft_wrap=True)
+        console.print(f"[yellow]note:[/] {escape(_line(sentence))}")
 
 
 def _roles(found: Inspection) -> None:
-    """A table, or lines where a table would have no room."""
+    """What each column is, and the reasons that are not its name."""
     from rich.markup import escape
 
     from howlearn.cli.show import console, listing_of
+    from howlearn.reading.guess.draft import BY_CONTENT, SAID
 
-    rows = [
-        (
-            name.replace("_", "-"),
-            guess.typed,
-            found.examples_of(guess),
-            f"{guess.how}: {guess.why}" if guess.why else guess.how,
-        )
-        for name, guess in found.guesses.items()
-    ]
-    rows += [(role, "nothing found", "", f"--{role} COL") for role in found.lacking]
-    if console.width < NARROW:
-        for name, column, values, why in rows:
-            shown = f"  [{values}]" if values else ""
-            console.print(escape(_line(f"{name} ← {column}{shown}  ({why})")), soft_wrap=True)
-        return
-    roles = listing_of("What was found", "role", "column", "values", "why")
-    for row in rows:
-        roles.add_row(*(escape(_line(cell)) for cell in row))
-    if rows:
+    title = "What was found, by names of columns unless a reason is given below"
+    roles, reasons = listing_of(title, "role", "column", "values"), []
+    for name, guess in found.guesses.items():
+        role = name.replace("_", "-")
+        values = _fitting(found.examples_of(guess))
+        roles.add_row(*(escape(_line(cell)) for cell in (role, guess.typed, values)))
+        told = found.notes and name in ("recode", "reward_scale")  # which say the same
+        if guess.how == SAID:
+            reasons.append(f"{role}: {SAID}")
+        elif guess.how == BY_CONTENT and guess.why and not told:
+            reasons.append(f"{role}: {guess.why}")
+    for role in found.lacking:
+        roles.add_row(role, "nothing found", f"--{role} COL")
+    if roles.row_count:
         console.print(roles)
+    for reason in reasons:
+        console.print(f"[dim]{escape(_line(reason))}[/]")
+
+
+def _fitting(values: str, longest: int = 44) -> str:
+    """Fewer examples where all have no room; the last one may say how many there are."""
+    parts = values.split(", ")
+    while len(parts) > 2 and len(", ".join(parts)) > longest:
+        del parts[-2]
+        parts[-1] = parts[-1] if parts[-1].startswith("…") else "…"
+    return ", ".join(parts)
 
 
 def _columns(found: Inspection) -> None:
@@ -272,16 +278,17 @@ def _line(text: str) -> str:
 
 
 def _competing(study: Study) -> None:
-    """Which models such a task will be explained by."""
+    """Which models will be compared."""
     from rich.markup import escape
 
     from howlearn.cli.show import console
+    from howlearn.core.text import few
     from howlearn.fitting.defaults import candidates
     from howlearn.models.candidates import too_many_contexts
 
     if too_many_contexts(study) is None:
-        names = ", ".join(_line(model.name) for model in candidates(study))
-        console.print(f"[bold]Candidates:[/] {escape(names)}", soft_wrap=True)
+        names = [_line(model.name) for model in candidates(study)]
+        console.print(f"[bold]Candidates:[/] {escape(few(names, 6, ' and {left} more'))}")
 
 
 def next_command(out: Path, typed: Sequence[str] = ()) -> None:
@@ -298,4 +305,4 @@ def next_command(out: Path, typed: Sequence[str] = ()) -> None:
     words = ["select"] if usual else ["select", *typed, "--study", str(out)]
     if Path("results", "manifest.json").exists():  # of an earlier run, with other options
         words += ["--fresh"]
-    following(*words, why="which model explains each learner best")
+    following(*words, why="find the best model for each learner")

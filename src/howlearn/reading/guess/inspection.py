@@ -122,8 +122,8 @@ class Inspection:
             + (f" in {len(study):,} sequences" if learners < len(study) else "")
             + f", {many(len(study.context), 'trial')} ({per}: {trials.min():,} to "
             f"{trials.max():,}, median {np.median(trials):g})",
-            f"{many(len(study.contexts), 'context')}: {_some(study.contexts)}",
-            f"{len(study.actions)} actions: {_some(study.actions)}",
+            f"{many(len(study.contexts), 'context')}, {len(study.actions)} actions "
+            f"({_some(study.actions)})",
         ]
         if study.learned.any():
             rewards = study.reward[study.learned]
