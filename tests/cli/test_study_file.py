@@ -127,7 +127,7 @@ def test_files_that_are_named_are_read_as_they_are(run: Run, trials: pl.DataFram
         ("[data]\ncontext = [true]", "context = [True]: a text, or a list"),
         ("[models]\none_rate = 1", "one_rate = 1: true or false is needed"),
         ("files = ['trials.csv']\n[models]\nrule = 'x'", "rule = 'x': one of gradient, exp3"),
-        ("data = 3", "data must be a part of its own that begins [data]"),
+        ("data = 3", "data must be a separate section that begins with [data]"),
         ("[data]\nlearner = 'wer'", "names no files"),
         ("", "names no files"),
     ],

@@ -36,6 +36,7 @@ from howlearn.analyses.slope_heuristic import slope_of
 from howlearn.core.arrays import Ints
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
+from howlearn.core.text import listed
 from howlearn.models.candidates import candidates
 from howlearn.models.model import Model
 from howlearn.models.names import among, models_of
@@ -223,25 +224,20 @@ class Calibration(Analysis):
         """Constants and errors as a table, then what the table does not say."""
         yield self._listing()
         if len(self.contest.models) == 1:
-            yield Sentence("There is one candidate only, so there is nothing to choose.")
+            yield Sentence("There is only one candidate, so there is nothing to choose.")
             return
         for tuned in self.tuned:
             yield from self._tuned(tuned)
         flagged = self.settings.drop_nulls("never_selected")
+        told = []
         for (name,), rows in flagged.group_by("criterion", maintain_order=True):
-            worst = rows["never_selected"][0]
-            yield Sentence(
-                f"Flagged in settings.csv: {len(rows)} of the settings of {name} never select some "
-                f"candidate (at {rows['setting'][0]:g}: {worst})."
-                if rows["setting"][0] is not None
-                else f"Flagged in settings.csv: {name} never selects {worst}."
-            )
-        for row in self.pooled_slope.iter_rows(named=True):
-            constant, reason = "no constant", f"{row['reason'].split('. ')[0].rstrip('.')}."
-            if row["applies"]:
-                constant = f"κ = {row['kappa']:.3g} nats (c = {row['c']:.3g})"
-                reason = row["reason"]
-            yield Sentence(f"{row['method'].capitalize()}: {constant}. {reason}")
+            some = rows["setting"][0] is not None
+            told.append(f"{name} ({len(rows)} settings)" if some else str(name))
+        if told:
+            yield Sentence(f"Some candidate is never selected by {listed(told)} (settings.csv).")
+        for row in self.pooled_slope.filter("applies").iter_rows(named=True):
+            constant = f"κ = {row['kappa']:.3g} nats (c = {row['c']:.3g})"
+            yield Sentence(f"{row['method'].capitalize()}: {constant}. {row['reason']}")
 
     def _listing(self) -> Listing:
         found, rows = self.recommendation, []
@@ -250,13 +246,13 @@ class Calibration(Analysis):
                 chosen = found[tuned.name][goal]
                 name = chosen["criterion"]
                 if "kappa" in chosen:
-                    name += f"\n{chosen['kappa']:.3g} nats per parameter"
+                    name += f", {chosen['kappa']:.3g} nats"
                 mark = " ←" if goal == self.goal else ""
                 rows.append((name, title + mark, *_errors(chosen["fresh"])))
         for name, price in (("aic", "1 nat"), ("bic", "½ log(n) nats")):
             c = found[name]["c"]
             as_c = "" if c is None else f"c={c:.3g} at {found['median_trials']:g} trials"
-            rows.append((f"{name}\n{price} per parameter", as_c, *_errors(found[name])))
+            rows.append((f"{name}, {price}", as_c, *_errors(found[name])))
         title = f"Errors for fresh learners, {found['learners_per_model']:,} per model"
         return Listing(title, ("criterion", "chosen for", "mean error", "largest error"), rows)
 
@@ -268,8 +264,8 @@ class Calibration(Analysis):
         else:
             as_good = spans(chosen["not_distinguishable"], tuned.settings.tolist())
             yield Sentence(
-                f"{chosen['criterion']} has the {GOAL_WORDS[self.goal]}; settings that cannot be "
-                f"told from it with so many learners: {as_good}."
+                f"{chosen['criterion']} has the {GOAL_WORDS[self.goal]}; with this many simulated "
+                f"learners, as good: {as_good}."
             )
         if chosen["never_selected"]:
             yield Sentence(
@@ -287,7 +283,7 @@ class Calibration(Analysis):
 def _errors(fresh: Mapping[str, Any]) -> tuple[str, str]:
     return (
         f"{fresh['mean_error']:z.1%} ± {fresh['mean_standard_error']:z.1%}",
-        f"{fresh['max_error']:z.1%} ± {fresh['max_standard_error']:z.1%}\n{fresh['worst_model']}",
+        f"{fresh['max_error']:z.1%} ± {fresh['max_standard_error']:z.1%}",
     )
 
 

@@ -143,7 +143,7 @@ class Check(Analysis):
         ]  # fmt: skip
         heads = ("signature", "learners", "doubles", "p", "p, corrected", "")
         yield Listing("Do the models behave like these people?", heads, rows)
-        yield Sentence(self.answer, folded=True)
+        yield Sentence(self.answer)
         n = self.learners.filter("fails")["learner"].n_unique()
         if len(self.learners):
             every = many(self.learners["learner"].n_unique(), "learner")

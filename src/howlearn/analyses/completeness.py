@@ -130,7 +130,7 @@ class Completeness(Analysis):
 
     def summary(self) -> Iterator[Listing | Sentence]:
         for sentence in self.answer:
-            yield Sentence(sentence, folded=True)
+            yield Sentence(sentence)
         yield from map(Sentence, self.compared)
         if len(self.reasons):
             rows = [

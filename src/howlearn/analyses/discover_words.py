@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from howlearn.analyses.discover_criteria import check_criteria
 from howlearn.core.partition import cell_name
 from howlearn.core.text import many
-from howlearn.results.analysis import Listing, Sentence
+from howlearn.results.analysis import MOST_ROWS, Listing, Sentence
 
 if TYPE_CHECKING:
     from howlearn.analyses.discover_tables import Discovery
@@ -41,21 +40,19 @@ def summary_of(found: Discovery) -> Iterator[Listing | Sentence]:
         judged = found.partitions.filter(criterion=found.criteria[0], rank=1).height
         yield Sentence(
             f"For {found.n_chance:,} of {judged:,}, no partition explains the choices better than "
-            "guessing: nothing below says how they treat the contexts."
+            "guessing; for them nothing below holds."
         )
     columns = ("model", "mean probability", "the best for", "median nats behind")
     for condition, criterion in groups(found):
         where = f" ({condition})" if condition else ""
-        if rows := marked(found, condition, criterion):
-            yield Listing(f"Marked partitions by {criterion}{where}", columns, rows)
-        for sentence in sentences(found, condition, criterion):
-            yield Sentence(f"{criterion}{where}: {sentence}")
-    yield Sentence(same_answer(found))
+        first = criterion == found.criteria[0]
+        if first and (rows := marked(found, condition, criterion)):
+            yield Listing(f"Known partitions by {criterion}{where}", columns, rows[:MOST_ROWS])
+        for sentence in sentences(found, condition, criterion)[0 if first else -1 :]:
+            yield Sentence(f"{criterion}{where}: {sentence}.")
     yield from at_bounds(found)
-    if found.usual:
-        yield Sentence("No --criterion was given, so these were used:")
-    for each in check_criteria(found.criteria):
-        yield Sentence(f"  {each!r}: {each.title}")
+    if found.answers:
+        yield Sentence(same_answer(found))
     yield from advice(found)
 
 
@@ -147,25 +144,20 @@ def sentences(found: Discovery, condition: str, criterion: str) -> list[str]:
 def same_answer(found: Discovery) -> str:
     """What no partition can tell apart."""
     text = (
-        "Contexts that have the same right answer look alike, whether they are treated alike or "
-        "each is learned by itself, only faster: for them the two cannot be told apart."
+        "Contexts with the same right answer look alike even if each is learned separately, so "
+        "these data cannot show which of the two is true."
     )
     if found.answers:
         text += f" {found.answers} is the partition of the contexts with the same answer."
     return text
 
 
-def at_bounds(found: Discovery) -> Iterator[Listing]:
-    """How far the answer hangs on the largest rate."""
-    rows = [
-        (f"{row['max_rate']:g}", row["partition"], f"{row['share']:z.0%}", f"{row['n_cells']:g}")
-        for row in found.bounds.iter_rows(named=True)
-    ]
-    if rows:
-        n = found.bounds["learners"][0]
-        title = f"By the largest learning rate, {found.criteria[0]}, {many(n, 'learner')}"
-        columns = ("largest rate", "best most often", "for", "cells of the best (median)")
-        yield Listing(title, columns, rows)
+def at_bounds(found: Discovery) -> Iterator[Sentence]:
+    """Whether the answer depends on the largest rate."""
+    rows = found.bounds.to_dicts()
+    if len({row["partition"] for row in rows}) > 1:
+        told = "; ".join(f"{row['max_rate']:g}: {row['partition']}" for row in rows)
+        yield Sentence(f"The best partition depends on the largest learning rate ({told}).")
 
 
 def advice(found: Discovery) -> Iterator[Sentence]:
@@ -173,16 +165,9 @@ def advice(found: Discovery) -> Iterator[Sentence]:
     best = found.partitions.filter(rank=1)["probability"].median()
     if isinstance(best, float) and best < SURE:
         yield Sentence(
-            "A single best partition is seldom sure. Read the matrix: pairs near 1 are treated "
-            "alike, pairs near 0 apart; with ewens(alpha=1) a pair about which nothing is known "
-            "stands at 0.5."
+            "No single partition is certain. Read coclassification.svg: pairs near 1 are treated "
+            "alike, pairs near 0 separately; 0.5 means that nothing is known."
         )
-    yield Sentence(
-        "Next: see which pairs are far from 0.5 in coclassification.svg. To test a partition that "
-        "you find here against others, write it into a task file as a model and run howlearn "
-        "select on other learners.",
-        "next",
-    )
 
 
 def _condition(found: Discovery) -> pl.Expr:

@@ -156,7 +156,7 @@ class Mechanisms(Analysis):
         return found
 
     def summary(self) -> Iterator[Listing | Sentence]:
-        yield from (Sentence(each, folded=True) for each in (*self.limits, *self.alarms))
+        yield from (Sentence(each) for each in (*self.limits, *self.alarms))
         rows = [
             (
                 row["mechanism"],
@@ -172,7 +172,7 @@ class Mechanisms(Analysis):
         heads = ("mechanism", "people who show it", "beyond the smallest size of interest",
                  "typical size", "positive")  # fmt: skip
         yield Listing("What do these people do?", heads, rows)
-        yield from (Sentence(each, folded=True) for each in self.result_sentences)
+        yield from (Sentence(each) for each in self.result_sentences)
         for name, why in self.absent.items():
             yield Sentence(f"Not looked for: {name} ({why}).")
 

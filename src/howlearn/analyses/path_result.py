@@ -243,9 +243,9 @@ class Path(Analysis):
 
     def summary(self) -> Iterator[Listing | Sentence]:
         """Who leads where; then whether that changes along each axis, and what it means."""
-        title = f"The leading model for {self.n_learners:,} {_unit(self)}"
-        rows = [*map(_row, self.leaders.to_dicts())]
-        yield Listing(title, ("along", "at", "model", "share"), rows)
+        title = f"The leading model for {self.n_learners:,} {_unit(self)}, by penalty"
+        rows = [_row(row) for row in self.leaders.to_dicts() if row["axis"] == KAPPA]
+        yield Listing(title, ("nats per parameter", "model", "share"), rows)
         yield from map(Sentence, path_sentences(self))
 
     def where(self, folder: FilePath) -> list[str]:
@@ -255,12 +255,10 @@ class Path(Analysis):
 
 def _row(row: dict) -> tuple[str, ...]:
     """A stretch that one model leads, as it is printed."""
-    along = row["axis"] if row["axis"] == "prior" else f"largest rate, {row['criterion']}"
-    along = "price (nats)" if row["axis"] == KAPPA else along
     ends = row["from_value"], row["to_value"]
     place = row["criterion"] if None in ends else _range(*(f"{end:.3g}" for end in ends))
     share = _range(*(f"{row[end]:z.0%}" for end in ("lowest_share", "highest_share")))
-    return along, place, row["model"], share
+    return place, row["model"], share
 
 
 def _range(low: str, high: str) -> str:

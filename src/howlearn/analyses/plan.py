@@ -22,7 +22,7 @@ from howlearn.models.model import Model
 from howlearn.models.names import models_of
 from howlearn.models.task import Task
 from howlearn.models.values import Parameters
-from howlearn.results.analysis import Analysis, Listing, Sentence
+from howlearn.results.analysis import MOST_ROWS, Analysis, Listing, Sentence
 from howlearn.runs.cluster import engine_of
 from howlearn.runs.parts import Memory, Progress, Store, Threads
 from howlearn.selection.criteria import DEFAULT
@@ -147,16 +147,24 @@ class Plan(Analysis):
 
     def summary(self) -> Iterator[Listing | Sentence]:
         """How often each model is recovered, and what follows from it."""
-        for criterion in self.criteria:
-            mine = self.recovered.filter(criterion=repr(criterion))
-            rows = []
-            for truth in self.models:
-                shares = mine.filter(true_model=truth)["recovered"]
-                rows.append((truth, *(f"{share:z.0%}" for share in shares)))
-            title = f"Learners whose model is recovered by {criterion!r}"
-            yield Listing(title, ("true model", *(f"{n:,}" for n in self.trials)), rows)
-        for criterion in self.criteria:
-            yield from map(Sentence, self._sentences(criterion))
+        first, *others = self.criteria
+        mine = self.recovered.filter(criterion=repr(first))
+        rows = []
+        for truth in self.models[:MOST_ROWS]:
+            shares = mine.filter(true_model=truth)["recovered"]
+            rows.append((truth, *(f"{share:z.0%}" for share in shares)))
+        title = f"Learners whose model is recovered by {first!r}, by number of trials"
+        yield Listing(title, ("true model", *(f"{n:,}" for n in self.trials)), rows)
+        yield from map(Sentence, self._sentences(first))
+        for criterion in others:
+            enough = self.enough(criterion)
+            told = f"{enough:,} trials are enough" if enough else "no number of trials is enough"
+            yield Sentence(f"{criterion!r}: {told} (plan.txt).")
+
+    @property
+    def sentences(self) -> list[Sentence]:
+        """The answers in words, by every criterion."""
+        return [Sentence(text) for each in self.criteria for text in self._sentences(each)]
 
     def texts(self) -> Mapping[str, str]:
         """The answers, for those who have only the folder."""
@@ -172,17 +180,17 @@ class Plan(Analysis):
             at = mine.filter(trials=enough).sort("recovered", maintain_order=True)
             least = at.row(0, named=True)
             found.append(
-                f"{criterion!r}: {enough:,} trials would do: from there on every model is "
+                f"{criterion!r}: {enough:,} trials are enough: with these or more, every model is "
                 f"recovered for at least {self.target:z.0%} of its learners (with {enough:,} "
                 f"trials least often {least['true_model']}, {least['recovered']:z.0%} ± "
                 f"{least['standard_error']:z.0%})."
             )
         else:
             found.append(
-                f"{criterion!r}: no number of trials up to {self.trials[-1]:,} would do: "
+                f"{criterion!r}: no number of trials up to {self.trials[-1]:,} is enough: "
                 f"{worst['true_model']} is recovered for {worst['recovered']:z.0%} ± "
-                f"{worst['standard_error']:z.0%} of its learners with {self.trials[-1]:,} trials, "
-                f"and {self.target:z.0%} are wanted."
+                f"{worst['standard_error']:z.0%} of its learners with {self.trials[-1]:,} trials; "
+                f"the target is {self.target:z.0%}."
             )
         return found + self._confused(criterion) + self._width(criterion)
 
@@ -199,11 +207,11 @@ class Plan(Analysis):
             text = f"{a} and {b} (up to {longest:,} trials, error {error:z.0%})"
             found.append((longest, error, text))
         if not found:
-            return [f"{criterion!r}: every two models can be told apart with each number tried."]
+            return [f"{criterion!r}: no two models are confused, with any number of trials tried."]
         found.sort(key=lambda pair: (-pair[0], -pair[1]))
-        more = f", and {len(found) - 4} more" if len(found) > 4 else ""
-        texts = "; ".join(text for *_, text in found[:4])
-        return [f"{criterion!r}: models that cannot be told apart: {texts}{more}."]
+        more = f", and {len(found) - 2} more" if len(found) > 2 else ""
+        texts = "; ".join(text for *_, text in found[:2])
+        return [f"{criterion!r}: models that are confused: {texts}{more}."]
 
     def _width(self, criterion: Criterion) -> list[str]:
         """How wide the intervals of the shares would be with all of the trials."""

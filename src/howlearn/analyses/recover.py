@@ -21,7 +21,7 @@ from howlearn.models.model import Model
 from howlearn.models.names import models_of
 from howlearn.models.task import Task
 from howlearn.models.values import Parameters
-from howlearn.results.analysis import Analysis, Listing, Sentence
+from howlearn.results.analysis import MOST_ROWS, Analysis, Listing, Sentence
 from howlearn.runs.cluster import engine_of
 from howlearn.runs.parts import Memory, Part, Progress, Store, Threads, Work
 from howlearn.selection.criteria import DEFAULT
@@ -97,28 +97,20 @@ class Recovery(Analysis):
 
     def summary(self) -> Iterator[Listing | Sentence]:
         """How often models are recovered, and the estimates."""
-        criteria = [repr(criterion) for criterion in self.criteria]
+        first = repr(self.criteria[0])
+        rows = [(truth, *self._recovered(first, truth)) for truth in self.truths[:MOST_ROWS]]
         yield Listing(
-            "Share of learners whose true model is selected",
-            ("true model", *criteria),
-            [(truth, *(self._recovered(c, truth) for c in criteria)) for truth in self.truths],
-            legend="In grey the model that is selected most often in its place.",
+            f"Share of learners whose true model is selected by {first}",
+            ("true model", "recovered", "most often selected instead"),
+            rows,
         )
-        if not len(self.recovery):
-            return
-        rows = [
-            (
-                row["true_model"], row["cell"], row["parameter"],
-                f"{row['true_value']:.3g}", f"{row['median_estimate']:.3g}",
-                "" if row["relative_error"] is None else f"{row['relative_error']:z.0%}",
+        yield from self.sentences
+        errors = self.recovery.drop_nulls("relative_error")["relative_error"]
+        if len(errors):
+            yield Sentence(
+                f"Estimates differ from the true values by {errors.median():z.0%} (median over "
+                "models and cells; recovery.csv has each)."
             )
-            for row in self.recovery.iter_rows(named=True)
-        ]  # fmt: skip
-        columns = (
-            "true model", "cell", "parameter", "truth (mean)", "estimate (median)",
-            "relative error (median)",
-        )  # fmt: skip
-        yield Listing("Estimates from all trials", columns, rows)
 
     @property
     def sentences(self) -> list[Sentence]:
@@ -134,17 +126,17 @@ class Recovery(Analysis):
             )
         return [*map(Sentence, found)]
 
-    def _recovered(self, criterion: str, truth: str) -> str:
+    def _recovered(self, criterion: str, truth: str) -> tuple[str, str]:
         """How often a model is selected for its learners, and which one most often instead."""
         rows = self.confusion.filter(criterion=criterion, true_model=truth)
         right = rows.filter(selected_model=truth)
         wrong = rows.filter(pl.col("selected_model") != truth).sort("share", descending=True)
-        text = "no candidate"
+        text, instead = "not a candidate", ""
         if len(right):
             text = f"{right['share'][0]:z.0%} ± {right['standard_error'][0]:z.0%}"
         if len(wrong) and wrong["share"][0] > 0:
-            text += f"\n{wrong['selected_model'][0]} {wrong['share'][0]:z.0%}"
-        return text
+            instead = f"{wrong['selected_model'][0]} {wrong['share'][0]:z.0%}"
+        return text, instead
 
     def where(self, folder: Path) -> list[str]:
         return [f"Tables: {folder}/confusion.csv, recovery.csv, learners.csv"]

@@ -216,7 +216,7 @@ def say(sentence: Sentence) -> None:
         return
     text, strong = escape(sentence), escape(sentence.strong)
     text = text.replace(strong, f"[bold]{strong}[/]", 1) if strong else text
-    console.print(text, soft_wrap=not sentence.folded)
+    console.print(text, soft_wrap=sentence.kind == "next")  # commands and paths stay whole
 
 
 def save_charts(analysis: Analysis, folder: Path) -> None:

@@ -18,6 +18,7 @@ from howlearn.runs.files import write_text, write_whole
 from howlearn.runs.folder import START, Format, RunFolder, Start, check_format
 
 Kind = Literal["answer", "note", "next"]
+MOST_ROWS = 9  # of a printed table: a summary fits one screen, and the files have all
 DRAWN = ("svg", "png")  # the files of a chart
 
 
@@ -26,13 +27,10 @@ class Sentence(str):
 
     kind: Kind
     strong: str  # a word in it that matters
-    folded: bool  # whether a terminal breaks it between words
 
-    def __new__(
-        cls, text: str, kind: Kind = "answer", strong: str = "", folded: bool = False
-    ) -> Sentence:
+    def __new__(cls, text: str, kind: Kind = "answer", strong: str = "") -> Sentence:
         found = super().__new__(cls, text)
-        found.kind, found.strong, found.folded = kind, strong, folded
+        found.kind, found.strong = kind, strong
         return found
 
 

@@ -49,20 +49,20 @@ COIN, NONE = "no better than a coin", "probably none of these"
 def summary_of(results: Results) -> Iterator[Listing | Sentence]:
     """The answer by the first criterion, how sure it is, what is wrong with it."""
     found = SelectedModels(results)
-    yield from map(_folded, found.withheld())
+    yield from map(Sentence, found.withheld())
     if len(results.names) == 1:
         yield Sentence(f"O{ALONE[1:]}.", strong=f"O{ALONE[1:]}.")
     yield found.listing()
     if "excluded" in results.manifest:
         yield from _excluded(results)
-    yield from (_folded(f"How sure: {text}") for text in found.sure())
-    yield from (_folded(f"Robustness: {text}") for text in found.robust())
+    yield from (Sentence(f"How sure: {text}") for text in found.sure())
+    yield from (Sentence(f"Robustness: {text}") for text in found.robust())
     if "population" in results.tables:
         yield from _population(results)
     yield from _attention(results)
     yield from _fit(results)
     if len(results.unfitted):
-        yield _folded(f"{sentence(results.unfitted)}.")
+        yield Sentence(f"{sentence(results.unfitted)}.")
     yield from _corrected(results)
     yield from _deviations(results)
     if "stability" in results.tables:
@@ -71,10 +71,6 @@ def summary_of(results: Results) -> Iterator[Listing | Sentence]:
         yield from _weights(results, found)
     if results.folder is not None:
         yield Sentence(f"Tables: {results.folder}/", "next")
-
-
-def _folded(text: str) -> Sentence:
-    return Sentence(text, folded=True)
 
 
 @dataclass(frozen=True)
@@ -370,7 +366,7 @@ def _attention(results: Results) -> Iterator[Sentence]:
     found = [word for word in STATUSES if word not in ("ok", "unseen") and counts[word]]
     if found:
         told = listed([f"{counts[word]:,} {word}" for word in found])
-        yield _folded(f"Of {counts.total():,} estimates, {told}.")
+        yield Sentence(f"Of {counts.total():,} estimates, {told}.")
 
 
 def _fit(results: Results) -> Iterator[Sentence]:
@@ -378,7 +374,7 @@ def _fit(results: Results) -> Iterator[Sentence]:
     fit = fit_of(results.manifest)
     told = [fit.get(name, {}).get("sentence") for name in (ABSOLUTE, CHECK, COMPLETENESS)]
     if any(told):
-        yield _folded(f"Fit: {' '.join(str(each) for each in told if each)}")
+        yield Sentence(f"Fit: {' '.join(str(each) for each in told if each)}")
     if fails(fit):
         yield Sentence(
             "howlearn completeness shows what the candidates miss and which models to add", "note"
@@ -446,4 +442,4 @@ def _weights(results: Results, found: SelectedModels) -> Iterator[Sentence]:
         yield Sentence(f"{text}.")
     if results.folder is not None:
         where = f"Weights by trial, mean weights, changes of the leader, charts: {results.folder}/"
-        yield Sentence(where, "next", folded=True)
+        yield Sentence(where, "next")
