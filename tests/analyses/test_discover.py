@@ -392,7 +392,7 @@ def test_numbers_of_partitions():
         ({"count": 0}, "at least one partition"),
         ({"rule": hl.models.QLearning()}, "q-learning is fitted whole"),
         ({"by": ["group"]}, "there is no condition 'group'"),
-        ({"models": [hl.models.Coin()]}, "only partitions can be marked, and Coin is none"),
+        ({"models": [hl.models.Coin()]}, "only partitions can be marked, and Coin is not"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_judged_is_refused(given, message):
