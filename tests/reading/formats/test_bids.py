@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from howlearn.core.errors import DataError
+from howlearn.reading.formats import folders
 from howlearn.reading.formats.open import open_tables
 from howlearn.reading.read import read
 from sameness import FRAME, assert_same
@@ -109,3 +110,15 @@ def test_nearly_bids(tmp_path: Path) -> None:
     assert study.notes[1].endswith("has a participants.json without a participants.tsv beside it")
     tables, _, _ = open_tables(tmp_path)
     assert [table.about["reward"]["Description"][-1] for table in tables] == ["1", "2", "3"]
+
+
+def test_thousands_of_participants_take_no_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "sub-01" / "beh" / "sub-01_task-x_beh.tsv", PARTS[0])
+    rows = "".join(f"sub-{i:02}\t{i}\n" for i in range(2000))
+    (tmp_path / "participants.tsv").write_text(f"participant_id\tage\n{rows}")
+    known, times = folders._plays_a_role, []
+    monkeypatch.setattr(folders, "_plays_a_role", lambda name: times.append(1) or known(name))
+    assert "age" in open_tables(tmp_path)[0][0].columns
+    assert len(times) == 2  # once for each column

@@ -204,12 +204,12 @@ def _participants(root: Path) -> dict[str, dict[str, str | None]]:
     except (OSError, ValueError, csv.Error):
         return {}
     found = {}
+    names = {name for row in rows[:1] for name in row if isinstance(name, str) and name}
+    told = {name for name in names if not _plays_a_role(name)}
     for row in rows:
         learner = row.get("participant_id") or ""
         found[learner if learner.startswith("sub-") else f"sub-{learner}"] = {
-            name: value
-            for name, value in row.items()
-            if isinstance(name, str) and name and not _plays_a_role(name)
+            name: value for name, value in row.items() if name in told
         }
     return found
 
