@@ -1,8 +1,7 @@
 """How much room the sheets of a workbook ask for, before a library makes it.
 
-A cell may stand anywhere, say that it comes a billion times, or name a text of a megabyte that
-others name too; the libraries make room for all cells between the first and the last, and for
-every text as often as it is named. A file of 1 kB could so take all memory.
+A cell may stand anywhere, come a billion times, or name a text of a megabyte that others name too;
+libraries make room for all cells up to the last. A file of 1 kB could so take all memory.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from xml.parsers.expat import ExpatError, ParserCreate
 import numpy as np
 from numpy.typing import NDArray
 
-from howlearn.reading.formats.detect import CHUNK, check_growth, refused
+from howlearn.reading.formats.detect import CHUNK, ZIP, check_growth, refused
 
 FREE_CELLS = 2**22  # that any workbook may have room for: about 90 bytes each while it is read
 FREE_REPEATED = 2**21  # the same where a cell may say how often it comes
@@ -199,9 +198,7 @@ def _unpacked(path: Path, part: zipfile.ZipInfo) -> Iterator[bytes]:
     with path.open("rb") as file:
         file.seek(part.header_offset)
         header = file.read(_LOCAL)
-        if len(header) < _LOCAL:
-            return
-        if not header.startswith(b"PK\x03\x04"):
+        if len(header) < _LOCAL or not header.startswith(ZIP):
             raise _Damaged("a part that is not where it should be")
         name, extra = struct.unpack("<HH", header[-4:])
         file.seek(name + extra, 1)
@@ -419,9 +416,8 @@ def _is_too_large(body: bytes) -> bool:
     if len(body) not in (10, 14):
         return False
     first, end, left, right = struct.unpack_from("<HHHH" if len(body) == 10 else "<IIHH", body)
-    if not end or not right:
-        return False
-    return end > _OLD_LONGEST or right > _OLD_WIDEST or first > end or left > right
+    beyond = end > _OLD_LONGEST or right > _OLD_WIDEST or first > end or left > right
+    return bool(end and right) and beyond
 
 
 def _old_texts(pieces: list[bytes], most: int) -> list[int]:
