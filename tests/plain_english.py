@@ -71,7 +71,14 @@ def strings(path: Path) -> Iterator[tuple[int, str]]:
         and node.body
         and isinstance(node.body[0], ast.Expr)
     }
+    inside = set()
     for node in ast.walk(tree):
         text = node.value if isinstance(node, ast.Constant) else None
-        if isinstance(text, str) and " " in text.strip() and id(node) not in docstrings:
+        if isinstance(node, ast.JoinedStr):  # a text with values in it is read as a whole
+            parts = [getattr(part, "value", "") for part in node.values]
+            text = "".join(part if isinstance(part, str) else "0" for part in parts)
+            inside |= {id(part) for part in node.values}
+        if id(node) in docstrings | inside or not isinstance(text, str):
+            continue
+        if " " in text.strip():
             yield node.lineno, text

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 from pathlib import Path
 
 import howlearn
 from lowest import lowest
+from plain_english import complaints, strings
 
 SOURCE = Path(howlearn.__file__).parent
 MODULES = "pickle cloudpickle dill joblib shelve marshal yaml xml lxml subprocess ctypes".split()
@@ -66,3 +68,23 @@ def test_every_dependency_has_a_lowest_version() -> None:
     found = dict(each.split("==") for each in lowest())
     assert {"numpy", "polars", "altair", "h5py", "distributed"} <= found.keys()
     assert all(re.fullmatch(r"[0-9]+(\.[0-9]+)*", version) for version in found.values())
+
+
+def test_messages_are_plain_english() -> None:
+    """Errors, notes, help, titles and captions; plain_english.py says what to write instead."""
+    found = [
+        f"{path.relative_to(SOURCE)}:{line}: {each}"
+        for path in sorted(SOURCE.rglob("*.py"))
+        for line, text in strings(path)
+        for each in complaints(text)
+    ]
+    assert found == []
+
+
+def test_public_docstrings_are_plain_english() -> None:
+    for name in howlearn.__all__:
+        thing = getattr(howlearn, name)
+        parts = [thing, *vars(thing).values()] if inspect.isclass(thing) else [thing]
+        for part in parts:
+            if isinstance(part, property | classmethod) or callable(part):
+                assert complaints(inspect.getdoc(part) or "") == [], name

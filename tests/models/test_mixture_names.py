@@ -53,7 +53,7 @@ def test_names_are_texts_that_name_the_model_again(text: str, name: str) -> None
         ("exp4(ByShape, ByPattern", "parenthesis after exp4 is not closed"),
         ("exp4(ByShape[eta=0.1, eta=0.2], ByPattern)", "eta is given twice"),
         ("exp4(ByShape[eta=big], ByPattern)", "eta needs a number, not 'big'"),
-        ("exp4(ByShape[eta], ByPattern)", "no parameter such as eta=0.03"),
+        ("exp4(ByShape[eta], ByPattern)", "eta is not a parameter; write it as eta=0.03"),
         ("exp4(ByShape[], ByPattern)", "hold no parameter"),
         ("exp4(ByShape[eta=0.1, ByPattern)", "brackets at the end"),
         ("switch(ByShape)", "two experts, the first and the second, not 1"),

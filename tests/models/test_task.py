@@ -26,8 +26,7 @@ def test_an_unknown_task_names_those_that_ship():
         Task.load("five-five")
     assert str(error.value) == (
         "there is no task 'five-five'; the tasks are five-four, shepard-1, shepard-2, shepard-3, "
-        "shepard-4, shepard-5, shepard-6, and a task of your own is given by the path of its "
-        ".toml file"
+        "shepard-4, shepard-5, shepard-6, and your task is named by the path of its .toml file"
     )
 
 

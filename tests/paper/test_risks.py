@@ -81,7 +81,7 @@ def test_the_truth_is_its_own_oracle_and_fits_are_worse() -> None:
 
 def test_what_cannot_be_is_refused() -> None:
     study = simulate(TASK, SHAPE, TRUE, trials=20)
-    with pytest.raises(HowlearnError, match="no scored trial from 31 on"):
+    with pytest.raises(HowlearnError, match="no scored trial after trial 30"):
         risk(study, SHAPE, TRUE, SHAPE, TRUE, first=30)
 
 

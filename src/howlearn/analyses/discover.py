@@ -68,8 +68,8 @@ def discover(
 
     Exact for up to 14 contexts, by recursion over fitted cells; beyond that a search, which the
     column ``exact`` says. The partitions of ``models`` are marked, and so is that of the contexts
-    with the same right answer, where it is known. ``by`` names conditions of which each has a
-    population of its own; ``count`` is how many of the best partitions are listed. With a
+    with the same right answer, where it is known. ``by`` names conditions, each with a
+    separate population; ``count`` is how many of the best partitions are listed. With a
     Dask ``client`` its workers judge.
 
     >>> import howlearn as hl

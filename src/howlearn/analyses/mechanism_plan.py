@@ -112,7 +112,7 @@ def plan_mechanisms(
     """
     task = Task.load(task) if isinstance(task, str) else task
     if not len(trials) or not len(learners) or min(learners) < FEWEST:
-        raise HowlearnError(f"a plan for mechanisms needs numbers of learners from {FEWEST} on")
+        raise HowlearnError(f"a plan for mechanisms needs at least {FEWEST} learners")
     cells = [(n, m) for n in learners for m in trials]
     rows, absent = [], {}
     for number, (n, m) in enumerate(cells):

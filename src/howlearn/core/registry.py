@@ -71,7 +71,7 @@ class Registry(Mapping[str, T]):
 
 
 def register(thing: Any) -> Any:
-    """Make a rule, a model or a criterion of your own known by its name, as the built-in ones are.
+    """Make your own rule, model or criterion known by its name, as the built-in ones are.
 
     From then on its name is taken wherever theirs are, in Python and in the commands that are
     started from Python; tables, charts and the methods section have what it says of itself.

@@ -90,7 +90,7 @@ class Checked:
 
 
 def check_model(model: Model | type[Model] | str, study: Study | None = None) -> Checked:
-    """Check a model of your own; raises a HowlearnError that says in sentences what is wrong.
+    """Check your own model; raises a HowlearnError that says in sentences what is wrong.
 
     It is tried on made-up records with two and with three actions, or on a ``study``'s first
     learner: its parameters and functions, normalisation at and within the bounds, no look at the

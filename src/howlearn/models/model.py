@@ -26,7 +26,7 @@ EVERY_TASK = "every task"
 class Model:
     """Whatever gives a probability to every next choice.
 
-    A model of your own says what its ``parameters`` are and has three functions, written once and
+    Your own model says what its ``parameters`` are and has three functions, written once and
     compiled for fits, predictions and simulations alike:
 
     - ``start(world)`` or ``start(world, theta)`` gives the state before the first trial: an array,

@@ -248,7 +248,7 @@ class Task:
 
     @classmethod
     def load(cls, name_or_path: str | Path) -> Task:
-        """A shipped task by its name, or a task of your own by the path of its TOML file."""
+        """A shipped task by its name, or your own task by the path of its TOML file."""
         if str(name_or_path) in cls.shipped():
             entry = files("howlearn").joinpath("tasks", f"{name_or_path}.toml")
             return _from_text(entry.read_text(encoding="utf-8"), entry.name)

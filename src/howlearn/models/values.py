@@ -16,7 +16,7 @@ STREAM = 1  # of random numbers for parameters, apart from that for choices
 
 @dataclass(frozen=True)
 class Range:
-    """Each learner and cell draws a value of its own, evenly on the log scale (if lower > 0).
+    """Each learner and cell draws a separate value, evenly on the log scale (if lower > 0).
 
     >>> Range(0.01, 0.1).at(np.array([0.0, 0.5, 1.0])).round(4).tolist()
     [0.01, 0.0316, 0.1]

@@ -262,5 +262,5 @@ def _counted(one: Study, first: int) -> Ints:
     mine = np.flatnonzero(one.scored)
     mine = mine[mine >= first]
     if not len(mine):
-        raise HowlearnError(f"learner {one.learners[0]} has no scored trial from {first + 1} on")
+        raise HowlearnError(f"learner {one.learners[0]} has no scored trial after trial {first}")
     return mine

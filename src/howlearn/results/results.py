@@ -65,7 +65,7 @@ class Results(Analysis):
         """What ``select`` gave, or what ``howlearn select`` left in a folder.
 
         ``task`` says what is right and what actions earn, where a selection does not know;
-        ``inputs`` are what the results of a folder were made from, where they are at hand.
+        ``inputs`` are what the results of a folder were made from, where they are available.
         """
         task = Task.load(task) if isinstance(task, str) else task
         if isinstance(source, Results):
@@ -220,7 +220,7 @@ class Results(Analysis):
 
     @property
     def why_not(self) -> str:
-        """Why the study cannot be had again, in a sentence; nothing where it can."""
+        """Why the study cannot be read again, in a sentence; nothing where it can."""
         return self._again[1]
 
     @cached_property
@@ -247,7 +247,7 @@ class Results(Analysis):
 
     @property
     def within(self) -> float:
-        """Nats; models closer to the best than this are not told apart."""
+        """Nats; models within this of the best count as tied."""
         return self.source.within
 
     @cached_property

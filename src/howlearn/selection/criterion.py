@@ -79,7 +79,7 @@ def _built_in() -> None:
 class Criterion:
     """Scores every model for every learner; may look at all learners at once.
 
-    One of your own is a dataclass with a name, a title, and a ``price`` in nats per parameter, or
+    Your own is a dataclass with a name, a title, and a ``price`` in nats per parameter, or
     all of ``scores``. Once it is registered, a text with its name and options makes it.
 
     >>> import howlearn as hl

@@ -161,7 +161,7 @@ def simulate(
 
     A parameter is one value, one per cell, or a ``Range`` from which each learner draws; an array
     gives every learner's own. With ``like`` the learners are shown what those of a recorded study
-    were shown, one after the other and over again; the task's rewards and stopping rule apply anew,
+    were shown, one after the other and over again; the task's rewards and stopping rule apply,
     and without a task rewards are drawn from the records. ``as_published`` repeats the mistake of
     the paper's generator: the first reward of every cell is wrong. With ``forgone`` learners are
     also told what the other actions would have earned, as they are where the recorded ones were.

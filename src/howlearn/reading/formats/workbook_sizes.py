@@ -166,7 +166,8 @@ def _check_xml(content: bytes) -> None:
     """Refuse broken XML, at whose end the library may wait for more without end."""
 
     def refuse(*_: object) -> None:
-        raise _Damaged("XML that declares a type of its own")  # and entities, which may be bombs
+        # Entities may be bombs.
+        raise _Damaged("XML that declares its own document type")
 
     parser = ParserCreate()
     parser.StartDoctypeDeclHandler = refuse
