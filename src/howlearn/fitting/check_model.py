@@ -256,8 +256,8 @@ def _compiled(case: _CheckCase) -> Iterator[str]:
         if not np.all(apart < EQUAL):
             t = int(np.argmax(~np.all(apart < EQUAL, axis=1)))
             yield (
-                f"compiled and run as plain Python it gives different probabilities from trial "
-                f"{t + 1} on; look for indices outside an array, or for values that are not floats"
+                "compiled and run as plain Python it gives different probabilities, first at trial "
+                f"{t + 1}; look for indices outside an array, or for values that are not floats"
             )
             return
 
