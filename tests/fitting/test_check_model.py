@@ -15,8 +15,8 @@ WRONG = {
     "LooksAtTheReward": "looks at the future: it reads reward",
     "NotNormalised": "add up to 2 at trial 1",
     "SometimesNotNormalised": "not to 1",
-    "NotANumber": "gives no number (NaN)",
-    "NotANumberAtABound": "gives no number (NaN)",
+    "NotANumber": "returns NaN",
+    "NotANumberAtABound": "returns NaN",
     "FillsTooLittle": "it must fill out with a log-probability for every action",
     "ChangesTheState": "changes the state at trial 1",
     "OutsideTheArray": "update fails with IndexError",
@@ -94,16 +94,16 @@ def test_a_number_that_is_none_late_in_another_learners_record(study: hl.Study) 
     first = study.action[study.starts[:-1]]
     ordered = study.take(np.argsort(first, kind="stable"))
     assert sorted(set(first.tolist())) == [0, 1]  # the first learner of the study is innocent
-    with pytest.raises(hl.HowlearnError, match="gives no number \\(NaN\\) for learner"):
+    with pytest.raises(hl.HowlearnError, match="returns NaN for learner"):
         hl.fit(ordered, [Late()])
     # It is a row with a status of a selection, which goes on with the innocent.
     found = hl.select(ordered, [Late(), hl.models.Coin()], ["aic"])
     guilty = [n for n, a in zip(study.learners, first.tolist(), strict=True) if a == 1]
     assert sorted(found.unfitted["learner"]) == sorted(guilty)
-    assert found.unfitted["why"].str.contains("Late gives no number").all()
+    assert found.unfitted["why"].str.contains("Late returns NaN").all()
     assert found.selection.filter(pl.col("model").is_null())["learner"].n_unique() == len(guilty)
     assert found.fits.study.action[found.fits.study.starts[:-1]].sum() == 0
-    with pytest.raises(hl.HowlearnError, match="gives no number"):  # nobody is innocent
+    with pytest.raises(hl.HowlearnError, match="returns NaN"):  # nobody is innocent
         hl.select(study.take(np.flatnonzero(first == 1)), [Late(), hl.models.Coin()], ["aic"])
 
 

@@ -151,7 +151,7 @@ def test_whom_a_criterion_cannot_judge(study: hl.Study, monkeypatch: pytest.Monk
     same_as_without(found, others)
     monkeypatch.setattr(hl.AIC, "price", lambda self, n: np.where(n == 39, np.nan, price(self, n)))
     found = hl.select(shortened(study, {0: 39}), TASK.models, ["aic"])
-    assert found.unfitted["why"].to_list() == ["OneForAll: its aic is no number"]
+    assert found.unfitted["why"].to_list() == ["OneForAll: its aic is not a number (NaN)"]
     same_as_without(found, others)
 
 
