@@ -129,7 +129,7 @@ def why_not(part: type[Part], told: Mapping[str, bool], n_actions: int) -> str |
     """Why a design cannot show a part; None if it can."""
     for need in sorted(part.needs):
         if not told.get(need, True):
-            return f"it needs {NEEDS[need].partition(':')[0]}"
+            return f"it needs {NEEDS[need].partition(':')[0].partition(';')[0]}"
     if part.effect is not None and part.effect.kind == "vector" and n_actions > MOST_ACTIONS:
         return f"there are {n_actions} actions, and it is looked for among {MOST_ACTIONS} at most"
     return None
