@@ -57,8 +57,7 @@ class MechanismComparison(Analysis):
         sizes = listed([f"{n} learners of {name}" for name, n in self.sizes.items()])
         yield Sentence(
             f"{sizes} are compared. A difference that was not found may be there: see the "
-            "intervals. Shares are those of the populations that the groups were drawn from.",
-            folded=True,
+            "intervals. Shares are those of the populations that the groups were drawn from."
         )
         rows = [
             (row["mechanism"], row["group"], row["other"],

@@ -166,7 +166,7 @@ class Work:
         return Mechanisms(
             _mechanisms_table(draws, withheld),
             _learners_table(draws, self.study, np.argsort(self.order), {*withheld, *alone}),
-            _combinations_table(draws),
+            _combinations_table(draws, withheld),
             of("missing", "mechanisms").of_rows(rows),
             self.space.parts,
             {**sizes, **self.space.smallest_sizes},
@@ -325,13 +325,15 @@ def _learners_table(draws: Draws, study: Study, back: Ints, quiet: set[str]) -> 
     return pl.concat(frames).sort("place", "rank").drop("place", "rank")
 
 
-def _combinations_table(draws: Draws) -> pl.DataFrame:
+def _combinations_table(draws: Draws, withheld: Mapping[str, str]) -> pl.DataFrame:
+    """The most common first; what is withheld is left out of combinations."""
     space = draws.space
     bases, shows, _ = space.models
-    rows = []
+    found: dict[tuple[str, str], Floats] = {}
     for k in range(len(bases)):
-        share, lower, upper = _ends(draws.draws[0][:, k] / draws.n)
         names = [part.name for part, on in zip(space.parts, shows[k], strict=False) if on]
-        if share >= RARE:
-            rows.append((" + ".join(names) or "none", BASES[bases[k]], share, lower, upper))
-    return of("combinations", "mechanisms").of_rows(sorted(rows, key=lambda row: -row[2]))
+        key = " + ".join(n for n in names if n not in withheld) or "none", BASES[bases[k]]
+        found[key] = found.get(key, 0.0) + draws.draws[0][:, k] / draws.n
+    rows = [(*key, *_ends(share)) for key, share in found.items()]
+    rows = [row for row in sorted(rows, key=lambda row: -row[2]) if row[2] >= RARE]
+    return of("combinations", "mechanisms").of_rows(rows)
