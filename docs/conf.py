@@ -66,6 +66,8 @@ def fill_in(app: Any, name: str, source: list[str]) -> None:
 
     if name == "commands":
         source[0] += reference.commands()
+    if name == "data":
+        source[0] += reference.formats()
     if name == "tables":
         source[0] += reference.tables()
     if name == "report":
@@ -80,7 +82,7 @@ def fill_in(app: Any, name: str, source: list[str]) -> None:
 
 def always(app: Any, env: Any, added: Any, changed: Any, removed: Any) -> list[str]:
     """Pages whose content comes from elsewhere are read each time."""
-    return ["commands", "tables", "report", "api", "changes", "contributing", "security"]
+    return ["commands", "data", "tables", "report", "api", "changes", "contributing", "security"]
 
 
 def as_written(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:

@@ -100,6 +100,14 @@ def tables() -> str:
     return "".join(parts)
 
 
+def formats() -> str:
+    """The kinds of files that can be read."""
+    from howlearn.reading.formats import formats as known
+
+    rows = [f"| {', '.join(f'`{e}`' for e in one.endings)} | {one.says} |\n" for one in known()]
+    return f"\n## All file endings\n\n| ending | is |\n|---|---|\n{''.join(rows)}"
+
+
 def charts() -> str:
     """Every chart: the question that it answers, the tables behind it, and where it is."""
     from howlearn.report.plot import CHARTS

