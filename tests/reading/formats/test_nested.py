@@ -315,6 +315,9 @@ def test_numpy_files(tmp_path: Path) -> None:
     assert study.learners == ("p0", "p1", "p2")
     assert study.reward.tolist() == REWARD[:, 0].reshape(-1).tolist()
     numbers = np.array([row[1:] for row in rows], dtype=float)
+    old = (tmp_path / "a.npy").read_bytes().replace(b",), } ", b"L,), }", 1)  # as Python 2 wrote it
+    (tmp_path / "b.npy").write_bytes(old)
+    assert read(tmp_path / "b.npy", learner="who", context="stim").actions == study.actions
     np.save(tmp_path / "a.npy", np.asfortranarray(numbers))
     with pytest.raises(DataError, match="no names of columns; the first rows: 0, "):
         read(tmp_path / "a.npy")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 import zipfile
 from pathlib import Path
 from typing import IO, Any
@@ -60,7 +61,9 @@ def _array(path: Path, file: IO[bytes]) -> np.ndarray[Any, Any]:
     try:
         if length > LONGEST_HEAD:
             raise ValueError
-        shape, by_columns, kind = read(file)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about files of Python 2, which are read all the same
+            shape, by_columns, kind = read(file)
     except (ValueError, SyntaxError, TypeError):  # numpy's own words speak of syntax trees
         raise ValueError("what it says about its array is damaged") from None
     if kind.hasobject:
