@@ -17,7 +17,7 @@ def manifest(**changes: Any) -> dict[str, Any]:
     """Of two candidates and four learners; ``options`` are added to those that are there."""
     made: dict[str, Any] = {
         "command": "select",
-        "howlearn": "0.1.0",
+        "howlearn": "0.2.0",
         "versions": {"python": "3.11.7", "numpy": "2.0", "numba": "0.60", "polars": "1.20"},
         "input": {"data/of someone/trials.csv": "sha256:" + "0123456789abcdef" * 4},
         "options": {"criteria": [*CRITERIA], "within": 2.0, "seed": 0, "stability": None, "by": []},

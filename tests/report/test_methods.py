@@ -32,7 +32,7 @@ def test_a_run():
         "minus 0.012·log(n)² per parameter (Aubert et al., 2025)",
         "trials after the first 50%",
         "within 2 nats",
-        "howlearn 0.1.0 (The howlearn developers, n.d.), Python 3.11.7, NumPy 2.0",
+        "howlearn 0.2.0 (The howlearn developers, n.d.), Python 3.11.7, NumPy 2.0",
         "began with 0123456789ab… for trials.csv.",
     ):
         assert part in said
