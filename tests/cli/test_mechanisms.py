@@ -17,13 +17,12 @@ COLUMNS = (
 OWN = """
 import numpy as np
 import howlearn as hl
-from howlearn.core.rule import Parameter, Size
-from howlearn.models.adjustments import Adjustment
+from howlearn import Parameter, models
 
-class SecondBest(Adjustment):
+class SecondBest(models.Adjustment):
     name = "first-action"
     title = "the first action is preferred"
-    effect = Size("signed", 0.6, 0.5, 0.35, 0.5, smallest=0.3)
+    effect = models.Size("signed", 0.6, 0.5, 0.35, 0.5, smallest=0.3)
 
     def parameters(self, actions):
         return (Parameter("first", -5.0, 5.0, default=0.0),)

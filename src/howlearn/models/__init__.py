@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from howlearn.core.rule import Size
 from howlearn.models.aca import ACA
 from howlearn.models.adjustments import (
+    Adjustment,
     Asymmetry,
     Attention,
     Bias,
@@ -42,6 +44,7 @@ __all__ = [
     "ACA",
     "GCM",
     "RLWM",
+    "Adjustment",
     "Alcove",
     "Asymmetry",
     "Attention",
@@ -70,6 +73,7 @@ __all__ = [
     "QLearningSigned",
     "QLearningStart",
     "QLearningTwoRates",
+    "Size",
     "Stickiness",
     "Switch",
     "WinStayLoseShift",

@@ -65,9 +65,9 @@ def results_of(source: Source, task: Task | str | None = None) -> Results:
 
 def _compared(results: Results) -> Results:
     """The results, refused where there is one candidate only."""
-    if len(results.names) == 1:
-        from howlearn.fitting.defaults import ALONE
+    from howlearn.fitting.defaults import ALONE
 
+    if len(results.names) == 1:
         raise HowlearnError(ALONE)
     return results
 
