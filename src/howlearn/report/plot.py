@@ -94,12 +94,7 @@ def disagreement(source: Source, first: str | None = None, second: str | None = 
     return Drawn(matrix_charts.disagreement(frame, found.names), frame)
 
 
-@chart(
-    "How clearly is each learner's model ahead of the next?",
-    "selection",
-    section=SURE,
-    compares=True,
-)
+@chart("How clearly is each learner's model ahead?", "selection", section=SURE, compares=True)
 def margins(source: Source) -> Drawn:
     """How far the selected model is ahead of the next, by each criterion, with the verdicts."""
     found = results_of(source)
@@ -314,12 +309,7 @@ def plan(result: Plan) -> Any:
     return simulation_charts.plan(result.recovered, result.target, result.models)
 
 
-@chart(
-    "How wide would the 95% intervals of the shares be?",
-    "shares",
-    saved_by=("plan",),
-    file="shares",
-)
+@chart("How wide would intervals of the shares be?", "shares", saved_by=("plan",), file="shares")
 def share_intervals(result: Plan) -> Any:
     """The intervals of the shares by number of learners."""
     from howlearn.report import simulation_charts
