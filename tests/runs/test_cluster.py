@@ -287,8 +287,8 @@ def test_refusals_arrive_as_their_sentences(client: Any, monkeypatch: pytest.Mon
         ("127.0.0.1:9", "no Dask scheduler answers there"),
         ("ftp://here", "no Dask scheduler answers there"),
         ("none.json", "neither an address"),
-        ("empty.json", "no file that a Dask scheduler wrote"),
-        ("list.json", "no file that a Dask scheduler wrote"),
+        ("empty.json", "not a file of a Dask scheduler"),
+        ("list.json", "not a file of a Dask scheduler"),
     ],
 )
 def test_a_wrong_address_is_told(
