@@ -7,14 +7,15 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from benchmarks.recovery import reversal
 from benchmarks.report import Row, note
+from benchmarks.tasks import reversal
 from howlearn import Range, Study, fit, leaders, select, simulate, weights
 from howlearn.fitting.replay import log_probabilities
 from howlearn.models import FixedPolicy, HiddenStrategies
 from howlearn.models.values import drawn, parameter_values
 
 BAR, FALSE_STATES = 1e-8, 0.10
+SEED = 24001
 CRITERIA = (
     "population",
     "evidence",
@@ -47,7 +48,7 @@ def _forward() -> list[Row]:
     task, worst = reversal(), 0.0
     for probabilities, stay in (((0.9, 0.2), 0.95), ((0.7, 0.5, 0.1), 0.8)):
         model = sides(*probabilities)
-        study = simulate(task, model, {"stay": stay}, learners=5, trials=1000, seed=1)
+        study = simulate(task, model, {"stay": stay}, learners=5, trials=1000, seed=SEED)
         chain = model.chain(np.array([stay]))[0]
         start = np.full(len(probabilities), 1 / len(probabilities))
         for i, one in enumerate(study):
@@ -69,8 +70,8 @@ def _one_strategy(quick: bool) -> list[Row]:
     ranges = {"alpha": Range(0.1, 0.6), "beta": Range(2.0, 8.0)}
     for trials, learners in {300: 20}.items() if quick else {300: 40, 1000: 20}.items():
         single = task.model("q-learning")
-        theta = drawn(parameter_values(single, ranges, task.actions), range(learners), (1,))
-        study = simulate(task, single, theta, trials=trials, seed=1)
+        theta = drawn(parameter_values(single, ranges, task.actions), range(learners), (SEED,))
+        study = simulate(task, single, theta, trials=trials, seed=SEED)
         found = select(study, [single, task.model(MODEL)], [*CRITERIA], check=False).selection
         for criterion in CRITERIA:
             mine = found.filter(criterion=criterion)
@@ -88,9 +89,9 @@ def _one_strategy(quick: bool) -> list[Row]:
 
 def _switches(quick: bool) -> list[Row]:
     """Learners of one fixed policy who take up another at a random trial."""
-    learners, n, rng = (20 if quick else 200), 300, np.random.default_rng(1)
+    learners, n, rng = (20 if quick else 200), 300, np.random.default_rng(SEED)
     model, task = sides(0.85, 0.3), reversal()
-    study = simulate(task, model, {"stay": 0.99}, learners=learners, trials=n, seed=1)
+    study = simulate(task, model, {"stay": 0.99}, learners=learners, trials=n, seed=SEED)
     truth = rng.integers(60, n - 60, learners)
     p = np.where(np.arange(n) < truth[:, None], 0.85, 0.3)
     action = (rng.random((learners, n)) >= p).astype(np.int16)

@@ -7,22 +7,21 @@ below, evenly on the log scale, or evenly where a range starts at 0 or below.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from benchmarks.report import note
-from howlearn import Range, Task, fit, read, select, simulate
+from benchmarks.tasks import blocks, gambling, go_no_go, grid, lists, restless, reversal, shown
+from howlearn import Range, Task, fit, simulate
 from howlearn.core.study import Study
 from howlearn.fitting.fits import STATUS_WORDS
 from howlearn.fitting.replay import log_probabilities
 from howlearn.models.model import Model
-from howlearn.models.schedule import Reversal, Reward, correct_rewards
 from howlearn.models.values import drawn, parameter_values
 
 Floats = NDArray[np.float64]
@@ -66,107 +65,34 @@ MEMORY = {
     "b_slow": Range(0, 1),
     "capacity": Range(2, 5),
 }
-FILTER = {"noise": Range(0.1, 1), "drift": Range(0.02, 0.3)}
+FILTER = {"noise": Range(0.05, 0.5), "drift": Range(0.02, 0.2)}
+STEEP = Range(5, 30)  # β where arms differ by 0.3 on average
 TURNS = "hmm(q-learning, coin[p(A)=0.5], source=joint)"
-BY_DESIGN: dict[str, dict[str, dict[str, Range]]] = {  # models that are tried on one design only
+START = {"alpha": RATE, "start": Range(0, 1), "beta": BETA}
+# By name of task: models that are tried there, or with other ranges there.
+BY_DESIGN: dict[str, dict[str, dict[str, Range]]] = {
     "reversal": {
         "pearce-hall": {"alpha": RATE, "attention": RATE, "beta": BETA},
-        "kalman-mean": {**FILTER, "beta": BETA},
-        "kalman-ucb": {**FILTER, "beta": BETA, "explore": Range(0.2, 2)},
-        "kalman-thompson": FILTER,
+        "q-start": START,
         TURNS: {"stay": Range(0.9, 0.99), "alpha": RATE, "beta": Range(3, 10)},
     },
-    "go/no-go": {
+    "restless": {
+        "kalman-mean": {**FILTER, "beta": STEEP},
+        "kalman-ucb": {**FILTER, "beta": STEEP, "explore": Range(0.2, 2)},
+        "kalman-thompson": FILTER,
+    },
+    "lists": {"q-start": START},
+    "go-no-go": {
         "go-no-go": {
             "alpha": RATE, "beta": BETA, "go_bias": Range(-1, 2), "pavlovian": Range(-0.5, 1),
         },
     },
-    "gambling": {"q-signed": {"alpha": RATE, "beta": BETA}},
+    "gambling": {"q-signed": {"alpha": RATE, "beta": STEEP}},
     "blocks": {"rlwm": MEMORY, "wm-habit": MEMORY},
 }  # fmt: skip
-# Which models are confused with which: those of a design, and what is simpler.
-RIVALS = {
-    "reversal": (
-        "q-learning", "q-two-rates", "pearce-hall", "kalman-mean", "kalman-ucb", "kalman-thompson",
-        TURNS,
-    ),
-    "go/no-go": ("q-learning", "go-no-go"),
-    "blocks": ("q-learning", "rlwm", "wm-habit"),
-}  # fmt: skip
-JUDGES = ("penalized(c=0.012)", "bic")
 Q_FAMILY = ("q-learning", "q-two-rates", "q-forgetting", "q-perseveration", "win-stay-lose-shift")
 RESAMPLED = 1000  # times, for the standard errors
 WORSE = 1e-6  # nats by which an estimate may lie under the truth: rounding
-
-
-def grid(side: int = 5) -> Task:
-    """Contexts with two numbers as features; those above the diagonal belong to B."""
-    places = {f"{x}-{y}": (x, y) for x in range(side) for y in range(side) if x + y != side - 1}
-    rewards = {
-        name: correct_rewards(("A", "B"), "B" if x + y >= side else "A")
-        for name, (x, y) in places.items()
-    }
-    features = {name: {"x": str(x), "y": str(y)} for name, (x, y) in places.items()}
-    return Task("grid", tuple(places), ("A", "B"), (), features=features, rewards=rewards,
-                order="blocks")  # fmt: skip
-
-
-def reversal(trials: int = 3000, every: int = 50) -> Task:
-    """Two arms that pay with probabilities of 0.8 and 0.2, and change places every 50 trials."""
-    rewards = {"arms": {"A": Reward(0.8), "B": Reward(0.2)}}
-    changes = tuple(Reversal(t + 1, ("A", "B"), ("arms",)) for t in range(every, trials, every))
-    return Task("reversal", ("arms",), ("A", "B"), (), rewards=rewards, reversals=changes)
-
-
-def go_no_go() -> Task:
-    """Four cues: to respond or not, to win or not to lose, with the right answer in 80%."""
-    rewards = {}
-    for right in ("go", "nogo"):
-        for cue, low in (("win", 0.0), ("avoid", -1.0)):
-            rewards[f"{right} to {cue}"] = {
-                action: Reward(0.8 if action == right else 0.2, low + 1.0, low)
-                for action in ("go", "nogo")
-            }
-    return Task("go-no-go", tuple(rewards), ("go", "nogo"), (), rewards=rewards,
-                reward_range=(-1.0, 1.0), order="blocks")  # fmt: skip
-
-
-def gambling() -> Task:
-    """Four decks: two with large gains and larger losses, two with small ones; all start at 0."""
-    rewards = {"A": Reward(0.5, 1.0, -1.0), "B": Reward(0.8, 0.5, -1.0), "C": Reward(0.5, 0.5, 0.0),
-               "D": Reward(0.8, 0.4, -0.2)}  # fmt: skip
-    return Task("gambling", ("decks",), (*rewards,), (), rewards={"decks": rewards},
-                reward_range=(-1.0, 1.0))  # fmt: skip
-
-
-SIZES = (2, 4, 6, 3, 5)  # stimuli in a block, over and over
-TIMES = 10  # that a stimulus is shown
-LONGEST = 1_000  # trials
-
-
-def blocks() -> Task:
-    """Blocks of new stimuli, of which each has one of three right answers."""
-    names = [f"{b}:{s}" for b in range(25) for s in range(SIZES[b % len(SIZES)])]
-    rng = np.random.default_rng(1)
-    rewards = {name: correct_rewards(("A", "B", "C"), "ABC"[rng.integers(3)]) for name in names}
-    return Task("blocks", tuple(names), ("A", "B", "C"), (), rewards=rewards)
-
-
-def blocks_of(learners: int, trials: int, seed: int) -> Study:
-    """What learners are shown in blocks: in random order, with its load."""
-    rng, rows = np.random.default_rng(seed), []
-    for learner in range(learners):
-        mine: list[dict[str, object]] = []
-        block = 0
-        while len(mine) < trials:
-            size = SIZES[block % len(SIZES)]
-            order = [s for _ in range(TIMES) for s in rng.permutation(size).tolist()]
-            mine += [{"context": f"{block}:{s}", "block": block, "load": size} for s in order]
-            block += 1
-        rows += [{"learner": learner, **row, "action": "ABC"[t % 3], "reward": t % 2}
-                 for t, row in enumerate(mine[:trials])]  # fmt: skip
-    names = {"learner": "learner", "context": "context", "action": "action", "reward": "reward"}
-    return read(pl.DataFrame(rows), **names, reset_by="block", load="load")
 
 
 def designs() -> dict[str, tuple[Task, tuple[str, ...]]]:
@@ -175,9 +101,10 @@ def designs() -> dict[str, tuple[Task, tuple[str, ...]]]:
         "five-four": (replace(Task.load("five-four"), order="blocks"), tuple(RANGES)),
         "grid": (grid(), ("gcm",)),
         "reversal": (reversal(), (*Q_FAMILY, *BY_DESIGN["reversal"])),
-        "go/no-go": (go_no_go(), tuple(BY_DESIGN["go/no-go"])),
-        "gambling": (gambling(), tuple(BY_DESIGN["gambling"])),
-        "blocks": (blocks(), tuple(BY_DESIGN["blocks"])),
+        **{
+            task.name: (task, tuple(BY_DESIGN[task.name]))
+            for task in (restless(), lists(), go_no_go(), gambling(), blocks())
+        },
     }
 
 
@@ -195,37 +122,22 @@ class Recovered:
 
 
 def made(
-    task: Task, name: str, learners: int, trials: int, seed: int
+    task: Task,
+    name: str,
+    learners: int,
+    trials: int,
+    seed: int,
+    known: Mapping[str, Mapping[str, Range]] | None = None,
 ) -> tuple[Study, Floats, list[Range]]:
     """Learners of a model, with their true parameters, and where these were drawn from."""
     model = task.model(name)
-    known = {**RANGES, **{n: r for each in BY_DESIGN.values() for n, r in each.items()}}[name]
-    ranges = {p.name: known[p.name] for _, p in model.owners(task.actions)}
+    mine = ({**RANGES, **BY_DESIGN.get(task.name, {})} if known is None else known)[name]
+    ranges = {p.name: mine[p.name] for _, p in model.owners(task.actions)}
     truth = drawn(parameter_values(model, ranges, task.actions), range(learners), (seed,))
-    if task.name == "blocks":
-        shown = blocks_of(learners, trials, seed)
-        study = simulate(task, model, truth, like=shown, seed=seed)
-    else:
-        study = simulate(task, model, truth, trials=trials, seed=seed)
+    like = shown(task, learners, trials, seed)
+    n = trials if like is None else None
+    study = simulate(task, model, truth, trials=n, seed=seed, like=like)
     return study, truth, [ranges[p.name] for _, p in model.owners(task.actions)]
-
-
-def confused(design: str, task: Task, learners: int, trials: int, seed: int) -> str:
-    """By which model learners of each are explained best, in Markdown."""
-    models = [task.model(name) for name in RIVALS[design]]
-    lines = [["true model", *(f"{name}, {judge}" for judge in JUDGES for name in RIVALS[design])]]
-    lines.append(["---"] * len(lines[0]))
-    for name in RIVALS[design]:
-        study = made(task, name, learners, trials, seed)[0]
-        found = select(study, models, [*JUDGES], check=False).selection
-        shares = [
-            (found.filter(criterion=judge)["model"] == other.name).mean()
-            for judge in JUDGES
-            for other in models
-        ]
-        lines.append([f"`{name}`", *(f"{share:.0%}" for share in shares)])
-        note(f"{design}, n = {trials}: learners of {name} are judged")
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def recover(task: Task, name: str, learners: int, trials: int, seed: int) -> Recovered:
@@ -315,15 +227,8 @@ def main() -> None:
     parser.add_argument("--learners", type=int, nargs="+", default=[40, 20], metavar="N")
     every = [*RANGES, *(name for each in BY_DESIGN.values() for name in each)]
     parser.add_argument("--model", nargs="+", choices=every, default=every)
-    parser.add_argument("--confused", nargs="*", choices=list(RIVALS), default=())
     chosen = parser.parse_args()
     begin = perf_counter()
-    for design in chosen.confused:
-        for learners, trials in zip(chosen.learners, chosen.trials, strict=True):
-            text = confused(design, designs()[design][0], learners, trials, chosen.seed)
-            print(f"\n{design}, n = {trials}, {learners} learners\n\n{text}\n", flush=True)
-    if chosen.confused:
-        return
     for design, (task, names) in designs().items():
         runs: list[tuple[str, list[Recovered]]] = []
         for name in (name for name in names if name in chosen.model):

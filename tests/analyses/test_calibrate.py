@@ -90,7 +90,7 @@ def test_constants_and_splits_may_be_arrays() -> None:
     [
         ({"constants": [-1]}, "c must be 0 or greater, got -1"),
         ({"constants": [float("nan")]}, "c must be 0 or greater, got nan"),
-        ({"constants": []}, "there is no constant to try"),
+        ({"constants": []}, "no constant to try was given"),
         ({"splits": [0.5, 1.0]}, "splits are larger than 0 and smaller than 1"),
         ({"splits": [0.5, 0.5]}, "each given once"),
         ({"goal": "least"}, "the goal is maximum or average, not least"),

@@ -16,6 +16,7 @@ from howlearn.analyses.compare_groups import Groups, p_value
 from howlearn.analyses.compare_tests import ComparedParameter, rate
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import together
+from howlearn.results.fit_verdicts import record
 from populations import population
 
 QUICK = {"resamples": 100, "permutations": 200}
@@ -330,3 +331,14 @@ def test_many_values_and_scores_that_were_sorted_by_hand(tmp_path: Path) -> None
     mixed = {**made, "scores": made["scores"].sort("model")}
     with pytest.raises(HowlearnError, match="not as howlearn select writes them"):
         hl.compare(folder_of(tmp_path / "s", mixed), "group", **QUICK)
+
+
+def test_withheld_answers_are_said_first(tmp_path: Path) -> None:
+    study, groups = with_trials(([6, 6], [6, 6]), (0.1, 0.1))
+    folder = tmp_path / "results"
+    hl.select(study, TWO, ["population"], check=False, folder=folder)
+    assert not hl.compare(folder, "group", groups=groups, **QUICK).withheld
+    record(folder, check={"fails": True})
+    found = hl.compare(folder, "group", groups=groups, **QUICK)
+    assert found.sentences[0].startswith("The candidates do not fit these learners")
+    assert found.texts()["comparison.txt"].startswith(found.sentences[0])

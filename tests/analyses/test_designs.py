@@ -112,7 +112,7 @@ def test_a_calibration_of_doubles_has_their_numbers_of_trials(study: Study) -> N
     assert found.contest.models == NAMES
     assert found.contest.n_scored.reshape(4, 6).tolist() == [[24, 31, 40] * 2] * 4
     assert found.recommendation["median_trials"] == 31
-    # The slope methods look at the recorded learners, not at their doubles.
+    # The slope methods look at the recorded learners, got their doubles.
     own = found.slope.drop_nulls("learner")["learner"].unique(maintain_order=True)
     assert own.to_list() == list(study.learners)
 
@@ -194,7 +194,7 @@ def test_parameters_for_all_models_and_for_one() -> None:
     [
         ({"theta": 0.1}, "no simulated model has a parameter theta; there is eta, p"),
         ({"Nobody": {"eta": 0.1}}, "parameters are given for model Nobody, which is not simulated"),
-        ({"eta": 2.0}, "must lie between 0 and 1, not at 2"),
+        ({"eta": 2.0}, "must lie between 0 and 1, got 2"),
         ({"OneForAll": {"gamma": 0.1}}, "model OneForAll has no parameter gamma; it has eta"),
         ({"ByFeature1": {"eta": [0.1, 0.2, 0.3]}}, "needs one value, or 2, one per cell"),
     ],

@@ -225,7 +225,7 @@ def test_odd_names_are_printed_as_they_are(run: Run) -> None:
     words = ("--task", "odd.toml", "--learners", 6, "--trials", 16, "--constants", "1e6,1e7")
     ran = run("calibrate", *words, "--set", "each=x:y [/]:eta=0.3", "--out", "c")
     assert ran.status == 0
-    assert "no learner at all is given each=x:y [/]." in ran.out
+    assert "never selects each=x:y [/]." in ran.out
     recovery = pl.read_csv("c/recovery.csv").filter(true_model="each=x:y [/]")
     assert recovery["true_value"].to_list() == pytest.approx([0.3] * len(recovery))
 

@@ -154,7 +154,7 @@ def test_an_answer_that_depends_on_the_excluded(run: Run, files: tuple[Path, Pat
 
 def test_nothing_is_written_if_nobody_is_left(run: Run, files: tuple[Path, Path]) -> None:
     for condition, said in (
-        ("trials > 1", "nobody left of 9 learners"),
+        ("trials > 1", "nobody remains of 9 learners"),
         ("rt > 1", "say what counts"),
         ("mean(rtt) > 1", "there is no column rtt"),
     ):

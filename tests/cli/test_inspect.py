@@ -18,7 +18,7 @@ def test_two_commands(run: Run) -> None:
     ran = run("inspect", "data.csv")
     assert ran.status == 0, ran.err
     assert ran.out.rstrip().splitlines()[-1].startswith("Next: howlearn select ")
-    for told in ("person", "block,trial", "2 learners, 120 trials", "--reset-by block", "f, j"):
+    for told in ("person", "block,trial", "2 learners, 120 trials", "f, j"):
         assert told in ran.out
     text = Path("howlearn.toml").read_text()
     found = tomllib.loads(text)

@@ -75,15 +75,15 @@ def test_a_run_goes_on_where_it_was_stopped(
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--max-rates", "0.5,21"], "a largest rate lies above 0 and at most at 20, not at 21"),
+        (["--max-rates", "0.5,21"], "a largest rate must be above 0 and at most 20, got 21"),
         (["--max-rates", "much"], "--max-rates 'much': write numbers"),
-        (["--max-kappa", "-1"], "the largest price is a number of nats above 0, not -1"),
+        (["--max-kappa", "-1"], "the largest penalty must be a number of nats above 0, got -1"),
         (["--criterion", "best"], "there is no criterion 'best'"),
         (["--criterion", "aic"], "criterion aic is named twice"),
         (["--model", "Nothing"], "no model 'Nothing'"),
         (["--task", "six-five"], "there is no task 'six-five'"),
         (["--add-model", "exp4(ByShape[eta=0.7], ByPattern)"], "0.7"),
-        (["--max-rate", "30"], "at most at 20, not at 30"),
+        (["--max-rate", "30"], "at most 20, got 30"),
     ],
 )
 def test_what_is_wrong_is_said_and_leaves_no_folder(

@@ -127,7 +127,7 @@ def test_workers_never_change_a_byte(run: Run) -> None:
         (("--trials", "40.5"), "--trials '40.5': whole numbers of at least 1"),
         (("--trials", "0"), "--trials '0': whole numbers of at least 1"),
         (("--learners", "20:10"), "--learners '20:10': write numbers as"),
-        (("--target", "80"), "the target is a share between 0 and 1, not 80"),
+        (("--target", "80"), "the target must be a share between 0 and 1, got 80"),
         (("--criterion", "dic"), "there is no criterion 'dic'"),
         (("--set", "theta=1"), "no simulated model has a parameter theta"),
         (("--add-model", "ByFeature1"), "two candidates have the same name"),

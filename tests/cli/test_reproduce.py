@@ -42,10 +42,10 @@ def test_what_it_writes_and_prints(run: Run, monkeypatch: pytest.MonkeyPatch) ->
         "reproduction.html",
     ]
     assert "recovers OnePerItem" in ran.out
-    assert "estimation, figures" in ran.out
     assert "the paper: about 6 hours" in ran.out
-    assert "reading the archive" not in ran.out
     page = Path("out here/reproduction.html").read_text("utf-8")
+    assert "estimation, figures" in page
+    assert "reading the archive" not in page
     command = "howlearn reproduce --out &#39;out here&#39; --learners 2 --seed 4"
     assert command in page
     table = pl.read_csv("out here/reproduction.csv")
@@ -81,7 +81,6 @@ def test_started_again_it_repeats_nothing(run: Run) -> None:
     assert len(before) == 3 * 6 * 2  # figures, claims, claims with the fault: contest, estimates
     ran = run(*words)
     assert ran.status == 0
-    assert "estimation" not in ran.out
     assert {path: path.stat().st_mtime_ns for path in Path("out/parts").iterdir()} == before
     assert tables_of("out") == tables
     ran = run(*words[:-1], 3)
@@ -179,6 +178,4 @@ def test_the_authors_archive(run: Run, shared_data: Path) -> None:
     ran = run("reproduce", *words)
     assert ran.status == 0
     assert "left out, since only the models' folders hold learners: databis_500.csv" in ran.err
-    assert "reading the archive" in ran.out
-    assert "estimation, archive" in ran.out
     assert pl.read_csv("out/differences.csv").height == 133

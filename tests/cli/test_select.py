@@ -34,7 +34,7 @@ def test_the_issue_s_command_writes_every_table(run: Run, trials: Path) -> None:
     ran = run("select", trials, "--task", "five-four", *BOTH, "--out", "results")
     assert ran.status == 0
     assert "agrees with penalized for 10 of 10 learners." in " ".join(ran.out.split())
-    assert "learner ← learner (guessed)" in ran.err
+    assert "Columns (guessed): learner, context, action, reward, trial" in ran.err
     assert files_of("results") == FILES
     for table, columns in COLUMNS.items():
         frame = pl.read_csv(f"results/{table}.csv")

@@ -76,13 +76,13 @@ def test_settings_of_two_parameters(run: Run) -> None:
     ("words", "message"),
     [
         (["--set", "eta=0.2:0.1"], "a range goes from its lower to its upper end, as 0.01:0.1"),
-        (["--set", "eta=0.1:2"], "must lie between 0 and 1, not at 2"),
+        (["--set", "eta=0.1:2"], "must lie between 0 and 1, got 2"),
         (["--set", "eta=0.1:"], "write each parameter once, as eta=0.03"),
         (["--set", "eta=0.1:0.2:0.3"], "write each parameter once, as eta=0.03"),
         (["--set", "eta=0.1", "--set", "eta=0.2"], "write each parameter once"),
         (["--set", "ByShape:eta=0.1"], "there is one model only"),
         (["--set", "eta=0.1:0.2,0.3,0.4"], "given: 3"),
-        (["--set", "eta=0.2", "--max-rate", "0.1"], "must lie between 0 and 0.1, not at 0.2"),
+        (["--set", "eta=0.2", "--max-rate", "0.1"], "must lie between 0 and 0.1, got 0.2"),
         (["--model", "Coin", "--set", "p(A)=0.1:1.2"], "p(A) of cell all must lie between 0 and 1"),
         (["--order", "odd"], "is not one of 'periodic', 'blocks'"),
         (["--learners", "0"], "--learners"),
@@ -93,7 +93,7 @@ def test_settings_of_two_parameters(run: Run) -> None:
             ["--like", "nowhere"],
             "nowhere does not exist; howlearn select writes this kind of folder",
         ),
-        (["--max-rate", "30"], "at most at 20, not at 30"),
+        (["--max-rate", "30"], "at most 20, got 30"),
     ],
 )
 def test_what_cannot_be(run: Run, words: list[str], message: str) -> None:
@@ -262,7 +262,7 @@ def test_like_takes_the_design_of_the_results(run: Run, recorded: Path, words: l
         (["--trials", "20"], "have as many trials as were recorded"),
         (["--model", "Nobody"], "the results have no model 'Nobody'; their models are OneForAll"),
         (["--set", "eta=0.1,0.2"], "needs one value; given: 2"),
-        (["--set", "eta=1.2"], "must lie between 0 and 1, not at 1.2"),
+        (["--set", "eta=1.2"], "must lie between 0 and 1, got 1.2"),
     ],
 )
 def test_like_says_what_is_wrong(run: Run, recorded: Path, words: list[str], message: str) -> None:

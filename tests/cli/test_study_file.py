@@ -163,7 +163,7 @@ def test_what_was_said_is_kept_until_it_is_said_otherwise(run: Run, trials: pl.D
     assert read_study_file(Path("howlearn.toml")).data["where"] == "teil == 'test'"
     ran = run("inspect", "trials.csv", "--context", "none")
     assert ran.status == 0, ran.err
-    assert "kept from howlearn.toml, since you said so before" in ran.err
+    assert "kept from howlearn.toml, because you gave them before" in ran.err
     found = read_study_file(Path("howlearn.toml")).data
     assert (found["where"], found["context"], found["learner"]) == (
         "teil == 'test'",

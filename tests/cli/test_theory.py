@@ -18,7 +18,7 @@ def test_the_command(run: Run) -> None:
     assert found["T_epsilon"] == 19
     assert found["A_epsilon"] == pytest.approx(108.97, abs=0.01)
     assert all(value is None or np.isfinite(value) for value in found.values())
-    assert "Proposition 5" in run("theory", *options).out
+    assert "Proposition 5" in run("theory", *options, "--all").out
     ran = run("theory", *options, "--epsilon", "0.6")
     assert ran.status == 2
     assert "1/K" in ran.err

@@ -336,10 +336,10 @@ def test_rules_by_name():
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, 20.1, float("nan")])
 def test_the_largest_rate_has_bounds(rate):
-    with pytest.raises(HowlearnError, match="the largest rate must lie above 0 and at most at 20"):
+    with pytest.raises(HowlearnError, match="the largest rate must be above 0 and at most 20"):
         GradientBandit(max_rate=rate)
 
 
 def test_a_form_is_gain_or_loss():
-    with pytest.raises(HowlearnError, match="the form of a rule is gain or loss, not 'both'"):
+    with pytest.raises(HowlearnError, match="the form of a rule must be gain or loss, got 'both'"):
         GradientBandit("both")

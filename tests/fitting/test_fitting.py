@@ -375,9 +375,9 @@ def test_nothing_is_nan(seed, lengths, n_actions, rewards, flags, rule, form, ma
         (["ByShape"], [1.0], "the study has no model 'ByShape'"),
         ([3], [1.0], "3 is not a model"),
         ([model_of([["x"]], GradientBandit())], [1.0], "m has no cell for context y and 1 more"),
-        ([Coin()], [1.5], "a share of the trials lies above 0 and at most at 1, not at 1.5"),
-        ([Coin()], [0.0], "a share of the trials lies above 0 and at most at 1, not at 0"),
-        ([Coin()], [0], "a number of trials is at least 1, not 0"),
+        ([Coin()], [1.5], "a share of the trials must be above 0 and at most 1, got 1.5"),
+        ([Coin()], [0.0], "a share of the trials must be above 0 and at most 1, got 0"),
+        ([Coin()], [0], "a number of trials must be at least 1, got 0"),
     ],
 )
 def test_what_cannot_be_fitted(models, truncations, message):

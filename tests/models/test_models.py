@@ -226,7 +226,7 @@ def test_aca_with_a_block_is_a_value():
     assert model == ACA(block=4) == pickle.loads(pickle.dumps(model))
     assert model not in (ACA(), ACA(block=5))
     assert hash(model) == hash(ACA(block=4))
-    with pytest.raises(HowlearnError, match="number of trials, not -1"):
+    with pytest.raises(HowlearnError, match="number of trials, got -1"):
         ACA(block=-1)
 
 
@@ -242,7 +242,7 @@ def test_gcm_equal_attention_is_the_default_of_its_shares():
     with_shares = np.array([*theta, *(p.default for p in GCM(dimensions=3).parameters[3:])])
     found = log_probabilities(study, 0, GCM(dimensions=3), with_shares)
     assert_same(found, log_probabilities(study, 0, GCM(), theta))
-    with pytest.raises(HowlearnError, match="at least 2, not 1"):
+    with pytest.raises(HowlearnError, match="at least 2, got 1"):
         GCM(dimensions=1)
 
 

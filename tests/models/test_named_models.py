@@ -43,7 +43,9 @@ def test_texts_that_name_models(text: str, n_parameters: int) -> None:
 @pytest.mark.parametrize("policy", ["mean", "ucb", "thompson"])
 def test_the_policy_of_a_filter(policy: str) -> None:
     assert TASK.model(f"kalman(policy={policy})") == TASK.model(f"kalman-{policy}")
-    with pytest.raises(hl.HowlearnError, match="policy is mean or ucb or thompson, not greedy"):
+    with pytest.raises(
+        hl.HowlearnError, match="policy must be mean or ucb or thompson, got greedy"
+    ):
         TASK.model("kalman(policy=greedy)")
 
 
@@ -53,7 +55,7 @@ def test_the_policy_of_a_filter(policy: str) -> None:
         ("alcove(ByShape)", "model alcove makes no use of cells"),
         ("aca(ByShape, per-cell)", "cells of aca depend on each other"),
         ("q-learning(Nope)", "there is no model 'Nope' whose cells could be used"),
-        ("ByShape+lapse+lapse", "an adjustment can be made once only"),
+        ("ByShape+lapse+lapse", "each adjustment can be added only once"),
         ("ByShape+laps", "there is no +laps (did you mean lapse?)"),
         ("q-lerning", "has no model 'q-lerning' (did you mean q-learning?)"),
         ("own_models", "which model of it? Write own_models:MyModel"),

@@ -160,7 +160,7 @@ BROKEN = [
             "models[3] (model c): has rule and rules; allowed: one of them",
             "models[4].form (model d): stands without a rule; needed: rule, one of gradient, exp3, "
             "exp3-ix",
-            "models[5] (model e): the largest rate must lie above 0 and at most at 20, not at 21",
+            "models[5] (model e): the largest rate must be above 0 and at most 20, got 21",
             "models[6] (model f): model f: cells with different rules cannot share their rates",
         ],
     ),

@@ -30,7 +30,7 @@ def test_the_numbers_of_the_specification() -> None:
     ("change", "words"),
     [
         ({"epsilon": 0.25}, "rho/|F| = 0.25"),
-        ({"epsilon": 0.0}, "epsilon lies between"),
+        ({"epsilon": 0.0}, "epsilon must lie between"),
         ({"rho": 0.0}, "rho lies above 0"),
         ({"rho": 3.0}, "rho lies above 0"),
         ({"R": 0.0}, "R is a positive number"),

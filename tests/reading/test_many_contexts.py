@@ -32,7 +32,7 @@ def test_the_sentence() -> None:
         "there are 60 contexts, and a typical learner met 60 of them in 240 trials, but a "
         "partition model, or Q-learning, would have to learn each of them on its own; --model gcm "
         "(with --features COL,COL) generalises between contexts by their similarity, and --bin "
-        "COL:4 makes few contexts out of numbers, explicitly"
+        "COL:4 groups numbers into a few contexts"
     )
 
 

@@ -144,7 +144,7 @@ def test_damaged_words_of_shards(calm: dict[str, bytes], kind: str) -> None:
     with pytest.raises(HowlearnError, match=r"results was not made with --shard"):
         command_of(Path("results"))
     one().unlink()
-    with pytest.raises(HowlearnError, match=r"^1 part of results is missing or damaged; start"):
+    with pytest.raises(HowlearnError, match=r"^1 part of results is missing or damaged; run"):
         run(start=Start(engine=Nobody(Path("results"))))
 
 

@@ -14,7 +14,7 @@ from forked import FILES, Server
 from running import Ran
 
 WORDS = "select trials.csv --criterion aic --workers 1 --predictions --out".split()
-GOES_ON = "; what is finished is kept, and the same command started again goes on from there\n"
+GOES_ON = "; what is finished is kept, and the same command started again continues from there\n"
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_commands_that_start_anew_do_not_promise_to_go_on(server: Server, here: 
     for name in ("trials.csv", "trials.parquet"):
         ran = server.run(*words, name, size=2_500)
         assert ran.status == 2
-        assert ran.err.endswith("); no file is half written\n")
+        assert ran.err.endswith("); no file is incomplete\n")
         assert f"howlearn: {name} cannot be written: the disk is full" in ran.err
     assert [path.name for path in here.iterdir() if "trials" in path.name] == []
 

@@ -17,7 +17,7 @@ from howlearn.cli.app import COMMANDS
 
 WORDS = "select trials.csv --criterion aic --workers 1 --out results".split()
 GOES_ON = (
-    "howlearn: interrupted; what is finished is kept, and the same command {} goes on from there"
+    "howlearn: interrupted; what is finished is kept, and the same command {} continues from there"
 )
 ALL_THERE = "howlearn: interrupted while results were shown; all files are complete"
 # Ctrl-C at the n-th import of a command; it says how many there were.
@@ -134,7 +134,7 @@ def test_the_sentence_is_true_for_each_command(monkeypatch: pytest.MonkeyPatch) 
     assert not anew & howlearn.cli.GOING_ON
     for name in names:
         monkeypatch.setattr(sys, "argv", ["howlearn", name])
-        goes_on = "goes on from there" in howlearn.cli._kept()
+        goes_on = "continues from there" in howlearn.cli._kept()
         assert goes_on == (name not in anew)
 
 
@@ -142,7 +142,7 @@ def test_a_command_that_starts_anew(server: Server, here: Path) -> None:
     words = "simulate --task five-four --learners 2 --trials 20 --out trials.csv".split()
     ran = server.run(*words, fault=["interrupt", 1, FILES, "trials.csv"])
     assert ran.status == 130
-    assert "howlearn: interrupted; no file is half written\n" in ran.err
+    assert "howlearn: interrupted; no file is incomplete\n" in ran.err
     assert not Path("trials.csv").exists()
 
 

@@ -55,8 +55,8 @@ def test_what_is_missing_is_named(calm: dict[str, bytes]) -> None:
     with pytest.raises(HowlearnError) as error:
         merge()
     assert str(error.value) == (
-        "3 parts of results are missing or damaged: shards 1/3, 3/3 have not ended; start what is "
-        "missing again, or the command without --shard, which does it all"
+        "3 parts of results are missing or damaged: shards 1/3, 3/3 have not ended; run the "
+        "missing shards again, or the command without --shard, which does everything"
     )
     do(Shard(1, 3))
     with pytest.raises(HowlearnError, match=r"^1 part of results is .*: shard 3/3 has not ended;"):

@@ -159,8 +159,8 @@ def test_a_text_that_names_no_criterion(text):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("holdout(split=0)", "the split must lie between 0 and 1, not at 0"),
-        ("holdout(split=1)", "the split must lie between 0 and 1, not at 1"),
+        ("holdout(split=0)", "the split must lie between 0 and 1, got 0"),
+        ("holdout(split=1)", "the split must lie between 0 and 1, got 1"),
         ("penalized(c=-1)", "c must be 0 or greater, got -1"),
         ("penalized(c=1e999)", "c must be 0 or greater, got inf"),
     ],

@@ -403,7 +403,7 @@ def test_independent_learners_hardly_differ(three):
 def test_texts_and_mistakes(three):
     assert repr(criterion_named("population(other=true)")) == "population(other=true)"
     assert criterion_named("population(per_model=True)") == Population(per_model=True)
-    with pytest.raises(HowlearnError, match="per_model is true or false, not maybe"):
+    with pytest.raises(HowlearnError, match="per_model must be true or false, got maybe"):
         criterion_named("population(per_model=maybe)")
     _, models, study, _ = three
     with pytest.raises(HowlearnError, match="at least two learners"):

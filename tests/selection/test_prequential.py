@@ -242,7 +242,7 @@ def test_no_later_trial_is_an_empty_table_with_all_columns():
 
 
 def test_a_criterion_that_uses_all_trials_has_no_later_ones(fits):
-    with pytest.raises(HowlearnError, match="aic leaves no trials for later; holdout"):
+    with pytest.raises(HowlearnError, match="aic leaves no later trials; holdout"):
         leave_future_out(fits, AIC())
 
 
@@ -293,8 +293,8 @@ def test_blocks_begin_at_the_start_and_grow(blocks, start):
         ("prequential(blocks=0)", "blocks must be a whole number of at least 1, got 0"),
         ("prequential(blocks=2.5)", "blocks must be a whole number of at least 1, got 2.5"),
         ("prequential(blocks=1e999)", "blocks must be a whole number of at least 1, got inf"),
-        ("prequential(start=0)", "the start must lie between 0 and 1, not at 0"),
-        ("prequential(5, 1)", "the start must lie between 0 and 1, not at 1"),
+        ("prequential(start=0)", "the start must lie between 0 and 1, got 0"),
+        ("prequential(5, 1)", "the start must lie between 0 and 1, got 1"),
     ],
 )
 def test_what_it_cannot_be(text, message):

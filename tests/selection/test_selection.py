@@ -303,10 +303,10 @@ def test_what_select_cannot_take_is_said(tmp_path):
     """Before anything is fitted or written."""
     task = Task.load("shepard-1")
     study = simulate(task, "OneForAll", {"eta": 0.1}, learners=1, trials=8, seed=1)
-    with pytest.raises(HowlearnError, match="format is one of csv, parquet, not 'xlsx'"):
+    with pytest.raises(HowlearnError, match="format must be one of csv, parquet, got 'xlsx'"):
         select(study, criteria=["aic"], folder=tmp_path / "r", format="xlsx")
     assert not (tmp_path / "r").exists()
     with pytest.raises(HowlearnError, match="select takes a study"):
         select(pl.DataFrame({"a": [1]}))
-    with pytest.raises(HowlearnError, match="format is one of csv, parquet"):
+    with pytest.raises(HowlearnError, match="format must be one of csv, parquet"):
         select(study, criteria=["aic"]).write(tmp_path / "w", format="xlsx")

@@ -84,7 +84,7 @@ def test_models_that_are_confused_are_named() -> None:
     same = Confusion(np.array([[50.0, 50.0], [52.0, 48.0]]))
     known = {"aic": Known(("A", "B"), ("A", "B"), same)}
     (sentence,) = doubts(known, ["aic", "bic"])
-    assert sentence.startswith("aic gives learners of A, B nearly the same models")
+    assert sentence.startswith("aic selects for learners of A, B nearly the same models")
     clear = {"aic": Known(("A", "B"), ("A", "B"), Confusion(np.eye(2) * 100))}
     assert doubts(clear, ["aic"]) == []
 

@@ -112,9 +112,9 @@ def test_an_array_in_the_order_of_the_parameters():
         (np.array([0.1, 0.2]), r"array of \[learner, parameter\] has 2 columns; .* shape \(2,\)"),
         (np.full((6, 3), 0.1), r"has 2 parameters, .* shape \(6, 3\)"),
         (np.full((5, 2), 0.1), "there are parameters for 5 learners, not for 6"),
-        (np.full((6, 2), np.nan), r"eta of cell 1\+2\+7\+8 must lie between 0 and 1, not at nan"),
-        (np.tile([0.1, 1.5], (6, 1)), r"eta of cell 11\+.* between 0 and 1, not at 1.5"),
-        (np.tile([0.1, -0.5], (6, 1)), "not at -0.5"),
+        (np.full((6, 2), np.nan), r"eta of cell 1\+2\+7\+8 must lie between 0 and 1, got nan"),
+        (np.tile([0.1, 1.5], (6, 1)), r"eta of cell 11\+.* between 0 and 1, got 1.5"),
+        (np.tile([0.1, -0.5], (6, 1)), "got -0.5"),
     ],
 )
 def test_arrays_that_cannot_be(theta, message):
@@ -127,17 +127,17 @@ def test_arrays_that_cannot_be(theta, message):
 
 @pytest.mark.parametrize(("lower", "upper"), [(0.2, 0.1), (float("nan"), 1.0), (0.1, float("nan"))])
 def test_ranges_that_are_none(lower, upper):
-    with pytest.raises(HowlearnError, match=r"from its lower to its upper end, as 0\.01:0\.1, not"):
+    with pytest.raises(HowlearnError, match=r"from its lower to its upper end, as 0\.01:0\.1, got"):
         Range(lower, upper)
 
 
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (Range(0.1, 1.1), "must lie between 0 and 1, not at 1.1"),
-        (Range(-0.1, 1.0), "must lie between 0 and 1, not at -0.1"),
-        (Range(0.1, float("inf")), "not at inf"),
-        ([0.1, Range(0.1, 2.0)], r"eta of cell 11\+12\+13\+14\+15 must .* not at 2"),
+        (Range(0.1, 1.1), "must lie between 0 and 1, got 1.1"),
+        (Range(-0.1, 1.0), "must lie between 0 and 1, got -0.1"),
+        (Range(0.1, float("inf")), "got inf"),
+        ([0.1, Range(0.1, 2.0)], r"eta of cell 11\+12\+13\+14\+15 must .* got 2"),
         ([], "needs one value, or 2, one per cell .* given: 0"),
     ],
 )
@@ -149,7 +149,7 @@ def test_values_out_of_bounds(value, message):
 def test_bounds_are_those_of_the_rule():
     model = model_of([TASK.contexts], GradientBandit(max_rate=3.0))
     assert parameter_values(model, {"eta": 3.0}, TASK.actions) == [3.0]
-    with pytest.raises(HowlearnError, match=r"between 0 and 3, not at 3\.5"):
+    with pytest.raises(HowlearnError, match=r"between 0 and 3, got 3\.5"):
         parameter_values(model, {"eta": Range(1.0, 3.5)}, TASK.actions)
 
 

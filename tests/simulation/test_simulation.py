@@ -162,9 +162,9 @@ def test_a_cell_with_rate_0_never_learns():
             {"eta": [0.1, 0.2, 0.3]},
             r"eta of model ByShape needs one value, or 2, one per cell \(1\+2\+7\+8, .*given: 3",
         ),
-        ("ByShape", {"eta": [0.1, 1.5]}, "must lie between 0 and 1, not at 1.5"),
-        ("ByShape", {"eta": float("nan")}, "must lie between 0 and 1, not at nan"),
-        ("Coin", {"p(A)": 1.2}, r"p\(A\) of cell all must lie between 0 and 1, not at 1.2"),
+        ("ByShape", {"eta": [0.1, 1.5]}, "must lie between 0 and 1, got 1.5"),
+        ("ByShape", {"eta": float("nan")}, "must lie between 0 and 1, got nan"),
+        ("Coin", {"p(A)": 1.2}, r"p\(A\) of cell all must lie between 0 and 1, got 1.2"),
     ],
 )
 def test_parameters_that_cannot_be(model, parameters, message):

@@ -234,7 +234,9 @@ class Calibration(Analysis):
             some = rows["setting"][0] is not None
             told.append(f"{name} ({len(rows)} settings)" if some else str(name))
         if told:
-            yield Sentence(f"Some candidate is never selected by {listed(told)} (settings.csv).")
+            yield Sentence(
+                f"At least one candidate is never selected by {listed(told)} (settings.csv)."
+            )
         for row in self.pooled_slope.filter("applies").iter_rows(named=True):
             constant = f"κ = {row['kappa']:.3g} nats (c = {row['c']:.3g})"
             yield Sentence(f"{row['method'].capitalize()}: {constant}. {row['reason']}")
@@ -260,18 +262,18 @@ class Calibration(Analysis):
         """Which settings are as good as the chosen one, and what it never selects."""
         chosen = self.recommendation[tuned.name][self.goal]
         if np.ptp(tuned.over_models(self.goal)) == 0 and len(tuned.settings) > 1:
-            yield Sentence(f"Every setting of {tuned.name} that was tried makes the same errors.")
+            yield Sentence(f"All settings of {tuned.name} that were tried make the same errors.")
         else:
             as_good = spans(chosen["not_distinguishable"], tuned.settings.tolist())
             yield Sentence(
                 f"{chosen['criterion']} has the {GOAL_WORDS[self.goal]}; with this many simulated "
-                f"learners, as good: {as_good}."
+                f"learners, these are equally good: {as_good}."
             )
         if chosen["never_selected"]:
             yield Sentence(
-                f"Beware: under {chosen['criterion']} no learner at all is given "
+                f"Warning: {chosen['criterion']} never selects "
                 f"{', '.join(chosen['never_selected'])}.",
-                strong="Beware:",
+                strong="Warning:",
             )
 
     def write_files(self, folder: Path, format: Format = "csv") -> None:
@@ -375,9 +377,9 @@ def check_calibration(
 ) -> None:
     """Refuse what cannot be, before any work is done or any folder made."""
     if goal not in GOALS:
-        raise HowlearnError(f"the goal is {' or '.join(GOALS)}, not {goal}")
+        raise HowlearnError(f"the goal must be {' or '.join(GOALS)}, got {goal}")
     if constants is not None and not len(constants):
-        raise HowlearnError("there is no constant to try")
+        raise HowlearnError("no constant to try was given")
     for c in constants if constants is not None else ():
         Penalized(c)  # refuses what cannot be
     check_splits(splits)

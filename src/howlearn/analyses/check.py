@@ -28,7 +28,7 @@ from howlearn.fitting.fit import guarded_fit
 from howlearn.fitting.fits import ALL
 from howlearn.fitting.unfittable import Guard
 from howlearn.models.model import Model
-from howlearn.results.analysis import Analysis, Listing, Sentence
+from howlearn.results.analysis import MOST_ROWS, Analysis, Listing, Sentence
 from howlearn.results.chunk import Wanted
 from howlearn.results.fit_verdicts import ABSOLUTE, CHECK, completeness_of
 from howlearn.results.results import Results
@@ -139,10 +139,14 @@ class Check(Analysis):
                 row["signature"], f"{row['observed']:.3f}", f"{row['expected']:.3f}",
                 _p(row["p"]), _p(row["corrected_p"]), "fails" if row["fails"] else "",
             )
-            for row in self.checks.iter_rows(named=True)
+            for row in self.checks.sort("p", maintain_order=True).iter_rows(named=True)
         ]  # fmt: skip
         heads = ("signature", "learners", "doubles", "p", "p, corrected", "")
-        yield Listing("Do the models behave like these people?", heads, rows)
+        left = len(rows) - MOST_ROWS
+        legend = f"The {MOST_ROWS} smallest p; {left} more: checks.csv." if left > 0 else ""
+        yield Listing(
+            "Do the models behave like these people?", heads, rows[:MOST_ROWS], legend=legend
+        )
         yield Sentence(self.answer)
         n = self.learners.filter("fails")["learner"].n_unique()
         if len(self.learners):
@@ -190,7 +194,7 @@ def check(
     found = Signatures(results.study.take(who), results.task, by, signatures)
     made, failed = doubles_of(results, who, doubles, (seed, STREAM))
     for model, (why, n) in failed.items():
-        remarks.append(f"{n:,} sequences are left out, since {model} cannot be simulated: {why}")
+        remarks.append(f"{n:,} sequences are left out because {model} cannot be simulated: {why}")
     values = _Values(found, len(who), doubles)
     for number, some in enumerate(made):
         _doubled(results, found, some, values, (seed, threads))
@@ -340,7 +344,7 @@ def fit_of_selection(
 ) -> dict[str, dict[str, Any]]:
     """What ``howlearn select`` says of the fit: how well choices are foretold, and a check."""
     if results.manifest["sequences"] > LARGEST:
-        left_out = "The study is large, so that the fit is not checked here: see howlearn check."
+        left_out = "The study is large, so the fit was not checked here: use howlearn check."
         return {CHECK: {"sentence": left_out}}
     try:
         told = absolute_fit(results, seed=seed)
@@ -403,7 +407,7 @@ def select(
     """
     check_format(format)
     if not isinstance(study, Study):
-        raise HowlearnError(f"select takes a study, as howlearn.read gives it, not {study!r:.60}")
+        raise HowlearnError(f"select needs a study (from howlearn.read), got {study!r:.60}")
     models, chosen = asked(study, models, criteria)
     if folder is None:
         if client is not None or predictions or latents:

@@ -29,8 +29,9 @@ from howlearn.analyses.compare_tests import (
 from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
 from howlearn.core.text import listed, many
-from howlearn.results.analysis import Analysis, Listing, Sentence
+from howlearn.results.analysis import MOST_ROWS, Analysis, Listing, Sentence
 from howlearn.results.results import Results
+from howlearn.results.select_summary import SelectedModels
 from howlearn.runs.parts import Progress
 from howlearn.selection.criterion import Criterion
 from howlearn.selection.population import Population, fixed_evidence
@@ -69,12 +70,12 @@ def _power_sentence(groups: Groups, powers: Sequence[Power]) -> list[str]:
 
 
 ALONE = (
-    "There is one candidate only, so nothing was compared: no share of a strategy is told, and "
+    "There is one candidate only, so strategies were not compared, and "
     "only its parameters are compared. Give howlearn select several models."
 )
 BLURRED = (
-    "Nobody's trials tell the models apart (no model is ahead by 1 nat for anybody): nothing can "
-    "be said about strategies."
+    "These trials do not distinguish the models (no model leads by 1 nat for any learner): "
+    "nothing can be said about strategies."
 )
 AHEAD = 1.0  # nats: less says nothing about a learner
 
@@ -103,7 +104,7 @@ def _kept(found: GroupShares) -> list[str]:
     low, high = np.quantile(found.keeps, (0.025, 0.975))
     return [
         f"{found.keeps.mean():z.0%} of the learners use one strategy under all conditions (95% "
-        f"interval {low:z.0%} to {high:z.0%}); the others choose in each condition apart."
+        f"interval {low:z.0%} to {high:z.0%}); the others choose separately in each condition."
     ]
 
 
@@ -160,6 +161,7 @@ class Comparison(Analysis):
     powers: tuple[Power, ...]
     compared: tuple[Rate, ...]
     blurred: bool = False  # whether nobody's trials tell the models apart
+    withheld: tuple[str, ...] = ()  # what ``select`` says first where it withholds answers
 
     def __repr__(self) -> str:
         return (
@@ -193,7 +195,8 @@ class Comparison(Analysis):
         return {"comparison": self.shares}
 
     def summary(self) -> Iterator[Listing | Sentence]:
-        """Shares in every group, then the answers in words."""
+        """Whether answers are withheld, shares in every group, then the answers in words."""
+        yield from map(Sentence, self.withheld)
         if self.alone:
             yield from map(Sentence, [ALONE, *_rates_sentence(self.rates)])
             return
@@ -205,14 +208,18 @@ class Comparison(Analysis):
         columns += ["difference"] if one else []
         known = {(row["group"], row["model"]): row for row in self.shares.to_dicts()}
         rows = []
-        for model in self.models:
+        top = {model: max(known[name, model]["share"] for name in names) for model in self.models}
+        shown = sorted(self.models, key=lambda model: -top[model])[:MOST_ROWS]
+        for model in filter(shown.__contains__, self.models):
             cells = [_span(known[name, model], "share") for name in names]
             cells += [_span(one[model], "difference", "+")] if one else []
             rows.append((model, *cells))
         title = (
             f"Shares of the models by {self.groups.column}, {self.criterion}, with 95% intervals"
         )
-        yield Listing(title, tuple(columns), rows)
+        left = len(self.models) - len(rows)
+        legend = f"{many(left, 'rarer model')}: shares.csv." if left else ""
+        yield Listing(title, tuple(columns), rows, legend=legend)
         told = [POOLED] if POOLED in self.notes else []
         told += [BLURRED] if self.blurred else []
         told += _power_sentence(self.groups, self.powers) + _verdicts(self.groups, self.differs)
@@ -311,7 +318,7 @@ def compare(
     column, design = _asked(group, within)
     for name, number in (("resamples", resamples), ("permutations", permutations)):
         if number < FEWEST:
-            raise HowlearnError(f"{name} are at least {FEWEST}, not {number}")
+            raise HowlearnError(f"{name} must be at least {FEWEST}, got {number}")
     if groups is not None and design == "within":
         raise HowlearnError(
             "a file with a row per learner says nothing about conditions of the same learner: "
@@ -343,7 +350,16 @@ def compare(
         tuple(power(compared, shares, who, seed, progress)),
         tuple(_rates(outcome, who, pairs, resamples, permutations, seed)),
         bool((np.ptp(evidence, axis=1) < AHEAD).all()),
+        _withheld(Results.of(results)),
     )
+
+
+def _withheld(results: Results) -> tuple[str, ...]:
+    """What ``select`` says first where it withholds answers; tables alone do not tell it."""
+    try:
+        return tuple(SelectedModels(results).withheld())
+    except HowlearnError:
+        return ()
 
 
 def _by_rates(results: Results, outcome: Outcome, who: Groups, seed: int) -> Compared | None:

@@ -105,14 +105,14 @@ def _values(
             known = f"there are {', '.join(there)}" if there else "there is none"
             raise HowlearnError(
                 f"the results have no column {column!r} to group learners by: {known}; "
-                "carry it along with howlearn select --keep or --by, or give a file with --groups"
+                "add it with howlearn select --keep or --by, or give a file with --groups"
             )
         return canonical_series(labels[column].cast(pl.String)), []
     tables, problems, _ = open_tables(about)
     if problems:
         raise DataError(problems)
     if len(tables) != 1:
-        raise HowlearnError(f"--groups takes one file with a row per learner, not {len(tables)}")
+        raise HowlearnError(f"--groups takes one file with a row per learner, got {len(tables)}")
     (table,) = tables
     found = guess("learner", table.columns)
     if not found:
@@ -192,12 +192,12 @@ def _check_groups(
         if len(names) >= n_learners:
             raise HowlearnError(
                 f"{column} has as many values as there are learners ({n_learners:,}): name a "
-                "column that puts several learners into each group"
+                f"column with several learners in each group"
             )
     if len(names) > MOST:
         raise HowlearnError(
             f"{column} has {len(names):,} values ({few(names, 5)}): name a column with at most "
-            f"{MOST} groups; numbers such as an age must be put into classes first"
+            f"{MOST} groups; divide numbers such as an age into classes first"
         )
 
 

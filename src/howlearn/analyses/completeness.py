@@ -142,7 +142,7 @@ class Completeness(Analysis):
                 for row in self.reasons.filter(pl.col("p") < LEVEL).iter_rows(named=True)
             ]  # fmt: skip
             heads = ("what is missed", "nats per trial", "p, corrected", "by boosting", "to try")
-            legend = "The families overlap, so that their gains do not add up."
+            legend = "The families overlap, so their gains do not add up."
             yield Listing("What the candidates may miss", heads, rows, legend=legend)
 
     @property

@@ -26,7 +26,7 @@ from howlearn.selection.select import winners
 # The candidates' likelihoods for learners whose true model is known: all that errors need.
 
 NO_BLOCKS = (
-    "simulated learners are not fitted block by block, so that prequential cannot be judged before "
+    "simulated learners are not fitted block by block, so prequential cannot be judged before "
     "the experiment; holdout, or prequential with blocks=1, can"
 )
 
@@ -247,9 +247,7 @@ def groups_of(design: Design, streams: Sequence[int]) -> Iterator[Group]:
 def check_splits(splits: Sequence[float]) -> None:
     """Refuse what is not a share of the trials."""
     if len({*splits}) != len(splits) or not all(0 < split < 1 for split in splits):
-        raise HowlearnError(
-            f"splits are larger than 0 and smaller than 1, each given once, not {list(splits)}"
-        )
+        raise HowlearnError(f"splits must lie between 0 and 1, each given once, got {list(splits)}")
 
 
 def check_candidates(

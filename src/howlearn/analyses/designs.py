@@ -244,7 +244,7 @@ class LikeDesign:
             whole = -(-ENOUGH // len(study)) * len(study)
             learners = whole if len(study) <= MANY else MANY
         if learners < 1:
-            raise HowlearnError(f"at least one double is needed, not {learners}")
+            raise HowlearnError(f"at least one double is needed, got {learners}")
         self.learners, self.usable = learners, len(study)
         who = np.arange(learners) % len(study)
         if learners < len(study):
@@ -286,8 +286,8 @@ class LikeDesign:
             return found
         return (
             *found,
-            "the stopping rule is applied again: a double may stop before the learner it imitates "
-            "did, and never goes on for longer",
+            "the stopping rule is applied again: a double may stop earlier than the learner it "
+            "imitates, never later",
         )
 
     def _about_rewards(self) -> str:
@@ -303,7 +303,7 @@ class LikeDesign:
         note = (
             "no task file says what the actions earn, so rewards are drawn from what each learner "
             "was paid for the same action in the same context, as if that never changed between "
-            "two new starts (--reset-by)"
+            "two restarts (--reset-by)"
         )
         if rewards.implied:
             note += (
@@ -325,7 +325,7 @@ class LikeDesign:
             return []
         return [
             f"of {self.learners:,} doubles per model some have no positive rate in any cell and "
-            f"choose by chance, so that nothing can tell their model: {', '.join(counts)}; they "
+            f"choose by chance, so their model cannot be recognised: {', '.join(counts)}; they "
             "are counted among the errors"
         ]
 

@@ -88,7 +88,7 @@ def not_falling(curve: LossCurve) -> str:
         return ""
     return (
         "Among the more complex half of the candidates the fit does not keep improving with the "
-        "complexity, as it must where simpler models are special cases of complex ones."
+        "complexity, as it must if simpler models are special cases of complex ones."
     )
 
 
@@ -165,7 +165,7 @@ def dimension_jump(
     ([14, 3, 0], 11.0, 0.02)
     """
     if not n_trials >= 1:  # nor NaN
-        raise HowlearnError(f"a jump needs the number of trials, at least 1, not {n_trials}")
+        raise HowlearnError(f"a jump needs the number of trials, at least 1, got {n_trials}")
     curve = curve_of(shape, complexity, contrast)
     kappas, steps = _path(curve)
     path = curve.index[steps]
@@ -264,13 +264,13 @@ def _objections(
     if largest is not None and _bulge(curve, steps[largest + 1], steps[largest]) > BULGE:
         found.append(
             "The models that the largest jump passes over fit far worse than a steady gain per "
-            "parameter would have it, so the jump marks a gap between models and not a slope."
+            "parameter predicts, so the jump marks a gap between models, not a slope."
         )
     at = 0.0 if largest is None else kappas[largest + 1]
     if by_threshold is not None and not at / AGREEMENT <= by_threshold <= at * AGREEMENT:
         found.append(
             f"The largest jump ({at:.3g}) and the fall below half of the largest complexity "
-            f"({by_threshold:.3g}) are at quite different constants."
+            f"({by_threshold:.3g}) are at very different constants."
         )
     return [sentence for sentence in found if sentence]
 

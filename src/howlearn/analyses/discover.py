@@ -156,7 +156,7 @@ def check(
             )
         model.check_covers(study.contexts)
     if not count >= 1:
-        raise HowlearnError(f"at least one partition must be listed, not {count}")
+        raise HowlearnError(f"at least one partition must be listed, got {count}")
     if not len(study):
         raise HowlearnError("there is no learner")
     unknown = [column for column in by if column not in study.about.columns]

@@ -57,22 +57,35 @@ def _same_answer(study: Study) -> tuple[tuple[str, ...], ...] | None:
 
 def at_bounds(study: Study, rule: Rule, found: Discovery) -> pl.DataFrame:
     """The best partitions of some learners by the first criterion, at several largest rates."""
-    from howlearn.analyses.discover import attempt
-    from howlearn.analyses.discover_criteria import check_criteria
-
     table = of("bounds", "discover")
     slow = not (rule.smooth_with_gains and rule.form == "gain")
     if slow or len(study.contexts) > MOST_CONTEXTS:
         return table.of_rows([])
-    some = study.part(0, min(len(study), SAMPLE))
-    criteria = check_criteria(found.criteria[:1])
-    rows = []
-    for bound in dict.fromkeys((*BOUNDS, rule.max_rate)):
-        made = attempt(some, rule.with_max_rate(bound), criteria, (), 1, ())
+    labels = [""] * len(study)
+    if found.by:
+        names = [name.removeprefix("input_") for name in found.by]
+        values = study.labels.select(found.by).iter_rows()
+        labels = [", ".join(map(" ".join, zip(names, map(str, v), strict=True))) for v in values]
+    rows: list[tuple[object, ...]] = []
+    for label in dict.fromkeys(labels):
+        mine = np.flatnonzero(np.array(labels) == label)[:SAMPLE]
+        rows += _with_bounds(study.take(mine), rule, found.criteria[0], label)
+    return table.of_rows(rows)
+
+
+def _with_bounds(
+    some: Study, rule: Rule, criterion: str, condition: str
+) -> list[tuple[object, ...]]:
+    """A row for each largest rate, the smallest first."""
+    from howlearn.analyses.discover import attempt
+    from howlearn.analyses.discover_criteria import check_criteria
+
+    rows: list[tuple[object, ...]] = []
+    for bound in sorted({*BOUNDS, rule.max_rate}):
+        made = attempt(some, rule.with_max_rate(bound), check_criteria([criterion]), (), 1, ())
         best = made.partitions.filter(rank=1)
         counts = best["partition"].value_counts(sort=True)
-        cells = best["n_cells"].median()
         if len(counts):
-            rows.append((found.criteria[0], bound, len(best), counts["partition"][0],
-                         counts["count"][0] / len(best), cells))  # fmt: skip
-    return table.of_rows(sorted(rows, key=lambda row: row[1]))
+            rows.append((criterion, condition, bound, len(best), counts["partition"][0],
+                         counts["count"][0] / len(best), best["n_cells"].median()))  # fmt: skip
+    return rows

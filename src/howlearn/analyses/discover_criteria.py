@@ -278,9 +278,9 @@ class Ewens(OverPartitions):
 
     def __post_init__(self) -> None:
         if not 0 < self.alpha < np.inf:
-            raise HowlearnError(f"alpha must be a number above 0, not {self.alpha:g}")
+            raise HowlearnError(f"alpha must be a number above 0, got {self.alpha:g}")
         if self.cells not in ("learner", "independent"):
-            raise HowlearnError(f"cells are 'learner' or 'independent', not {self.cells!r}")
+            raise HowlearnError(f"cells must be 'learner' or 'independent', got {self.cells!r}")
 
     def terms(self, rule: Rule, n_contexts: int) -> Terms:
         if self.cells == "independent":

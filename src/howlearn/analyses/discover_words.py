@@ -42,18 +42,45 @@ def summary_of(found: Discovery) -> Iterator[Listing | Sentence]:
             f"For {found.n_chance:,} of {judged:,}, no partition explains the choices better than "
             "guessing; for them nothing below holds."
         )
-    columns = ("model", "mean probability", "the best for", "median nats behind")
-    for condition, criterion in groups(found):
-        where = f" ({condition})" if condition else ""
-        first = criterion == found.criteria[0]
-        if first and (rows := marked(found, condition, criterion)):
-            yield Listing(f"Known partitions by {criterion}{where}", columns, rows[:MOST_ROWS])
-        for sentence in sentences(found, condition, criterion)[0 if first else -1 :]:
-            yield Sentence(f"{criterion}{where}: {sentence}.")
+    yield from by_condition(found) if found.by else overall(found)
     yield from at_bounds(found)
-    if found.answers:
-        yield Sentence(same_answer(found))
+    yield Sentence(same_answer(found))
     yield from advice(found)
+
+
+def overall(found: Discovery) -> Iterator[Listing | Sentence]:
+    """The first criterion answers; the others get one sentence each."""
+    first, *others = found.criteria
+    if rows := marked(found, first):
+        columns = ("model", "mean probability", "the best for", "median nats behind")
+        yield Listing(f"Known partitions by {_short(found, first)}", columns, rows[:MOST_ROWS])
+    if cells := alike(found, "", first):
+        yield Sentence(f"Treated alike on average: {cells}.")
+    best, count, n, median = most_often(found, "", first)
+    yield Sentence(
+        f"The best partition is most often {best} ({count:,} of {n:,}). The best one has "
+        f"{median:z.0%} of the probability (median)."
+    )
+    for criterion in others:
+        other, count, n, median = most_often(found, "", criterion)
+        which = "the same" if other == best else other
+        yield Sentence(
+            f"By {_short(found, criterion)} it is most often {which} ({count:,} of {n:,}; "
+            f"{median:z.0%})."
+        )
+
+
+def by_condition(found: Discovery) -> Iterator[Listing | Sentence]:
+    """A row per condition, by the first criterion."""
+    first, rows = found.criteria[0], []
+    for condition in conditions(found):
+        best, count, n, median = most_often(found, condition, first)
+        rows.append((condition, best, f"{count:,} of {n:,}", f"{median:z.0%}"))
+    title = f"The partition that is best most often, by {_short(found, first)}"
+    left = len(rows) - MOST_ROWS
+    legend = f"{many(left, 'more condition')}: partitions.csv." if left > 0 else ""
+    heads = ("condition", "partition", "for", "its probability (median)")
+    yield Listing(title, heads, rows[:MOST_ROWS], legend=legend)
 
 
 def how(found: Discovery) -> str:
@@ -68,20 +95,19 @@ def how(found: Discovery) -> str:
         text = f"All {bell(n):,} partitions of {n} contexts were judged for {whose}, exactly."
     elif found.partitions["exact"].any():
         text = (
-            f"Some of {whose} met too many contexts for all partitions to be judged: theirs were "
-            "searched, so that better ones may exist (the column exact says false)."
+            f"Some of {whose} met too many contexts to judge all partitions. Theirs were searched, "
+            "so better ones may exist (exact is false in the tables)."
         )
     else:
         text = (
-            f"The partitions of {n} contexts are too many to be judged one and all: they were "
-            f"searched for {whose}, from several starts, so that better ones may exist, and "
-            "co-classification is an average over the partitions that were met (the column exact "
-            "says false)."
+            f"{n} contexts have too many partitions to judge them all. They were searched for "
+            f"{whose}, from several starts: better ones may exist, and co-classification is an "
+            "average over the partitions that were tried (exact is false in the tables)."
         )
     if found.n_unmet:
         text += (
-            f" {found.n_unmet:,} of them did not meet every context: for these the partitions of "
-            "the contexts that they met were judged, and pairs with another one are empty."
+            f" {found.n_unmet:,} of them did not meet every context: for these, only the contexts "
+            "that they met were divided, and pairs with other contexts are empty."
         )
     if lost:
         why = found.unjudged["status"].value_counts(sort=True)["status"][0]
@@ -90,16 +116,14 @@ def how(found: Discovery) -> str:
     return text
 
 
-def groups(found: Discovery) -> list[tuple[str, str]]:
-    """Every condition, as text, with every criterion."""
+def conditions(found: Discovery) -> list[str]:
+    """Every condition, as text."""
     judged = found.partitions.filter(pl.col("rank").is_not_null())
-    frame = judged.select(_condition(found), "criterion")
-    return [(row[0], row[1]) for row in frame.unique(maintain_order=True).rows()]
+    return judged.select(_condition(found)).to_series().unique(maintain_order=True).to_list()
 
 
-def marked(found: Discovery, condition: str, criterion: str) -> list[tuple[str, ...]]:
+def marked(found: Discovery, criterion: str) -> list[tuple[str, ...]]:
     """The marked partitions, the most probable one first."""
-    frame = _of(found, found.models, condition, criterion)
     return [
         (
             row["model"],
@@ -107,7 +131,7 @@ def marked(found: Discovery, condition: str, criterion: str) -> list[tuple[str, 
             f"{round(row['share_best'] * row['learners']):,} of {row['learners']:,}",
             f"{row['median_difference']:.1f}",
         )
-        for row in frame.iter_rows(named=True)
+        for row in _of(found, found.models, "", criterion).iter_rows(named=True)
     ]
 
 
@@ -122,23 +146,28 @@ def percent(share: float, error: float | None) -> str:
     return f"{share:z.1%}" + (f" ± {100 * error:.1f}" if error is not None else "")
 
 
-def sentences(found: Discovery, condition: str, criterion: str) -> list[str]:
-    """The cells that the population agrees on, and the partition that is best most often."""
-    said = []
+def alike(found: Discovery, condition: str, criterion: str) -> str:
+    """The cells that the population agrees on."""
     cells = _of(found, found.consensus, condition, criterion)
-    if cells.height:
-        inside = cells.group_by("cell", maintain_order=True).agg("context")["context"].to_list()
-        place = found.contexts.index
-        texts = "|".join(cell_name(sorted(cell, key=place)) for cell in inside)
-        said.append(f"treated alike on average: {texts}")
+    inside = cells.group_by("cell", maintain_order=True).agg("context")["context"].to_list()
+    return "|".join(cell_name(sorted(cell, key=found.contexts.index)) for cell in inside)
+
+
+def most_often(found: Discovery, condition: str, criterion: str) -> tuple[str, int, int, float]:
+    """The partition that is best most often, for how many of how many, and how probable the best
+    one is (median)."""
     best = _of(found, found.partitions.filter(rank=1), condition, criterion)
     counts = best.group_by("partition", maintain_order=True).len()
     first = counts.sort("len", descending=True, maintain_order=True).row(0)
-    said.append(
-        f"the best partition is most often {first[0]}, for {first[1]:,} of {best.height:,}; the "
-        f"best one has {best['probability'].median():z.0%} of the probability (median)"
-    )
-    return said
+    median = best["probability"].median()
+    return *first, best.height, median if isinstance(median, float) else float("nan")
+
+
+def _short(found: Discovery, criterion: str) -> str:
+    """A criterion without its settings, where that is enough."""
+    names = [text.partition("(")[0] for text in found.criteria]
+    name = criterion.partition("(")[0]
+    return name if names.count(name) == 1 else criterion
 
 
 def same_answer(found: Discovery) -> str:
@@ -154,10 +183,15 @@ def same_answer(found: Discovery) -> str:
 
 def at_bounds(found: Discovery) -> Iterator[Sentence]:
     """Whether the answer depends on the largest rate."""
-    rows = found.bounds.to_dicts()
-    if len({row["partition"] for row in rows}) > 1:
-        told = "; ".join(f"{row['max_rate']:g}: {row['partition']}" for row in rows)
-        yield Sentence(f"The best partition depends on the largest learning rate ({told}).")
+    for (condition,), mine in found.bounds.group_by(["under"], maintain_order=True):
+        if mine["partition"].n_unique() > 1:
+            where = f" ({condition})" if condition else ""
+            told = "; ".join(
+                f"{row['max_rate']:g}: {row['partition']}" for row in mine.iter_rows(named=True)
+            )
+            yield Sentence(
+                f"The best partition depends on the largest learning rate{where} ({told})."
+            )
 
 
 def advice(found: Discovery) -> Iterator[Sentence]:

@@ -241,14 +241,14 @@ def _plain(value: Any) -> Any:
 
 _OPENING = """\
 # An analysis plan, written by howlearn freeze before the data were seen.
-# howlearn select FILES --frozen {name} follows it, and lists whatever is done otherwise.
+# howlearn select FILES --frozen {name} follows it, and lists every deviation.
 # The hash at the end is of everything but these comments: a plan that is edited is no longer
 # the one that was frozen.
 """
 _TOLD = {
     "data": "Which rows are used, how they are read, and who is excluded.",
     "models": "The candidates and the criteria, as they were asked for.",
-    "resolved": "What that comes to: criteria with their constants, candidates with cells and\n"
+    "resolved": "What this means: criteria with their constants, candidates with cells and\n"
     "# bounds, hashes of the files that were named.",
 }
 
@@ -409,7 +409,7 @@ def paragraph(plan: FrozenPlan) -> str:
         sentences.append("No learner will be excluded.")
     sentences.append(
         f"All settings are in the plan, whose SHA-256 is {plan.sha256.partition(':')[2]}; "
-        "whatever is done otherwise will be listed."
+        "every deviation will be listed."
     )
     return " ".join(sentences)
 

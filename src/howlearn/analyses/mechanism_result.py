@@ -180,9 +180,9 @@ class Mechanisms(Analysis):
         heads = ("mechanism", "people who show it", "beyond the smallest size of interest",
                  "typical size", "positive")  # fmt: skip
         yield Listing("What do these people do?", heads, rows)
-        yield from (Sentence(each) for each in self.result_sentences)
+        yield from (Sentence(each, "detail") for each in self.result_sentences)
         for name, why in self.absent.items():
-            yield Sentence(f"Not looked for: {name} ({why}).")
+            yield Sentence(f"Not looked for: {name} ({why}).", "detail")
 
     def texts(self) -> Mapping[str, str]:
         parts = {

@@ -85,7 +85,7 @@ class Work:
         check_study(study)
         bases = {"both": BASES, "delta": BASES[:1], "gradient": BASES[1:]}.get(base)
         if bases is None:
-            raise HowlearnError(f"base is delta, gradient or both, not {base!r}")
+            raise HowlearnError(f"base must be delta, gradient or both, got {base!r}")
         chosen, absent = checked_parts(parts, also, without, study, cells)
         named = {part if isinstance(part, str) else part.name for part in (*parts, *also)}
         for part in chosen:

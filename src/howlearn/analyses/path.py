@@ -44,7 +44,7 @@ def check_bounds(bounds: Sequence[float]) -> tuple[float, ...]:
     for bound in bounds:
         if not 0 < bound <= MAX_RATE:
             raise HowlearnError(
-                f"a largest rate lies above 0 and at most at {MAX_RATE:g}, not at {bound:g}"
+                f"a largest rate must be above 0 and at most {MAX_RATE:g}, got {bound:g}"
             )
     return tuple(sorted({float(bound) for bound in bounds}))
 
@@ -239,7 +239,9 @@ class PathWork:
 def check_price(max_kappa: float) -> None:
     """Refuse a largest price that is none."""
     if not 0 < max_kappa < np.inf:
-        raise HowlearnError(f"the largest price is a number of nats above 0, not {max_kappa:g}")
+        raise HowlearnError(
+            f"the largest penalty must be a number of nats above 0, got {max_kappa:g}"
+        )
 
 
 def usual(study: Study) -> tuple[Criterion, ...]:

@@ -49,9 +49,9 @@ def price(found: Path) -> str:
         first, second, last = rows[0], rows[1], rows[-1]
         return (
             f"Price: the leading model changes {len(rows) - 1} times between 0 and "
-            f"{found.max_kappa:g} nats per parameter, for the first time at "
-            f"{second['from_value']:.3g} from {first['model']} to {second['model']}, for the last "
-            f"time at {last['from_value']:.3g} to {last['model']} (path-leaders has all)."
+            f"{found.max_kappa:g} nats per parameter, first at "
+            f"{second['from_value']:.3g} from {first['model']} to {second['model']}, last at "
+            f"{last['from_value']:.3g} to {last['model']} (path-leaders has all)."
         )
     texts = []
     for k, row in enumerate(rows):

@@ -314,7 +314,7 @@ def check_plan(
             )
         shares_of(criterion)
     if not 0 < target < 1:
-        raise HowlearnError(f"the target is a share between 0 and 1, not {target:g}")
+        raise HowlearnError(f"the target must be a share between 0 and 1, got {target:g}")
     if not len(trials) or min(trials) < 2:
         raise HowlearnError("a plan needs numbers of trials of at least 2")
     if not len(learners) or min(learners) < 1:
@@ -329,7 +329,7 @@ def shares_of(criterion: Criterion) -> list[float]:
     shares = [t for t in criterion.truncations if isinstance(t, float)]
     if len(shares) < len(criterion.truncations):
         raise HowlearnError(
-            f"a plan keeps fits to all trials and to shares of them, not those that "
+            f"a plan does not keep the fits that "
             f"{criterion!r} needs; howlearn recover judges it for one number of trials"
         )
     return shares

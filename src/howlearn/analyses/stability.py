@@ -67,7 +67,7 @@ def stability_of(task: Task | None, doubles: int, seed: int = 0) -> Extra:
 def check_doubles(doubles: int) -> None:
     """Refuse numbers that cannot be."""
     if not 1 <= doubles <= MOST:
-        raise HowlearnError(f"stability needs 1 to {MOST:,} doubles per learner, not {doubles:,}")
+        raise HowlearnError(f"stability needs 1 to {MOST:,} doubles per learner, got {doubles:,}")
 
 
 @dataclass(frozen=True, eq=False)

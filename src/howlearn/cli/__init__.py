@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import atexit
+import gc
 import os
 import signal
 import sys
@@ -30,6 +31,7 @@ class Written:
     """Whether a command has written all of its files, so that it only has to say what it found."""
 
     complete = False
+    is_step = False  # of several, so that another command follows anyway
 
 
 class _Interrupts:
@@ -66,8 +68,20 @@ class _Interrupts:
         again.start()
 
 
+def _short_process() -> None:
+    """Spare a fifth of the time of a short command.
+
+    Looking through all objects for cycles, seldom while they are made and never at the end; and
+    threads of the linear algebra that wait in busy loops for small matrices.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    gc.set_threshold(100_000, 20, 100)
+    atexit.register(gc.freeze)
+
+
 def main() -> None:
     """Run a command; what the user can mend is printed without a traceback, exit status 2."""
+    _short_process()
     interrupts = _Interrupts()
     try:
         try:
@@ -134,8 +148,8 @@ def _kept() -> str:
     """What a command that did not end has left, and how to go on."""
     command = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
     if command not in GOING_ON:
-        return "no file is half written"
+        return "no file is incomplete"
     again = "the same command started again"
     if "--fresh" in sys.argv:
         again = "the same command without --fresh"
-    return f"what is finished is kept, and {again} goes on from there"
+    return f"what is finished is kept, and {again} continues from there"

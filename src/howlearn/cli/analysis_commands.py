@@ -105,7 +105,9 @@ def discover(given: Given) -> None:
         return replace(found, usual=not given.criterion, answers=answers, bounds=bounds)
 
     run_in_folder(given, manifest, Discovery, work, "judging partitions", given.format)
-    show_following(selecting(given.files, options), "do the listed models explain as well?")
+    show_following(
+        selecting(given.files, options), "do the listed models explain the choices as well?"
+    )
 
 
 # ``howlearn path``: how far does the answer depend on price, bound and prior?
@@ -196,8 +198,9 @@ TOGETHER = Panel.models.option(
 BASE = Panel.models.option(
     "base",
     OneOf(words=("both", "delta", "gradient")),
-    "What the mechanisms are put on: a delta rule, a gradient bandit, or whichever a learner "
-    "follows.",
+    "The learning rule that mechanisms are added to: a delta rule, a gradient bandit, or "
+    "whichever each "
+    "learner follows.",
     "both",
 )
 CELLS = Panel.models.option(

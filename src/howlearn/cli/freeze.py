@@ -87,7 +87,7 @@ def follow(
             if name not in typed and mine != value:
                 show.note(
                     f"{study.path} has another {name} than the plan {path}, which is followed; "
-                    "type the option to do otherwise"
+                    f"type the option to deviate"
                 )
     task = str(planned.models.get("task", ""))  # a plan knows the content of its task
     known = {"task"} if Path(task).is_file() and task_hash(task) == plan.task else set()
@@ -106,7 +106,7 @@ def _found(named: Path | None) -> Path | None:
     here = Path(PLAN)
     if not here.is_file():
         return None
-    show.note(f"the plan {PLAN} of this folder is followed; --frozen none does without")
+    show.note(f"the plan {PLAN} of this folder is followed (--frozen none ignores it)")
     return here
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from howlearn.core.study import Study
     from howlearn.reading.guess.draft import Question
     from howlearn.reading.guess.inspection import Inspection
+    from howlearn.results.analysis import Listing, Sentence
 
 
 @command(
@@ -67,7 +68,7 @@ def inspect(given: Given) -> None:
     out, fresh = given.out, given.fresh
     if out.exists() and not (fresh or is_unchanged(out)):
         raise HowlearnError(
-            f"{out} is there already, and was written or changed by hand; --fresh replaces it, "
+            f"{out} exists, and was written or changed by hand; --fresh replaces it, "
             "--out FILE writes another"
         )
     if out.suffix.lower() != ".toml":
@@ -80,8 +81,9 @@ def inspect(given: Given) -> None:
         given.update(kept)
         if kept:
             words = ", ".join(option(name) for name in kept)
-            note(f"kept from {out}, since you said so before: {words} (--fresh forgets them)")
+            note(f"kept from {out}, because you gave them before: {words} (--fresh forgets them)")
     _check_table(given.trials, fresh)
+    more = 0
     while True:
         with progress_bar("reading"):
             found = look(names, **given.of(TASK, *READING.values()))
@@ -90,7 +92,7 @@ def inspect(given: Given) -> None:
         if given.json:
             print(json.dumps(found.as_json(), ensure_ascii=False, indent=1))
         else:
-            inspection(found)
+            more = inspection(found)
         if found.study is None or not found.questions or given.yes or not _can_ask(given.json):
             break
         given.update(_answered(found.questions[0]))
@@ -103,12 +105,12 @@ def inspect(given: Given) -> None:
         write_whole(given.trials, lambda path: write_csv(found.trials(), path), tidy=False)
     if given.json:
         return
-    for doubt in found.doubts:
+    for doubt in found.doubts[:1]:  # the file has them all
         note(doubt)
     if given.task is None:
         _competing(found.study)
     typed = names if outside(out, names) else []  # where a file alone decides nothing
-    next_command(out, typed)
+    next_command(out, typed, more)
 
 
 def _check_table(table: Path | None, fresh: bool) -> None:
@@ -120,7 +122,7 @@ def _check_table(table: Path | None, fresh: bool) -> None:
     if not table.absolute().parent.is_dir():
         raise HowlearnError(f"--trials {table}: there is no folder {table.parent}")
     if table.exists() and not fresh:
-        raise HowlearnError(f"--trials {table}: it is there already; --fresh replaces it")
+        raise HowlearnError(f"--trials {table}: it exists; --fresh replaces it")
 
 
 def _can_ask(as_json: bool) -> bool:
@@ -149,8 +151,8 @@ def _questions(found: Inspection) -> str:
     """What is not clear, and the options that say it."""
     asked = "\n".join(_indented(str(question)) for question in found.questions)
     return (
-        f"the data do not tell everything, and nothing was written:\n{asked}\n"
-        "type one of these options, or --yes to take the first of each"
+        f"some things are not clear from the data, and nothing was written:\n{asked}\n"
+        "type one of these options, or --yes to accept the first of each"
     )
 
 
@@ -166,6 +168,7 @@ def _write(out: Path, files: list[str], found: Inspection, task: str | None) -> 
             "What howlearn inspect found. Every command takes this file: howlearn select",
             "Lines may be changed; an option that is typed wins over its line here.",
             *([f"Kind of task: {found.kind}"] if found.kind is not None else []),
+            *(f"note: {_line(str(each))}" for each in (*found.notes, *found.oddities)),
         ],
         **found.comments(),
     }
@@ -190,7 +193,7 @@ def _what_to_type(found: Inspection, files: list[str]) -> str:
     first = f"{stops}\n" if stops else ""
     return (
         f"{first}no column was found for the {roles}; the columns are listed above. Type\n"
-        f"  {words} {options}\nwith their names (or an expression) in the place of COL"
+        f"  {words} {options}\nwith their names (or an expression) in place of COL"
     )
 
 
@@ -198,55 +201,61 @@ def _what_to_type(found: Inspection, files: list[str]) -> str:
 
 
 FILES_SHOWN = 2
-COLUMNS_SHOWN = 60
+AFTER = 5  # lines below: candidates, where the options are, what comes next
 
 
-def inspection(found: Inspection) -> None:
-    """Files, roles with examples and reasons, coding, figures, and what is odd."""
-    from rich.markup import escape
+def inspection(found: Inspection) -> int:
+    """Files, roles with examples and reasons, coding, figures, and what is odd, on one screen; how
+    many remarks had no room there."""
+    from howlearn.cli import show
 
-    from howlearn.cli.show import console
+    parts = [*_parts(found)]
+    shown = show.on_screen(parts, show.SCREEN - AFTER)
+    for part in shown:
+        show.part(part)
+    return len(parts) - len(shown)
+
+
+def _parts(found: Inspection) -> Iterator[Listing | Sentence]:
+    from howlearn.core.text import shortened
+    from howlearn.results.analysis import Listing, Sentence
 
     for name, form in list(found.files.items())[:FILES_SHOWN]:
-        console.print(f"{escape(_line(name))}  [dim]{escape(form)}[/]", soft_wrap=True)
+        yield Sentence(_line(f"{name}  {form}"), "next")
     if len(found.files) > FILES_SHOWN:
-        console.print(f"and {len(found.files) - FILES_SHOWN:,} more files")
-    _roles(found)
+        yield Sentence(f"and {len(found.files) - FILES_SHOWN:,} more files")
+    rows, reasons = _roles(found)
+    if rows:
+        yield Listing("What was found", ("role", "column", "values"), rows, whole=True)
+    yield from (Sentence(_line(reason), "detail") for reason in reasons)
     if found.kind is not None:
         why = f" ({found.kind.reasons[0]})" if found.kind.reasons else ""
-        console.print(f"[bold]Kind of task:[/] {escape(_line(found.kind.name + why))}")
-    if found.study is None:
-        _columns(found)
+        yield Sentence(f"Kind of task: {_line(found.kind.name + why)}", strong="Kind of task:")
+    if found.study is None and found.examples:
+        values = [(_line(n), shortened(_line(v), 44)) for n, v in found.examples.items()]
+        yield Listing(f"{len(values):,} columns", ("column", "values"), values)
     if figures := found.figures():
-        console.print(escape(_line("; ".join(figures))))
+        yield Sentence(_line("; ".join(figures)))
     for sentence in dict.fromkeys((*found.notes, *map(str, found.oddities))):
-        console.print(f"[yellow]note:[/] {escape(_line(sentence))}")
+        yield Sentence(_line(sentence), "note")
 
 
-def _roles(found: Inspection) -> None:
+def _roles(found: Inspection) -> tuple[list[tuple[str, ...]], list[str]]:
     """What each column is, and the reasons that are not its name."""
-    from rich.markup import escape
-
-    from howlearn.cli.show import console, listing_of
     from howlearn.reading.guess.draft import BY_CONTENT, SAID
 
-    title = "What was found, by names of columns unless a reason is given below"
-    roles, reasons = listing_of(title, "role", "column", "values"), []
+    rows, reasons = [], []
     for name, guess in found.guesses.items():
         role = name.replace("_", "-")
         values = _fitting(found.examples_of(guess))
-        roles.add_row(*(escape(_line(cell)) for cell in (role, guess.typed, values)))
+        rows.append(tuple(_line(cell) for cell in (role, guess.typed, values)))
         told = found.notes and name in ("recode", "reward_scale")  # which say the same
         if guess.how == SAID:
             reasons.append(f"{role}: {SAID}")
         elif guess.how == BY_CONTENT and guess.why and not told:
             reasons.append(f"{role}: {guess.why}")
-    for role in found.lacking:
-        roles.add_row(role, "nothing found", f"--{role} COL")
-    if roles.row_count:
-        console.print(roles)
-    for reason in reasons:
-        console.print(f"[dim]{escape(_line(reason))}[/]")
+    rows += [(role, "nothing found", f"--{role} COL") for role in found.lacking]
+    return rows, reasons
 
 
 def _fitting(values: str, longest: int = 44) -> str:
@@ -256,20 +265,6 @@ def _fitting(values: str, longest: int = 44) -> str:
         del parts[-2]
         parts[-1] = parts[-1] if parts[-1].startswith("…") else "…"
     return ", ".join(parts)
-
-
-def _columns(found: Inspection) -> None:
-    from rich.markup import escape
-
-    from howlearn.cli.show import console, listing_of
-
-    columns = listing_of("The columns", "column", "values")
-    for name, values in list(found.examples.items())[:COLUMNS_SHOWN]:
-        columns.add_row(escape(_line(name)), escape(_line(values)))
-    if columns.row_count:
-        console.print(columns)
-    if len(found.examples) > COLUMNS_SHOWN:
-        console.print(f"… {len(found.examples):,} columns in all")
 
 
 def _line(text: str) -> str:
@@ -288,19 +283,21 @@ def _competing(study: Study) -> None:
 
     if too_many_contexts(study) is None:
         names = [_line(model.name) for model in candidates(study)]
-        console.print(f"[bold]Candidates:[/] {escape(few(names, 6, ' and {left} more'))}")
+        console.print(f"[bold]Candidates:[/] {escape(few(names, 5, ' and {left} more'))}")
 
 
-def next_command(out: Path, typed: Sequence[str] = ()) -> None:
-    """Say where the options are, and what to type.
+def next_command(out: Path, typed: Sequence[str] = (), more: int = 0) -> None:
+    """Say where the options are, with how many more remarks, and what to type.
 
     ``typed`` are files that must be, since they lie outside of the folder of the options.
     """
     from rich.markup import escape
 
     from howlearn.cli.show import console
+    from howlearn.core.text import many
 
-    console.print(f"Options written to {escape(str(out))}", soft_wrap=True)
+    remarks = f", with {many(more, 'more remark')}" if more else ""
+    console.print(f"Options written to {escape(str(out))}{remarks}", soft_wrap=True)
     usual = out == Path("howlearn.toml") and not typed
     words = ["select"] if usual else ["select", *typed, "--study", str(out)]
     if Path("results", "manifest.json").exists():  # of an earlier run, with other options

@@ -86,8 +86,11 @@ def following(*words: object, why: str = "") -> None:
 
 def show_following(command: str, why: str = "") -> None:
     """The same for a command that is one text."""
+    from howlearn.cli import Written
     from howlearn.cli.show import console
 
+    if Written.is_step:
+        return
     text = f"Next: {command}" + (f"   ({why})" if why else "")
     console.print(text, highlight=False, markup=False, soft_wrap=True)
 

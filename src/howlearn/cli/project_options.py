@@ -102,7 +102,7 @@ def _study_file(command: str, path: Path | None, files: list[Path] | None) -> St
     if found is not None and not (files or found.files):
         raise HowlearnError(f'{found.path} names no files; add a line files = ["trials.csv"]')
     if path is None:
-        show.note(f"options from {NAME}; what is typed wins")
+        show.note(f"options from {NAME}; typed options win")
     return found
 
 

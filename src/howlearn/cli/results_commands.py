@@ -61,6 +61,7 @@ def report(given: Given) -> None:
     from rich.markup import escape
 
     from howlearn.cli import show
+    from howlearn.core.text import listed
     from howlearn.report.charts import check
 
     check("a report needs", "jinja2")  # before anything is imported that draws
@@ -83,9 +84,10 @@ def report(given: Given) -> None:
     Written.complete = True
     for sentence in made.notes:
         show.note(sentence)
-    for path in made.files:
-        size = path.stat().st_size / 1e6
-        show.console.print(escape(f"{path}  ({size:.2g} MB)"), soft_wrap=True)
+    size = page.stat().st_size / 1e6
+    beside = listed([path.name for path in made.files if path != page])
+    also = f", with {beside}" if beside else ""
+    show.console.print(escape(f"{page} ({size:.2g} MB){also}"), soft_wrap=True)
     show.console.print(escape(f"Next: open {page} in a browser"), soft_wrap=True)
 
 

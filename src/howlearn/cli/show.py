@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from rich.text import Text
 
 from howlearn.cli import Written
 from howlearn.cli.progress import in_lines
-from howlearn.core.text import many, one_line, visible
+from howlearn.core.text import few, many, one_line, shortened, visible
 
 if TYPE_CHECKING:
     from howlearn.core.study import Study
@@ -41,6 +41,9 @@ class _Console(Console):
 console = _Console(highlight=False, emoji=False)  # names such as 2:-1:0 hold codes of them
 aside = _Console(stderr=True, highlight=False, emoji=False)
 PATIENCE = 2.0  # seconds before a progress bar appears
+SCREEN = 25  # lines of a summary; two of them say what comes next
+CANDIDATES = 8  # that are named
+LONGEST = 4  # lines of one sentence in it
 
 
 def listing_of(title: str, *columns: str) -> Table:
@@ -56,6 +59,16 @@ def listing_of(title: str, *columns: str) -> Table:
     for column in columns:
         table.add_column(column, overflow="fold")
     return table
+
+
+def shorter(table: Table, lines: int) -> int:
+    """Take rows away until a table fits; how many."""
+    total = table.row_count
+    while table.row_count > 1 and len(console.render_lines(table)) > lines:
+        table.rows.pop()
+        for column in table.columns:
+            column._cells.pop()
+    return total - table.row_count
 
 
 class _Aside(logging.Handler):
@@ -105,18 +118,17 @@ def reading(study: Study) -> None:
     from howlearn.core.stored_study import StoredStudy
 
     if study.kind is not None:
-        aside.print(f"Kind of task: {escape(one_line(str(study.kind)))}")
+        aside.print(f"Kind of task: {escape(one_line(study.kind.name))}")
     if study.kind is not None and study.kind.stops:
         note(study.kind.stops)
-    roles = ", ".join(f"{role} ← {one_line(column)}" for role, column in study.roles.items())
-    aside.print(f"[dim]Columns: {escape(roles)}[/]")
+    for line in _columns(study.roles):
+        aside.print(f"[dim]{escape(line)}[/]")
     counts = escape(", ".join(f"{phrase}: {count:,}" for phrase, count in study.counts.items()))
     learners = len(set(study.learners))
     sequences = "" if learners == len(study) else f" in {len(study):,} sequences"
     aside.print(
         f"[dim]{many(learners, 'learner')}{sequences}, {many(len(study.context), 'trial')}, "
-        f"{many(len(study.contexts), 'context')}, {study.actions_in_words}. {counts}[/]",
-        soft_wrap=True,
+        f"{many(len(study.contexts), 'context')}, {study.actions_in_words}. {counts}[/]"
     )
     if isinstance(study, StoredStudy):
         aside.print(f"[dim]{escape(study.where())}[/]", soft_wrap=True)
@@ -127,14 +139,31 @@ def reading(study: Study) -> None:
         note(sentence)
 
 
+def _columns(roles: Mapping[str, str]) -> Iterator[str]:
+    """Which column has which role; those that were guessed apart.
+
+    >>> [*_columns({"action": "action (guessed)", "reward": "points"})]
+    ['Columns: reward ← points', 'Columns (guessed): action']
+    """
+    for title, guessed in (("Columns", False), ("Columns (guessed)", True)):
+        names = {
+            role: one_line(column.removesuffix(" (guessed)"))
+            for role, column in roles.items()
+            if column.endswith(" (guessed)") == guessed
+        }
+        if names:
+            told = (r if r == column else f"{r} ← {column}" for r, column in names.items())
+            yield f"{title}: {', '.join(told)}"
+
+
 def competing(models: Sequence[Model]) -> None:
     """Which models are compared."""
     from howlearn.fitting.defaults import few_words
 
-    names = ", ".join(model.name for model in models)
+    names = few([model.name for model in models], CANDIDATES, " and {left} more")
     aside.print(f"[dim]{many(len(models), 'candidate')}: {escape(names)}[/]")
-    if few := few_words(models):
-        note(few)
+    if note_on_few := few_words(models):
+        note(note_on_few)
 
 
 def note(sentence: str) -> None:
@@ -174,24 +203,142 @@ def unequal(criteria: Sequence[Criterion], models: Sequence[Model], n_actions: i
 
 
 def found(analysis: Analysis, out: Path) -> None:
-    """What an analysis found: small tables and sentences, and where the files are."""
-    from howlearn.results.analysis import Listing, Sentence
+    """What an analysis found, on one screen: small tables and sentences, and where the files are.
+
+    What has no room stands in a file.
+    """
+    from howlearn.results.analysis import SUMMARY, Sentence
+    from howlearn.runs.files import write_text
 
     Written.complete = not analysis.charts
-    for sentence in analysis.notes:
-        note(sentence)
     if analysis.charts:
         save_charts(analysis, out)
     Written.complete = True
-    for part in (*analysis.summary(), *map(Sentence, analysis.where(out))):
-        if isinstance(part, Listing):
-            listing(part)
-        else:
-            say(part)
+    notes = [Sentence(text, "note") for text in analysis.notes]
+    parts = [*notes, *analysis.summary(), *(Sentence(text, "next") for text in analysis.where(out))]
+    shown = on_screen(parts)
+    if shown != parts:
+        write_text(out / SUMMARY, "\n".join(map(in_full, parts)) + "\n")
+        shown.append(Sentence(f"More: {out / SUMMARY}", "next"))
+    else:
+        (out / SUMMARY).unlink(missing_ok=True)  # of an earlier run
+    for each in shown:
+        part(each)
+
+
+def part(each: Listing | Sentence) -> None:
+    """A table or a sentence."""
+    from howlearn.results.analysis import Sentence
+
+    if isinstance(each, Sentence):
+        say(each)
+    else:
+        listing(each)
+
+
+def on_screen(
+    parts: Sequence[Listing | Sentence], room: int = SCREEN - 2
+) -> list[Listing | Sentence]:
+    """As much as fits: details go first, then long tables and long sentences are cut; then notes
+    and answers are left out, the last ones first."""
+    from howlearn.results.analysis import Sentence
+
+    shown = _cut(parts, LONGEST)
+    if sum(map(_height, shown)) <= room:
+        return shown
+    room -= 1  # where the rest is
+    parts = _without_details(shown, room)
+    for longest in range(LONGEST, 1, -1):
+        shown = _without_rows(_cut(parts, longest), room)
+        if sum(map(_height, shown)) <= room:
+            return shown
+    while sum(map(_height, shown)) > room:
+        notes = [p for p in shown if isinstance(p, Sentence) and p.kind == "note"]
+        rest = [*filter(_may_go, shown[1:])]
+        if not notes and not rest:
+            break
+        shown.remove((notes or rest)[-1])
+    return shown
+
+
+def _without_details(parts: list[Listing | Sentence], room: int) -> list[Listing | Sentence]:
+    """Without as many as must go, the last ones first."""
+    from howlearn.results.analysis import Sentence
+
+    for part in reversed(parts):
+        if sum(map(_height, parts)) > room and isinstance(part, Sentence) and part.kind == "detail":
+            parts = [p for p in parts if p is not part]
+    return parts
+
+
+def _may_go(part: Listing | Sentence) -> bool:
+    from howlearn.results.analysis import Sentence
+
+    return part.kind != "next" if isinstance(part, Sentence) else not part.whole
+
+
+def _without_rows(parts: list[Listing | Sentence], room: int) -> list[Listing | Sentence]:
+    """The longest table is cut until everything fits, or each has three rows."""
+    from dataclasses import replace
+
+    from howlearn.results.analysis import Listing
+
+    while sum(map(_height, parts)) > room:
+        tables = [
+            p
+            for p in parts
+            if isinstance(p, Listing) and _may_go(p) and len(p.rows) + len(p.grey) > 3
+        ]
+        if not tables:
+            break
+        long = max(tables, key=_height)
+        rows, grey = (long.rows, long.grey[:-1]) if long.grey else (long.rows[:-1], [])
+        parts[parts.index(long)] = replace(long, rows=rows, grey=grey)
+    return parts
+
+
+def _cut(parts: Sequence[Listing | Sentence], lines: int) -> list[Listing | Sentence]:
+    """No sentence longer than so many lines; commands and paths stay whole."""
+    from howlearn.results.analysis import Listing, Sentence
+
+    longest = lines * console.width
+    return [
+        part
+        if isinstance(part, Listing) or part.kind == "next" or len(part) <= longest
+        else Sentence(shortened(part, longest), part.kind, part.strong)
+        for part in parts
+    ]
+
+
+def _height(part: Listing | Sentence) -> int:
+    """Lines on the screen."""
+    from howlearn.results.analysis import Listing
+
+    if isinstance(part, Listing):
+        legend = len(console.render_lines(part.legend, pad=False)) if part.legend else 0
+        return len(console.render_lines(_table(part))) + legend
+    text = f"note: {part}" if part.kind == "note" else part
+    return len(console.render_lines(Text(text), pad=False))
+
+
+def in_full(part: Listing | Sentence) -> str:
+    """For a file."""
+    from howlearn.results.analysis import Listing
+
+    if not isinstance(part, Listing):
+        return f"note: {part}" if part.kind == "note" else str(part)
+    rows = ["  ".join(row).replace("\n", " ") for row in (part.columns, *part.rows, *part.grey)]
+    return "\n".join([part.title, *rows, *([part.legend] if part.legend else [])])
 
 
 def listing(part: Listing) -> None:
     """A small table."""
+    console.print(_table(part))
+    if part.legend:
+        console.print(f"[dim]{escape(part.legend)}[/]")
+
+
+def _table(part: Listing) -> Table:
     table = listing_of(part.title, *map(escape, part.columns))
     for row in part.rows:
         table.add_row(*map(_cell, row))
@@ -199,9 +346,7 @@ def listing(part: Listing) -> None:
         table.add_section()
     for row in part.grey:
         table.add_row(*(f"[dim]{escape(text)}[/]" for text in row))
-    console.print(table)
-    if part.legend:
-        console.print(f"[dim]{escape(part.legend)}[/]")
+    return table
 
 
 def _cell(text: str) -> str:
@@ -234,12 +379,12 @@ def save_charts(analysis: Analysis, folder: Path) -> None:
             style.save(chart, folder / stem)
 
 
-def show_recovery(path: Path) -> None:
+def show_recovery(path: Path) -> str:
     """How often simulated learners were given the model they were made with."""
     from howlearn.core.csv_tables import read_csv
 
-    told = []
+    told, n = [], 0
     for (criterion,), rows in read_csv(path).group_by("criterion", maintain_order=True):
-        right = int((rows["model"] == rows["true_model"]).sum())
-        told.append(f"{criterion} for {right:,} of {len(rows):,}")
-    console.print(f"The true model was selected by {'; '.join(told)}.", markup=False)
+        right, n = int((rows["model"] == rows["true_model"]).sum()), len(rows)
+        told.append(f"{right:,} by {str(criterion).partition('(')[0]}")
+    return f"Of {n:,} learners: {', '.join(told)}."

@@ -170,6 +170,8 @@ DEMO_LEARNERS = Option("learners", WholeNumber(least=1), "Simulated learners per
 )
 def demo(given: Given) -> None:
     """Simulate learners of known models, and find the models again."""
+    from rich.markup import escape
+
     from howlearn.cli.show import console, show_recovery
     from howlearn.core.study import joined
     from howlearn.models.task import Task
@@ -181,8 +183,8 @@ def demo(given: Given) -> None:
     out, learners, seed, fresh = given.out, given.learners, given.seed, given.fresh
     task = Task.load("five-four")
     console.print(
-        f"[bold]1.[/] Simulating {learners} learners for each of the {len(task.models)} models of "
-        "five-four: 500 trials, learning rate 0.03"
+        f"[bold]1.[/] Simulating {learners} learners of each of the {len(task.models)} models of "
+        "five-four"
     )
     study = joined(
         [
@@ -197,8 +199,8 @@ def demo(given: Given) -> None:
     write_study(study, trials, fresh)
     words = ["select", str(trials), "--task", "five-four", "--keep", "true_model"]
     _run(2, [*words, "--out", str(out / "results")], ["--fresh"] if fresh else [])
-    console.print("\n[bold]3.[/] Were the models found again?")
-    show_recovery(out / "results" / "selection.csv")
+    told = show_recovery(out / "results" / "selection.csv")
+    console.print(f"[bold]3.[/] Were the models found again? {escape(told)}")
     if not charts.available():
         console.print(charts.MISSING, markup=False)
         return
@@ -214,75 +216,125 @@ def _run(step: int, words: list[str], quiet: list[str]) -> None:
 
     command = escape(shlex.join(["howlearn", *words]))
     console.print(f"[bold]{step}.[/] {command}", highlight=False, soft_wrap=True)
-    app([*words, *quiet], standalone_mode=False)
-    Written.complete = False  # a step of several
+    Written.is_step = True
+    try:
+        app([*words, *quiet], standalone_mode=False)
+    finally:
+        Written.complete = Written.is_step = False
 
 
 # ``howlearn models``: the candidates of a task, with their cells.
 
 
-@command(TASK, *LEARNING, STUDY)
+ALL = Option("all", OnOff(), "List everything, with parameters and cells.", False)
+MODELS_SHOWN = 13  # a screen
+
+
+@command(TASK, *LEARNING, ALL, STUDY)
 def models(given: Given) -> None:
     """List all models, or those of a task with the order of their cells."""
-    from rich.markup import escape
+    from howlearn.models.names import learning_named
+    from howlearn.models.task import Task
 
+    if given.task is not None:
+        rule = learning_named(given.rule, given.form, given.max_rate)
+        _models_of(Task.load(given.task).with_rule(rule), given)
+    elif given.all:
+        _every_model()
+    else:
+        _field_in_short()
+    if given.task is None:
+        following("models", "--task", "five-four", why="the models of a task")
+
+
+def _field_in_short() -> None:
+    """One screen: those that compete by default first."""
+    from howlearn.cli.show import console, listing_of, shorter
+    from howlearn.core.text import many
+    from howlearn.models import FIELD
+    from howlearn.models.names import ADJUSTMENTS
+    from howlearn.models.task import Task
+
+    tasks = Task.shipped()
+    console.print(f"Tasks with their own models: {tasks[0]}, {tasks[1]} … {tasks[-1]} (--task)")
+    made = sorted((model() for model in FIELD.values()), key=lambda m: not m.default_for)
+    listing = listing_of("Models for any task (--model)", "model", "what it is")
+    for model in made[:MODELS_SHOWN]:
+        listing.add_row(model.name, model.title)
+    shorter(listing, MODELS_SHOWN + 5)
+    console.print(listing)
+    more = len(made) - listing.row_count
+    left = f"{many(more, 'more model')}, rules, mixtures" if more > 0 else "Rules, mixtures"
+    console.print(
+        f"Added to a model, as 'ByShape+lapse': {', '.join(ADJUSTMENTS)}.\n"
+        f"{left} and parameters: howlearn models --all"
+    )
+
+
+def _every_model() -> None:
+    """Tasks, rules, the field's models, and what can be made of them."""
     from howlearn.cli.show import console, listing_of
     from howlearn.core.rules import RULES
     from howlearn.models import FIELD
-    from howlearn.models.names import ADJUSTMENTS, in_cells, learning_named
+    from howlearn.models.names import ADJUSTMENTS, in_cells
     from howlearn.models.task import Task
 
-    if given.task is None:
-        listing = listing_of("Tasks that are shipped", "task", "contexts", "actions", "models")
-        for name in Task.shipped():
-            known = Task.load(name)
-            names = ", ".join(model.name for model in known.models)
-            listing.add_row(name, str(len(known.contexts)), "/".join(known.actions), names)
-        console.print(listing)
-        console.print(f"Rules: {', '.join(f'{r.name} ({r.title})' for r in RULES.values())}")
-        listing = listing_of(
-            "The field's models, for any task (--model, --add-model; 'field' for all of them)",
-            "model", "what it is", "parameters", "needs", "competes by default in",
-        )  # fmt: skip
-        for name, model in FIELD.items():
-            made = model()
-            words = (p.name for p in made.parameters), sorted(made.needs), sorted(made.default_for)
-            listing.add_row(name, made.title, *map(", ".join, words))
-        console.print(listing)
-        console.print(
-            "In the cells of a partition: 'q-learning(ByShape)'; as --rule: "
-            f"{', '.join(in_cells())}."
-            "\nAdded to any model, as 'ByShape+lapse': "
-            + "; ".join(f"{a.name} ({a.title})" for a in ADJUSTMENTS.values())
-            + ".\nMixtures of strategies: 'exp4(ByPattern, ByPatternExc)', "
-            "'switch(ByPattern, ByPatternExc)', 'hmm(ByPattern, ByPatternExc)' "
-            "(docs/metalearning.md)."
-            "\nYour own model: my_module:MyModel (docs/own-model.md).",
-            soft_wrap=True,
-        )
-        following("models", "--task", "five-four")
-        return
-    rule = learning_named(given.rule, given.form, given.max_rate)
-    chosen = Task.load(given.task).with_rule(rule)
-    listing = listing_of(f"Models of {chosen.name}", "model", "parameters", "rule", "cells")
-    for model in chosen.models:
-        units = model.units
-        rules = ", ".join(dict.fromkeys(_learning(unit.rule) for unit in units))
-        cells = "  ".join(unit.name for unit in units)
-        listing.add_row(*map(escape, (model.name, str(len(model.owned)), rules, cells)))
-    for mixture in chosen.mixtures:
-        count = str(mixture.n_parameters(len(chosen.actions)))
-        experts = "  ".join(expert.name for expert in mixture.experts)
-        listing.add_row(*map(escape, (mixture.name, count, mixture.title, experts)))
+    listing = listing_of("Tasks", "task", "contexts", "actions", "models")
+    for name in Task.shipped():
+        known = Task.load(name)
+        names = ", ".join(model.name for model in known.models)
+        listing.add_row(name, str(len(known.contexts)), "/".join(known.actions), names)
     console.print(listing)
-    shares = escape(", ".join(f"p({a})" for a in chosen.actions[:-1]))
+    console.print(f"Rules: {', '.join(f'{r.name} ({r.title})' for r in RULES.values())}")
+    listing = listing_of(
+        "The field's models, for any task (--model, --add-model; 'field' for all of them)",
+        "model", "what it is", "parameters", "needs", "competes by default in",
+    )  # fmt: skip
+    for name, model in FIELD.items():
+        made = model()
+        words = (p.name for p in made.parameters), sorted(made.needs), sorted(made.default_for)
+        listing.add_row(name, made.title, *map(", ".join, words))
+    console.print(listing)
+    console.print(
+        "In the cells of a partition: 'q-learning(ByShape)'; as --rule: "
+        f"{', '.join(in_cells())}."
+        "\nAdded to any model, as 'ByShape+lapse': "
+        + "; ".join(f"{a.name} ({a.title})" for a in ADJUSTMENTS.values())
+        + ".\nMixtures of strategies: 'exp4(ByPattern, ByPatternExc)', "
+        "'switch(ByPattern, ByPatternExc)', 'hmm(ByPattern, ByPatternExc)' "
+        "(docs/metalearning.md)."
+        "\nYour own model: my_module:MyModel (docs/own-model.md)."
+    )
+
+
+def _models_of(task: Task, given: Given) -> None:
+    """The candidates of a task; --all also if they are many."""
+    from rich.markup import escape
+
+    from howlearn.cli.show import console, listing_of, shorter
+
+    rules = dict.fromkeys(_learning(unit.rule) for model in task.models for unit in model.units)
+    title = f"Models of {task.name} (rule: {', '.join(rules)})"
+    listing = listing_of(title, "model", "parameters", "cells")
+    for model in task.models:
+        cells = "  ".join(unit.name for unit in model.units)
+        listing.add_row(*map(escape, (model.name, str(len(model.owned)), cells)))
+    for mixture in task.mixtures:
+        count = str(mixture.n_parameters(len(task.actions)))
+        experts = "  ".join(expert.name for expert in mixture.experts)
+        listing.add_row(*map(escape, (mixture.name, count, experts)))
+    if not given.all and (more := shorter(listing, 18)):
+        console.print(listing)
+        console.print(f"and {more} more: --all")
+    else:
+        console.print(listing)
+    shares = escape(", ".join(f"p({a})" for a in task.actions[:-1]))
     console.print(
         "Also available: 'NAME (one rate)' for models with several cells, and Coin, which does not "
-        f"learn (its parameters: {shares}); the field's models and your own: howlearn models.",
-        soft_wrap=True,
+        f"learn (its parameters: {shares}); the field's models and your own: howlearn models."
     )
     words = with_models(given.of(TASK, RULE, FORM))
-    following("simulate", *words, "--model", chosen.models[-1].name, "--out", "trials.csv")
+    following("simulate", *words, "--model", task.models[-1].name, "--out", "trials.csv")
 
 
 def _learning(rule: Any) -> str:

@@ -70,7 +70,7 @@ def _syntax(text: str) -> ast.expr:
     except (SyntaxError, ValueError, MemoryError):
         raise Refused(
             "is not an expression such as block > 1 and phase == 'learn' "
-            "(== compares, text stands in quotes, names with spaces in `backticks`)"
+            "(== compares, put text in quotes, names with spaces in `backticks`)"
         ) from None
 
 
@@ -138,7 +138,7 @@ class Translator:
                 return self._chosen(node.test, node.body, node.orelse)
             case ast.Call(func=ast.Name()):
                 return self._function(node)
-        raise Refused(f"{self.written(node)!r} is not part of the language of conditions")
+        raise Refused(f"{self.written(node)!r} is not allowed in an expression")
 
     def count(self) -> None:
         """One more part; so many that nobody can have meant them are refused."""
@@ -162,7 +162,7 @@ class Translator:
             return Value("missing")
         if name in LITERALS:
             return literal(LITERALS[name])
-        hint = "" if name in self.backticked else " (text stands in quotes)"
+        hint = "" if name in self.backticked else " (put text in quotes)"
         raise self._no_column(column, hint)
 
     def _column(self, column: str) -> Value:
@@ -182,7 +182,7 @@ class Translator:
             return None
         close = get_close_matches(node.id, self.columns, 1, CLOSE)
         if close:
-            raise self._no_column(node.id, f" (did you mean {close[0]}? text stands in quotes)")
+            raise self._no_column(node.id, f" (did you mean {close[0]}? put text in quotes)")
         return node.id
 
     def _label(self, node: ast.expr) -> Value:
@@ -256,8 +256,7 @@ class Translator:
             text = pl.concat_str([part.label for part in parts], separator=":")
             return of_text(text, both(text.is_not_null(), *(part.known for part in parts)))
         raise Refused(
-            f"{self.written(node)!r} is not part of the language of conditions; there are "
-            f"{FUNCTIONS}"
+            f"{self.written(node)!r} is not allowed in an expression; there are {FUNCTIONS}"
         )
 
     def _named(self, node: ast.expr) -> Value:
@@ -273,7 +272,7 @@ class Translator:
         if type(back) is not int or not 1 <= back <= MOST_LAGS:
             raise Refused(f"lag(COL, N) needs a whole number N from 1 to {MOST_LAGS:,}")
         if not self.may_lag:
-            raise Refused("lag(…) cannot stand here")
+            raise Refused("lag(…) cannot be used here")
         before = self.lags
         self.lags = 0
         value = self.value(node)

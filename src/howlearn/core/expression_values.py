@@ -134,7 +134,7 @@ def compared(left: Value, op: ast.cmpop, right: Value) -> pl.Expr:
     as_text = "text" in kinds or (kinds == {"column"} and isinstance(op, ast.Eq))
     sides = (left.text, right.text) if as_text else (left.number, right.number)
     if sides[0] is None or sides[1] is None:
-        raise Refused("text can be compared with text, and numbers with numbers only")
+        raise Refused("compare text with text, and numbers with numbers")
     return compare(sides[0], sides[1])
 
 

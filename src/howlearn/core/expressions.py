@@ -173,4 +173,4 @@ def _in_backticks(text: str, columns: Sequence[str]) -> str:
     found = [c for c in bare if len(c) > 1 and c in text and f"`{c}`" not in text]
     if not found:
         return ""
-    return f"; a name with a point, a space or a sign stands in backticks: `{max(found, key=len)}`"
+    return f"; put a name with a dot, a space or a sign in backticks: `{max(found, key=len)}`"

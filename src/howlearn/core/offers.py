@@ -51,7 +51,7 @@ def checked_offers(
         told, chosen = offer_label(there[t], actions) or "nothing", actions[int(action[t])]
         raise HowlearnError(f"trial {t + 1}: {chosen} was chosen, and {told} was on offer")
     if len(there) and np.all(there.sum(axis=1) == 1):
-        raise HowlearnError("one action is on offer in every trial, so that nobody ever chooses")
+        raise HowlearnError("only one action is on offer in every trial, so there is no choice")
     return there
 
 

@@ -43,7 +43,7 @@ class Parameter:
             raise HowlearnError(f"parameter {self.name} needs finite bounds")
         if not self.lower < self.upper:
             raise HowlearnError(
-                f"parameter {self.name} needs a lower bound under its upper one, not "
+                f"parameter {self.name} needs a lower bound below its upper bound, got "
                 f"{self.lower:g} and {self.upper:g}"
             )
         if math.isnan(self.default):
@@ -157,11 +157,10 @@ class Rule:
 
     def __post_init__(self) -> None:
         if self.form not in ("gain", "loss"):
-            raise HowlearnError(f"the form of a rule is gain or loss, not {self.form!r}")
+            raise HowlearnError(f"the form of a rule must be gain or loss, got {self.form!r}")
         if not 0 < self.max_rate <= MAX_RATE:
             raise HowlearnError(
-                f"the largest rate must lie above 0 and at most at {MAX_RATE:g}, not at "
-                f"{self.max_rate:g}"
+                f"the largest rate must be above 0 and at most {MAX_RATE:g}, got {self.max_rate:g}"
             )
 
     @cached_property

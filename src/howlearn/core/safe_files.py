@@ -26,7 +26,7 @@ DEEP = f"it is nested more than {DEEPEST} times"
 def text_in(path: Path) -> str:
     """The text of a file in UTF-8; OSError also for a pipe or a device, which may never end."""
     if path.exists() and not (path.is_file() or path.is_dir()):
-        raise OSError(errno.EINVAL, "a pipe or a device, and no file")
+        raise OSError(errno.EINVAL, "a pipe or a device, not a file")
     return path.read_text(encoding="utf-8-sig")  # editors on Windows may write a mark first
 
 
@@ -110,7 +110,7 @@ def allow_code(*texts: str) -> None:
     """
     if wrong := [text for text in texts if not isinstance(text, str)]:
         raise HowlearnError(
-            f"allow_code takes texts such as 'my_file.py:MyModel', not {wrong[0]!r}"
+            f"allow_code takes texts such as 'my_file.py:MyModel', got {wrong[0]!r}"
         )
     if _sealed:
         return

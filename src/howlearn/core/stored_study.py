@@ -193,7 +193,8 @@ class StoredStudy(Study):
     def where(self) -> str:
         """A sentence on where the trials are."""
         return (
-            f"{self.spool.n_bytes / 1e9:.1f} GB of trials lie in {folder()} until this ends (the "
+            f"{self.spool.n_bytes / 1e9:.1f} GB of trials are stored in {folder()} until this "
+            f"ends (the "
             "environment variable TMPDIR names another folder)"
         )
 

@@ -220,7 +220,7 @@ def _load(name: str, text: str, first_use: str) -> ModuleType:
     python = f"py{sys.version_info.major}{sys.version_info.minor}"
     kept = path.parent / "__pycache__"
     if not any(kept.glob(f"{module_name}.{first_use}-*.{python}*.nbi")):
-        log.info("compiling %s, once", name.replace("_", " "))
+        log.info("Compiling %s (first run only)", name.replace("_", " "))
     spec = importlib.util.spec_from_file_location(module_name, path)
     assert spec is not None
     assert spec.loader is not None

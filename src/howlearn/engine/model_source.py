@@ -68,8 +68,10 @@ _WORLD = ", ".join(
         "number(frame, LOWEST), number(frame, HIGHEST)",
     ]
 )
-_LOG_P = _ARRAY.format("LOG_P", "word(frame, N_ACTIONS)", "float64")
-_EACH = _ARRAY.format("EACH", "word(frame, N_EACH)", "float64")
+_ROW = "array(word(frame, {0}) + 8 * i * word(frame, {1}), (word(frame, {1}),), np.float64)"
+_LOG_P, _EACH = _ROW.format("LOG_P", "N_ACTIONS"), _ROW.format("EACH", "N_EACH")
+_POINT = """own = owns + i * word(frame, OWN_SIZE)
+        at = word(frame, STATE) + i * word(frame, STATE_SIZE)"""
 
 _MODEL = f"""
 Theta = namedtuple("Theta", %(names)r)
@@ -78,25 +80,28 @@ _update = njit(**OWN)(_Part.update)
 %(functions)s
 
 @njit(**STEP)
-def step(frame, own):
-    state, theta, task = %(state)s, Theta(%(theta)s), word(frame, TASK)
-    if task == POLICY:
-        _log_policy(state, Shown({_SHOWN}), theta, {_LOG_P})
-    elif task == LEARN:
-        _update(state, Trial({_TRIAL}), theta)
+def step(frame, owns):
+    for i in range(word(frame, N_POINTS)):
+        {_POINT}
+        state, theta, task = %(state)s, Theta(%(theta)s), word(frame, TASK)
+        if task == POLICY:
+            _log_policy(state, Shown({_SHOWN}), theta, {_LOG_P})
+        elif task == LEARN:
+            _update(state, Trial({_TRIAL}), theta)
 %(cases)s
 
 @njit(**STEP)
 def look(frame, own):
+    i, at = 0, word(frame, STATE)
     _observe(%(state)s, Trial({_TRIAL}), Theta(%(theta)s), {_EACH})
 """
 
-_GRADIENT = f"""    elif task == SLOPE:
-        _gradient(state, Shown({_SHOWN}), theta, word(frame, ACTION), {_EACH})
+_GRADIENT = f"""        elif task == SLOPE:
+            _gradient(state, Shown({_SHOWN}), theta, word(frame, ACTION), {_EACH})
 """
 
-_START = f"""    elif task == START:
-        started(state, _start(World({_WORLD}), theta))
+_START = f"""        elif task == START:
+            started(state, _start(World({_WORLD}), theta))
 """
 
 _STARTED = """
@@ -110,10 +115,9 @@ _RULE = f"""
 _update = njit(**OWN)(_Part.update)
 
 
-@njit(**STEP)
-def step(frame, own):
-    c, state, log_p = word(frame, CELL), %(state)s, {_LOG_P}
-    n = state.shape[1]
+@njit(**BARE)
+def one(frame, own, state, log_p):
+    c, n = word(frame, CELL), state.shape[1]
     if word(frame, TASK) == POLICY:
         for a in range(n):
             log_p[a] = state[c, a]
@@ -141,7 +145,15 @@ def step(frame, own):
 
 
 @njit(**STEP)
+def step(frame, owns):
+    for i in range(word(frame, N_POINTS)):
+        {_POINT}
+        one(frame, own, %(state)s, {_LOG_P})
+
+
+@njit(**STEP)
 def look(frame, own):
+    i, at = 0, word(frame, STATE)
     state, out = %(state)s, {_EACH}
     for a in range(len(out)):
         out[a] = state[word(frame, CELL), a]
@@ -153,12 +165,14 @@ _update = njit(**OWN)(_Part.update)
 
 
 @njit(**STEP)
-def step(frame, own):
-    state, theta = %(state)s, array(word(own, 0), (word(own, 1),), np.float64)
-    if word(frame, TASK) == POLICY:
-        _adjust(state, Shown({_SHOWN}), theta, {_LOG_P})
-    else:
-        _update(state, Trial({_TRIAL}), theta)
+def step(frame, owns):
+    for i in range(word(frame, N_POINTS)):
+        {_POINT}
+        state, theta = %(state)s, array(word(own, 0), (word(own, 1),), np.float64)
+        if word(frame, TASK) == POLICY:
+            _adjust(state, Shown({_SHOWN}), theta, {_LOG_P})
+        else:
+            _update(state, Trial({_TRIAL}), theta)
 """
 
 
@@ -264,7 +278,7 @@ class Part:
         self.words += 1 + array.ndim
         sizes = "".join(f"word(own, {w}), " for w in range(first + 1, self.words))
         kind = "bool_" if array.dtype == bool else array.dtype.name
-        return f"array(word(frame, STATE) + word(own, {first}), ({sizes}), np.{kind})"
+        return f"array(at + word(own, {first}), ({sizes}), np.{kind})"
 
     def placed(self, block: list[bytes]) -> list[int]:
         """Its own words; its arrays are added to a block of memory."""

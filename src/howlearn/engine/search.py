@@ -134,15 +134,13 @@ class NoNumber(Exception):
 
 
 class _Searches:
-    """Learners × marks × starts as rows of a hill to climb."""
+    """A learner and a mark per row of a hill to climb."""
 
     def __init__(
-        self, likelihood: SearchedLikelihood, marks: Ints, starts: int, rough: bool
+        self, likelihood: SearchedLikelihood, learner: Ints, mark: Ints, rough: bool
     ) -> None:
         self.likelihood, self.rough, self.joint = likelihood, rough, likelihood.analytic
-        n, m = marks.shape
-        self.learner = np.repeat(np.arange(n), m * starts)
-        self.mark = np.repeat(marks.reshape(-1), starts)
+        self.learner, self.mark = learner, mark
 
     def value(self, problem: Ints, u: Floats) -> Floats:
         return self.likelihood.value(self.learner[problem], u, self.mark[problem])
@@ -180,20 +178,15 @@ def highest(
     chance = -n_seen * likelihood.log_options
     doubtful = alone | (value.max(axis=2) < chance + AT_CHANCE)
     if (doubtful & seen).any():  # look again, elsewhere and more closely
-        again = np.flatnonzero((doubtful & seen).any(axis=1))
-        more_u, more_value = _searched(likelihood, marks, np.empty((n, m, 0, d)), effort, again)
-        extra = np.full((n, m, more_value.shape[2]), -np.inf)
-        # Only the doubtful ones: a fit does not depend on what else was asked for.
-        extra[again] = np.where(doubtful[again][:, :, None], more_value, -np.inf)
-        points = np.zeros((n, m, more_value.shape[2], d))
-        points[again] = more_u
-        u, value = np.concatenate([u, points], axis=2), np.concatenate([value, extra], axis=2)
+        # Only those: a fit does not depend on what else was asked for.
+        none = np.empty((n, m, 0, d))
+        more_u, more = _searched(likelihood, marks, none, effort, doubtful & seen)
+        u, value = np.concatenate([u, more_u], axis=2), np.concatenate([value, more], axis=2)
     best = np.argmax(value, axis=2)[:, :, None]
     top = np.take_along_axis(u, best[..., None], axis=2)[:, :, 0]
     height = np.take_along_axis(value, best, axis=2)[:, :, 0]
-    top, height = climb(
-        _Searches(likelihood, marks, 1, rough=False), top.reshape(-1, d), whole.ends, SHARP
-    )  # only the best one must be sharp
+    each = _Searches(likelihood, np.repeat(np.arange(n), m), marks.reshape(-1), rough=False)
+    top, height = climb(each, top.reshape(-1, d), whole.ends, SHARP)  # only the best must be sharp
     top, height = top.reshape(n, m, d), height.reshape(n, m)
     # Of the searches that were not given up on the way.
     finished = np.clip(np.isfinite(value).sum(axis=2), 1, effort.cuts[-1][1])
@@ -211,31 +204,37 @@ def _searched(
     marks: Ints,
     guesses: Floats,
     effort: Effort,
-    learners: Ints | None = None,
+    again: Bools | None = None,
 ) -> tuple[Floats, Floats]:
-    """Screen, pick, climb: tops u[learner, mark, start, parameter] and their values."""
+    """Screen, pick, climb: tops u[learner, mark, start, parameter] and their values.
+
+    ``again``, [learner, mark], are searched for a second time, between the points of the first;
+    the values of all others are then −∞.
+    """
     whole = likelihood.whole
-    d = len(whole.parameters)
+    (n, m), d = marks.shape, len(whole.parameters)
     n_points = effort.screened * (d + 1)
-    if learners is None:
-        learners = np.arange(len(marks))
+    if again is None:
+        again = np.ones((n, m), bool)
         defaults = np.array([[parameter.default for parameter in whole.parameters]])
         points = np.concatenate([whole.u(defaults) / whole.ends, corners(n_points, d)])
-    else:  # again, between the points of the first time
+    else:
         points = corners(FINER * n_points, d, n_points)
-    marks, guesses = marks[learners], guesses[learners]
-    n, m = marks.shape
-    values = _screen(likelihood, learners, marks, points * whole.ends)
-    picked = best_apart(values.reshape(n * m, -1), points, effort.climbs)
-    u = (points * whole.ends)[picked].reshape(n, m, -1, d)
+    learners, rows = np.flatnonzero(again.any(axis=1)), np.flatnonzero(again)
+    values = _screen(likelihood, learners, marks[learners], points * whole.ends)
+    picked = best_apart(values[again[learners]], points, effort.climbs)
+    start = (points * whole.ends)[picked]
     if guesses.shape[2]:
-        flat = whole.u(guesses.reshape(-1, d)).reshape(guesses.shape)
-        u = np.concatenate([flat, u], axis=2)
-    starts = u.shape[2]
-    problems = _Searches(likelihood, marks, starts, rough=True)
-    problems.learner = learners[problems.learner]
-    top, value = climb(problems, u.reshape(-1, d), whole.ends, ROUGH, starts, effort.cuts)
-    return top.reshape(n, m, starts, d), value.reshape(n, m, starts)
+        flat = whole.u(guesses.reshape(-1, d)).reshape(n * m, -1, d)
+        start = np.concatenate([flat[rows], start], axis=1)
+    starts = start.shape[1]
+    problems = _Searches(
+        likelihood, np.repeat(rows // m, starts), np.repeat(marks[again], starts), rough=True
+    )
+    top, height = climb(problems, start.reshape(-1, d), whole.ends, ROUGH, starts, effort.cuts)
+    u, value = np.zeros((n, m, starts, d)), np.full((n, m, starts), -np.inf)
+    u[again], value[again] = top.reshape(-1, starts, d), height.reshape(-1, starts)
+    return u, value
 
 
 def _screen(likelihood: SearchedLikelihood, learners: Ints, marks: Ints, u: Floats) -> Floats:

@@ -258,7 +258,7 @@ def replay(
 
     What tells latents is compiled when it is first needed.
     """
-    given, x = told(whole, setting), whole.full(x[None])[0]
+    given, x = told(whole, setting), whole.full(x[None])
     out = np.zeros((len(records.context), setting.n_actions))
     looks &= whole.n_latents > 0
     latents = np.full((len(records.context), whole.n_latents if looks else 0), np.nan)
@@ -278,7 +278,7 @@ def play(
     x: Floats,
 ) -> None:
     """Draw one learner's actions and pay what they earn, into the records."""
-    given, x = told(whole, setting), whole.full(x[None])[0]
+    given, x = told(whole, setting), whole.full(x[None])
     scene = (draws, gains, first_gains, tells)
     given.module.play(*given.of(records), *scene, x, records.action, records.reward)
 

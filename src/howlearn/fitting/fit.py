@@ -282,7 +282,7 @@ def check(study: Study, models: Sequence[Model], refused: Refused = None) -> Fit
     check_models(models)
     if np.any(study.n_scored == 0):
         nobody = study.learners[int(np.argmin(study.n_scored))]
-        raise HowlearnError(f"learner {nobody} has no scored trial, so that no model can be judged")
+        raise HowlearnError(f"learner {nobody} has no scored trial, so no model can be judged")
     every = by_way(_with_bases(models))
     return FitPlan(tuple(way(mine, study, refused) for way, mine in every))
 
@@ -294,7 +294,7 @@ def _with_bases(models: Sequence[Model]) -> list[Model]:
     def add(model: Model, of: Model) -> None:
         if not same(known.setdefault(model.name, model), model):
             raise HowlearnError(
-                f"{model.name} in {of.name} is another model than the candidate of that name"
+                f"{model.name} in {of.name} is not the same model as the candidate of that name"
             )
         for part in model.fitted_first:
             add(part, model)

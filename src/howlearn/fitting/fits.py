@@ -33,7 +33,9 @@ class Stop:
 def check_epsilon(epsilon: float, actions: int) -> None:
     """Refuse probabilities that some action falls under at once."""
     if not 0 < epsilon < 1 / actions:
-        raise HowlearnError(f"epsilon lies between 0 and 1/K = {1 / actions:g}, not at {epsilon:g}")
+        raise HowlearnError(
+            f"epsilon must lie between 0 and 1/K = {1 / actions:g}, got {epsilon:g}"
+        )
 
 
 Truncation = float | int | Stop  # a float is a share, 1.0 all of them; an int is a number of trials
@@ -51,12 +53,12 @@ def sizes_of(n_scored: NDArray[np.int64], truncations: Sequence[float | int]) ->
         if isinstance(truncation, float):
             if not 0.0 < truncation <= 1.0:
                 raise HowlearnError(
-                    f"a share of the trials lies above 0 and at most at 1, not at {truncation:g}"
+                    f"a share of the trials must be above 0 and at most 1, got {truncation:g}"
                 )
             # 1e-9, so that 0.3·10 is 3 although it is 2.9999… in floating point
             columns.append(np.floor(truncation * n_scored + 1e-9).astype(np.int64))
         elif truncation < 1:
-            raise HowlearnError(f"a number of trials is at least 1, not {truncation}")
+            raise HowlearnError(f"a number of trials must be at least 1, got {truncation}")
         else:
             columns.append(np.minimum(truncation, n_scored))
     return np.stack(columns, axis=1)

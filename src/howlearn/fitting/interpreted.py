@@ -208,7 +208,8 @@ class _Run:
         self.call("log_policy", state, shown, self.theta, again)
         if not np.array_equal(out, again):
             raise ModelError(
-                f"{self.model.name}.log_policy gives other probabilities when it is asked again "
+                f"{self.model.name}.log_policy gives different probabilities when it is called "
+                f"twice "
                 f"{where}: nothing in it may be random"
             )
         return out

@@ -34,7 +34,7 @@ def nats_within(level: float) -> float:
     """
     if not 0.0 < level < 1.0:
         raise HowlearnError(
-            f"the level of intervals lies between 0 and 1, such as 0.95, not at {level:g}"
+            f"the level of intervals must lie between 0 and 1, such as 0.95, got {level:g}"
         )
     return STRETCH * 0.5 * NormalDist().inv_cdf((1.0 + level) / 2.0) ** 2
 

@@ -247,7 +247,7 @@ class _WholeFits:
             raise ModelError(
                 f"model {whole.first.name} returns NaN for learner "
                 f"{self.study.learners[error.learner]} at {', '.join(values)}; "
-                "howlearn.check_model tells more"
+                "howlearn.check_model has details"
             ) from None
 
     def check(self, whole: Whole, theta: Floats) -> None:

@@ -59,7 +59,7 @@ class ACA(Model):
 
     def __post_init__(self) -> None:
         if self.block < 0:
-            raise HowlearnError(f"the block of aca is a number of trials, not {self.block}")
+            raise HowlearnError(f"the block of aca must be a number of trials, got {self.block}")
         if self.block:
             # The functions of a model are those of its class, so every block has its own.
             object.__setattr__(self, "__class__", _in_blocks(self.block))

@@ -98,7 +98,7 @@ class Adjusted(Model):
             raise HowlearnError(f"{self.name}: {self.base.not_adjusted}")
         names = [adjustment.name for adjustment in self.adjustments]
         if len(set(names)) < len(names):
-            raise HowlearnError(f"{self.name}: an adjustment can be made once only")
+            raise HowlearnError(f"{self.name}: each adjustment can be added only once")
         for part in self.adjustments:
             if isinstance(part, LearningPart) and part.parameter.name not in self.base.carries:
                 goes = ", ".join(_carriers(part)) or "howlearn mechanisms only"
@@ -277,7 +277,7 @@ class ChoiceTrace(Adjustment):
     cites = ("wilson2019",)
     effect = Size("signed", 1.2, 0.5, 0.6, 0.5, smallest=0.5)
     passes_for = ("stickiness", "asymmetry", "forgetting", "bias")
-    in_words = "repeat (or avoid) what they chose often of late, whatever it earned"
+    in_words = "repeat (or avoid) what they chose often recently, whatever it earned"
 
     def parameters(self, actions: Sequence[str]) -> tuple[Parameter, ...]:
         rate = Parameter("trace_rate", 0.0, 1.0, default=0.3, scale=0.1)
@@ -372,7 +372,7 @@ class Attention(LearningPart):
     bases = ("delta rule",)
     passes_for = ("asymmetry", "forgetting")
     unseen = True
-    in_words = "learn faster where outcomes were surprising of late"
+    in_words = "learn faster where recent outcomes were surprising"
 
 
 class GoBias(LearningPart):

@@ -100,9 +100,9 @@ def too_many_contexts(study: Study) -> str | None:
     return (
         f"there are {len(study.contexts):,} contexts, and a typical learner met "
         f"{np.median(met):,.0f} of them in {np.median(scored):,.0f} trials, but a partition model, "
-        "or Q-learning, would have to learn each of them on its own; --model gcm (with --features "
-        "COL,COL) generalises between contexts by their similarity, and --bin COL:4 makes few "
-        "contexts out of numbers, explicitly"
+        "or Q-learning, would have to learn each of them separately; --model gcm (with --features "
+        "COL,COL) generalises between contexts by their similarity, and --bin COL:4 groups "
+        "numbers into a few contexts"
     )
 
 

@@ -96,7 +96,7 @@ class FixedPolicy(Model):
         where = ""
         if any(isinstance(value, Mapping) for value in policy.values()):
             if context not in policy:
-                raise HowlearnError(f"policy {self.name} says nothing of context {context}")
+                raise HowlearnError(f"policy {self.name} has nothing for context {context}")
             policy, where = policy[context], f" in context {context}"
         assert isinstance(policy, Mapping)
         if set(policy) != set(actions):

@@ -49,11 +49,11 @@ class Exp4(Mixture):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.form not in ("gain", "loss"):
-            raise HowlearnError(f"{self.name}: the form is gain or loss, not {self.form!r}")
+            raise HowlearnError(f"{self.name}: the form must be gain or loss, got {self.form!r}")
         if not 0 < self.max_rate <= MAX_RATE:
             raise HowlearnError(
-                f"{self.name}: the largest rate must lie above 0 and at most at {MAX_RATE:g}, not "
-                f"at {self.max_rate:g}"
+                f"{self.name}: the largest rate must be above 0 and at most {MAX_RATE:g}, got "
+                f"{self.max_rate:g}"
             )
 
     @property

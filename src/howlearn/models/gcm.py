@@ -12,7 +12,7 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.rule import Parameter
 from howlearn.core.world import callable_when_compiled, log_softmax
 from howlearn.models.model import Model
-from howlearn.models.networks import activation
+from howlearn.models.networks import activation, apart
 
 FEW = 64  # contexts whose similarities are kept in a table
 
@@ -26,12 +26,13 @@ class GCMState(NamedTuple):
     met: NDArray[np.int64]  # the contexts with a count
     n_met: NDArray[np.int64]  # [1]: how many
     similar: NDArray[np.float64]  # [i, context]: to the i-th context met; empty if there are many
+    room: NDArray[np.float64]  # [action, then feature]: for a gradient
 
 
 @callable_when_compiled
 def evidence(state, shown, theta, out):
     """b + Σ exp(−c·Σ_i w_i·|x_i − h_i|) for every answer."""
-    exemplars, attention, counts, met, n_met, similar = state
+    exemplars, attention, counts, met, n_met, similar, _ = state
     # Two at a time: the sums stay in registers, and each similarity serves both.
     for k in range(0, len(out), 2):
         other = min(k + 1, len(out) - 1)
@@ -44,6 +45,19 @@ def evidence(state, shown, theta, out):
             one += alike * counts[met[i], k]
             two += alike * counts[met[i], other]
         out[k], out[other] = one, two
+
+
+@callable_when_compiled
+def attention_slopes(theta, by_feature, out):
+    """The derivatives in the shares, from those in c·w_i of every feature i."""
+    last = min(len(theta) - 3, len(by_feature) - 1)
+    later = by_feature[last]  # of what is left over, shared out among the later features
+    for i in range(last - 1, -1, -1):
+        left = 1.0
+        for j in range(i):
+            left *= 1.0 - theta[3 + j]
+        out[3 + i] = theta.c * left * (by_feature[i] - later)
+        later = theta[3 + i] * by_feature[i] + (1.0 - theta[3 + i]) * later
 
 
 MANY_DIMENSIONS = 6  # beyond this, attention to each is more than a learner's data can tell
@@ -79,7 +93,7 @@ class GCM(Model):
         if self.dimensions != 0 and self.dimensions < 2:
             raise HowlearnError(
                 f"the dimensions of gcm are 0, for equal attention, or at least 2, "
-                f"not {self.dimensions}"
+                f"got {self.dimensions}"
             )
 
     @classmethod
@@ -116,6 +130,7 @@ class GCM(Model):
             np.zeros(n_contexts, np.int64),
             np.zeros(1, np.int64),
             np.zeros((rows, n_contexts)),
+            np.zeros(world.n_actions + n_features),
         )
 
     @staticmethod
@@ -146,3 +161,36 @@ class GCM(Model):
     @staticmethod
     def observe(state, trial, theta, out):
         evidence(state, trial, theta, out)
+
+    @staticmethod
+    def gradient(state, shown, theta, action, out):
+        exemplars, attention, counts, met, n_met, similar, room = state
+        n, d = counts.shape[1], len(attention)
+        known, by_feature = room[:n], room[n:]
+        evidence(state, shown, theta, known)
+        largest, total, mean = theta.gamma * np.log(np.max(known)), 0.0, 0.0
+        for k in range(n):
+            weight = np.exp(theta.gamma * np.log(known[k]) - largest)
+            total += weight
+            mean += weight * np.log(known[k])
+        out[:] = 0.0
+        out[1] = np.log(known[action]) - mean / total
+        for k in range(n):  # from here on: how log p moves with the evidence for k
+            p = np.exp(theta.gamma * np.log(known[k]) - largest) / total
+            known[k] = theta.gamma * ((1.0 if k == action else 0.0) - p) / known[k]
+            out[2] += known[k]
+        by_feature[:] = 0.0
+        for i in range(n_met[0]):
+            if len(similar):
+                moved = similar[i, shown.context]
+            else:
+                moved = activation(exemplars, met[i], shown.features, attention, theta.c)
+            weight = 0.0
+            for k in range(n):
+                weight += known[k] * counts[met[i], k]
+            moved *= weight
+            for f in range(d):
+                by_feature[f] -= moved * apart(exemplars[met[i], f], shown.features[f])
+        for f in range(d):
+            out[0] += attention[f] * by_feature[f]
+        attention_slopes(theta, by_feature, out)

@@ -53,7 +53,7 @@ class HiddenStrategies(Mixture):
         super().__post_init__()
         if self.transitions not in ("shared", "free"):
             raise HowlearnError(
-                f"{self.name}: transitions are shared or free, not {self.transitions!r}"
+                f"{self.name}: transitions must be shared or free, got {self.transitions!r}"
             )
         if len(self.experts) < 2:
             raise HowlearnError(

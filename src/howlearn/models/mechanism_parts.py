@@ -22,7 +22,7 @@ class Generalisation(LearningPart):
     effect = Size("share", 0.3, 0.7, 0.1, 0.7, smallest=0.15)
     listed = True
     passes_for = ("forgetting", "stickiness", "bias")
-    in_words = "carry over what they learn to contexts that are alike"
+    in_words = "transfer what they learn to similar contexts"
 
 
 class Drift(LearningPart):
@@ -52,14 +52,14 @@ class RestingValue(LearningPart):
     """
 
     name = "resting"
-    title = "what is not known counts as better, or worse, than the middle of all rewards"
+    title = "unknown options count as better, or worse, than average"
     phrase = "values that start above or below the middle"
     cites = ("sutton2018",)
     parameter = Parameter("resting", -0.5, 0.5, default=0.0)
     effect = Size("signed", 0.3, 0.4, 0.15, 0.4, smallest=0.15)
     bases = ("delta rule",)
     passes_for = ("forgetting", "asymmetry")
-    in_words = "take what they do not know for better (or worse) than average"
+    in_words = "expect unknown options to be better (or worse) than average"
 
 
 ONLY_HERE: tuple[type[Part], ...] = (Generalisation, Drift, RestingValue)

@@ -41,7 +41,7 @@ class Expert:
                 f"{self.model.__name__} is a class; give a model, {self.model.__name__}()"
             )
         if not isinstance(self.model, Model):
-            raise HowlearnError(f"an expert is a model, not {self.model!r}")
+            raise HowlearnError(f"an expert must be a model, got {self.model!r}")
         if not isinstance(self.given, Mapping | tuple):
             raise HowlearnError(
                 f"expert {self.model.name}: parameters are given by name, as in "
@@ -56,7 +56,7 @@ class Expert:
             return tuple(np.atleast_1d(np.asarray(value, dtype=float)).tolist())
         except (TypeError, ValueError):
             raise HowlearnError(
-                f"expert {self.model.name}: {name} is a number, or one per cell, not {value!r}"
+                f"expert {self.model.name}: {name} must be a number, or one per cell, got {value!r}"
             ) from None
 
     @property
@@ -107,7 +107,7 @@ def _short(value: float) -> str:
 
 Source = Literal["training", "joint", "population"]
 SOURCES: dict[str, str] = {
-    "training": "every strategy fitted on its own to the trials fitted; counted as parameters",
+    "training": "each strategy fitted separately; counted as parameters",
     "joint": "all strategies fitted together with the mixture; counted as parameters",
     "population": "the median of the other learners' estimates; not counted",
 }
@@ -143,7 +143,7 @@ class Mixture(Model, ABC):
     def __post_init__(self) -> None:
         given = [self.experts] if isinstance(self.experts, Model | Expert) else self.experts
         if not isinstance(given, Iterable) or isinstance(given, str):
-            raise HowlearnError(f"{self.kind} needs a list of experts, not {given!r}")
+            raise HowlearnError(f"{self.kind} needs a list of experts, got {given!r}")
         experts = tuple(e if isinstance(e, Expert) else Expert(_named(e)) for e in given)
         object.__setattr__(self, "experts", experts)
         if not experts:
@@ -158,8 +158,8 @@ class Mixture(Model, ABC):
         for expert in experts:
             if expert.model.experts:
                 raise HowlearnError(
-                    f"{self.name}: {expert.name} is a mixture itself, and cannot be an expert of "
-                    "another one"
+                    f"{self.name}: {expert.name} is itself a mixture, and cannot be an expert of "
+                    f"another mixture"
                 )
         if not any(expert.fitted for expert in experts):
             object.__setattr__(self, "source", "training")  # there is nothing left to find

@@ -14,6 +14,7 @@ from howlearn.core.rule import Form, Rule
 from howlearn.core.rules import RULES, rule_named
 from howlearn.core.safe_files import allow_code
 from howlearn.core.study import Study
+from howlearn.core.text import listed
 from howlearn.models import FIELD, field_model
 from howlearn.models.adjustments import (
     Asymmetry,
@@ -115,7 +116,7 @@ def _setting(kind: type[Mixture], key: str, value: str, text: str) -> object:
     }  # fmt: skip
     if key in choices:
         if value not in choices[key]:
-            raise HowlearnError(f"{text}: {key} is {' or '.join(choices[key])}, not {value}")
+            raise HowlearnError(f"{text}: {key} must be {' or '.join(choices[key])}, got {value}")
         return value
     return _number(value, f"{text}: max_rate")
 
@@ -146,7 +147,7 @@ def _number(text: str, what: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise HowlearnError(f"{what} needs a number, not {text!r}") from None
+        raise HowlearnError(f"{what} needs a number, got {text!r}") from None
 
 
 def _parts(text: str) -> Iterator[str]:
@@ -261,7 +262,7 @@ def _policy_named(text: str) -> str:
     family = f"{called['what']}-"
     known = [name.removeprefix(family) for name in FIELD if name.startswith(family)]
     if known and called["policy"] not in known:
-        raise HowlearnError(f"{text}: policy is {' or '.join(known)}, not {called['policy']}")
+        raise HowlearnError(f"{text}: policy must be {' or '.join(known)}, got {called['policy']}")
     return family + called["policy"]
 
 
@@ -287,12 +288,12 @@ def _unknown(name: str, own: dict[str, PartitionModel], whose: str) -> HowlearnE
     if name.endswith(".py") or (name.isidentifier() and importlib.util.find_spec(name)):
         return HowlearnError(f"{name}: which model of it? Write {name}:MyModel")
     return HowlearnError(
-        f"{whose} has no model {name!r}{_meant(name, known)}; its models are {', '.join(own)} and "
-        f"Coin, and those with several cells also as 'NAME (one rate)'. The field's models are "
-        f"{', '.join(FIELD)}, also as 'q-learning(NAME)' in the cells of a model; +lapse, +bias, "
-        "+stickiness and +trace may follow any of them (howlearn models lists more); "
-        "exp4(NAME, NAME), switch(NAME, NAME) and hmm(NAME, NAME) are mixtures; your own model is "
-        "my_module:MyModel"
+        f"{whose} has no model {name!r}{_meant(name, known)}; its models are "
+        f"{listed([*own, 'Coin'])}, and those with several cells also as 'NAME (one rate)'. "
+        f"The field's models are {', '.join(FIELD)}, also as 'q-learning(NAME)' in the cells of a "
+        "model; +lapse, +bias, +stickiness and +trace may follow any of them (howlearn models "
+        "lists more); exp4(NAME, NAME), switch(NAME, NAME) and hmm(NAME, NAME) are mixtures; your "
+        "own model is my_module:MyModel"
     )
 
 

@@ -212,7 +212,7 @@ class ComponentCue(Model):
     """
 
     name = "component-cue"
-    title = "learns how much each feature value speaks for an action"
+    title = "learns how strongly each feature value predicts an action"
     phrase = "the component-cue model"
     cites = ("gluck1988",)
     latents = ("output(action)",)

@@ -62,7 +62,7 @@ class PartitionModel(Model):
 
     def __post_init__(self) -> None:
         if not isinstance(self.partition, Partition):
-            raise HowlearnError(f"model {self.name} needs a Partition, not {self.partition!r}")
+            raise HowlearnError(f"model {self.name} needs a Partition, got {self.partition!r}")
         from howlearn.models.names import learning_of  # which knows this class
 
         one = not isinstance(self.rules, tuple)
@@ -76,11 +76,11 @@ class PartitionModel(Model):
                 )
             if not isinstance(rule, Rule | Model):
                 raise HowlearnError(
-                    f"model {self.name} needs rules such as GradientBandit(), not {self.rules!r}"
+                    f"model {self.name} needs rules such as GradientBandit(), got {self.rules!r}"
                 )
         if self.rates not in ("per-cell", "shared"):
             raise HowlearnError(
-                f"model {self.name}: rates are per-cell or shared, not {self.rates!r}"
+                f"model {self.name}: rates must be per-cell or shared, got {self.rates!r}"
             )
         for rule in rules:
             if self.rates == "per-cell" and isinstance(rule, Model) and rule.cells == "shared":

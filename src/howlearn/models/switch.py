@@ -57,7 +57,7 @@ class Switch(Mixture):
     def of(cls, experts: Sequence[Expert], settings: Mapping[str, Any]) -> Switch:
         if len(experts) != 2:
             raise HowlearnError(
-                f"{cls.kind} has two experts, the first and the second, not {len(experts)}"
+                f"{cls.kind} needs two experts, the first and the second, got {len(experts)}"
             )
         return cls(experts[0], experts[1], **settings)
 

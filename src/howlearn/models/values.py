@@ -28,7 +28,7 @@ class Range:
     def __post_init__(self) -> None:
         if not self.lower <= self.upper:
             raise HowlearnError(
-                f"a range goes from its lower to its upper end, as 0.01:0.1, not "
+                f"a range goes from its lower to its upper end, as 0.01:0.1, got "
                 f"{self.lower:g}:{self.upper:g}"
             )
 
@@ -115,7 +115,7 @@ def _check_bounds(value: Value, owner: _Owner) -> None:
         if not owner.lower <= end <= owner.upper:
             raise HowlearnError(
                 f"{owner.name} of cell {owner.cell} must lie between {owner.lower:g} and "
-                f"{owner.upper:g}, not at {end:g}"
+                f"{owner.upper:g}, got {end:g}"
             )
 
 

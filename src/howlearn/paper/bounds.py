@@ -14,6 +14,9 @@ from howlearn.fitting.fits import check_epsilon
 # A number of the theory, with where it comes from and when it holds.
 
 
+SURELY = "trials with every probability at least epsilon"
+
+
 @dataclass(frozen=True)
 class Quantity:
     """One formula's value for one design."""
@@ -24,6 +27,12 @@ class Quantity:
     form: str  # gain, loss, or both
     assumptions: str
     meaning: str = ""
+    brief: str = ""  # a few plain words, for what a short list shows
+
+    @property
+    def words(self) -> str:
+        """The value in print."""
+        return f"{self.value:,.6g}" if math.isfinite(self.value) else "overflows"
 
     def plain(self) -> Any:
         """For JSON: whole numbers as such, and no infinity."""
@@ -35,12 +44,12 @@ class Quantity:
 def check_domain(epsilon: float, actions: int, trials: int, R: float) -> None:
     """Refuse what the propositions on bandits do not cover."""
     if actions < 2:
-        raise HowlearnError(f"there are at least two actions, not {actions}")
+        raise HowlearnError(f"at least two actions are needed, got {actions}")
     if trials < 1:
-        raise HowlearnError(f"there is at least one trial, not {trials}")
+        raise HowlearnError(f"at least one trial is needed, got {trials}")
     check_epsilon(epsilon, actions)
     if not 0 < R < math.inf:
-        raise HowlearnError(f"R, the largest theta, is a positive number, not {R:g}")
+        raise HowlearnError(f"R, the largest theta, must be a positive number, got {R:g}")
 
 
 def log_sum(a: float, b: float) -> float:
@@ -76,7 +85,8 @@ def gradient_bounds(epsilon: float, actions: int, trials: int, R: float) -> list
     stated = "rewards in [0, 1], epsilon < 1/K"
     found = [
         Quantity("T_epsilon", horizon, "Proposition 5", "both", stated,
-                 "trials of a cell during which every action has at least probability epsilon"),
+                 "trials of a cell during which every action has at least probability epsilon",
+                 SURELY),
         Quantity("log_L_epsilon", log_l, "Proposition 5", "both", stated,
                  "log of the Lipschitz constant of the log-probabilities in theta up to T_epsilon"),
         Quantity("L_epsilon", exp(log_l), "Proposition 5", "both", stated),
@@ -87,11 +97,12 @@ def gradient_bounds(epsilon: float, actions: int, trials: int, R: float) -> list
         found += [
             Quantity("T_epsilon_exact", exact, "sharper: exact worst case", "gain",
                      "two actions, rewards in [0, 1], R/sqrt(n) < 2",
-                     "the same, exactly, over all records and rates"),
+                     "the same, exactly, over all records and rates", f"{SURELY}, exactly"),
             Quantity("epsilon_at_n", lowest_probability(rate, trials),
                      "sharper: exact worst case", "gain",
                      "two actions, rewards in [0, 1], R/sqrt(n) < 2",
-                     "the smallest probability of any action in all n trials"),
+                     "the smallest probability of any action in all n trials",
+                     "smallest probability of an action in n trials"),
             Quantity("log_L_log_rate", math.log(1 / epsilon), "sharper: invariant region", "gain",
                      "two actions, R/sqrt(n) <= 2, probabilities at least epsilon",
                      "log of the Lipschitz constant in log(theta), whatever T and n"),
@@ -158,7 +169,8 @@ def exp3_ix_bounds(epsilon: float, actions: int, trials: int, R: float) -> list[
     stated = "losses in [0, 1], epsilon < 1/K"
     return [
         Quantity("T_epsilon", horizon, "Proposition 4", "loss", stated,
-                 "trials of a cell during which every action has at least probability epsilon"),
+                 "trials of a cell during which every action has at least probability epsilon",
+                 SURELY),
         Quantity("log_L_epsilon", log_l + 1 / epsilon**2, "Proposition 4", "loss", stated,
                  "log of the Lipschitz constant of the log-probabilities in theta up to T_epsilon"),
         Quantity("log_L_at_T", _log_lipschitz(epsilon, rate, horizon, trials),
@@ -166,7 +178,8 @@ def exp3_ix_bounds(epsilon: float, actions: int, trials: int, R: float) -> list[
                  "the same, without rounding the exponent up to 1/epsilon^2"),
         Quantity("T_epsilon_gain", gain, "sharper: for gains", "gain",
                  "rewards in [0, 1], epsilon < 1/K",
-                 "the same as T_epsilon where rewards are gains, which the paper does not cover"),
+                 "the same as T_epsilon where rewards are gains, which the paper does not cover",
+                 f"{SURELY}, for gains"),
         Quantity("log_L_gain", _log_lipschitz(epsilon, rate, gain, trials), "sharper: for gains",
                  "gain", "rewards in [0, 1], epsilon < 1/K"),
     ]  # fmt: skip
@@ -231,32 +244,31 @@ def exp4_quantities(
     stated = "losses in [0, 1], experts whose probabilities of any action add up to rho or more"
     return [
         Quantity("T_epsilon", loss.horizon, "Proposition 6", "loss", stated,
-                 "trials during which every action has at least probability epsilon"),
+                 "trials during which every action has at least probability epsilon", SURELY),
         Quantity("log_L_epsilon", loss.log_lipschitz, "Proposition 6", "loss", stated,
                  "log of the Lipschitz constant of the log-probabilities in theta up to T_epsilon"),
         Quantity("log_L_factor", sharper, "sharper: the proof's own factor", "loss", stated,
                  "the same with the factor 1 - |F| epsilon/rho that the paper drops"),
         Quantity("T_epsilon_gain", gain.horizon, "sharper: for gains", "gain", stated,
-                 "the same as T_epsilon where rewards are gains, which the paper does not cover"),
+                 "the same as T_epsilon where rewards are gains, which the paper does not cover",
+                 f"{SURELY}, for gains"),
         Quantity("log_L_gain", gain.log_lipschitz, "sharper: for gains", "gain", stated),
     ]  # fmt: skip
 
 
 def _check(epsilon: float, n_experts: int, rho: float, n_trials: int, R: float) -> None:
     if n_experts < 1:
-        raise HowlearnError(f"there is at least one expert, not {n_experts}")
+        raise HowlearnError(f"at least one expert is needed, got {n_experts}")
     if n_trials < 1:
-        raise HowlearnError(f"there is at least one trial, not {n_trials}")
+        raise HowlearnError(f"at least one trial is needed, got {n_trials}")
     if not 0 < rho <= n_experts:
-        raise HowlearnError(
-            f"rho lies above 0 and at most at the number of experts, not at {rho:g}"
-        )
+        raise HowlearnError(f"rho must be above 0 and at most the number of experts, got {rho:g}")
     if not 0 < epsilon < rho / n_experts:
         raise HowlearnError(
-            f"epsilon lies between 0 and rho/|F| = {rho / n_experts:g}, not at {epsilon:g}"
+            f"epsilon must lie between 0 and rho/|F| = {rho / n_experts:g}, got {epsilon:g}"
         )
     if not 0 < R < math.inf:
-        raise HowlearnError(f"R is a positive number, not {R:g}")
+        raise HowlearnError(f"R must be a positive number, got {R:g}")
 
 
 # By the names of the rules that the paper has propositions for.

@@ -254,7 +254,7 @@ def _given(study: Study, model: Model, theta: Floats) -> Floats:
 def _firsts(study: Study, first: Ints | int) -> Ints:
     firsts = np.broadcast_to(first, len(study))
     if np.any(firsts < 0):
-        raise HowlearnError(f"the first trial that counts is at 0 or later, not at {firsts.min()}")
+        raise HowlearnError(f"the first trial that counts must be 0 or later, got {firsts.min()}")
     return firsts
 
 

@@ -121,9 +121,9 @@ def telling_from(
 
 def _check(tested: int, models: int) -> None:
     if tested < 1:
-        raise HowlearnError(f"at least one trial is scored, not {tested}")
+        raise HowlearnError(f"at least one scored trial is needed, got {tested}")
     if models < 1:
-        raise HowlearnError(f"at least one model competes, not {models}")
+        raise HowlearnError(f"at least one model is needed, got {models}")
 
 
 # What Theorem 3 asks of a penalty, up to the constants that the paper leaves open.
@@ -173,7 +173,8 @@ def penalty_bounds(
             Quantity(f"log_penalty_per_parameter{suffix}", log_penalty, source, form, needs,
                      "log of A^2 log(1/epsilon) log(T A)^2 / T: the smallest penalty per "
                      "parameter, of likelihoods divided by T"),
-            Quantity(f"penalty_per_parameter{suffix}", exp(log_penalty), source, form, needs),
+            Quantity(f"penalty_per_parameter{suffix}", exp(log_penalty), source, form, needs,
+                     brief="smallest penalty, up to an unknown factor"),
         ]  # fmt: skip
     return found
 
@@ -225,13 +226,13 @@ def quantities(design: TheoryDesign) -> list[Quantity]:
             f"the paper has bounds for {', '.join(DIMENSIONS)}, not for {design.rule}"
         )
     if not 0 < design.split < 1:
-        raise HowlearnError(f"the split lies between 0 and 1, not at {design.split:g}")
+        raise HowlearnError(f"the split must lie between 0 and 1, got {design.split:g}")
     too_sure = design.rho * design.actions > design.experts * (1 + 1e-12)
     if design.rule == "exp4" and (design.actions < 2 or too_sure):
         raise HowlearnError(
             f"with {design.experts} experts and K = {design.actions} actions (at least 2), rho "
             f"is at most |F|/K = {design.experts / max(design.actions, 1):g}: the experts' "
-            f"probabilities add up to |F| over all actions; not {design.rho:g}"
+            f"probabilities add up to |F| over all actions; got {design.rho:g}"
         )
     found = rule_bounds(design)
     known = {quantity.key: quantity.value for quantity in found}
@@ -265,8 +266,10 @@ def _holdout(design: TheoryDesign) -> list[Quantity]:
             Quantity(f"holdout_multiplier_{key}", value.multiplier, source, "both", assumed,
                      f"of (… + log|M|)/n' beside the leading constant {design.leading:g}"),
             Quantity(f"holdout_residual_{key}", value.residual, source, "both", assumed,
-                     "H^2 is at most 1, so a bound of 1 or more says nothing"),
+                     "H^2 is at most 1, so a bound of 1 or more says nothing",
+                     "bound on the error of the hold-out"),
             Quantity(f"holdout_trials_needed_{key}", telling_from(bound, design.leading, models),
-                     source, "both", assumed, "tested trials needed for a residual below 1"),
+                     source, "both", assumed, "tested trials needed for a residual below 1",
+                     "tested trials that bring it below 1"),
         ]  # fmt: skip
     return found

@@ -321,11 +321,11 @@ def check(
         raise HowlearnError("a verification needs at least two learners, for standard errors")
     if measure.futures < FEWEST_FUTURES:
         raise HowlearnError(
-            f"at least {FEWEST_FUTURES} futures per learner are needed, not {measure.futures}: "
+            f"at least {FEWEST_FUTURES} futures per learner are needed, got {measure.futures}: "
             "with fewer the smallest risk comes out too small, and bounds seem to be violated"
         )
     if not 0 < measure.split < 1:
-        raise HowlearnError(f"the split lies between 0 and 1, not at {measure.split:g}")
+        raise HowlearnError(f"the split must lie between 0 and 1, got {measure.split:g}")
     if not 0 <= measure.c < math.inf:
         raise HowlearnError(f"c must be 0 or greater, got {measure.c:g}")
     models = []

@@ -35,6 +35,7 @@ _ABOUT_LEARNER = re.compile(
     r"subjectiv|.*(age|sex|gender|group|type|condition|status|device|browser|os|rt|time|date)$"
 )
 _IDENTIFIES = re.compile(r".*(id|nr|no|num|number|code|name|[0-9])$")
+_WHEN = re.compile(r"\b(before|after|until|following|prior to) (the |a |each |every )?\w+")
 _FEATURE = re.compile(r"(feature|feat|dim|dimension|attribute|attr)s?[0-9a-z]?")
 _NUMBERED = re.compile(r"(f|d|x|card|cue|symptom|input|component|element)s?[0-9]{1,2}")
 
@@ -163,8 +164,11 @@ def described_as(text: str) -> str | None:
     ['reward', 'rt', None]
     >>> [described_as(text) for text in ("the correct response", "Reward probability of the arm")]
     ['', '']
+    >>> described_as("abstract picture shown before the choice")
+    'context'
     """
-    found = [role for role, words in _DESCRIBED.items() if words.search(text.lower())]
+    told = _WHEN.sub("", text.lower())  # shown before the choice is no choice
+    found = [role for role, words in _DESCRIBED.items() if words.search(told)]
     return None if not found else "" if found[0].startswith("no_") else found[0]
 
 

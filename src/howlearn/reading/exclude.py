@@ -86,7 +86,7 @@ def parse(
         translator = _AboutLearner(columns, names, also)
         condition = translator.truth(tree)
         if not (translator.words or translator.measures):
-            raise Refused(f"says nothing about a learner; {_allowed()}")
+            raise Refused(f"is not about a learner; {_allowed()}")
     except Refused as refused:
         raise HowlearnError(f"{OPTION} {one_line(text, LONGEST)!r}: {refused}") from None
     except RecursionError:
@@ -103,7 +103,7 @@ def _syntax_of(text: str) -> tuple[ast.expr, list[str]]:
     except Refused:
         raise Refused(
             "is not a condition such as accuracy < 0.55 or share(rt < 0.2) > 0.1 "
-            "(== compares, text stands in quotes, names with spaces in `backticks`)"
+            "(== compares, put text in quotes, names with spaces in `backticks`)"
         ) from None
 
 
@@ -149,7 +149,7 @@ class _AboutLearner(Translator):
             )
         if name == "missing" or name in LITERALS:
             return super()._name(name)
-        hint = "" if name in self.backticked else " (text stands in quotes)"
+        hint = "" if name in self.backticked else " (put text in quotes)"
         raise Refused(f"there is no {column}{hint}; {_allowed()}")
 
     def _compare(
@@ -169,7 +169,7 @@ class _AboutLearner(Translator):
         if function not in FUNCTIONS:
             raise Refused(f"there is no {function}(…); {_allowed()}")
         if len(node.args) != 1 or node.keywords or isinstance(node.args[0], ast.Starred):
-            raise Refused(f"{function}(…) takes one thing between its brackets")
+            raise Refused(f"{function}(…) takes one argument")
         measure = self._measure(function, node.args[0])
         self.measures.setdefault(measure.name, measure)
         value = pl.col(measure.name)

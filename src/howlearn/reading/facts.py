@@ -16,7 +16,7 @@ from howlearn.reading.plan import ReadingPlan
 from howlearn.reading.problems import Problems
 from howlearn.reading.trials import TrialReader
 
-# --exclude, once all trials are in order: what holds of every sequence.
+# --exclude, once all trials are in order: what is true for every sequence.
 
 
 BETWEEN = "; "  # several conditions that hold of one learner
@@ -45,12 +45,12 @@ def exclude(
         reader.counts[f"{unit} excluded ({condition.text})"] += int(who.sum())
     if np.logical_or.reduce(holds).all():
         said = ", ".join(
-            f"{condition.text} holds of {int(who.sum()):,}"
+            f"{condition.text} is true for {int(who.sum()):,}"
             for condition, who in zip(conditions, holds, strict=True)
         )
         names = problems.ledger.names
         file = names[0] if len(names) == 1 else f"{len(names)} files"
-        found = f"nobody left of {len(table):,} {unit}: {said}"
+        found = f"nobody remains of {len(table):,} {unit}: {said}"
         allowed = f"at least one of the {unit} that is not excluded"
         problems.extend([Problem(file, None, None, found, allowed, "--exclude EXPR")])
         problems.raise_all()
@@ -59,8 +59,8 @@ def exclude(
         for row in zip(*holds, strict=True)
     ]
     notes = [
-        f"--exclude: {value} is not known of {count:,} of {len(table):,} {unit}, so that no "
-        "comparison with it holds of them"
+        f"--exclude: {value} is not known for {count:,} of {len(table):,} {unit}, so no "
+        f"comparison with it is true for them"
         for value in dict.fromkeys(v for condition in conditions for v in condition.values)
         if (count := table[value].null_count())
     ]

@@ -63,7 +63,7 @@ def parse_wide(text: str) -> tuple[Mapping[str, str], Mapping[str, str]]:
             column = re.sub(r"[*?]+", "", bare).strip("_.- ") or name
             column = name if name not in ROLES_NAMED else column
             if patterns.setdefault(column, pattern) != pattern:
-                raise HowlearnError(f"--wide {text!r}: {column} stands there twice")
+                raise HowlearnError(f"--wide {text!r}: {column} occurs twice")
             typed = column if column.isidentifier() else f"`{column}`"
             expression = expression.replace(pattern, typed, 1)
         if name in ROLES_NAMED:

@@ -162,7 +162,7 @@ class ReadOptions:
     )
     keep: tuple[str, ...] = _option(
         _COLUMNS,
-        "Columns to carry into every table (group, age).",
+        "Columns to add to every table (group, age).",
         "columns about the learner that go into every table",
         may_be_open=True,
     )

@@ -264,8 +264,8 @@ def _thinned(people: pl.DataFrame, rod: Yardstick) -> list[str]:
     if not told:
         return []
     return [
-        f"records end at different {rod.along}s, so that fewer than half of the learners are left "
-        f"in the later points ({'; '.join(told)}); these may differ from those who ended before"
+        f"records end at different {rod.along}s, so fewer than half of the learners remain in "
+        f"the later points ({'; '.join(told)}); these may differ from those who ended before"
     ]
 
 

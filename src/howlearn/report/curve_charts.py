@@ -155,7 +155,7 @@ def reliability(predicted: Predicted) -> Chart:
         return nothing(RELIABILITY_QUESTION)
     chart = _calibration(predicted.reliability)
     note = (
-        "An action that a model gives 30% should be chosen in 30% of such trials. Points: "
+        "An action that a model gives 30% should be chosen in 30% of those trials. Points: "
         "choices with 95% binomial intervals, their size the number of predictions."
     )
     if len(predicted.curve):

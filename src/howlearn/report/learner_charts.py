@@ -33,7 +33,7 @@ NOTES = {
     "trajectory": "Line: the probability that the selected model gives the right answer, or the "
     "action that is named; points: what was chosen, a mean where there are many trials.",
     "scores": "In nats, by each criterion; the selected model has a dark point.",
-    "estimates": "Of the selected model, with intervals where there are such.",
+    "estimates": "Of the selected model, with intervals if they were computed.",
 }
 SCHEMAS: dict[str, dict[str, Any]] = {
     "curve": {"x": pl.Float64, "y": pl.Float64},

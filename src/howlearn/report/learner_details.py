@@ -75,7 +75,7 @@ def sequence_named(found: Results, name: str, conditions: Mapping[str, Any] | No
     unknown = [column for column in wanted if column not in labels.columns]
     if unknown:
         raise HowlearnError(
-            f"there is no column {unknown[0]!r} beside the learners; there are "
+            f"there is no column {unknown[0]!r} in the table of learners; there are "
             f"{', '.join(labels.columns)}"
         )
     same = [pl.col(column).cast(pl.String) == str(value) for column, value in wanted.items()]

@@ -221,7 +221,7 @@ def _statement(models: pl.DataFrame, reliability: pl.DataFrame, chance: float) -
     inside = reliability.filter(pl.col("predicted").is_between("lower", "upper")).height
     return (
         f"The selected models gave what was chosen a probability of {mean:.2f} (geometric mean; "
-        f"chance: {chance:.2f}), and {best:z.0%} of the choices were the ones that they held "
-        f"most probable; predicted and observed shares agree in {inside} of "
+        f"chance: {chance:.2f}), and {best:z.0%} of the choices were the most probable ones; "
+        f"predicted and observed shares agree in {inside} of "
         f"{reliability.height} bins."
     )

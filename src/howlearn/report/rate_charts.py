@@ -248,7 +248,8 @@ def rates(frame: pl.DataFrame, whole: pl.DataFrame | None = None) -> Chart:
     chart = vl.concat(*panels, columns=2, spacing={"row": 26, "column": 30})
     note = (
         "Points: learners with this selected model; bar: quartiles and median. Triangles: at "
-        "a bound, with their number; what the trials hold no information on is left out."
+        "a bound, with their number; parameters on which the trials have no information are left "
+        "out."
     )
     if len(counts) > PANELS:
         note += f" The {PANELS} of {len(counts)} parameters with most learners."
@@ -400,4 +401,4 @@ def finding(frame: pl.DataFrame) -> str:
             middle = f"the median of {name[0]} is {known.median():.3g}"
             bounds = f"; of {total:,} estimates {' and '.join(parts)}" if parts else ""
             return f"Over all cells and models {middle}{bounds}."
-    return "The trials hold no information on any parameter."
+    return "The trials have no information on any parameter."

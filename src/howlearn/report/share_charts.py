@@ -198,7 +198,7 @@ def shares_by_criterion(frame: pl.DataFrame, models: Sequence[str]) -> Chart:
     chart = vl.layer(*layers, data=data(rows)).properties(width=210, height=27 * len(names))
     note = "Share of learners with each selected model, with 95% intervals."
     if corrected:
-        note += " Diamonds: the share once what is known about errors is taken out."
+        note += " Diamonds: the share corrected for known errors."
     chart = in_panels(chart, [*panels.values()], min(criteria, 3))
     return finished(chart, QUESTION_BY, note, 620, told)
 
@@ -399,7 +399,7 @@ def margins(frame: pl.DataFrame, within: float) -> Chart:
     panels = [*written.values()]
     note = (
         "A nat is a factor of 2.7 in how probable the choices are, penalties included. Right of "
-        f"the dashed line ({within:g} nats) the next model is told apart."
+        f"the dashed line ({within:g} nats) the next model is clearly worse."
     )
     return finished(
         in_panels(chart, panels, 3), MARGINS_QUESTION, note, 560, _finding(frame, within)

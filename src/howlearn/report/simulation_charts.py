@@ -363,7 +363,7 @@ def bounds(frame: pl.DataFrame) -> Chart:
     parts = [lines.rows("rule", marks), curves]
     parts += [part for panel in panels for part in lines.end_labels(curves, x, y, panel)]
     note = (
-        "Means over simulated learners, ±1 SE. Dotted: H² is at most 1, so that a bound above says "
+        "Means over simulated learners, ±1 SE. Dotted: H² is at most 1, so a bound above 1 says "
         "nothing. Theorem 3 is about the shape: its bound is the penalised oracle times constants "
         "that the paper leaves open."
     )

@@ -17,8 +17,9 @@ from howlearn.results.manifest import made_by
 from howlearn.runs.files import write_text, write_whole
 from howlearn.runs.folder import START, Format, RunFolder, Start, check_format
 
-Kind = Literal["answer", "note", "next"]
+Kind = Literal["answer", "detail", "note", "next"]  # a detail gives way on a full screen
 MOST_ROWS = 9  # of a printed table: a summary fits one screen, and the files have all
+SUMMARY = "summary.txt"  # of what had no room on the screen
 DRAWN = ("svg", "png")  # the files of a chart
 
 
@@ -43,6 +44,7 @@ class Listing:
     rows: list[tuple[str, ...]]
     grey: list[tuple[str, ...]] = field(default_factory=list)  # rows in a section below
     legend: str = ""  # a grey line below
+    whole: bool = False  # no row gives way on a full screen
 
 
 class Tables(Mapping[str, pl.DataFrame]):
@@ -121,6 +123,7 @@ class Analysis:
             *columns.files(cls.command, *get_args(Format)),
             *(f"{chart}.{ending}" for chart in cls.CHARTS for ending in DRAWN),
             *cls.FILES,
+            SUMMARY,
         }
 
     def write(

@@ -130,13 +130,13 @@ class _Given:
         name = expert.model.name
         if name not in known:
             raise HowlearnError(
-                f"--experts-from {self.path}: nothing is known there about {name}; its models are "
+                f"--experts-from {self.path}: it has nothing about {name}; its models are "
                 f"{', '.join(known)}"
             )
         if json.loads(json.dumps(expert.model.describe())) != known[name]:
             raise HowlearnError(
                 f"--experts-from {self.path}: {name} is another model there (other cells, another "
-                "rule, form or bounds), so that its parameters mean something else"
+                "rule, form or bounds), so its parameters mean something else"
             )
 
     def _simulated(self, name: str) -> Floats:
@@ -208,7 +208,7 @@ def load(files: Sequence[str], options: Mapping[str, Any], with_excluded: bool =
         check_contexts(study, models)
     if "field" in (*options["model"], *options["add_model"]):
         notes = [
-            f"of the field's models {name} is left out: {why}" for name, why in left_out.items()
+            f"of the field's models, {name} is left out: {why}" for name, why in left_out.items()
         ]
         study = replace(study, notes=(*study.notes, *notes))
     study = study if with_excluded else study.without_excluded()

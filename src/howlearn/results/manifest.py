@@ -60,7 +60,7 @@ def check_unchanged(study: Study) -> None:
         if (stamp := source.stamps.get(str(path))) is not None and stamp_of(path) != stamp:
             raise HowlearnError(
                 f"{path} has changed since it was read; start the command again when nothing "
-                "writes to it any more, with --fresh if there are results already"
+                f"writes to it, with --fresh if there are results already"
             )
 
 

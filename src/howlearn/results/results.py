@@ -326,7 +326,9 @@ class Results(Analysis):
         """A note, where the best candidate stands in for a partition that is not listed."""
         count = int(self.unlisted[rows].sum())
         who = many(count, "sequence")
-        note = f"for {who} whose model is none of the candidates, the best of these stands in"
+        note = (
+            f"for {who} whose model is none of the candidates, the best candidate is used instead"
+        )
         return [note] if count else []
 
     def theta(self, model: int) -> Floats:

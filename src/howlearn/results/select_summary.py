@@ -223,8 +223,8 @@ class SelectedModels:
         """For how many the answer is clear, and what it is for the others."""
         counts, within = self.verdicts(), self.results.within
         meaning = {
-            CLEAR: f"clear for {{}} (every other model is at least {within:g} nats behind, a "
-            f"factor of {np.exp(within):.2g})",
+            CLEAR: f"clear for {{}} ({within:g} nats or more ahead, a factor of "
+            f"{np.exp(within):.2g})",
             WITHHELD: "clear for {}, but only among candidates that do not fit",
             "the only one possible": "for {} only one model is possible",
             "undecided": f"undecided for {{}} (another model or a coin is within {within:g} nats)",
@@ -267,7 +267,7 @@ class SelectedModels:
         else:
             yield "Report the shares with their intervals; the methods section is written below."
         if COMPLETENESS not in fit and not fails(fit):
-            yield f"howlearn completeness {where} tells how much the candidates miss."
+            yield f"howlearn completeness {where} shows how much the candidates miss."
 
     def withheld(self) -> Iterator[str]:
         """Before any answer: that no candidate fits, or that many depend on a bound or a prior."""
@@ -346,14 +346,14 @@ def _others(rows: pl.DataFrame) -> Iterator[Sentence]:
 
 def _rates(rates: pl.DataFrame) -> Iterator[Sentence]:
     """Learning rates at the largest rate allowed."""
-    several = rates["models"].n_unique() > 1
     for row in rates.iter_rows(named=True):
         if row["at_bound"]:
-            of = f" of {row['models']}" if several else ""
+            names = row["models"].split(", ")
+            of = row["models"] if len(names) < 3 else f"{names[0]} and {len(names) - 1} more models"
             of += f" ({row['condition']})" if row["condition"] else ""
             yield Sentence(
-                f"the learning rates{of} are at the largest value allowed: the models may not fit, "
-                "or --max-rate is too small",
+                f"the learning rates of {of} are at the largest value allowed: these models may "
+                "not fit, or --max-rate is too small",
                 "note",
             )
 

@@ -133,7 +133,7 @@ class Cluster:
             self._room()
             alone_since = None if self._threads else alone_since or time.monotonic()
             if alone_since and not told and time.monotonic() - alone_since > ALONE:
-                log.info("the cluster has no worker; the work waits until one comes")
+                log.info("the cluster has no worker; the work waits for one")
                 told = True
 
     def _wait_for_scheduler(self, losses: int) -> None:
@@ -145,8 +145,8 @@ class Cluster:
         raise HowlearnError(
             f"the Dask scheduler at {self._address} no longer answers; {self.kept:,} "
             f"part{'s' * (self.kept != 1)} of this run {'were' if self.kept != 1 else 'was'} "
-            "finished and kept, as are those of earlier ones. When there is a scheduler again, the "
-            "same command goes on from there"
+            "finished and kept, as are those of earlier ones. When there is a scheduler again, "
+            "the same command continues from there"
         )
 
     def _result(self, future: Future, part: Part) -> dict[str, bytes]:
@@ -157,7 +157,8 @@ class Cluster:
         except KilledWorker as error:
             raise HowlearnError(
                 f"part {part.number:,} of the work was given up: {error.allowed_failures + 1} "
-                "workers died on it, perhaps for want of memory; give each worker more of it, or "
+                "workers died on it, perhaps because memory ran out; give each worker more of "
+                "it, or "
                 "fewer threads"
             ) from None
         except (ModuleNotFoundError, RuntimeError) as error:

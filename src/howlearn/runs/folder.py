@@ -53,7 +53,7 @@ NAMES = ("learner", "cell", "model", "runner_up", "true_model", "selected_model"
 def check_format(format: str) -> None:
     """Tables are written in one of the known ways."""
     if format not in get_args(Format):
-        raise HowlearnError(f"format is one of {', '.join(get_args(Format))}, not {format!r}")
+        raise HowlearnError(f"format must be one of {', '.join(get_args(Format))}, got {format!r}")
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class RunFolder:
             raise HowlearnError(f"{path} is a file; --out needs the name of a folder")
         if start.shard is not None and start.fresh:
             raise HowlearnError(
-                f"--fresh would take away what other shards have done: remove {path} yourself "
+                f"--fresh would remove the work of other shards: remove {path} yourself "
                 "before the shards are started"
             )
         self._earlier(wanted)  # a folder of anything else is left alone, without a trace
@@ -188,10 +188,10 @@ class RunFolder:
         """Have every part done that is not there; those that were altered are done again."""
         mine = [part for part in parts if self.shard is None or part.number in self.shard]
         for file in self.parts.damaged():
-            log.info(f"{file} was altered or cut off since it was written, and is made again")
+            log.info(f"{file} has changed or is incomplete, and is computed again")
         there = sum(map(self._has, mine))
         if there:
-            log.info(f"{there:,} of {len(mine):,} parts are there from an earlier run")
+            log.info(f"{there:,} of {len(mine):,} parts were kept from an earlier run")
         complete(mine, self._has, self.engine, self._keep, progress)
         if self.shard is not None:
             raise ShardEnded(self.path, self.shard, len(mine), len(parts))
@@ -250,8 +250,8 @@ def _instead(folder: Path) -> str:
     if by != "select":
         return f": it holds the results of howlearn {by}"
     return (
-        ": its run has not ended, or a table was taken away; the same howlearn select command goes "
-        "on with it"
+        ": its run is not finished, or a table was removed; the same howlearn select command "
+        "completes it"
     )
 
 

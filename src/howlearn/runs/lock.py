@@ -47,7 +47,9 @@ class Lock:
             self.release()
             raise
         if not self.is_sure:
-            log.warning("%s is on a file system without locks: let nobody else use it", folder)
+            log.warning(
+                "%s is on a file system without locks: make sure that nothing else uses it", folder
+            )
 
     def release(self) -> None:
         """Let others in."""

@@ -60,7 +60,8 @@ class ShardEnded(EndedEarly):
     def __str__(self) -> str:
         return (
             f"shard {self.shard.number} of {self.shard.count} is finished: {self.mine:,} of the "
-            f"run's {self.parts:,} parts. When all shards are, the tables are made by: howlearn "
+            f"run's {self.parts:,} parts. When all shards are finished, make the tables with: "
+            f"howlearn "
             f"merge {self.folder}"
         )
 
@@ -128,8 +129,8 @@ class Nobody:
         several = len(missing) > 1
         what = f"{len(missing):,} part{'s' * several} of {self.folder} {'are' if several else 'is'}"
         raise HowlearnError(
-            f"{what} missing or damaged{where}; start what is missing again, or "
-            "the command without --shard, which does it all"
+            f"{what} missing or damaged{where}; run the missing shards again, or the command "
+            f"without --shard, which does everything"
         )
 
 

@@ -93,7 +93,7 @@ class HoldOut(Criterion):
 
     def __post_init__(self) -> None:
         if not 0 < self.split < 1:
-            raise HowlearnError(f"the split must lie between 0 and 1, not at {self.split:g}")
+            raise HowlearnError(f"the split must lie between 0 and 1, got {self.split:g}")
 
     @property
     def truncations(self) -> tuple[Truncation, ...]:
@@ -269,7 +269,7 @@ def _stop(given: object) -> int | float | str | None:
             return int(number)
         if 0 < number < 1:
             return number
-    raise HowlearnError(f"stop_at is {STOPS}, not {given!r}")
+    raise HowlearnError(f"stop_at must be {STOPS}, got {given!r}")
 
 
 # The hold-out criterion, refitted from block to block.
@@ -308,7 +308,7 @@ class Prequential(Criterion):
         if not (self.blocks >= 1 and float(self.blocks).is_integer()):
             raise HowlearnError(f"blocks must be a whole number of at least 1, got {self.blocks:g}")
         if not 0 < self.start < 1:
-            raise HowlearnError(f"the start must lie between 0 and 1, not at {self.start:g}")
+            raise HowlearnError(f"the start must lie between 0 and 1, got {self.start:g}")
         object.__setattr__(self, "blocks", int(self.blocks))  # a text gives 5.0
 
     @property

@@ -65,7 +65,7 @@ def checked_prior(prior: float | ArrayLike, n_models: int) -> Floats:
     """α0 of every model's share."""
     found = np.broadcast_to(np.asarray(prior, np.float64), (n_models,)).copy()
     if not (np.isfinite(found).all() and (found > 0).all()):
-        raise HowlearnError(f"the prior of the shares is a number above 0, not {prior}")
+        raise HowlearnError(f"the prior of the shares must be a number above 0, got {prior}")
     return found
 
 

@@ -74,7 +74,7 @@ class Population(Criterion):
     fewest = FEWEST
     comes_first = (
         "ten learners or more tell where learning rates lie, without which fine and coarse "
-        "partitions can hardly be told apart"
+        "partitions are hard to distinguish"
     )
     learns = True
 
@@ -83,7 +83,7 @@ class Population(Criterion):
             given = getattr(self, option)
             flag = FLAGS.get(given.lower()) if isinstance(given, str) else given
             if flag not in (True, False):
-                raise HowlearnError(f"{option} is true or false, not {given}")
+                raise HowlearnError(f"{option} must be true or false, got {given}")
             object.__setattr__(self, option, bool(flag))
 
     @property
@@ -241,7 +241,7 @@ def _told_of_others(criterion: Population, selection: pl.DataFrame | None) -> It
     also = " and competed as one more candidate" if criterion.other else ""
     yield (
         "The probability that a learner used a partition that was not listed was computed as well"
-        f"{also}; such partitions were weighted by Ewens's sampling formula [@ewens1972]."
+        f"{also}; these partitions were weighted by Ewens's sampling formula [@ewens1972]."
     )
 
 

@@ -157,7 +157,7 @@ def leave_future_out(fits: Fits, criterion: Criterion | str) -> pl.DataFrame:
         criterion = criterion_named(str(criterion))
     if not criterion.later:
         others = " and ".join(repr(each()) for each in CRITERIA.values() if each.later)
-        raise HowlearnError(f"{criterion!r} leaves no trials for later; {others} do")
+        raise HowlearnError(f"{criterion!r} leaves no later trials; {others} do")
     blocks = [block for i in range(len(fits.study)) for block in _blocks(fits, criterion, i)]
     trial = np.concatenate([np.empty(0, np.int64), *(trials for trials, _, _ in blocks)])
     lengths = np.array([len(trials) for trials, _, _ in blocks], np.int64)

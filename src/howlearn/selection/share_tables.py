@@ -233,8 +233,8 @@ def doubts(known: Mapping[str, Known], criteria: Sequence[str]) -> list[str]:
             mine = known[criterion]
             names = [mine.truths[m] for m in mine.confusion.blurred()]
             sentences.append(
-                f"{criterion} gives learners of {', '.join(names)} nearly the same models: what "
-                "their shares are, once the confusion is taken out, is vague"
+                f"{criterion} selects for learners of {', '.join(names)} nearly the same models: "
+                f"their shares, corrected for confusion, are uncertain"
             )
     return sentences
 

@@ -107,7 +107,7 @@ def test_nearly_bids(tmp_path: Path) -> None:
     study = read(tmp_path)
     assert_same(study)
     assert "files are called sub_1_task-x_events.tsv, where BIDS has sub-" in study.notes[0]
-    assert study.notes[1].endswith("has a participants.json without a participants.tsv beside it")
+    assert study.notes[1].endswith("has a participants.json without a participants.tsv next to it")
     tables, _, _ = open_tables(tmp_path)
     assert [table.about["reward"]["Description"][-1] for table in tables] == ["1", "2", "3"]
 

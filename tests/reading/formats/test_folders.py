@@ -88,7 +88,7 @@ def test_spelling_of_columns_may_differ(tmp_path: Path) -> None:
     study = read([tmp_path / name for name in ("a.csv", "b.csv", "c.json")])
     assert study.learners == ("a", "b", "c")
     assert study.notes == (
-        "columns that some files spell otherwise were read: Subject as subject, TRIAL as trial, "
+        "columns that some files spell differently were read: Subject as subject, TRIAL as trial, "
         "Choice as choice, Reward as reward",
     )
     assert originals(study)[1].columns == ["Subject", "TRIAL", "item", "Choice", "reward"]
@@ -141,3 +141,15 @@ def test_a_folder_for_each_learner(tmp_path: Path) -> None:
     study = read(tmp_path)
     assert_same(study, ("p1/data", "p2/data", "p3/data"))
     assert study.notes == (f"{tmp_path}: the files are those of the 3 folders inside it",)
+
+
+def test_a_folder_of_sessions_for_each_learner(tmp_path: Path) -> None:
+    """Beside them lies a table of the animals, which is no data."""
+    for name, part in zip("abc", FRAME.partition_by("subject", include_key=False), strict=True):
+        (tmp_path / name).mkdir()
+        part.head(2).write_csv(tmp_path / name / "session_1.csv")
+        part.tail(-2).write_csv(tmp_path / name / "session_2.csv")
+    (tmp_path / "animals.csv").write_text("animal,weight\na,300\nb,310\nc,290\n")
+    study = read(tmp_path)
+    assert_same(study, ("a", "b", "c"))
+    assert any("animals.csv was left out: it lists the folders" in note for note in study.notes)

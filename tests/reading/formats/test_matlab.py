@@ -140,7 +140,7 @@ def test_the_longer_side_is_the_trials_unless_something_tells(tmp_path: Path) ->
         savemat(path, variables)
         study = read(path, action="choices", reward="rewards", context="none", **options)
         assert len(study.context) == 150
-        return len(study.learners), any("turns them round" in note for note in study.notes)
+        return len(study.learners), any("transposes them" in note for note in study.notes)
 
     assert seen(both) == (5, True)
     assert seen(both, learner="trial", trial="learner") == (30, True)

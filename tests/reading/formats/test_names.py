@@ -109,7 +109,7 @@ def test_other_names_for_columns_that_have_some(tmp_path: Path) -> None:
     [
         (NAMES[:3], "found 5 columns (1, 1, 2, -1, 1 / 1, 2, 3, 1, 0 / 1, 3, 1, -1, 0); allowed: "
          "as many as --names has: 3 (learner, trial, context)"),
-        ([*NAMES[:4], "trial"], "--names: trial stands there twice"),
+        ([*NAMES[:4], "trial"], "--names: trial occurs twice"),
     ],
 )  # fmt: skip
 def test_names_that_do_not_fit(tmp_path: Path, names: list[str], said: str) -> None:

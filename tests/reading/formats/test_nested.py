@@ -282,7 +282,7 @@ def test_padding(tmp_path: Path, write: Writer) -> None:
         ({"axes": "learner,run,block,trial"}, "found 2 levels above the trials (of 3 × 2 parts); "
          "allowed: as many as --axes names: learner, run, block"),
         ({"axes": "learner,block,time"}, "one of them must be trial"),
-        ({"axes": "trial,trial,block"}, "a name stands there twice"),
+        ({"axes": "trial,trial,block"}, "a name occurs twice"),
     ],
 )  # fmt: skip
 def test_axes_that_do_not_fit(tmp_path: Path, options: dict[str, str], said: str) -> None:

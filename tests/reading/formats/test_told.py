@@ -69,7 +69,7 @@ def test_rows_that_stand_in_quotes_as_a_whole(tmp_path: Path) -> None:
         study = read(path)
         assert study.contexts == plain.contexts
         assert study.reward.tolist() == plain.reward.tolist()
-        assert "each of its rows stood in quotes as a whole" in study.notes[0]
+        assert "each of its rows was in quotes as a whole" in study.notes[0]
 
 
 def test_either_of_two_columns_of_one_name_can_be_named(tmp_path: Path) -> None:

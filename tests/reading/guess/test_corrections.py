@@ -181,7 +181,7 @@ def test_a_run_of_one_person() -> None:
 
 def test_rows_that_stand_twice_are_said_to_count_twice() -> None:
     data = pl.concat([phases(), phases().head(20)])
-    assert "20 rows stand in the data twice" in said(inspect(data))
+    assert "20 rows occur twice in the data" in said(inspect(data))
     assert "both count" in said(inspect(data))
     assert "twice" not in said(inspect(phases()))
 

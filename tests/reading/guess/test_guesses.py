@@ -279,7 +279,7 @@ def test_orders() -> None:
     assert rows.options["trial"] == ("none",)
     assert "restarts within learners" in said(rows)
     mixed = inspect(frame(trial=[row % 2 for row in range(80)]))
-    assert "several learners taken as one" in said(mixed)
+    assert "several learners read as one" in said(mixed)
     usual = inspect(frame(trial=[*range(40), *range(40)]))
     assert usual.options["trial"] == ("trial",)
 

@@ -13,8 +13,8 @@ import howlearn as hl
 from howlearn.core.task_kind import FoundKind
 from howlearn.models.candidates import candidates_of
 from howlearn.reading.guess import inspect
+from howlearn.reading.guess.evidence import NOT_COVERED
 from howlearn.reading.guess.kinds import KINDS
-from howlearn.reading.guess.not_covered import NOT_COVERED
 
 SEEDS = range(6)
 
@@ -190,7 +190,7 @@ def test_described_gambles_with_outcomes(seed: int) -> None:
     found = inspect(pl.DataFrame(columns))
     assert found.study is None
     assert found.problems.startswith("no outcome: these models need feedback")
-    assert "safe_amount, risky_amount" in found.problems
+    assert "_amount" in found.problems
     assert inspect(pl.DataFrame(columns), action="choice", reward="reward").study is not None
 
 
@@ -436,3 +436,68 @@ def test_a_weak_signal_that_is_detected(seed: int) -> None:
     found = inspect(pl.DataFrame({**columns, "correct": (seen == signal).astype(int)}))
     assert found.kind is not None
     assert found.kind.name == NOT_COVERED
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_offers_that_choices_follow_from_the_first_trials(seed: int) -> None:
+    """What somebody proposes to share is told, and nothing about it is learned."""
+    rng, n = np.random.default_rng(seed), 600
+    share = rng.integers(1, 11, n)
+    taken = rng.random(n) < 1 / (1 + np.exp(4 - share))
+    columns = {"who": np.repeat(np.arange(10), n // 10), "share": share}
+    answers = np.where(taken, "agree", "refuse")
+    offers = pl.DataFrame({**columns, "response": answers, "payoff": share * taken})
+    found = inspect(offers)
+    assert found.kind is not None
+    assert found.kind.name == NOT_COVERED
+    assert "choices follow share from the first trials on" in found.problems
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_outcomes_of_both_options_do_not_look_like_offers(seed: int) -> None:
+    """Each option's outcome is in the file, and choices follow the earlier ones only."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for person in range(10):
+        value = np.zeros(2)
+        for _ in range(80):
+            paid = np.round(rng.normal((40, 55), 12)).astype(int)
+            chosen = int(rng.random() < 1 / (1 + np.exp((value[0] - value[1]) / 5)))
+            value += 0.3 * (paid - value)
+            rows.append((person, *paid.tolist(), "AB"[chosen], int(paid[chosen])))
+    names = ["id", "payA", "payB", "choice", "reward"]
+    assert kind_in(pl.DataFrame(rows, schema=names, orient="row")).stops is None
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_reward_that_is_an_offer(seed: int) -> None:
+    """Money for work that is done or not: all see the same, and each has a limit."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for person in range(16):
+        limit = rng.uniform(2, 8)
+        for _ in range(50):
+            work, reward = int(rng.integers(1, 6)), int(rng.integers(1, 11))
+            yes = rng.random() < 1 / (1 + np.exp(limit + work / 2 - 1.5 - reward))
+            rows.append((person, work, reward, "yes" if yes else "no"))
+    offers = pl.DataFrame(rows, schema=["id", "work", "reward", "choice"], orient="row")
+    found = inspect(offers)
+    assert found.kind is not None
+    assert found.kind.name == NOT_COVERED
+    assert "told before the choice" in found.problems
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_graded_outcomes_of_better_and_worse_options_are_no_offers(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = []
+    for person in range(16):
+        value, careful = np.zeros(2), rng.uniform(0.2, 3)
+        for _ in range(60):
+            chosen = int(rng.random() < 1 / (1 + np.exp(careful * (value[0] - value[1]))))
+            reward = int(rng.integers(1, 7)) + 3 * chosen
+            value[chosen] += 0.3 * (reward - value[chosen])
+            rows.append((person, "AB"[chosen], reward))
+    assert (
+        kind_in(pl.DataFrame(rows, schema=["id", "choice", "reward"], orient="row")).stops is None
+    )

@@ -41,12 +41,12 @@ def test_learners() -> None:
     assert found.options["min_trials"] == 2
     assert found.study is not None
     assert found.study.learners == ("a", "b")
-    assert "differ in case or spaces only" in told([*rows(who="x"), *rows(who="X")])
+    assert "differ only in case or spaces" in told([*rows(who="x"), *rows(who="X")])
 
 
 def test_names_that_are_nearly_the_same() -> None:
     near = [{**row, "choice": "F" if i == 0 else row["choice"]} for i, row in enumerate(rows())]
-    assert "the actions F and f differ in case or spaces only (--recode action:f=F" in told(near)
+    assert "the actions F and f differ only in case or spaces (--recode action:f=F" in told(near)
 
 
 def test_columns() -> None:
@@ -55,16 +55,16 @@ def test_columns() -> None:
     assert "notes has no value in any row" in text
     assert "the reward is 1 in every trial" in told([{**row, "reward": 1} for row in rows()])
     twice = [{**row, "trial": i % 40} for i, row in enumerate(rows())]
-    assert "3 rows stand in the data twice" in told([*twice, *twice[:3]])
+    assert "3 rows occur twice in the data" in told([*twice, *twice[:3]])
 
 
 def test_contexts() -> None:
     draw = random.Random(2)
     many = [{**row, "cue": f"c{draw.randrange(25)}"} for row in rows(200)]
-    assert "there are 25 contexts, each met 8 times" in told(many)
+    assert "there are 25 contexts, each shown 8 times" in told(many)
     single = [{**row, "cue": i / 7} for i, row in enumerate(rows())]
     text = told(single)
-    assert "cue is another in nearly every trial" in text
+    assert "cue differs in nearly every trial" in text
     assert "--bin cue:4" in text
 
 

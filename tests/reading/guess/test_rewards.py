@@ -55,7 +55,7 @@ def test_mistakes_are_turned_round(name: str, good: Any, bad: Any, reward: str) 
         as_it_is = inspect(data, reward=name)  # what is said is never overruled, but remarked on
         assert as_it_is.study is not None
         assert as_it_is.study.reward.tolist() == [1 - value for value in expected]
-        assert f'--reward "{reward}" turns it round' in said(as_it_is)
+        assert f'--reward "{reward}" reverses it' in said(as_it_is)
 
 
 def test_a_column_of_successes_wins_over_one_of_mistakes() -> None:
@@ -69,12 +69,12 @@ def test_a_column_of_successes_wins_over_one_of_mistakes() -> None:
 
 def test_one_and_two_have_a_direction() -> None:
     found = inspect(trials("acc", 1, 2))
-    assert "2 is taken as the success (--recode reward:1=1,2=0 turns it round)" in said(found)
+    assert "2 is taken as the success (--recode reward:1=1,2=0 reverses it)" in said(found)
     turned = inspect(trials("acc", 1, 2), recode="reward:1=1,2=0")
     assert found.study is not None
     assert turned.study is not None
     assert turned.study.reward.tolist() == [1 - reward for reward in found.study.reward]
-    assert "turns it round" not in said(inspect(trials("points", 5, 10)))
+    assert "reverses it" not in said(inspect(trials("points", 5, 10)))
 
 
 def test_an_outcome_wins_over_gain_and_loss() -> None:

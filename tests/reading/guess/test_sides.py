@@ -7,6 +7,7 @@ from time import process_time
 
 import numpy as np
 import polars as pl
+import pytest
 
 from howlearn.reading.formats.table import Frame
 from howlearn.reading.guess import inspect
@@ -85,3 +86,79 @@ def test_words_that_nobody_knows_are_asked_about() -> None:
     assert [question.about for question in found.questions] == ["reward"]
     assert "feedback == 'glorp'" in str(found.questions[0])
     assert inspect(pl.DataFrame(columns), reward="feedback == 'blick'").questions == ()
+
+
+def test_sides_in_other_languages_beside_something_that_tells_which_is_right() -> None:
+    """Which of two plants is right depends on the animal, and is another for each person."""
+    rng = np.random.default_rng(4)
+    rows = []
+    for person in range(8):
+        right = dict(zip(("zorro", "gato", "perro"), rng.permutation(3).tolist(), strict=True))
+        for trial in range(60):
+            animal = str(rng.choice([*right]))
+            good = right[animal]
+            bad = int(rng.choice([i for i in range(3) if i != good]))
+            left, other = (good, bad) if rng.random() < 0.5 else (bad, good)
+            hit = rng.random() < min(0.95, 0.5 + trial / 60)
+            side = "izquierda" if (left == good) == hit else "derecha"
+            plants = ("rosa", "pino", "cactus")
+            words = ("acierto" if hit else "fallo", "sin respuesta")
+            row = (f"p{person}", trial, animal, plants[left], plants[other])
+            none = rng.random() < 0.03
+            rows.append((*row, None if none else side, words[int(none)]))
+    names = ["sujeto", "ensayo", "animalito", "planta_izquierda", "planta_derecha"]
+    data = pl.DataFrame(rows, schema=[*names, "respuesta", "resultado"], orient="row")
+    found = inspect(data)
+    assert found.options["offered"] == ("planta_izquierda", "planta_derecha")
+    assert found.options["positions"] == ("izquierda", "derecha")
+    assert found.roles["context"] == "animalito"
+    assert found.study is not None
+    assert {*found.study.actions} == {"rosa", "pino", "cactus"}
+
+
+@pytest.mark.parametrize("who", ["partner", "opponent_name"])
+def test_another_player_is_a_context_and_the_other_players_choice_is_none(who: str) -> None:
+    rng = np.random.default_rng(9)
+    rows = []
+    for person in range(12):
+        value = np.full(4, 0.5)
+        for _ in range(70):
+            met = int(rng.integers(4))
+            gives = rng.random() < 1 / (1 + np.exp(-6 * (value[met] - 0.5)))
+            returned = bool(rng.random() < (0.9, 0.7, 0.3, 0.1)[met])
+            if gives:
+                value[met] += 0.3 * (returned - value[met])
+            paid = 20 * returned if gives else 10
+            names = ("Ann", "Bo", "Cy", "Di")[met], "give" if gives else "hold"
+            rows.append((person, *names, "give" if returned else "hold", paid))
+    schema = ["subject", who, "decision", "other_decision", "payoff"]
+    data = pl.DataFrame(rows, schema=schema, orient="row")
+    assert inspect(data.drop("other_decision")).roles["context"] == who
+    moves = data.drop(who).rename({"other_decision": who})
+    assert inspect(moves).options["context"] == ("none",)
+
+
+def test_a_missed_look_does_not_pass_for_a_side() -> None:
+    """A code of no look with an outcome of its own, beside images that change sides."""
+    rng = np.random.default_rng(10)
+    rows = []
+    for monkey in range(3):
+        for block in range(6):
+            images, value = (2 * block + 1, 2 * block + 2), np.full(2, 0.5)
+            for trial in range(60):
+                good = int(trial >= 30)
+                first = int(rng.integers(2))
+                pick = int(rng.random() < 1 / (1 + np.exp(4 * (value[0] - value[1]))))
+                won = int(rng.random() < (0.85 if pick == good else 0.15))
+                missed = rng.random() < 0.05
+                if not missed:
+                    value[pick] += 0.4 * (won - value[pick])
+                shown = (images[first], images[1 - first])
+                looked = (0, -1, None) if missed else (1 + int(pick != first), won, 200 + trial)
+                rows.append((monkey, block, trial, *shown, *looked))
+    names = ["monkey", "block", "trial", "imgLeft", "imgRight", "saccade", "outcome", "sacRT"]
+    found = inspect(pl.DataFrame(rows, schema=names, orient="row"))
+    assert found.options["offered"] == ("imgLeft", "imgRight")
+    assert found.options["positions"] == ("1", "2")
+    assert found.study is not None
+    assert len(found.study.actions) == 12

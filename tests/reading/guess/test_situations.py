@@ -54,10 +54,10 @@ def test_features_beside_a_context() -> None:
     items = data.rename({"shape": "item"}).with_columns(pl.Series("hue", [*"rgbb"] * 24))
     found = inspect(items)
     assert found.options["context"] == ("item",)
-    assert "hue: other from trial to trial, and not used (--context item,hue" in said(found)
+    assert "hue: changes from trial to trial, and is not used (--context item,hue" in said(found)
     many = described([f"f{i}" for i in range(1, 9)])
     assert inspect(many).options["context"] == ("none",)
-    assert "f1, f2, f3, f4, f5 and 3 more: other from trial to trial" in said(inspect(many))
+    assert "f1, f2, f3, f4, f5 and 3 more: changes from trial to trial" in said(inspect(many))
 
 
 def sides(names: tuple[str, str], things: str, *, side: bool, chosen: bool) -> pl.DataFrame:
@@ -92,7 +92,7 @@ def test_a_pair_is_what_was_on_offer(names: tuple[str, str]) -> None:
     assert both.options["action"] == "chosen_image"
     same = inspect(sides(names, "AB", side=True, chosen=True), action="chosen_image")
     assert same.options["context"] == ("none",)
-    assert f"--context {','.join(names)} if their places" in said(same)
+    assert f"--context {','.join(names)} to distinguish their places" in said(same)
     assert same.study is not None
     by_side = inspect(sides(names, "AB", side=True, chosen=True), action="key")
     assert by_side.options["offered"] == names

@@ -158,3 +158,26 @@ def test_rows_in_another_order_than_their_blocks_are_a_question() -> None:
     assert [question.about for question in found.questions] == ["trial"]
     assert [a.typed for a in found.questions[0].answers] == ["--trial block,trial", "--trial none"]
     assert inspect(data.with_columns(block=11 - pl.col("block")), trial="none").questions == ()
+
+
+def test_times_that_restart_do_not_mix_sessions() -> None:
+    """A clock that starts anew in each session says nothing about the order of sessions."""
+    rng = np.random.default_rng(5)
+    rows = []
+    for animal in ("m1", "m2", "m3"):
+        for day in ("2023-04-10", "2023-04-11", "2023-04-12"):
+            clock = np.cumsum(rng.uniform(2, 9, 40)).round(3)
+            rows += [(animal, day, t, int(rng.integers(2)), int(rng.integers(2))) for t in clock]
+    names = ["animal", "day", "trial_start", "choice", "reward"]
+    data = pl.DataFrame(rows, schema=names, orient="row")
+    found = inspect(data)
+    assert found.study is not None
+    assert found.study.action.tolist() == data["choice"].to_list()
+    once = data.with_columns(trial_start=pl.int_range(1, pl.len() + 1)).sample(
+        fraction=1, shuffle=True, seed=1
+    )
+    sorted_again = inspect(once).study
+    assert sorted_again is not None
+    assert sorted_again.part(0, 1).action.tolist() == (
+        once.filter(animal=sorted_again.learners[0]).sort("trial_start")["choice"].to_list()
+    )

@@ -1,7 +1,9 @@
 """How the shared loops and a model's own functions, compiled apart, tell each other of a trial.
 
 The loops write what a model is told into a frame, words of eight bytes in memory, and call the
-model's ``step`` by its address. So the loops are compiled once, whatever the models are.
+model's ``step`` by its address. So the loops are compiled once, whatever the models are. A step
+does its task at several points, that is at several values of the parameters, one after the other:
+what they compute is independent, so that the processor works on some of them at the same time.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ CONTEXT, CELL, FEATURES, OFFERED, N_OFFERED = 5, 6, 7, 8, 9
 ACTION, REWARD, CORRECT, FORGONE, ENDS, DURATION = 10, 11, 12, 13, 14, 15
 N_ACTIONS, N_CELLS, N_CONTEXTS, N_FEATURES = 16, 17, 18, 19
 ALL_FEATURES, LEVELS, N_LEVELS, NUMERIC, LOWEST, HIGHEST = 20, 21, 22, 23, 24, 25
-ALL_OFFERED, ALL_FORGONE, LOAD, WORDS = 26, 27, 28, 29
+ALL_OFFERED, ALL_FORGONE, LOAD = 26, 27, 28
+N_POINTS, OWN_SIZE, STATE_SIZE, WORDS = 29, 30, 31, 32  # the sizes, in bytes, of one point's
 
 
 def _place(builder, address, i, kind):

@@ -29,12 +29,15 @@ from howlearn.engine.kernels.frame import (
     N_EACH,
     N_FEATURES,
     N_OFFERED,
+    N_POINTS,
     OFFERED,
+    OWN_SIZE,
     POLICY,
     REWARD,
     SLOPE,
     START,
     STATE,
+    STATE_SIZE,
     TASK,
     array,
     call,
@@ -49,26 +52,30 @@ from howlearn.engine.kernels.numeric import BARE, CACHED, LEARNED, RESET, SCORED
 # wrong and right; the right answers; the cell of every context (−1: none). Then come the trials:
 # context, action, reward, flags, ends, duration, load.
 
+POINTS = 8  # parameters at which one learner's trials are gone through together
+
 
 @njit(**BARE)
 def begin(steps, frame, own, block, state, x, index, edges, again):
-    """The state of every part before the first trial, at parameters x."""
-    for i in range(len(block)):
-        state[i] = block[i]
-    set_theta(own, x, index, 0)
-    for part in range(1, len(steps)):
-        own[part, 0] = x.ctypes.data + 8 * edges[part - 1]
-        own[part, 1] = edges[part] - edges[part - 1]
+    """The state of every part before the first trial, at parameters x[point]."""
+    for i in range(frame[N_POINTS]):
+        for k in range(len(block)):
+            state[i, k] = block[k]
+        for part in range(1, len(steps)):
+            own[i, part, 0] = x[i].ctypes.data + 8 * edges[part - 1]
+            own[i, part, 1] = edges[part] - edges[part - 1]
+    set_theta(frame, own, x, index, 0)
     if again:
         frame[TASK] = START
         call(steps[0], frame.ctypes.data, own.ctypes.data)
 
 
 @njit(**BARE)
-def set_theta(own, x, index, cell):
+def set_theta(frame, own, x, index, cell):
     """The parameters of a cell, for the first part."""
-    for d in range(index.shape[1]):
-        put(own.ctypes.data, d, x[index[cell, d]])
+    for i in range(frame[N_POINTS]):
+        for d in range(index.shape[1]):
+            put(own[i].ctypes.data, d, x[i, index[cell, d]])
 
 
 @njit(**BARE)
@@ -90,12 +97,13 @@ def show(frame, t, context, cell, load):
 
 @njit(**BARE)
 def policy(steps, frame, own, log_p):
-    """Log-probabilities of all actions."""
+    """Log-probabilities [point, action]."""
     frame[TASK] = POLICY
     for part in range(len(steps)):
-        call(steps[part], frame.ctypes.data, own[part].ctypes.data)
+        call(steps[part], frame.ctypes.data, own[0, part].ctypes.data)
         if frame[N_OFFERED] < frame[N_ACTIONS]:
-            keep_offered(log_p, array(frame[OFFERED], (frame[N_ACTIONS],), np.bool_))
+            for i in range(frame[N_POINTS]):
+                keep_offered(log_p[i], array(frame[OFFERED], (frame[N_ACTIONS],), np.bool_))
 
 
 @njit(**BARE)
@@ -124,26 +132,95 @@ def learn(steps, frame, own, first):
     """Change the state of the first part, where a trial teaches, and those of adjustments."""
     frame[TASK] = LEARN
     for part in range(first, len(steps)):
-        call(steps[part], frame.ctypes.data, own[part].ctypes.data)
+        call(steps[part], frame.ctypes.data, own[0, part].ctypes.data)
 
 
 @njit(**BARE)
 def add_slopes(steps, frame, own, index, cell, action, log_p, each, out):
-    """Add the derivatives of the log-probability of an action."""
+    """Add the derivatives of the log-probability of an action, to out[point]."""
     frame[TASK] = SLOPE
     frame[ACTION] = action
     call(steps[0], frame.ctypes.data, own.ctypes.data)
-    for d in range(index.shape[1]):
-        out[index[cell, d]] += each[d]
+    for i in range(frame[N_POINTS]):
+        for d in range(index.shape[1]):
+            out[i, index[cell, d]] += each[i, d]
     if frame[N_OFFERED] == frame[N_ACTIONS]:
         return
     # d log(p / Σ p) = d log p − Σ p·d log p / Σ p, the sums being over what is on offer.
-    for a in range(len(log_p)):
-        if log_p[a] > -np.inf:
-            frame[ACTION] = a
-            call(steps[0], frame.ctypes.data, own.ctypes.data)
-            for d in range(index.shape[1]):
-                out[index[cell, d]] -= math.exp(log_p[a]) * each[d]
+    for a in range(frame[N_ACTIONS]):
+        frame[ACTION] = a
+        call(steps[0], frame.ctypes.data, own.ctypes.data)
+        for i in range(frame[N_POINTS]):
+            for d in range(index.shape[1] if log_p[i, a] > -np.inf else 0):
+                out[i, index[cell, d]] -= math.exp(log_p[i, a]) * each[i, d]
+
+
+@njit(**BARE)
+def n_together(p, learner, marks):
+    """How many problems from p on are about the same trials."""
+    n = 1
+    while n < POINTS and p + n < len(learner) and learner[p + n] == learner[p]:
+        for j in range(marks.shape[1]):
+            if marks[p + n, j] != marks[p, j]:
+                return n
+        n += 1
+    return n
+
+
+@njit(**BARE)
+def passes(
+    steps, frame, own, block, state, log_p, each, total, index, edges, same, again, told, answers,
+    cell_of, context, action, reward, flags, ends, duration, load,
+    offsets, learner, x_, marks, out, slopes,
+):  # fmt: skip
+    """What ``likelihoods`` does once there is room for it."""
+    p = n = 0
+    while p < len(learner):
+        n = n_together(p, learner, marks)
+        frame[N_POINTS] = n
+        first, last = offsets[learner[p]], offsets[learner[p] + 1]
+        x, slope = x_[p : p + n], slopes[p : p + n]
+        begin(steps, frame, own, block, state, x, index, edges, again)
+        total[:n] = 0.0
+        slope[:] = 0.0
+        j = 0
+        for t in range(first, last):
+            while j < marks.shape[1] and marks[p, j] <= t - first:
+                for i in range(n):
+                    out[p + i, j] = total[i]
+                j += 1
+            if j == marks.shape[1]:
+                break
+            if flags[t] & RESET and t > first:
+                begin(steps, frame, own, block, state, x, index, edges, again)
+            cell = cell_of[context[t]]
+            if cell < 0:
+                continue
+            if not same:
+                set_theta(frame, own, x, index, cell)
+            show(frame, t, context[t], cell, load)
+            if flags[t] & SCORED:
+                policy(steps, frame, own, log_p)
+                for i in range(n):
+                    total[i] += log_p[i, action[t]]
+                if len(slopes):
+                    add_slopes(steps, frame, own, index, cell, action[t], log_p, each, slope)
+            tell(frame, told, answers, action[t], reward[t], ends, duration, t)
+            learn(steps, frame, own, 0 if flags[t] & LEARNED else 1)
+        for rest in range(j, marks.shape[1]):
+            for i in range(n):
+                out[p + i, rest] = total[i]
+        p += n
+
+
+@njit(**BARE)
+def placed(frame, own, state, log_p):
+    """Write into a frame where own words, states and log-probabilities of its points are."""
+    frame[N_POINTS] = len(own)
+    frame[OWN_SIZE] = 8 * own.shape[1] * own.shape[2]
+    frame[STATE_SIZE] = 8 * state.shape[1]
+    frame[STATE] = state.ctypes.data
+    frame[LOG_P] = log_p.ctypes.data
 
 
 @njit(**CACHED)
@@ -156,45 +233,18 @@ def likelihoods(
 
     Marks ascend. With ``slopes`` there is one mark; they are the gradient, as the model gives it.
     """
-    frame, own, state = frame_.copy(), own_.copy(), block.copy()
-    log_p, each = np.empty(frame[N_ACTIONS]), np.empty(max(index.shape[1], 1))
-    frame[LOG_P] = log_p.ctypes.data
-    frame[STATE] = state.ctypes.data
+    frame, own = frame_.copy(), np.empty((POINTS, *own_.shape), np.int64)
+    own[:] = own_
+    state, total = np.empty((POINTS, len(block)), np.int64), np.empty(POINTS)
+    log_p, each = np.empty((POINTS, frame[N_ACTIONS])), np.empty((POINTS, index.shape[1]))
+    placed(frame, own, state, log_p)
     frame[EACH] = each.ctypes.data
     frame[N_EACH] = index.shape[1]
-    for p in range(len(learner)):
-        first, last = offsets[learner[p]], offsets[learner[p] + 1]
-        x = x_[p]
-        begin(steps, frame, own, block, state, x, index, edges, again)
-        total = 0.0
-        j = 0
-        if len(slopes):
-            slopes[p, :] = 0.0
-        for t in range(first, last):
-            while j < marks.shape[1] and marks[p, j] <= t - first:
-                out[p, j] = total
-                j += 1
-            if j == marks.shape[1]:
-                break
-            if flags[t] & RESET and t > first:
-                begin(steps, frame, own, block, state, x, index, edges, again)
-            cell = cell_of[context[t]]
-            if cell < 0:
-                continue
-            if not same:
-                set_theta(own, x, index, cell)
-            show(frame, t, context[t], cell, load)
-            if flags[t] & SCORED:
-                policy(steps, frame, own, log_p)
-                total += log_p[action[t]]
-                if len(slopes):
-                    add_slopes(
-                        steps, frame, own, index, cell, action[t], log_p, each, slopes[p]
-                    )  # fmt: skip
-            tell(frame, told, answers, action[t], reward[t], ends, duration, t)
-            learn(steps, frame, own, 0 if flags[t] & LEARNED else 1)
-        for rest in range(j, marks.shape[1]):
-            out[p, rest] = total
+    passes(
+        steps, frame, own, block, state, log_p, each, total, index, edges, same, again, told,
+        answers, cell_of, context, action, reward, flags, ends, duration, load,
+        offsets, learner, x_, marks, out, slopes,
+    )  # fmt: skip
     hold((frame, own, state, log_p, each))
 
 
@@ -205,8 +255,8 @@ def replay(
     look, x, out, latents,
 ):  # fmt: skip
     """Log-probabilities out[trial, action] and latents[trial, …] before the trial's update."""
-    frame, own, state = frame_.copy(), own_.copy(), block.copy()
-    frame[STATE] = state.ctypes.data
+    frame, own, state = frame_.copy(), own_.copy()[None], block.copy()[None]
+    placed(frame, own, state, out)
     frame[N_EACH] = latents.shape[1]
     begin(steps, frame, own, block, state, x, index, edges, again)
     for t in range(len(context)):
@@ -215,10 +265,10 @@ def replay(
         cell = cell_of[context[t]]
         if cell < 0:
             continue
-        set_theta(own, x, index, cell)
+        set_theta(frame, own, x, index, cell)
         show(frame, t, context[t], cell, load)
         frame[LOG_P] = out[t].ctypes.data
-        policy(steps, frame, own, out[t])
+        policy(steps, frame, own, out[t : t + 1])
         seen = reward[t] if flags[t] & LEARNED else math.nan
         tell(frame, told, answers, action[t], seen, ends, duration, t)
         if look:
@@ -238,11 +288,10 @@ def play(
 
     An instructed trial (one that is not scored) keeps the action and the reward that are there.
     """
-    frame, own, state = frame_.copy(), own_.copy(), block.copy()
+    frame, own, state = frame_.copy(), own_.copy()[None], block.copy()[None]
     n_actions = frame[N_ACTIONS]
-    log_p, others = np.empty(n_actions), np.empty(n_actions)
-    frame[LOG_P] = log_p.ctypes.data
-    frame[STATE] = state.ctypes.data
+    log_p, others = np.empty((1, n_actions)), np.empty(n_actions)
+    placed(frame, own, state, log_p)
     frame[ALL_FORGONE] = 0
     frame[FORGONE] = others.ctypes.data
     visited = np.zeros(len(index), np.bool_)
@@ -253,7 +302,7 @@ def play(
         cell = cell_of[context[t]]
         if cell < 0:
             continue
-        set_theta(own, x, index, cell)
+        set_theta(frame, own, x, index, cell)
         show(frame, t, context[t], cell, load)
         offered = array(frame[OFFERED], (n_actions,), np.bool_)
         if flags[t] & SCORED:
@@ -264,7 +313,7 @@ def play(
             drawn = last
             cumulated = 0.0
             for a in range(last):
-                cumulated += math.exp(log_p[a])
+                cumulated += math.exp(log_p[0, a])
                 if draws[t] < cumulated:
                     drawn = a
                     break

@@ -349,7 +349,7 @@ class Delimited(Table):
         if self._about_names:
             yield QUALTRICS_NOTE
         if self._wrapped:
-            yield "each of its rows stood in quotes as a whole; these were left out"
+            yield "each of its rows was in quotes as a whole; the quotes were removed"
         if self.layout.above:
             yield f"its columns are named in row {self.first_row - 1}; what is above was left out"
 

@@ -139,7 +139,7 @@ def _by_names(tables: list[Table]) -> tuple[list[Table], list[str]]:
             )
             note = (
                 f"{len(tables)} files of {len(people)} learners were put together, by their names "
-                f"such as {names[0]}; the column {part} tells their trials apart, as in --by {part}"
+                f"such as {names[0]}; the column {part} separates their trials, as in --by {part}"
             )
             return [
                 Extended(table, {part: match["number"]}, table.about, match["who"])
@@ -153,10 +153,10 @@ def _oddities(tables: Sequence[Table], people: Mapping[Path, Mapping[str, Any]])
     odd = [Path(table.name).name for table in tables if Path(table.name).name.startswith("sub_")]
     notes = []
     if odd:
-        notes.append(f"files are called {odd[0]}, where BIDS has sub-; they were read all the same")
+        notes.append(f"files are called {odd[0]}, where BIDS has sub-; they were read anyway")
     for root, known in people.items():
         if not known and (root / "participants.json").exists():
-            notes.append(f"{root} has a participants.json without a participants.tsv beside it")
+            notes.append(f"{root} has a participants.json without a participants.tsv next to it")
     return notes
 
 
@@ -166,14 +166,14 @@ def _notes(entities: Sequence[Mapping[str, str]]) -> list[str]:
     if len(tasks) > 1:
         notes.append(
             f"the files are of several tasks ({', '.join(tasks)}); --where \"task == '{tasks[0]}'\""
-            " keeps one, --by task tells them apart"
+            " keeps one, --by task separates them"
         )
     learners = {entity["sub"] for entity in entities}
     if len(learners) < len(entities):
         columns = [column for key, column in NAMES.items() if any(key in e for e in entities)]
         notes.append(
             f"{len(entities)} files of {len(learners)} learner{'s' * (len(learners) != 1)} were "
-            f"put together; the columns {', '.join(columns)} tell their trials apart, as in "
+            f"put together; the columns {', '.join(columns)} separate their trials, as in "
             f"--reset-by {columns[0]}"
             if columns
             else f"{len(entities)} files of {len(learners)} learners were put together"
@@ -295,7 +295,7 @@ def spelled_alike(tables: Sequence[Table]) -> tuple[list[Table], list[str]]:
         for name in columns:
             known.setdefault(name.casefold(), name)
     pairs = listed([f"{name} as {new}" for name, new in changed.items()])
-    return found, [f"columns that some files spell otherwise were read: {pairs}"] if pairs else []
+    return found, [f"columns that some files spell differently were read: {pairs}"] if pairs else []
 
 
 def strays(tables: Sequence[Table], told: Collection[str] = ()) -> list[Table]:

@@ -52,7 +52,7 @@ class Look:
 
     def told(self) -> list[str]:
         """All notes."""
-        left = [f"what has no place beside its trials was left out: {listed([*self.left])}"]
+        left = [f"what does not belong to a trial was left out: {listed([*self.left])}"]
         return [*dict.fromkeys(self.notes), *(left if self.left else ())]
 
 
@@ -212,7 +212,7 @@ def _range(counts: pl.Series) -> str:
 def check_axes(axes: Sequence[str]) -> None:
     """Refuse names that cannot be meant."""
     if len({*axes}) < len(axes):
-        raise HowlearnError(f"--axes {','.join(axes)}: a name stands there twice")
+        raise HowlearnError(f"--axes {','.join(axes)}: a name occurs twice")
     if axes and TRIAL not in axes:
         raise HowlearnError(f"--axes {','.join(axes)}: one of them must be trial")
 
@@ -267,7 +267,7 @@ def _named(table: Table, names: Sequence[str], by_number: bool) -> Table:
         raise DataError([Problem(table.name, None, None, found, allowed, "--names NAME,NAME,…")])
     if len({*names}) < len(names):
         twice = next(name for name in names if list(names).count(name) > 1)
-        raise HowlearnError(f"--names: {twice} stands there twice; each column needs its own name")
+        raise HowlearnError(f"--names: {twice} occurs twice; each column needs its own name")
     rest = [name for name in table.columns if name not in unnamed]
     others = dict(zip(rest, distinct_names([*names, *rest])[len(names) :], strict=True))
     new = {**others, **dict(zip(unnamed, names, strict=True))}

@@ -324,7 +324,7 @@ def _unclear(shape: tuple[int, ...], turned: bool, ours: bool) -> str:
     rows, columns = shape
     ways = "trials × learners", "learners × trials"
     read, other = ways if turned else ways[::-1]
-    helps = f"--learner {TRIAL} --trial {LEARNER} turns them round" if ours else "turn them round"
+    helps = f"--learner {TRIAL} --trial {LEARNER} transposes them" if ours else "transpose them"
     return (
         f"its matrices of {rows} rows and {columns} columns were read as {read}; if they are "
         f"{other}, {helps}"

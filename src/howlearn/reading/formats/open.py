@@ -62,14 +62,17 @@ def files_of(folder: Path) -> tuple[list[Path], list[Path], list[str]]:
         if spread:
             files, notes = chosen_kind(spread)
             return files, [], notes
-        if not direct:
-            spread = _in_folders(inside)
-            if spread:
-                note = f"{folder}: the files are those of the {len(spread)} folders inside it"
-                return spread, [], [note]
         divided = partitioned(folder)
         if divided:
             return sorted(divided, key=lambda path: natural_key(str(path))), [], []
+    spread = _in_folders(inside)
+    if spread and _are_lists(direct, {path.parent.name for path in spread}):
+        folders = len({path.parent for path in spread})
+        notes = [f"{folder}: the files are those of the {folders} folders inside it"]
+        if direct:
+            names = listed([path.name for path in direct])
+            notes.append(f"{folder}: {names} was left out: it lists the folders")
+        return spread, [], notes
     files, left = _of_one_kind(direct)
     unread = list(dict.fromkeys(str(f.relative_to(folder)) for i in inside for f in _unread(i)))
     if not files:
@@ -91,18 +94,41 @@ def files_of(folder: Path) -> tuple[list[Path], list[Path], list[str]]:
 
 
 def _in_folders(inside: Sequence[Path]) -> list[Path]:
-    """The data file of each folder, where every folder has one of the same kind."""
+    """The data files of all folders, where every folder has some of the same kind."""
     folders = [inner for inner in inside if inner.is_dir() and not inner.name.startswith(".")]
     try:
         found = [
             [one for one in folder.iterdir() if _is_data(one) and not _explains(one)]
             for folder in folders
+            if not _is_results(folder, folder)
         ]
     except OSError:  # a folder that may not be read
         return []
+    kinds = {one.suffix.lower() for files in found for one in files}
+    if len(found) < 2 or len(kinds) != 1 or not all(found):
+        return []
     alone = all(len(files) == 1 for files in found)
-    kinds = {files[0].suffix.lower() for files in found} if alone else set()
-    return [files[0] for files in found] if len(found) > 1 and len(kinds) == 1 else []
+    if not alone and len({one.stem for files in found for one in files}) == sum(map(len, found)):
+        return []  # each name once: folders may be groups, and files people
+    return sorted((one for files in found for one in files), key=lambda p: natural_key(str(p)))
+
+
+def _are_lists(paths: Sequence[Path], folders: Collection[str]) -> bool:
+    """Whether files only list the folders beside them, as a table of animals does."""
+    try:
+        for path in paths:
+            if path.stat().st_size > LARGEST_LIST:
+                return False
+            for table in _open(path, set()):
+                known = [{*map(str, c)} for f in table.frames(table.columns) for c in f]
+                if not any(2 * len(values & {*folders}) > len(folders) for values in known):
+                    return False
+    except (DataError, OSError):
+        return False
+    return True
+
+
+LARGEST_LIST = 100_000  # bytes
 
 
 def _of_one_kind(paths: list[Path]) -> tuple[list[Path], list[str]]:

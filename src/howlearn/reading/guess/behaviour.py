@@ -129,6 +129,10 @@ _SIDES = [
         "a b c d e f g h",
         "links rechts",
         "gauche droite",
+        "izquierda derecha",
+        "izq der",
+        "sinistra destra",
+        "esquerda direita",
         "upper lower",
         "cor inc",
         "correct incorrect",
@@ -138,6 +142,20 @@ _SIDES = [
     )
 ]
 _ANY_SIDE = set().union(*_SIDES)
+TWO_SIDES = [
+    ("left", "right"),
+    ("l", "r"),
+    ("bottom", "top"),
+    ("down", "up"),
+    ("1", "2"),
+    ("a", "b"),
+    ("links", "rechts"),
+    ("droite", "gauche"),
+    ("derecha", "izquierda"),
+    ("der", "izq"),
+    ("destra", "sinistra"),
+    ("direita", "esquerda"),
+]
 
 
 def families(names: Sequence[str]) -> list[dict[str, str]]:
@@ -194,11 +212,14 @@ def on_offer(rows: Sample, names: Sequence[str]) -> tuple[tuple[str, ...], tuple
     return best
 
 
+_SIDE_WORDS = {word for pair in TWO_SIDES for word in pair} - {"1", "2", "a", "b"}
+
+
 def _are_sides_with_words(rows: Sample, group: Sequence[str]) -> bool:
     """Whether columns named after two sides have the same words: things, and no amounts."""
     values = [{*rows.counts(c)} for c in group]
     words = values[0] == values[1] and not any(v.replace(".", "").isdigit() for v in values[0])
-    sided = all({"left", "right", "l", "r", "top", "bottom"} & {*words_of(c)} for c in group)
+    sided = all(_SIDE_WORDS & {*words_of(c)} for c in group)
     return len(group) == 2 and words and sided
 
 
@@ -296,14 +317,6 @@ def explained(worth: NDArray[np.float64], action: Codes, place: Codes) -> float:
 
 # Two things on screen at once, as stim_left and stim_right: neither alone is the context.
 
-TWO_SIDES = [
-    ("left", "right"),
-    ("l", "r"),
-    ("bottom", "top"),
-    ("down", "up"),
-    ("1", "2"),
-    ("a", "b"),
-]
 THIRD = [("1", "3"), ("2", "3"), ("a", "c"), ("b", "c"), ("left", "middle"), ("center", "left")]
 
 

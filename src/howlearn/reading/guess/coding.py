@@ -133,13 +133,18 @@ def find_missing_choices(draft: Draft) -> None:
     action = draft.column("action")
     if action is None or draft.given.missing:
         return
+    counts, codes = draft.sample.counts(action), missed_codes(draft, action)
+    if codes and not any("," in code or ":" in code for code in codes):
+        times = ", ".join(f"{code} ({counts[code]:,} rows)" for code in codes)
+        add_missing(draft, "action", action, codes, f"taken as no choice: {times}")
+
+
+def missed_codes(draft: Draft, action: str) -> tuple[str, ...]:
+    """The values of the action that mean none."""
     counts = draft.sample.counts(action)
     likely = dict.fromkeys((*nothing_in(counts), *_without_time(draft, action, counts)))
     codes = tuple(c for c in likely if was_missed(draft, action, c))
-    codes = codes if len(counts) - len(codes) > 1 else ()
-    if codes and not any("," in code or ":" in code for code in codes):
-        times = ", ".join(f"{code} ({counts[code]:,} rows)" for code in codes)
-        add_missing(draft, "action", action, codes, f"no choice, by the look of it: {times}")
+    return codes if len(counts) - len(codes) > 1 else ()
 
 
 def _without_time(draft: Draft, action: str, counts: Mapping[str, int]) -> list[str]:
@@ -266,8 +271,8 @@ def _few_odd(draft: Draft, reward: str, counts: dict[str, int], numbers: dict[st
     why = f"{shown} among 0 and 1 in {times:,} rows: taken as no reward; {helps}"
     add_missing(draft, "reward", reward, odd, why)
     draft.odd(
-        f"{reward} is 0 or 1, but for {times:,} rows with {shown}: these are taken as missing, so "
-        "that nothing is learned there",
+        f"{reward} is 0 or 1, but for {times:,} rows with {shown}: these are taken as missing, "
+        f"so nothing is learned there",
         helps,
     )
     return True
@@ -296,7 +301,7 @@ def _signs_or_points(draft: Draft, reward: str, numbers: dict[str, float]) -> No
         bad, good = sorted(numbers, key=float)
         draft.odd(
             f"{reward} is 1 or 2, and 2 is taken as the success",
-            f"--recode {name}:{bad}=1,{good}=0 turns it round",
+            f"--recode {name}:{bad}=1,{good}=0 reverses it",
         )
 
 
@@ -342,12 +347,12 @@ def find_parts(draft: Draft) -> None:
         places = zip(called, zip(*parts, strict=True), strict=True)
         words = [f"{name} ({few(sorted({*each}), 3)})" for name, each in places]
         if column != shown:
-            why = f"it tells the same as {shown}, in names that are made of parts"
+            why = f"it has the same information as {shown}, in names that are made of parts"
             draft.guesses["context"] = Guess("context", (column,), BY_CONTENT, why, (shown,))
         draft.put("features", called, BY_CONTENT, f"the parts of its names: {', '.join(words)}")
         draft.odd(
-            f"the names of the contexts are taken apart into features: {', '.join(words)}",
-            "--features none takes them whole",
+            f"the names of the contexts are split into features: {', '.join(words)}",
+            "--features none keeps them whole",
         )
         return
 

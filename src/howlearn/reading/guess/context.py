@@ -63,8 +63,8 @@ def put_pair(draft: Draft, rows: Sample, pair: tuple[str, str]) -> None:
     if names_it and len(two) == 1:
         draft.put("context", (NONE,), BY_CONTENT, f"{what}, always the same two")
         draft.odd(
-            f"{what}, always of the same two, so that only what is chosen counts",
-            f"--context {both_of} if the sides are to be told apart",
+            f"{what}, always of the same two, so only what is chosen counts",
+            f"--context {both_of} to distinguish the sides",
         )
         return
     draft.put("context", pair, BY_CONTENT, what)
@@ -173,7 +173,7 @@ def _ask_about_numbers(draft: Draft, rows: Sample) -> bool:
     action = draft.column("action")
     if action is None or rows.height < LEAST_ROWS or not draft.open("features"):
         return False
-    from howlearn.reading.guess.not_covered import AMOUNTS  # which needs this module
+    from howlearn.reading.guess.described import AMOUNTS  # which needs this module
 
     owner, codes = draft.learners()[rows_among(draft, rows)], rows.codes(action)
     usual = (codes == np.bincount(codes).argmax()).astype(float)
@@ -219,7 +219,23 @@ def _beside_offers(draft: Draft, rows: Sample) -> None:
     fit = [c for c in fit if not like(c, SIDE_WORDS) and not _is_no_situation(draft, rows, c)]
     if fit:
         draft.put("context", (fit[0],), BY_NAME, "", tuple(fit[1:]))
+        return
+    telling = [c for c in what_tells(draft, rows, ()) if c not in options]
+    telling = [c for c in telling if not follows_from(rows.codes(c), shown)]
+    if telling:
+        why = "which of those on offer is right depends on it"
+        draft.put("context", (telling[0],), BY_CONTENT, why, tuple(telling[1:]))
     draft.put("context", (NONE,), BY_CONTENT, "what is shown is on offer, and nothing else is")
+
+
+def _made(draft: Draft, rows: Sample, action: str) -> np.ndarray:
+    """What was chosen, as codes: of sides the stimulus that was there."""
+    places, options = draft.guesses.get("positions"), draft.columns("offered")
+    if places is None or len(options) != len(places.columns):
+        return rows.codes(action)
+    sides = [rows.texts(action) == value for value in places.columns]
+    chosen = np.select(sides, [rows.texts(c) for c in options], "").astype(str)
+    return np.unique(chosen, return_inverse=True)[1]
 
 
 SIDE_WORDS = "left right top bottom unchosen chosen l r"
@@ -298,19 +314,26 @@ def what_tells(draft: Draft, rows: Sample, context: tuple[str, ...]) -> list[str
     if action is None or reward is None or rows.height < FEWEST:
         return []
     owner = draft.learners()[rows_among(draft, rows)]
-    worth, codes = worth_in(rows, reward), rows.codes(action)
+    worth, codes = worth_in(rows, reward), _made(draft, rows, action)
+    worth = np.where(rows.missing(reward), np.nan, worth)
     base = together(*(rows.codes(c) for c in context)) if context else np.zeros_like(owner)
-    nothing = np.zeros_like(codes)
-    known = explained(worth, codes, base) - explained(worth, nothing, base)
+
+    def told(place: np.ndarray) -> float:
+        """How much of the outcomes the choice tells beyond the place."""
+        return explained(worth, codes, place) - explained(worth, np.zeros_like(codes), place)
+
+    known = max(told(base), told(together(owner, base)))
     gains: dict[str, float] = {}
     for column in draft.free:
         if not _may_be_shown(draft, rows, column, owner):
             continue
         place = together(base, rows.codes(column))
-        more = explained(worth, codes, place) - explained(worth, nothing, place) - known
-        here, anywhere = (goes_on(worth, codes, together(owner, at)) for at in (place, base))
+        own = together(owner, place)  # what is right may be another for each learner
+        more = max(told(place), told(own)) - known
+        here, anywhere = (goes_on(worth, codes, at) for at in (own, together(owner, base)))
         turns = here < min(1e-10, anywhere**3)  # what is right where it is shown, changes
-        if turns or (more > TELLS_MORE and hangs_on(worth, codes, place) < 1e-8):
+        hangs = min(hangs_on(worth, codes, at) for at in (place, own))
+        if turns or (more > TELLS_MORE and hangs < 1e-8):
             gains[column] = more
     return sorted(gains, key=lambda column: -gains[column])
 
@@ -329,6 +352,8 @@ def _may_be_shown(draft: Draft, rows: Sample, column: str, owner: np.ndarray) ->
             return False
         if settles(rows, column, action, reward):
             return False
+        if like(column, "opp opponent partner") and {*rows.counts(column)} & {*rows.counts(action)}:
+            return False  # what the other player chose, rather than who it was
     if _names_the_right(draft, rows, column) or column in draft.design:
         return False
     length, _ = runs_within(owner, rows.codes(column))
@@ -340,7 +365,7 @@ def _may_be_shown(draft: Draft, rows: Sample, column: str, owner: np.ndarray) ->
 def _is_called_shown(column: str) -> bool:
     """Whether no name speaks against a column's saying what was shown."""
     against = {"prob", "probability", "p", "value", "ev", "q", "pe", "best", "better", "optimal"}
-    against |= {"prev", "previous", "last", "lag", "prior", "opp", "opponent", "partner"}
+    against |= {"prev", "previous", "last", "lag", "prior"}
     if is_answer(column) or is_time(column) or is_chosen(column) or is_mistake(column):
         return False
     if like(column, "gain loss win wins losses gains") or not against.isdisjoint(parts_of(column)):
@@ -385,7 +410,7 @@ def _is_situation(draft: Draft, rows: Sample, column: str) -> bool:
     if met * 2 > rows.height and rows.height > 3:
         numeric = all(is_number(value) for value in counts)
         helps = f"--context {column} --bin {column}:4 makes bins of it" if numeric else ""
-        draft.odd(f"{column} is another in nearly every trial, so it is not the context", helps)
+        draft.odd(f"{column} differs in nearly every trial, so it is not the context", helps)
         return False
     action, reward = draft.column("action"), draft.column("reward")
     weak = named_like("context", [column]).get(column, 0) < 3

@@ -19,6 +19,7 @@ from howlearn.reading.labels import natural_key
 from howlearn.reading.offers import options_in, parse_offers
 from howlearn.reading.rewards import worth_of
 
+NOT_COVERED = "nothing that these models cover"
 MOST_TRIALS = 100_000  # that are looked at; more say the same
 Codes = NDArray[np.intp]
 
@@ -334,15 +335,18 @@ def pays_alike(found: Evidence) -> bool:
     return float(np.ptp(each)) < 0.1
 
 
-def follows_success(found: Evidence, sure: float = 3.0) -> bool:
+def follows_success(found: Evidence, sure: float = 3.0, same_action: bool = False) -> bool:
     """Whether choices are repeated more often after a success than after a failure.
 
-    Learners and contexts are compared with themselves: some repeat more, and some earn more.
+    Learners and contexts are compared with themselves: some repeat more, and some earn more. So are
+    actions, if asked for: what is chosen more often is repeated more often, and may earn more.
     """
     place = together(found.sequence, found.shown)
     order = np.argsort(place, kind="stable")
     near = np.diff(place[order]) == 0
     where = together(place[order][1:][near])
+    if same_action:
+        where = together(where, found.action[order][:-1][near])
     stays = centred(where, np.diff(found.action[order])[near] == 0)
     reward = scaled(found.reward)
     won = centred(where, (reward > reward.mean())[order][:-1][near])

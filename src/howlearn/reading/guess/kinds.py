@@ -13,10 +13,10 @@ from howlearn.core.study import Study
 from howlearn.core.task_kind import FoundKind, no_go_of
 from howlearn.core.text import many
 from howlearn.reading.columns import parts_of
+from howlearn.reading.guess.described import Described
 from howlearn.reading.guess.draft import SAID, Draft, together
 from howlearn.reading.guess.evidence import Evidence, Kind, changes, evidence_in, evidence_of
 from howlearn.reading.guess.not_covered import (
-    Described,
     NoOutcome,
     StimulusMissing,
     Untaught,
@@ -203,7 +203,7 @@ class Reversal(Kind):
         names = [] if draft is None else [c for c in draft.sample.columns if _tells_reversal(c)]
         if seen.both < (2.5 if names else 4) or seen.other > -2:
             return ()
-        told = (f"{names[0]} speaks of reversals",) if names else ()
+        told = (f"{names[0]} mentions reversals",) if names else ()
         return ("what the actions earn changes places in the course of the trials", *told)
 
 

@@ -43,7 +43,7 @@ def find_learner(draft: Draft) -> None:
         draft.put("learner", fit[0], BY_NAME, "", tuple(fit[1:]))
     for column in named if "learner" not in draft.guesses else ():
         if sample.counts(column):
-            draft.odd(f"{column} is another in nearly every row, so that it is not the learner")
+            draft.odd(f"{column} differs in nearly every row, so it is not the learner")
     if "learner" not in draft.guesses and files == 1:
         found = [column for column in draft.free if _is_owner(draft, column)]
         if found:
@@ -52,7 +52,7 @@ def find_learner(draft: Draft) -> None:
             if _identifies(found[0]) and like(found[0], BLOCKS) and len(found) == 1:
                 draft.odd(
                     f"{found[0]} is taken as the learner, since numbers restart with it",
-                    "--learner file if it is one person all along",
+                    "--learner file if it is one person throughout",
                 )
     if "learner" not in draft.guesses and sample.in_names:
         draft.put("learner", FILE_STEM, BY_NAME, "the files' names hold it")
@@ -132,10 +132,10 @@ def _ask_about_files(draft: Draft, column: str) -> None:
         f"{column} has the same names in several files: are they the same people?",
         [
             Answer("learner", text, "no: each file has different people"),
-            Answer("learner", column, "yes: their trials go on from file to file"),
+            Answer("learner", column, "yes: their trials continue from file to file"),
         ],
     )
-    draft.put("learner", text, BY_CONTENT, f"the names in {column} come again in each file")
+    draft.put("learner", text, BY_CONTENT, f"the names in {column} occur again in each file")
 
 
 def _ask_who(draft: Draft) -> None:
@@ -146,7 +146,7 @@ def _ask_who(draft: Draft) -> None:
     column, n = found[0], len(draft.sample.counts(found[0]))
     answers = [
         Answer("learner", column, f"each value of {column} is a learner"),
-        Answer("learner", FILE_STEM, "one learner all along"),
+        Answer("learner", FILE_STEM, "one learner throughout"),
     ]
     counters = named_like("trial", draft.free)
     if any(np.all(np.diff(draft.sample.numbers(c)) > 0) for c in counters):

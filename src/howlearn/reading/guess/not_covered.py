@@ -8,13 +8,15 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from howlearn.reading.columns import is_feature, is_mistake, is_time, like, named_like, parts_of
-from howlearn.reading.guess.behaviour import hangs_on, is_of_one_option, resembles_last
-from howlearn.reading.guess.column_checks import constant_within, worth_in
+from howlearn.reading.columns import is_feature, is_mistake, like, named_like, parts_of
+from howlearn.reading.guess.behaviour import hangs_on
+from howlearn.reading.guess.column_checks import worth_in
 from howlearn.reading.guess.context import settles
+from howlearn.reading.guess.described import MANY_VALUES
 from howlearn.reading.guess.draft import BY_CONTENT, SAID, Answer, Draft, Guess, typed
 from howlearn.reading.guess.evidence import (
     MOST_TRIALS,
+    NOT_COVERED,
     Codes,
     Evidence,
     FirstChoices,
@@ -29,7 +31,6 @@ from howlearn.reading.guess.evidence import (
 )
 from howlearn.reading.guess.sample import together
 
-NOT_COVERED = "nothing that these models cover"
 FEWEST_TRIALS = 60  # from which something can be said about people's choices
 CORRECT = ("correct", "corr", "cor", "accuracy", "acc", "richtig", "korrekt", "hit", "right")
 
@@ -85,35 +86,6 @@ class NoOutcome(Kind):
             f"no outcome: these models need feedback, and {reasons[0]}; if one does, name it with "
             f"{'--action COL and ' if both else ''}--reward COL, or an expression such as --reward "
             '"choice == answer"'
-        )
-
-
-class Described(Kind):
-    """Amounts and chances that are told before the choice, and differ from trial to trial."""
-
-    name = NOT_COVERED
-    about = "described gambles: what can be won is told before the choice"
-    settled_by = ("action", "reward")
-
-    def reasons(self, found: Evidence | None, draft: Draft | None) -> Sequence[str]:
-        """Several columns of amounts that change at random, and choices that follow no outcome."""
-        if draft is not None and (offer := accepted(draft)) is not None:
-            return (f"{offer} is what was on offer, to be accepted or not",)
-        told = [] if draft is None or found is None else described(draft)
-        if found is None or len(told) < 2 or follows_success(found) or changes(found).both > 4:
-            return ()
-        return (
-            f"{', '.join(told[:3])} are told before the choice and differ from trial to trial, so "
-            "that no option comes back",
-        )
-
-    def stops(
-        self, reasons: Sequence[str], found: Evidence | None, draft: Draft | None
-    ) -> str | None:
-        """Options that come back are needed."""
-        return (
-            "no outcome: these models need feedback about options that come back, and "
-            f"{reasons[0]}; if they were not told, name --action and --reward"
         )
 
 
@@ -296,7 +268,7 @@ def _is_correctness(found: Evidence) -> bool:
 
 # Columns that are laid down before anybody chooses.
 
-FEW_VALUES, MANY_VALUES = 4, 8  # few may be as frequent in several learners by chance
+FEW_VALUES = 4  # that may be as frequent in several learners by chance
 FEW_LEARNERS, FEW_TRIALS = 5, 10
 ALIKE = 0.9  # of the learners
 
@@ -334,79 +306,3 @@ def _times(owner: Codes, codes: Codes) -> NDArray[np.intp]:
 def _most_alike(table: NDArray[np.intp]) -> int:
     """How many rows of a table are the same, at most."""
     return int(np.unique(table, axis=0, return_counts=True)[1].max())
-
-
-AMOUNTS = """
-amt cert certain certainty safe risky sure magnitude magnitudes amount amounts probability prob p
-delay sooner later ambig ambiguity lottery ev lowpayoff highpayoff
-"""
-SIDES = "gain loss win lose high low"
-
-
-def described(draft: Draft) -> list[str]:
-    """Columns of amounts or chances that change at random from trial to trial."""
-    rows, context = draft.chosen, draft.contexts()
-    used = {name for role in ("action", "reward", "context") for name in draft.columns(role)}
-    likely = [c for c in draft.sample.columns if c not in used and not is_time(c)]
-    paid = _paid_from(draft, likely)
-    if paid:
-        return paid
-    if not any(like(c, AMOUNTS) for c in likely):
-        return []
-    owner = draft.learners()[rows]
-    found = []
-    for column in [c for c in likely if like(c, f"{AMOUNTS} {SIDES}")]:
-        numbers = draft.sample.numbers(column)[rows]
-        if np.isnan(numbers).any() or len(np.unique(numbers)) < MANY_VALUES:
-            continue
-        place = owner if context is None else together(owner, context[rows])
-        if resembles_last(owner, numbers) < 0.3 and not constant_within(
-            place, draft.sample.codes(column)[rows]
-        ):
-            found.append(column)
-    return found if any(like(c, AMOUNTS) for c in found) else []
-
-
-ACCEPTED = "accept accepted accepts reject rejected"
-
-
-def accepted(draft: Draft) -> str | None:
-    """What was offered, where choices say whether it was accepted; None if they do not."""
-    action, reward = draft.column("action"), draft.column("reward")
-    if action is None or reward is None or not like(action, ACCEPTED):
-        return None
-    sample, rows = draft.sample, draft.chosen
-    earned, made = sample.numbers(reward)[rows], sample.codes(action)[rows]
-    if np.isnan(earned).any() or len(np.unique(earned)) < 3:
-        return None
-    if all(len(np.unique(earned[made == each])) > 2 for each in np.unique(made)):
-        return reward  # it is told for what was rejected, too
-    told = earned != 0
-    likely = [c for c in draft.free if not is_time(c)]
-    return next(
-        (c for c in likely if np.array_equal(sample.numbers(c)[rows][told], earned[told])), None
-    )
-
-
-def _paid_from(draft: Draft, columns: Sequence[str]) -> list[str]:
-    """Columns of amounts one of which is what was paid, whatever was chosen: a lottery's prizes."""
-    action, reward = draft.column("action"), draft.column("reward")
-    if action is None or reward is None:
-        return []
-    rows, sample = draft.chosen, draft.sample
-    owner, earned = draft.learners()[rows], sample.numbers(reward)[rows]
-    covered, found = earned == 0, []
-    for column in columns:
-        numbers = sample.numbers(column)[rows]
-        if np.isnan(numbers).any() or len(np.unique(numbers)) < MANY_VALUES:
-            continue
-        same = numbers == earned
-        if same.mean() < PAID or resembles_last(owner, numbers) > 0.3:
-            continue
-        covered |= same
-        if not is_of_one_option(sample, column, action, reward):
-            found.append(column)
-    return found if len(found) > 1 and covered.mean() > 1 - PAID else []
-
-
-PAID = 0.1  # of the trials are paid by each of the prizes that are shown

@@ -62,9 +62,10 @@ def _twice(draft: Draft) -> None:
     doubled = len(rows) - (int(rows.max()) + 1)
     if doubled:
         draft.odd(
-            f"{doubled:,} rows stand in the data twice, with the same values everywhere, and both "
-            "count, as if these choices had been made twice; no option tells them apart, so take "
-            "the second ones out of the data"
+            f"{doubled:,} rows occur twice in the data, with the same values in all columns, and "
+            f"both "
+            "count, as if these choices had been made twice; no option separates them, so remove "
+            "the copies from the data"
         )
 
 
@@ -115,7 +116,7 @@ def _groups(draft: Draft) -> None:
             found.append(column)
     if found:
         draft.odd(
-            f"{_some(found)}: the same within each learner, so that groups can be compared",
+            f"{_some(found)}: the same within each learner, so groups can be compared",
             f"--keep {typed(found[0])}, then howlearn compare results --group {typed(found[0])}",
         )
 
@@ -148,7 +149,7 @@ def _unused_features(draft: Draft) -> None:
     if found and draft.task is None:
         all_of = typed(",".join([*draft.columns("context"), *found]))
         draft.odd(
-            f"{_some(found)}: other from trial to trial, and not used",
+            f"{_some(found)}: changes from trial to trial, and is not used",
             f"--context {all_of} --features {all_of} if they describe what is shown",
         )
 
@@ -161,7 +162,7 @@ def _near_names(draft: Draft, study: Study) -> None:
             if near in seen:
                 role = what[:-1]
                 draft.odd(
-                    f"the {what} {seen[near]} and {label} differ in case or spaces only",
+                    f"the {what} {seen[near]} and {label} differ only in case or spaces",
                     f"--recode {role}:{label}={seen[near]} makes them one",
                 )
             seen.setdefault(near, label)
@@ -170,7 +171,7 @@ def _near_names(draft: Draft, study: Study) -> None:
         near = "".join(name.lower().split())
         if near in learners:
             draft.odd(
-                f"the learners {learners[near]} and {name} differ in case or spaces only",
+                f"the learners {learners[near]} and {name} differ only in case or spaces",
                 f"--recode learner:{name}={learners[near]} makes them one",
             )
             return
@@ -188,10 +189,10 @@ def _contexts(draft: Draft, study: Study) -> None:
     numeric = len(columns) == 1 and np.isfinite(draft.sample.numbers(columns[0])).all()
     helps = f"--bin {columns[0]}:4" if numeric else "--context COL, --features COL,COL"
     if each < 2:
-        draft.odd(f"there are {n:,} contexts, and most are met once only", helps)
+        draft.odd(f"there are {n:,} contexts, and most are shown only once", helps)
     elif "reset_by" not in draft.guesses:
         draft.odd(
-            f"there are {n:,} contexts, each met {each:.3g} times by a learner on average",
+            f"there are {n:,} contexts, each shown {each:.3g} times by a learner on average",
             helps if numeric else "--context COL,COL or --bin COL:N make fewer",
         )
 
@@ -200,7 +201,8 @@ def _rewards(draft: Draft, study: Study) -> None:
     rewards = study.reward[study.learned]
     if len(rewards) and rewards.min() == rewards.max():
         draft.odd(
-            f"the reward is {rewards[0]:g} in every trial, so that nothing tells right from wrong",
+            f"the reward is {rewards[0]:g} in every trial, so right and wrong choices look the "
+            f"same",
             "--reward COL",
         )
 

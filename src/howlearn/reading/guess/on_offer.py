@@ -21,7 +21,7 @@ from howlearn.reading.guess.behaviour import (
     pair_on_screen,
     words_of,
 )
-from howlearn.reading.guess.coding import add_missing, was_missed
+from howlearn.reading.guess.coding import add_missing, missed_codes
 from howlearn.reading.guess.column_checks import (
     is_number,
     materialise,
@@ -38,15 +38,15 @@ from howlearn.reading.guess.draft import (
     in_quotes,
     typed,
 )
-from howlearn.reading.guess.sample import Sample
+from howlearn.reading.guess.sample import Sample, together
 from howlearn.reading.offers import options_in
 
 MOST_LABELS = 60  # of pairs, or of contexts with offers of their own
 NEVER = 20  # choices that would be expected, where an action was on offer and never chosen
 TELLS = 3.0  # decimal places of chance by which one reading is better than another
 PAIR_NAMES = "type pair stim stimulus stimuli cue options trial_type condition context set"
-_LEFT = "left l f z q s d arrowleft leftarrow 37 1 first a 'f' up"
-_RIGHT = "right r j m p k arrowright rightarrow 39 2 second b 'j' down"
+_LEFT = "left l f z q s d arrowleft leftarrow 37 1 first a 'f' up gauche links izquierda sinistra"
+_RIGHT = "right r j m p k arrowright rightarrow 39 2 second b 'j' down droite rechts derecha destra"
 
 
 def find_offers(draft: Draft) -> None:
@@ -82,13 +82,15 @@ def find_offers(draft: Draft) -> None:
 
 def _chosen(draft: Draft, action: str) -> NDArray[np.bool_]:
     """Which of all rows have a choice."""
-    return ~draft.sample.columns[action].missing()
+    column = draft.sample.columns[action]
+    codes = (column.labels.index_of(value) for value in missed_codes(draft, action))
+    missed = [code for code in codes if code is not None]
+    return ~(column.missing() | np.isin(column.codes, missed))
 
 
 def _values(draft: Draft, action: str) -> list[str]:
-    counts = draft.sample.counts(action)
-    nothing = [value for value in nothing_in(counts) if was_missed(draft, action, value)]
-    return [value for value in counts if value not in nothing]
+    nothing = missed_codes(draft, action)
+    return [value for value in draft.sample.counts(action) if value not in nothing]
 
 
 def _put_columns(draft: Draft, action: str) -> None:
@@ -99,9 +101,8 @@ def _put_columns(draft: Draft, action: str) -> None:
     if len(shown) == 1:
         draft.put("context", (NONE,), BY_CONTENT, f"{' and '.join(columns)} always show the same")
         draft.odd(
-            f"{' and '.join(columns)} always show the same things, so that only what is chosen "
-            "counts",
-            f"--context {typed(','.join(columns))} if their places are to be told apart",
+            f"{' and '.join(columns)} always show the same things, so only what is chosen counts",
+            f"--context {typed(','.join(columns))} to distinguish their places",
         )
         return
     why = f"{action} is always one of {' and '.join(columns)}"
@@ -225,13 +226,30 @@ def _how_telling(
     if reward is None:
         return 0.0, dict.fromkeys(ways, 0.0)
     made = rows.texts(action)
+    beside = _beside(draft, rows, shown)
 
-    def hang(way: tuple[str, ...]) -> float:
-        chosen = np.select([made == value for value in way], shown, "").astype(str)
-        return _hang(draft, rows, reward, np.unique(chosen, return_inverse=True)[1])
+    def hang(chosen: NDArray[np.object_]) -> float:
+        codes = np.unique(chosen.astype(str), return_inverse=True)[1]
+        return max(_hang(draft, rows, reward, codes, place) for place in (None, *beside))
 
-    side = _hang(draft, rows, reward, np.unique(made.astype(str), return_inverse=True)[1])
-    return side, {way: hang(way) for way in ways}
+    chosen = {way: np.select([made == value for value in way], shown, "") for way in ways}
+    return hang(made), {way: hang(each) for way, each in chosen.items()}
+
+
+MOST_BESIDE = 6  # columns
+
+
+def _beside(
+    draft: Draft, rows: Sample, shown: Sequence[NDArray[np.object_]]
+) -> list[NDArray[np.integer]]:
+    """What changes from trial to trial beside the stimuli, on which of them may be right."""
+    owner = draft.learners()[rows.rows[draft.sample.rows]]
+    texts = {tuple(each[:FEWEST]) for each in shown}
+    likely = [c for c in draft.free if 2 <= len(rows.counts(c)) <= MOST_PLACES**2]
+    likely = [c for c in likely if not (is_time(c) or is_answer(c) or rows.missing(c).any())]
+    likely = [c for c in likely if tuple(rows.texts(c)[:FEWEST]) not in texts]
+    changing = [c for c in likely if runs_within(owner, rows.codes(c))[0] < OFTEN]
+    return [rows.codes(c) for c in changing[:MOST_BESIDE]]
 
 
 SIDE_WORDS = {"left", "right", "l", "r", "top", "bottom", "up", "down"}
@@ -289,11 +307,18 @@ def _telling(draft: Draft, rows: Sample, column: str) -> float:
     return 0.0 if reward is None else _hang(draft, rows, reward, codes)
 
 
-def _hang(draft: Draft, rows: Sample, reward: str, codes: NDArray[np.integer]) -> float:
+def _hang(
+    draft: Draft,
+    rows: Sample,
+    reward: str,
+    codes: NDArray[np.integer],
+    place: NDArray[np.integer] | None = None,
+) -> float:
     """How surely outcomes hang on these choices, in decimal places of chance."""
     worth = worth_in(rows, reward)
     owner = draft.learners()[rows.rows[draft.sample.rows]]
-    nowhere = np.zeros_like(owner)
+    nowhere = np.zeros_like(owner) if place is None else place
+    owner = owner if place is None else together(owner, place)
     tests = (
         hangs_on(worth, codes, nowhere),
         hangs_on(worth, codes, owner),

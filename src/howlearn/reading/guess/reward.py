@@ -62,7 +62,7 @@ def find_reward_in_mistakes(draft: Draft) -> None:
         if text == in_expression(column):
             draft.put("reward", column, BY_NAME, "losses, with their sign")
             return
-        why = f"{column} says what went wrong, so that it is turned round"
+        why = f"{column} says what went wrong, so it is reversed"
         draft.put("reward", text, BY_NAME, why)
         materialise(draft, "reward", text)
         draft.odd(
@@ -97,7 +97,7 @@ def remark_mistakes(draft: Draft) -> None:
     if text is not None and text != in_expression(column):
         draft.odd(
             f"{column} sounds as if more of it were worse, and is taken as the reward as it is",
-            f'--reward "{text}" turns it round',
+            f'--reward "{text}" reverses it',
         )
 
 

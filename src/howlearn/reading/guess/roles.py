@@ -160,7 +160,8 @@ def _from_right_and_wrong_options(draft: Draft) -> bool:
     return True
 
 
-PAINFUL = {"punish", "punishment", "punished", "shock", "shocks", "pain", "aversive"}
+PAINFUL = {*"punish punishment punished shock shocks pain painful aversive".split()}
+TEXT = 150  # characters of a name and its description
 AVOIDED = 0.05  # how much less often a choice is at least repeated after a higher outcome
 
 
@@ -171,13 +172,14 @@ def ask_what_is_good(draft: Draft) -> None:
     if action is None or reward is None or guess is None or guess.how == SAID:
         return
     told = [c for c in draft.sample.columns if c not in draft.computed]
-    about = [c for c in told if not PAINFUL.isdisjoint(words_of(c))]
+    texts = {c: f"{c} {draft.about[c].text if c in draft.about else ''}"[:TEXT] for c in told}
+    about = [c for c in told if not PAINFUL.isdisjoint(words_of(texts[c]))]
     about = [c for c in about if turned_round(draft, c) != reward]
     if _follows(draft, action, reward) > -AVOIDED and not about:
         return
     name = in_expression(reward) or reward
     why = "choices are repeated less often after a higher value, as after punishments"
-    why = f"{about[0]} sounds of punishments" if about else why
+    why = f"{about[0]} sounds like punishments" if about else why
     draft.ask(
         "reward",
         f"is more of {reward} better? {why}",
@@ -205,7 +207,7 @@ def _go_or_not(draft: Draft) -> None:
             why = f"{column} has one key or none, and outcomes either way: none is a choice, too"
             materialise(draft, "action", text)
             draft.put("action", text, BY_CONTENT, why)
-            draft.odd(why, f"--action {column} takes rows without a key as missed")
+            draft.odd(why, f"--action {column} treats rows without a key as missed")
             return
 
 
@@ -381,7 +383,7 @@ def find_reward_by_content(draft: Draft) -> None:
         return
     answer = draft.answer
     names = in_expression(action), in_expression(answer or "")
-    if answer is not None and None not in names:
+    if answer not in (None, action) and None not in names:
         shared = {*draft.sample.counts(action)} & {*draft.sample.counts(answer)}
         if len(shared) >= 2:
             text = f"{names[0]} == {names[1]}"

@@ -299,9 +299,9 @@ def find_order(draft: Draft) -> None:
     segments = [draft.sample.codes(c)[rows] for c in draft.columns("reset_by")]
     for column in named:
         numbers = draft.sample.codes(column)[rows]
-        if unique_within(owner, numbers) or (
-            segments and unique_within(together(owner, *segments), numbers)
-        ):
+        within = together(owner, *segments)
+        once = unique_within(owner, numbers) or unique_within(within, numbers)
+        if once and not _interleaves(draft.sample.places(column)[rows], within):
             others = tuple(c for c in named if c != column)
             draft.put("trial", (column,), BY_NAME, "", others)
             return
@@ -322,7 +322,8 @@ def are_numbers(draft: Draft, column: str, rows: NDArray[np.bool_]) -> bool:
 def _restarting(draft: Draft, named: list[str], owner: Codes, rows: NDArray[np.bool_]) -> None:
     """Numbers that restart: in each block, session or both, if columns say so."""
     sample, column = draft.sample, named[0]
-    order = _numbering(draft, column, owner, rows)
+    mixed = unique_within(owner, sample.codes(column)[rows])  # though each number is there once
+    order = () if mixed else _numbering(draft, column, owner, rows)
     if order:
         outer = order[: order.index(column)]
         whole = " × ".join(outer)
@@ -342,7 +343,7 @@ def _restarting(draft: Draft, named: list[str], owner: Codes, rows: NDArray[np.b
         if outer and not {*outer} & {*draft.columns("reset_by"), *draft.columns("by")}:
             draft.odd(
                 f"{column} restarts in each {whole}: the order is {', then '.join(order)}, and "
-                "learning goes on",
+                f"learning continues",
                 f"--reset-by {','.join(outer)} makes it restart, if each {whole} has new contexts",
             )
         return
@@ -350,18 +351,32 @@ def _restarting(draft: Draft, named: list[str], owner: Codes, rows: NDArray[np.b
         why = f"{column} restarts within learners; the rows are in order"
         draft.put("trial", (NONE,), BY_CONTENT, why)
         draft.odd(
-            f"{column} restarts within learners and no column tells the blocks apart: the order "
-            "of the rows is kept",
+            f"{column} restarts within learners and no column identifies the blocks: the order "
+            f"of the rows is kept",
             "--trial BLOCK,TRIAL, or --reset-by COL if learning restarts",
         )
         return
     why = f"{column} has the same number several times within learners"
     draft.put("trial", (NONE,), BY_CONTENT, why)
     draft.odd(
-        f"{column} has the same number several times within learners and does not run in order: "
-        "are several learners taken as one?",
+        f"{column} has the same number several times within learners and is not in order: are "
+        f"several learners read as one?",
         "--learner COL, --by COL, --trial COL,COL",
     )
+
+
+def _interleaves(numbers: NDArray[np.float64], owner: Codes) -> bool:
+    """Whether numbers that run up in the rows would mix stretches in which they restart.
+
+    So do times that are counted from the beginning of each session.
+    """
+    if not _only_restarts(numbers, owner):
+        return False
+    order = np.argsort(owner, kind="stable")
+    begins = np.concatenate(([True], (np.diff(numbers[order]) <= 0) | (np.diff(owner[order]) != 0)))
+    stretch = np.cumsum(begins)
+    mixed = stretch[np.lexsort((numbers[order], owner[order]))]
+    return 1 + int(np.count_nonzero(np.diff(mixed))) > 2 * int(begins.sum())
 
 
 def _reorders(keys: Sequence[NDArray[np.float64]], owner: Codes) -> bool:
@@ -418,6 +433,6 @@ def find_load(draft: Draft) -> None:
         numbers = draft.sample.numbers(name)
         same = np.array_equal(numbers, numbers[first][block])
         if same and np.mean(numbers[first] == shown) >= MOST_BLOCKS:
-            why = f"it says how many contexts each {resets[0]} shows; models of working memory ask"
+            why = f"how many contexts each {resets[0]} shows; models of working memory need it"
             draft.put("load", name, BY_CONTENT, why)
             return

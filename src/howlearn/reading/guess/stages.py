@@ -138,7 +138,7 @@ def one_choice_of_two(draft: Draft) -> OneChoice | None:
     action, reward = draft.column("action"), draft.column("reward")
     if action is None or reward is None or draft.chosen.sum() < FEWEST:
         return None
-    bandit = f"--action {typed(action)} goes on as if it were a bandit"
+    bandit = f"--action {typed(action)} continues as if it were a bandit"
     for column in draft.sample.columns:
         words, values = {*words_of(column)}, [*draft.sample.counts(column)]
         if not 2 <= len(values) <= MOST_VALUES or column in (action, reward) or is_time(column):
@@ -151,7 +151,7 @@ def one_choice_of_two(draft: Draft) -> OneChoice | None:
             return OneChoice(f"{column} says how each choice led on", bandit)
         named = STATES & words or ({"s", "step", "stage", "room"} & words and LATER & words)
         if named and not is_answer(column) and _is_led_to(draft, column, action, reward):
-            why = f"{action} leads to {column}, on which {reward} hangs"
+            why = f"{action} leads to {column}, on which {reward} depends"
             led = f"--action {typed(column)} reads choices between what they led to"
             return OneChoice(why, f"{led}, {bandit}")
     return None

@@ -76,9 +76,10 @@ def find_stretches(draft: Draft) -> None:
             continue  # a test of what was learned before it
         if _is_stretch(draft, column, draft.sequences()):
             draft.odd(
-                f"{column} divides each learner's trials into stretches, and learning is taken to "
-                "go on over them",
-                f"--reset-by {column} if it restarts in each, --by {column} to judge each alone",
+                f"{column} divides each learner's trials into parts; learning is assumed to "
+                f"continue across them",
+                f"--reset-by {column} if it restarts in each, --by {column} to analyse each "
+                f"separately",
             )
 
 
@@ -137,12 +138,12 @@ def _find_sets(draft: Draft, blocks: list[str], context: Codes) -> None:
                 "context",
                 (block, *names.columns),
                 BY_CONTENT,
-                f"each {block} shows another set, so that a context is {block} × "
-                f"{' × '.join(names.columns)}; if {names.typed} means the same in all, take it "
-                "alone",
+                f"each {block} shows another set, so a context is {block} × "
+                f"{' × '.join(names.columns)}; if {names.typed} means the same in all, use it "
+                f"alone",
                 names.others,
             )
-        why = f"each {block} shows another set of contexts; without this line learning goes on"
+        why = f"each {block} shows another set of contexts; without this line learning continues"
         draft.put("reset_by", (block,), BY_CONTENT, why)
         return
 
@@ -174,17 +175,17 @@ def _find_new_arms(draft: Draft, blocks: Sequence[tuple[str, ...]]) -> None:
             why = f"{new} shows other things in each {block}"
         elif _are_new_arms(draft, columns):
             why = (
-                f"what the actions earn is another in each {block}, and first choices do not "
+                f"what the actions earn differs between {block}, and first choices do not "
                 f"follow the last {block}"
             )
         elif _start_again(draft, columns):
             why = f"people begin each {block} as if they had learned nothing in the last one"
         else:
             continue
-        draft.put("reset_by", columns, BY_CONTENT, f"{why}; without this line learning goes on")
+        draft.put("reset_by", columns, BY_CONTENT, f"{why}; without this line learning continues")
         draft.odd(
-            f"each {block} is taken as a new problem, so that learning restarts in it",
-            "--reset-by none if it goes on",
+            f"each {block} is taken as a new problem, so learning restarts in it",
+            "--reset-by none if it continues",
         )
         return
 

@@ -66,7 +66,12 @@ def _table(criterion: str, rows: pl.DataFrame) -> ApaTable:
     return ApaTable(
         0,
         title,
-        (Head("True model"), Head("Most often taken for"), Head("Recovered"), Head("Taken for it")),
+        (
+            Head("True model"),
+            Head("Most often confused with"),
+            Head("Recovered"),
+            Head("Taken for it"),
+        ),
         tuple(_short(true, models, share) for true in truths),
         tuple(notes),
         n_words=2,
@@ -107,8 +112,8 @@ def estimates_table(
     summary = summary.sort(place, maintain_order=True)
     bounded = _bounded(manifest)
     notes = [
-        f"Learners with this model by {clean(criterion)}; n counts those whose trials "
-        "tell the value. IQR: interquartile range, as [first quartile, third quartile]. At bound: "
+        f"Learners with this model by {clean(criterion)}; n counts those whose trials are "
+        f"informative. IQR: interquartile range, as [first quartile, third quartile]. At bound: "
         "estimates at the lower and at the upper bound."
     ]
     if summary.height > MOST_ROWS:

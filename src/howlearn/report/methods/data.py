@@ -179,12 +179,12 @@ def estimation_sentences(
 
 
 def _searched(models: Sequence[Mapping[str, Any]]) -> str:
-    """How likelihoods that can have several tops were searched."""
+    """How likelihoods that can have several maxima were searched."""
     cells = any(not _exact(m) for m in models if m.get("units") and not is_adjusted(m))
     whole = any(not m.get("units") or is_adjusted(m) for m in models)
     ways = ["on fine grids of their parameters, cell by cell"] if cells else []
     ways += ["from many starts"] if whole else []
-    return f"likelihoods that can have several tops were searched {' or '.join(ways)}"
+    return f"likelihoods that can have several maxima were searched {' or '.join(ways)}"
 
 
 def _exact(model: Mapping[str, Any]) -> bool:

@@ -111,7 +111,7 @@ def _leads(found: SelectedModels) -> Iterator[str]:
 def _lead(found: SelectedModels, unit: str) -> str:
     """Which models explain how many learners, with what each of them is."""
     if not found.n:
-        return f"No {unit} is left."
+        return f"No {unit} remains."
     verdict = found.first["verdict"]
     coin, none = (int((verdict == word).sum()) for word in (COIN, NONE))
     counts = Counter(found.first.filter(~verdict.is_in([COIN, NONE]))["model"].to_list())
