@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from functools import partial
 from pathlib import Path
+from typing import get_args
 
 import polars as pl
 import pytest
@@ -16,7 +17,7 @@ from howlearn.core import columns
 from howlearn.core.errors import HowlearnError
 from howlearn.paper.verify import verify
 from howlearn.report.plot import saved_charts
-from howlearn.results.analysis import Analysis, Sentence
+from howlearn.results.analysis import Analysis, Kind, Sentence
 from howlearn.results.manifest import read_manifest
 from howlearn.runs.folder import read_table
 
@@ -72,7 +73,7 @@ def test_the_four_things(command: str, study: hl.Study, tmp_path: Path) -> None:
     assert found.sentences
     for sentence in found.sentences:
         assert isinstance(sentence, Sentence)
-        assert sentence.kind in ("answer", "note", "next")
+        assert sentence.kind in get_args(Kind)
     found.write(tmp_path / "out")
     left = {file.name for file in (tmp_path / "out").iterdir()} - {"manifest.json"}
     assert left <= type(found).outputs()

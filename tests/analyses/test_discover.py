@@ -385,7 +385,7 @@ def test_numbers_of_partitions():
         ({"criteria": [hl.Likelihood()]}, "cannot judge all partitions at once"),
         ({"criteria": ["penalized(stop_at=20)"]}, "stop_at goes with howlearn select only"),
         ({"criteria": ["ewens(alpha=0)"]}, "alpha must be a number above 0"),
-        ({"criteria": ["ewens(cells=none)"]}, "cells are 'learner' or 'independent'"),
+        ({"criteria": ["ewens(cells=none)"]}, "cells must be 'learner' or 'independent'"),
         ({"criteria": ["kappa(-1)"]}, "a price in nats must be 0 or greater"),
         ({"criteria": ["bic", "bic"]}, "named twice"),
         ({"criteria": []}, "there is no criterion"),

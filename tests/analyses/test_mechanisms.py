@@ -284,7 +284,7 @@ def test_bad_input(sticky: Study) -> None:
         (lambda: hl.mechanisms(sticky, smallest={"lapse": 1.5}), "between 0 and 1, got 1.5"),
         (lambda: hl.mechanisms(sticky, smallest={"trace": 1.5}), "not among the mechanisms"),
         (lambda: hl.mechanisms(sticky, ["asymmetry"], base="gradient"), "cannot be put on a gra"),
-        (lambda: hl.mechanisms(sticky, base="q"), "base is delta, gradient or both"),
+        (lambda: hl.mechanisms(sticky, base="q"), "base must be delta, gradient or both"),
         (lambda: hl.mechanisms(sticky, also=[Never]), "exclude each other"),
     ]
     for ask, words in wrong:

@@ -194,7 +194,7 @@ def test_one_learner_and_one_model() -> None:
     ("options", "message"),
     [
         ({"max_rates": [0.0]}, "above 0 and at most 20, got 0"),
-        ({"max_rates": [21.0]}, "not at 21"),
+        ({"max_rates": [21.0]}, "at most 20, got 21"),
         ({"max_kappa": 0.0}, "number of nats above 0, got 0"),
         ({"max_kappa": math.nan}, "number of nats above 0"),
         ({"criteria": ["best"]}, "there is no criterion 'best'"),

@@ -65,9 +65,8 @@ def test_many_changes_are_counted() -> None:
     names = "Fine", "Coarse"
     prices = [(float(k), k + 1.0, names[k % 2]) for k in range(10)]
     assert path_of(prices, n=1).sentences[0] == (
-        "Price: the leading model changes 9 times between 0 and 10 nats per parameter, for the "
-        "first time at 1 from Fine to Coarse, for the last time at 9 to Coarse (path-leaders has "
-        "all)."
+        "Price: the leading model changes 9 times between 0 and 10 nats per parameter, first "
+        "at 1 from Fine to Coarse, last at 9 to Coarse (path-leaders has all)."
     )
 
 

@@ -120,7 +120,7 @@ def test_one_candidate_needs_no_pairs() -> None:
         ({"trials": [1, 60]}, "numbers of trials of at least 2"),
         ({"learners": [0]}, "numbers of learners of at least 1"),
         ({"target": 1.0}, "the target must be a share between 0 and 1, got 1"),
-        ({"target": float("nan")}, "the target is a share between 0 and 1"),
+        ({"target": float("nan")}, "the target must be a share between 0 and 1"),
         ({"simulated": 0}, "at least one simulated learner"),
         ({"criteria": []}, "there is no criterion"),
         ({"criteria": ["aic", "aic"]}, "aic is named twice"),

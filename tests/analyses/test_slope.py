@@ -269,7 +269,7 @@ def test_jump_and_threshold_must_agree() -> None:
     gains = np.select([D15 > 8, D15 > 5, D15 > 3], [0.1, 1.0, 5.0], 50.0)
     found = dimension_jump(D15, D15, -np.cumsum(gains), n_trials=500)
     assert found.sizes.tolist() == [7, 3, 2, 2]
-    assert "quite different constants" in found.reason
+    assert "very different constants" in found.reason
 
 
 def test_a_line_through_scatter_is_refused() -> None:

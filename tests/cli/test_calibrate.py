@@ -190,7 +190,7 @@ def test_folders_of_other_commands_are_left_alone(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--splits", "0"), "splits are larger than 0 and smaller than 1"),
+        (("--splits", "0"), "splits must lie between 0 and 1"),
         (("--splits", "a"), "--splits 'a': write numbers as"),
         (("--constants", "inf"), "c must be 0 or greater, got inf"),
         (("--constants", "-1"), "c must be 0 or greater, got -1"),

@@ -85,7 +85,7 @@ def test_a_plan_refuses_it_and_leaves_no_folder(run: Run) -> None:
     ran = run("plan", "--task", "shepard-1", "--criterion", "prequential", "--out", "p")
     assert ran.status == 2
     said = " ".join(ran.err.split())
-    assert "simulated learners are not fitted block by block, so that prequential cannot" in said
+    assert "simulated learners are not fitted block by block, so prequential cannot" in said
     assert not Path("p").exists()
 
 

@@ -121,7 +121,7 @@ def test_a_folder_with_other_files_is_left_alone(run: Run, trials: Path) -> None
         (["trials.csv", "--task", "five-four", "--criterion", "cic"], "no criterion 'cic'"),
         (["trials.csv", "--task", "five-four", "--criterion", "holdout(split=2)"], "split must"),
         (["trials.csv", "--task", "five-four", "--model", "ByTaste"], "no model 'ByTaste'"),
-        (["trials.csv", "--task", "five-four", "--max-rate", "21"], "at most at 20"),
+        (["trials.csv", "--task", "five-four", "--max-rate", "21"], "at most 20, got 21"),
         (["trials.csv", "--task", "five-four", "--add-model", "ByShape"], "the same name: ByShape"),
         (["trials.csv", "--task", "five-four", "--reward-range", "1"], "--reward-range"),
         (["trials.csv", "--task", "five-four", *2 * ["--criterion", "bic"]], "bic is named twice"),

@@ -71,7 +71,7 @@ def test_stability_is_a_table_and_is_resumed(run: Run, few: Path, monkeypatch) -
     ("options", "sentence"),
     [
         (("--intervals", 95), "the level of intervals must lie between 0 and 1, such as 0.95, got"),
-        (("--intervals", 0), "the level of intervals lies between 0 and 1"),
+        (("--intervals", 0), "the level of intervals must lie between 0 and 1"),
         (("--intervals", "wide"), "--intervals"),  # the rest is worded by libraries
         (("--stability", 0), "stability needs 1 to 1,000,000 doubles per learner, got 0"),
         (("--stability", "0.5"), "--stability"),

@@ -344,7 +344,7 @@ def test_neither_threads_nor_other_learners_matter():
 @pytest.mark.parametrize("level", [0.0, 1.0, -0.5, 95, float("nan")])
 def test_levels_that_cannot_be(level):
     study = study_of(random_trials(1, 10))
-    with pytest.raises(HowlearnError, match=r"lies between 0 and 1, such as 0\.95"):
+    with pytest.raises(HowlearnError, match=r"must lie between 0 and 1, such as 0\.95"):
         hl.select(study, [model_of([["x", "y"]], GradientBandit())], ["aic"], intervals=level)
 
 

@@ -211,7 +211,7 @@ def test_what_cannot_be_is_refused() -> None:
         ([], "no experts"),
         ([PATTERN, PATTERN], "identical"),
         ([Expert(PATTERN, {"eta": 0.1}), Expert(PATTERN, {"eta": [0.1]})], "identical"),
-        ([Exp4([PATTERN])], "mixture itself"),
+        ([Exp4([PATTERN])], "itself a mixture"),
         (["ByShape"], "not known without its task"),
         ([QLearning], "give a model"),
         (None, "list of experts"),

@@ -150,5 +150,5 @@ def test_any_criterion_judges_any_mixture(study: Study) -> None:
 
 def test_experts_and_candidates_of_one_name_are_one_model(study: Study) -> None:
     other = replace(PATTERN, name="ByPatternExc")
-    with pytest.raises(HowlearnError, match="another model than the candidate"):
+    with pytest.raises(HowlearnError, match="not the same model as the candidate"):
         fit(study, [TRAINING, other])

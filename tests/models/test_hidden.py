@@ -204,7 +204,7 @@ def test_weights_have_the_states():
         ("hmm(ByShape)", "hmm(ByShape): a hidden Markov model needs two strategies or more"),
         ("hmm(ByShape, ByShape)", "two experts are identical: ByShape twice"),
         ("hmm()", "hmm has no experts"),
-        ("hmm(ByShape, ByPattern, transitions=any)", "transitions is shared or free, not any"),
+        ("hmm(ByShape, ByPattern, transitions=any)", "transitions must be shared or free, got any"),
         ("hmm(ByShape, ByPattern, form=loss)", "hmm has no setting form"),
         ("exp4(ByShape, ByPattern, transitions=free)", "exp4 has no setting transitions"),
     ],

@@ -177,7 +177,7 @@ def test_what_cannot_be_put_on_is_refused_by_name():
         match=r"it goes with q-learning, q-forgetting, q-start, q-signed, pearce-hall",
     ):
         model_named(models, "q-two-rates+asymmetry")
-    with pytest.raises(HowlearnError, match="once only"):
+    with pytest.raises(HowlearnError, match="only once"):
         model_named(models, "q-learning+fictive+fictive")
     made = model_named(models, "q-learning(ByPair)+asymmetry+lapse")
     assert made.name == "q-learning(ByPair)+asymmetry+lapse"

@@ -118,5 +118,5 @@ def test_a_change_point_counts_as_three_parameters() -> None:
 def test_it_has_two_different_strategies() -> None:
     with pytest.raises(HowlearnError, match="identical"):
         Switch(SHAPE, SHAPE)
-    with pytest.raises(HowlearnError, match="has two experts"):
+    with pytest.raises(HowlearnError, match="needs two experts"):
         TASK.model("switch(ByShape)")

@@ -31,9 +31,9 @@ def test_the_numbers_of_the_specification() -> None:
     [
         ({"epsilon": 0.25}, "rho/|F| = 0.25"),
         ({"epsilon": 0.0}, "epsilon must lie between"),
-        ({"rho": 0.0}, "rho lies above 0"),
-        ({"rho": 3.0}, "rho lies above 0"),
-        ({"R": 0.0}, "R is a positive number"),
+        ({"rho": 0.0}, "rho must be above 0"),
+        ({"rho": 3.0}, "rho must be above 0"),
+        ({"R": 0.0}, "R must be a positive number"),
         ({"n_experts": 0}, "at least one expert"),
         ({"n_trials": 0}, "at least one trial"),
     ],

@@ -30,7 +30,7 @@ def study_of(contexts: int, times: int, learners: int = 3, **options: object) ->
 def test_the_sentence() -> None:
     assert too_many_contexts(study_of(60, 4)) == (
         "there are 60 contexts, and a typical learner met 60 of them in 240 trials, but a "
-        "partition model, or Q-learning, would have to learn each of them on its own; --model gcm "
+        "partition model, or Q-learning, would have to learn each of them separately; --model gcm "
         "(with --features COL,COL) generalises between contexts by their similarity, and --bin "
         "COL:4 groups numbers into a few contexts"
     )

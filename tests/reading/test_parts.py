@@ -46,7 +46,7 @@ def test_parts_become_features(names: list[str], features: tuple[str, ...]) -> N
     assert found.options["features"] == features
     assert found.study is not None
     assert {*found.study.features} == {*names}
-    told = [str(oddity) for oddity in found.oddities if "taken apart" in str(oddity)]
+    told = [str(oddity) for oddity in found.oddities if "split into features" in str(oddity)]
     assert len(told) == 1
     assert "--features none" in told[0]
     whole = inspect(shown(names), features="none")

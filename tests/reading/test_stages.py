@@ -157,7 +157,7 @@ def test_one_choice_per_row_may_be_a_two_step_task(seed: int) -> None:
         assert found.kind is not None
         assert found.kind.name == "two-step"
         assert some[0] in found.problems
-        assert "--action choice goes on" in found.problems
+        assert "--action choice continues" in found.problems
     kept = data.drop("transition", "state")
     assert inspect(kept, action="choice").study is not None
     # A hidden state, and a stimulus that is called so, lead nowhere.

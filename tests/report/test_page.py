@@ -267,7 +267,7 @@ BROKEN = {
     "other kinds": (_change(options=[]), "manifest.json is damaged"),
     "another command": (_change(command="calibrate"), "holds the results of howlearn calibrate"),
     "another version": (_change(howlearn="9.1.0"), "was made by howlearn 9.1.0"),
-    "unfinished": (lambda f: (f / "shares.csv").unlink(), "its run has not ended"),
+    "unfinished": (lambda f: (f / "shares.csv").unlink(), "its run is not finished"),
     "a word for a number": (_word("scores.csv", "score"), "the table scores"),
     "a word for an estimate": (_word("estimates.csv", "estimate"), "the table estimates"),
     "another model": (_word("selection.csv", "model"), "the table selection"),

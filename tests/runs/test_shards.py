@@ -124,5 +124,5 @@ def test_as_commands(server: Server, here: Path, trials: Path) -> None:
     assert leftovers("together") == []
     refused = server.run(*WORDS, "results", "--shard", "2/2", "--fresh")
     assert refused.status == 2
-    assert "--fresh would take away what other shards have done" in refused.err
+    assert "--fresh would remove the work of other shards" in refused.err
     shutil.rmtree("apart")

@@ -306,7 +306,7 @@ def test_what_select_cannot_take_is_said(tmp_path):
     with pytest.raises(HowlearnError, match="format must be one of csv, parquet, got 'xlsx'"):
         select(study, criteria=["aic"], folder=tmp_path / "r", format="xlsx")
     assert not (tmp_path / "r").exists()
-    with pytest.raises(HowlearnError, match="select takes a study"):
+    with pytest.raises(HowlearnError, match="select needs a study"):
         select(pl.DataFrame({"a": [1]}))
     with pytest.raises(HowlearnError, match="format must be one of csv, parquet"):
         select(study, criteria=["aic"]).write(tmp_path / "w", format="xlsx")

@@ -118,7 +118,7 @@ def test_what_no_formula_covers_is_refused(stop_at, models, message):
 
 @pytest.mark.parametrize("bad", [0, -3, 1.5, "later", "paper()", "paper(2)", True, float("nan")])
 def test_stops_that_mean_nothing_are_refused(bad):
-    with pytest.raises(HowlearnError, match="stop_at is a trial"):
+    with pytest.raises(HowlearnError, match="stop_at must be a trial"):
         hl.Penalized(stop_at=bad)
 
 

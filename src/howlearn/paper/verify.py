@@ -171,7 +171,11 @@ class Verification(Analysis):
         return {"risks": self.risks.filter(pl.col("true_model").is_in(SHOWN))}
 
     def summary(self) -> Iterator[Listing | Sentence]:
-        """The theorems for both ways of growing, the propositions, and what is violated."""
+        """What is violated, then the theorems for both ways of growing and the propositions."""
+        many = f"{len(self.violations)} violations:" if self.violations else ""
+        yield Sentence(many or "No bound was violated.", strong=many)
+        for sentence in self.violations:
+            yield Sentence(f"  {sentence}")
         for scaling, words in SCALINGS.items():
             yield from self._theorems(scaling, words)
         rows = [
@@ -188,13 +192,6 @@ class Verification(Analysis):
             legend="closest: the largest share of what the bound allows that any of "
             f"{self.propositions['paths'].sum():,} sequences used.",
         )
-        if not self.violations:
-            yield Sentence("No bound was violated.")
-            return
-        many = f"{len(self.violations)} violations:"
-        yield Sentence(many, strong=many)
-        for sentence in self.violations:
-            yield Sentence(f"  {sentence}")
 
     def _theorems(self, scaling: str, words: str) -> Iterator[Listing | Sentence]:
         """Theorems 1 and 3, and how fast the risks fall."""
