@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 
-HOMES = ("text_seeds", "json_seeds", "packed_seeds", "binary_workbooks", "folder_seeds")
+HOMES = (
+    "text_seeds",
+    "json_seeds",
+    "packed_seeds",
+    "binary_workbooks",
+    "folder_seeds",
+    "statistics_seeds",
+)
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,8 @@ OF_KIND: dict[str, Sequence[Mutation]] = {
     "npz": (*archives.ZIPS, *claims.ALL, *raw.ALL),
     "hdf5": (*claims.HDF5, *claims.HDF5, *claims.ALL, *raw.ALL),
     "r": (*claims.R, *archives.STREAMS, *claims.ALL, *raw.ALL),
+    "sav": (*claims.SPSS, *claims.ALL, *raw.ALL),
+    "dta": (*claims.ALL, *raw.ALL),
     "gzip": (*archives.STREAMS, *archives.INSIDE, *raw.ALL),
 }
 EVERYWHERE: Sequence[Mutation] = (*[raw.spliced, archives.compressed] * 5, archives.bomb)

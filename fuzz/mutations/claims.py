@@ -250,8 +250,27 @@ def _type_changed(content: bytes, rng: Random) -> bytes:
     return content[: at + 2] + bytes([rng.randrange(4), rng.randrange(256)]) + content[at + 4 :]
 
 
+# -- SPSS: a block of .zsav files is deflated
+
+
+def block_changed(content: bytes, rng: Random) -> bytes:
+    """Bytes of a deflated block are others, or it unpacks to far more."""
+    from fuzz.statistics_seeds import deflated
+
+    start = content.find(struct.pack("<ii", 999, 0)) + 8
+    try:
+        inner = zlib.decompressobj().decompress(content[start + 24 :])
+    except zlib.error:
+        return count_changed(content, rng)
+    if rng.random() < 0.02:
+        inner *= 200_000
+    how = rng.choice((*raw.ALL, count_changed))
+    return deflated(content[:start], how(inner, rng)[:100_000_000])
+
+
 ALL = (count_changed, count_changed, raw.counted)
 PARQUET = (rows_claimed, rows_claimed, footer_changed, footer_changed, pages_changed, other_types)
 HDF5 = (shapes_claimed, shapes_claimed, shapes_claimed, count_changed)
 MATLAB = (deflated_zeros, deflated_changed, count_changed)
+SPSS = (block_changed, count_changed)
 R = (r_changed, r_changed, r_changed)

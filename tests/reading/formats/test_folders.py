@@ -36,11 +36,11 @@ def test_a_learner_in_another_format(tmp_path: Path) -> None:
     (tmp_path / "c.json").write_text(records("c"))
     (tmp_path / "a.json").write_text(json.dumps({"choice": {"Description": "a key"}}))
     (tmp_path / "settings.json").write_text(json.dumps({"version": 3, "keys": ["l", "r"]}))
-    (tmp_path / "d.sav").write_bytes(b"$FL2")
+    (tmp_path / "d.sas7bdat").write_bytes(b"x")
     study = read(tmp_path)
     assert study.learners == ("a", "b", "c")
     assert study.notes == (
-        f"{tmp_path} has files of other kinds that were not read: d.sav",
+        f"{tmp_path} has files of other kinds that were not read: d.sas7bdat",
         f"{tmp_path} has JSON files with the columns of the others, which were read too: c.json",
     )
     assert inspect(tmp_path).study.learners == study.learners  # type: ignore[union-attr]

@@ -67,9 +67,12 @@ def _load() -> None:
         parquet,
         r,
         spreadsheets,
+        spss,
+        stata,
     )
 
-    for home in (delimited, spreadsheets, experiment_logs, parquet, matlab, numpy_files, r):
+    texts, arrays = (delimited, spreadsheets, experiment_logs, parquet), (matlab, numpy_files, r)
+    for home in (*texts, *arrays, spss, stata):
         for format in home.FORMATS:
             Format.registry.register(format)
 

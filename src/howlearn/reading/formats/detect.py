@@ -78,9 +78,7 @@ _OTHERS = {
     b"<!doctype html": "a web page",
     b"<html": "a web page",
     b"<?xml": "an XML file",
-    b"$FL2": "an SPSS file",
-    b"$FL3": "an SPSS file",
-    b"<stata_dta>": "a Stata file",
+    b"header record*******library": "a SAS transport file",
     b"ARROW1": "a Feather file",
     b"\x80\x04\x95": "a Python pickle",
     b"\x80\x05\x95": "a Python pickle",
@@ -88,9 +86,9 @@ _OTHERS = {
     b"Rar!": "a RAR archive",
 }
 _OTHER_SUFFIXES = {
-    ".sav": "an SPSS file",
-    ".dta": "a Stata file",
+    ".por": "an SPSS portable file",
     ".sas7bdat": "a SAS file",
+    ".xpt": "a SAS transport file",
     ".docx": "a Word document",
     ".pptx": "a presentation",
 }

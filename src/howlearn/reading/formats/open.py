@@ -41,7 +41,7 @@ from howlearn.runs.shards import MANIFEST
 # Which files of a folder are the study.
 
 
-_STATISTICS = (".sav", ".dta", ".sas7bdat")  # data that are not read here
+_STATISTICS = (".por", ".sas7bdat", ".xpt")  # data that are not read here
 _NO_DATA = (".", "~$", "readme", "license")
 _ABOUT = (  # what BIDS puts beside data
     *("participants.tsv", "samples.tsv", "participants.json", "samples.json"),
