@@ -234,7 +234,7 @@ def _parts(found: Inspection) -> Iterator[Listing | Sentence]:
     if found.study is None and found.examples:
         values = [(_line(n), shortened(_line(v), 44)) for n, v in found.examples.items()]
         yield Listing(f"{len(values):,} columns", ("column", "values"), values)
-    if figures := found.figures():
+    for figures in filter(None, (found.figures(), found.changes())):
         yield Sentence(_line("; ".join(figures)))
     for sentence in dict.fromkeys((*found.notes, *map(str, found.oddities))):
         yield Sentence(_line(sentence), "note")

@@ -19,7 +19,7 @@ from rich.text import Text
 
 from howlearn.cli import Written
 from howlearn.cli.progress import in_lines
-from howlearn.core.text import few, many, one_line, shortened, visible
+from howlearn.core.text import few, many, one_line, visible
 
 if TYPE_CHECKING:
     from howlearn.core.study import Study
@@ -305,7 +305,7 @@ def _cut(parts: Sequence[Listing | Sentence], lines: int) -> list[Listing | Sent
     return [
         part
         if isinstance(part, Listing) or part.kind == "next" or len(part) <= longest
-        else Sentence(shortened(part, longest), part.kind, part.strong)
+        else Sentence(f"{part[: longest - 2].rsplit(' ', 1)[0]} …", part.kind, part.strong)
         for part in parts
     ]
 

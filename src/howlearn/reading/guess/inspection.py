@@ -131,12 +131,20 @@ class Inspection:
                 f"rewards from {rewards.min():g} to {rewards.max():g}, {rewards.mean():.2f} on "
                 "average"
             )
-        lines += [
-            f"{phrase}: {count:,}"
-            for phrase, count in study.counts.items()
-            if phrase != "rows read" or count != len(study.context)
-        ]
         return lines
+
+    def changes(self) -> list[str]:
+        """How many rows were dropped or recoded, and why."""
+        study = self.study
+        return (
+            []
+            if study is None
+            else [
+                f"{phrase}: {count:,}"
+                for phrase, count in study.counts.items()
+                if phrase != "rows read" or count != len(study.context)
+            ]
+        )
 
     def __repr__(self) -> str:
         lines = [f"{name} ({form})" for name, form in list(self.files.items())[:LIST]]
@@ -149,7 +157,7 @@ class Inspection:
             lines.append(f"{name} ← {guess.typed}{shown} ({guess.how}{why})")
         lines += [f"{role} ← nothing found: --{role} COL" for role in self.lacking]
         lines += [f"kind of task: {self.kind}"] if self.kind is not None else []
-        lines += self.figures()
+        lines += [*self.figures(), *self.changes()]
         lines += [f"question: {question}" for question in self.questions]
         lines += [f"note: {oddity}" for oddity in self.oddities]
         if self.problems:
