@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import ArrayLike
 
 from howlearn.analyses.contests import Contest
 from howlearn.analyses.dimension_jump import (
     SAFETY,
+    Found,
     LossCurve,
     curve_of,
     dimension_jump,
@@ -23,6 +21,7 @@ from howlearn.analyses.dimension_jump import (
 )
 from howlearn.core.arrays import Floats, Ints
 from howlearn.core.columns import of
+from howlearn.core.errors import HowlearnError
 from howlearn.fitting.fits import ALL, Fits
 
 TUNING = 4.685  # 95% efficiency for normal errors
@@ -86,23 +85,27 @@ BEND = 3.0  # standard errors: a smooth bend has R² near 1, but its gains shrin
 STRAIGHT = 0.1  # of the slope: a smaller change of it along the points is no bend, however sure
 
 
-@dataclass(frozen=True, eq=False)
-class Slope:
-    """The slopes over fewer and fewer points, and the constant where they settle."""
+class Slopes(NamedTuple):
+    """Regressions over fewer and fewer points, and where their answers settle."""
 
-    slopes: Floats  # over the P, P − 1, …, 2 largest shapes
+    lines: list[Line]  # over the P, P − 1, …, 2 largest shapes
     models: Ints  # that twice the slope selects
-    plateau: tuple[int, int] | None  # slopes[start:stop] select one model
-    points: int | None  # of the regression in the plateau's middle
-    r_squared: float | None  # of the same
-    kappa_hat: float | None  # its slope: the minimal penalty
-    kappa: float | None  # 2·kappa_hat
-    selected: int | None
-    applies: bool
-    reason: str
+    plateau: tuple[int, int] | None  # lines[start:stop] select one model
+
+    @property
+    def middle(self) -> int | None:
+        return None if self.plateau is None else sum(self.plateau) // 2
 
 
-def slope_heuristic(shape: ArrayLike, complexity: ArrayLike, contrast: ArrayLike) -> Slope:
+def slopes_of(best: LossCurve) -> Slopes:
+    """Robust regressions over the P, P − 1, …, 2 largest shapes."""
+    lines = [bisquare_line(best.shape[p:], -best.contrast[p:]) for p in range(len(best.shape) - 1)]
+    places = [best.selected(SAFETY * line.slope) for line in lines]
+    models = best.index[np.array(places, np.int64)]
+    return Slopes(lines, models, _last_plateau(models))
+
+
+def slope_heuristic(shape: Floats, complexity: Floats, contrast: Floats) -> Found:
     """κ̂ = the slope of −γ_m in s_m over the complex models; κ = 2κ̂.
 
     As ``DDSE`` in capushe: of each shape the best model; robust regressions over the P, P − 1,
@@ -113,45 +116,25 @@ def slope_heuristic(shape: ArrayLike, complexity: ArrayLike, contrast: ArrayLike
     References: Baudry, Maugis & Michel (2012), Statistics and Computing 22; Arlot (2019),
     Journal de la Société Française de Statistique 160.
 
-    >>> d = np.arange(1, 16)
+    >>> d = np.arange(1.0, 16)
     >>> gamma = 3 - 0.01 * d + np.maximum(4 - d, 0)  # from D = 4 on, 0.01 per parameter
     >>> found = slope_heuristic(d, d, gamma)
-    >>> found.plateau, found.selected, round(found.kappa, 6)
-    ((0, 14), 3, 0.02)
+    >>> found.selected, round(found.kappa, 6)
+    (3, 0.02)
     """
     curve = curve_of(shape, complexity, contrast)
     best = curve.best()
-    lines = [bisquare_line(best.shape[p:], -best.contrast[p:]) for p in range(len(best.shape) - 1)]
-    slopes = np.array([line.slope for line in lines], dtype=float)
-    models = best.index[[best.selected(SAFETY * slope) for slope in slopes]]
-    plateau = _last_plateau(models)
-    middle = None if plateau is None else plateau[0] + (plateau[1] - plateau[0]) // 2
-    points = None if middle is None else len(best.shape) - middle
-    r_squared = None if middle is None else lines[middle].r_squared
-    slope = None if middle is None else float(slopes[middle])
-    bends = middle is not None and _bends(best.shape[middle:], -best.contrast[middle:])
-    objections = _objections(curve, slope, points, r_squared, bends)
-    if middle is None or slope is None or objections:
-        slope, kappa, selected = None, None, None
-        reason = " ".join(objections)
-    else:
-        kappa, selected = SAFETY * slope, int(models[middle])
-        reason = (
-            f"Over the {points} most complex candidates the fit improves steadily by {slope:.4g} "
-            f"per unit of penalty (R² = {r_squared:.3f}); the constant is twice that."
-        )
-    return Slope(
-        slopes=slopes,
-        models=models,
-        plateau=plateau,
-        points=points,
-        r_squared=r_squared,
-        kappa_hat=slope,
-        kappa=kappa,
-        selected=selected,
-        applies=not objections,
-        reason=reason,
+    slopes = slopes_of(best)
+    middle = slopes.middle
+    objections = _objections(curve, best, slopes)
+    if middle is None or objections:
+        return Found(" ".join(objections))
+    slope, r_squared = slopes.lines[middle]
+    reason = (
+        f"Over the {len(best.shape) - middle} most complex candidates the fit improves steadily by "
+        f"{slope:.4g} per unit of penalty (R² = {r_squared:.3f}); the constant is twice that."
     )
+    return Found(reason, SAFETY * slope, int(slopes.models[middle]))
 
 
 def _last_plateau(models: Ints) -> tuple[int, int] | None:
@@ -185,16 +168,13 @@ def _bends(x: Floats, y: Floats) -> bool:
     return bool(abs(drift) > BEND * error and abs(drift) * np.ptp(at) > STRAIGHT * abs(level))
 
 
-def _objections(
-    curve: LossCurve,
-    slope: float | None,
-    points: int | None,
-    r_squared: float | None,
-    bends: bool,
-) -> list[str]:
+def _objections(curve: LossCurve, best: LossCurve, slopes: Slopes) -> list[str]:
     """A sentence for everything that forbids to trust the slope."""
     found = [too_few(curve.complexity, len(curve.index)), not_falling(curve)]
-    if slope is None or points is None or r_squared is None:
+    middle = slopes.middle
+    slope, r_squared = (0.0, 0.0) if middle is None else slopes.lines[middle]
+    points = 0 if middle is None else len(best.shape) - middle
+    if middle is None:
         found.append(
             f"No model is selected by {PLATEAU:z.0%} of the regressions in a row, so the slope "
             "does not settle."
@@ -214,7 +194,7 @@ def _objections(
             f"The fits of the {points} most complex models do not lie on a line "
             f"(R² = {r_squared:.2f}, where {R_SQUARED:g} is needed)."
         )
-    elif bends:
+    elif _bends(best.shape[middle:], -best.contrast[middle:]):
         found.append(
             f"The fits of the {points} most complex models lie on a bend, not on a line: what a "
             "further parameter gains keeps changing."
@@ -228,52 +208,34 @@ MOST = 500  # learners who are looked at one by one; of more, so many are picked
 
 
 def slope_of(learners: Fits | Contest) -> pl.DataFrame:
-    """What both methods say of recorded learners, or of simulated ones."""
+    """What both methods say of recorded learners, or of simulated ones.
+
+    There is no constant where they do not apply.
+    """
     if isinstance(learners, Contest):
         number = np.arange(len(learners)) - np.searchsorted(learners.true, learners.true) + 1
         names = [f"{learners.truths[k]} {i}" for k, i in zip(learners.true, number, strict=True)]
         models = learners.models
     else:
         names, models = list(learners.study.learners), tuple(learners.of)
-    return slope_table(
-        learners.log_likelihood(ALL), learners.n_parameters, learners.n_scored, models, names
-    )
-
-
-def slope_table(
-    log_likelihood: Floats,
-    n_parameters: Ints,
-    n_trials: Ints,
-    models: Sequence[str],
-    learners: Sequence[str],
-) -> pl.DataFrame:
-    """What both methods say; without a constant where they do not apply."""
+    ell, d, n = learners.log_likelihood(ALL), learners.n_parameters, learners.n_scored
+    if not np.isfinite(ell).all():
+        raise HowlearnError("the slope heuristic needs a fit of every model to every learner")
     rows = []
-    pooled = pooled_jump(log_likelihood, n_parameters, n_trials)
-    middle = float(np.median(n_trials))
-    rows.append(_row("dimension jump", None, pooled, None, middle))
-    mean_d = n_parameters.mean(axis=0)
-    contrast = -log_likelihood.mean(axis=0)
-    slope = slope_heuristic(mean_d, mean_d, contrast)
-    rows.append(_row("slope heuristic", None, slope, _name(models, slope.selected), middle))
-    many = min(len(n_trials), MOST)
-    for i in (k * len(n_trials) // many for k in range(many)):
-        d, n = n_parameters[i].astype(float), int(n_trials[i])
+
+    def told(jump: Found, slope: Found, learner: str | None, trials: float) -> None:
+        for method, found in (("dimension jump", jump), ("slope heuristic", slope)):
+            c = None if found.kappa is None or trials <= 1 else found.kappa / np.log(trials) ** 2
+            model = None if found.selected is None else models[found.selected]
+            rows.append((method, learner, found.applies, found.kappa, c, model, found.reason))
+
+    mean = d.mean(axis=0)
+    slope = slope_heuristic(mean, mean, -ell.mean(axis=0))
+    told(pooled_jump(ell, d, n), slope, None, float(np.median(n)))
+    many = min(len(n), MOST)
+    for i in (k * len(n) // many for k in range(many)):
         # −ℓ/n against D/n: the slope is in nats per parameter.
-        jump = dimension_jump(d / n, d, -log_likelihood[i] / n, n)
-        rows.append(_row("dimension jump", learners[i], jump, _name(models, jump.selected), n))
-        slope = slope_heuristic(d / n, d, -log_likelihood[i] / n)
-        rows.append(_row("slope heuristic", learners[i], slope, _name(models, slope.selected), n))
+        size, trials = d[i].astype(float), int(n[i])
+        curve = (size / trials, size, -ell[i] / trials)
+        told(dimension_jump(*curve, trials), slope_heuristic(*curve), names[i], trials)
     return of("slope", "calibrate").of_rows(rows)
-
-
-def _row(
-    method: str, learner: str | None, found: object, model: str | None, n: float
-) -> tuple[object, ...]:
-    kappa, applies, reason = (getattr(found, name) for name in ("kappa", "applies", "reason"))
-    c = None if kappa is None or n <= 1 else kappa / np.log(n) ** 2
-    return method, learner, applies, kappa, c, model, reason
-
-
-def _name(models: Sequence[str], place: int | None) -> str | None:
-    return None if place is None else models[place]
