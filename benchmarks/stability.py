@@ -11,7 +11,7 @@ import polars as pl
 
 from benchmarks.report import table
 from howlearn.analyses.check import select
-from howlearn.analyses.stability import stability
+from howlearn.analyses.doubles import stability
 from howlearn.core.study import joined
 from howlearn.models.task import Task
 from howlearn.simulation.simulate import simulate

@@ -22,7 +22,7 @@ LOADED = (
     "howlearn.analyses.calibrate", "howlearn.cli.options",
     "howlearn.cli.progress", "howlearn.cli.next_command",
     "howlearn.analyses.discover_words", "howlearn.analyses.deviations", "howlearn.results.inputs",
-    "howlearn.paper.why", "howlearn.report.plot", "howlearn.results.bids",
+    "howlearn.paper.reproduce", "howlearn.report.plot", "howlearn.results.bids",
     "pydantic.type_adapter",
     "scipy.cluster.hierarchy", "scipy.interpolate", "typer._adapters",
 )  # fmt: skip

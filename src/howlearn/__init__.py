@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from howlearn.analyses.compare import compare as compare
     from howlearn.analyses.completeness import completeness as completeness
     from howlearn.analyses.discover import discover as discover
+    from howlearn.analyses.doubles import stability as stability
     from howlearn.analyses.mechanisms import mechanisms as mechanisms
     from howlearn.analyses.path import path as path
     from howlearn.analyses.plan import plan as plan
     from howlearn.analyses.recover import recover as recover
-    from howlearn.analyses.stability import stability as stability
     from howlearn.core.errors import DataError as DataError
     from howlearn.core.errors import HowlearnError as HowlearnError
     from howlearn.core.partition import Partition as Partition

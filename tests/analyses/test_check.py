@@ -14,7 +14,7 @@ from howlearn.analyses.signatures import Record, Signatures
 from howlearn.core.errors import HowlearnError
 from howlearn.report.folder import NOT_CALIBRATED
 from howlearn.report.page.figures import draw, steps
-from howlearn.results.fit_verdicts import WITHHELD, rounded
+from howlearn.results.manifest import WITHHELD, rounded
 
 TASK = hl.Task.load("five-four")
 

@@ -16,7 +16,7 @@ from howlearn.analyses.compare_groups import Groups, p_value
 from howlearn.analyses.compare_tests import ComparedParameter, rate
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import together
-from howlearn.results.fit_verdicts import record
+from howlearn.results.manifest import record
 from populations import population
 
 QUICK = {"resamples": 100, "permutations": 200}

@@ -10,7 +10,7 @@ import pytest
 
 import howlearn as hl
 from howlearn.analyses.designs import APART
-from howlearn.analyses.stability import STREAM, stability_of
+from howlearn.analyses.doubles import STREAM, stability_of
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rules import GradientBandit
 from howlearn.models.task import Task

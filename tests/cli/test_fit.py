@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import howlearn as hl
-from howlearn.results.fit_verdicts import CLEAR, WITHHELD, record
+from howlearn.results.manifest import CLEAR, WITHHELD, record
 
 
 @pytest.fixture

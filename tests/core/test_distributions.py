@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import chdtrc, stdtrit
 
-from howlearn.core.distributions import chi_square_tail, student_quantile
+from howlearn.core.arrays import chi_square_tail, student_quantile
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 4, 11, 540, 1999])

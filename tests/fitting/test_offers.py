@@ -23,9 +23,9 @@ from howlearn.models import FIELD, field_model
 from howlearn.models.adjustments import Lapse
 from howlearn.models.coin import Coin, FixedPolicy
 from howlearn.models.exp4 import Exp4
+from howlearn.models.hidden import Switch
 from howlearn.models.mixture import Expert
 from howlearn.models.partition_model import PartitionModel
-from howlearn.models.switch import Switch
 from howlearn.selection.evidence import log_evidence_of_offers
 from oracle import Trial
 from studies import study_of

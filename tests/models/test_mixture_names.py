@@ -9,7 +9,7 @@ import pytest
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rules import Exp3
 from howlearn.models.exp4 import Exp4
-from howlearn.models.switch import Switch
+from howlearn.models.hidden import Switch
 from howlearn.models.task import Task
 
 TASK = Task.load("five-four")

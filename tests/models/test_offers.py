@@ -23,10 +23,10 @@ from howlearn.models import FIELD, field_model
 from howlearn.models.adjustments import Bias, Lapse, Stickiness
 from howlearn.models.coin import Coin, FixedPolicy
 from howlearn.models.exp4 import Exp4
+from howlearn.models.hidden import Switch
 from howlearn.models.mixture import Expert
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.q_learning import QLearning
-from howlearn.models.switch import Switch
 from models.oracles import ORACLES, Row
 from models.records import FEATURES, RIGHT, WRONG, facts_of, points, record, study_of
 from studies import random_trials, trials_of

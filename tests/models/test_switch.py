@@ -11,8 +11,8 @@ from howlearn.engine.layout import Statuses
 from howlearn.fitting.fit import fit
 from howlearn.fitting.replay import latents_of, log_probabilities
 from howlearn.models.coin import Coin, FixedPolicy
+from howlearn.models.hidden import Switch
 from howlearn.models.mixture import Expert
-from howlearn.models.switch import Switch
 from howlearn.models.task import Task
 from howlearn.simulation.simulate import simulate
 from studies import model_of, random_trials, study_of

@@ -9,8 +9,7 @@ import pytest
 
 from howlearn.paper import reproduce as module
 from howlearn.paper.page import page
-from howlearn.paper.reproduce import reproduce
-from howlearn.paper.why import reasons
+from howlearn.paper.reproduce import reasons, reproduce
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 NAMESPACES = {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}

@@ -12,8 +12,7 @@ import rdata
 from howlearn.paper import reproduce as module
 from howlearn.paper.claims import Claim, Measured
 from howlearn.paper.published import BAR, MODELS, RELATIVE, published
-from howlearn.paper.reproduce import CLAIM_LEARNERS, reproduce
-from howlearn.paper.why import reasons
+from howlearn.paper.reproduce import CLAIM_LEARNERS, reasons, reproduce
 from howlearn.runs.parts import Memory
 from howlearn.selection.criteria import HoldOut, Penalized
 

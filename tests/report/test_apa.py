@@ -12,9 +12,8 @@ import polars as pl
 import pytest
 
 from howlearn.core.errors import HowlearnError
-from howlearn.report.apa.files import docx, escaped, tex
-from howlearn.report.apa.table import ApaTable, Head
-from howlearn.report.apa.tables import apa_tables
+from howlearn.report.apa_files import ApaTable, Head, docx, escaped, tex
+from howlearn.report.apa_tables import apa_tables
 from howlearn.report.methods import methods
 from made_results import CRITERIA, confusion, manifest, tables, unit
 

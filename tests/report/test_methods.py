@@ -11,7 +11,7 @@ from howlearn.core.rules import RULES
 from howlearn.models import FIELD
 from howlearn.models.names import ADJUSTMENTS, MIXTURES
 from howlearn.report.methods import methods
-from howlearn.report.methods.references import Citing, works
+from howlearn.report.methods.sentences import Citing, works
 from howlearn.selection.criteria import CRITERIA, criterion_named
 from made_results import manifest, tables, unit
 

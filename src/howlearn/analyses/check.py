@@ -30,7 +30,7 @@ from howlearn.fitting.unfittable import Guard
 from howlearn.models.model import Model
 from howlearn.results.analysis import MOST_ROWS, Analysis, Listing, Sentence
 from howlearn.results.chunk import Wanted
-from howlearn.results.fit_verdicts import ABSOLUTE, CHECK, completeness_of
+from howlearn.results.manifest import ABSOLUTE, CHECK, completeness_of
 from howlearn.results.results import Results
 from howlearn.results.select_into import manifest_in_memory, write_selection
 from howlearn.runs.cluster import engine_of

@@ -11,7 +11,6 @@ import polars as pl
 from polars import DataFrame
 
 from howlearn.analyses import discover_tables
-from howlearn.analyses.discover_answers import at_bounds, with_answers
 from howlearn.analyses.discover_criteria import (
     DEFAULT,
     check_criteria,
@@ -27,7 +26,7 @@ from howlearn.analyses.discover_tables import (
     contexts_met,
     marks_of,
 )
-from howlearn.analyses.discover_words import NOT_JUDGED
+from howlearn.analyses.discover_words import NOT_JUDGED, at_bounds, with_answers
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rule import Rule
 from howlearn.core.rules import RULES, GradientBandit

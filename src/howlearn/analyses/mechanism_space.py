@@ -20,8 +20,7 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.partition import Partition
 from howlearn.core.rule import Size
 from howlearn.core.study import Study
-from howlearn.core.task_kind import no_go_of
-from howlearn.core.world import World
+from howlearn.core.world import World, no_go_of
 from howlearn.engine import compile as compiled
 from howlearn.engine.layout import LEARNED, RESET, SCORED
 from howlearn.fitting.settings import coded

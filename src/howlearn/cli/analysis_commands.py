@@ -68,9 +68,9 @@ def discover(given: Given) -> None:
     from dataclasses import replace
 
     from howlearn.analyses.discover import check, discover_in
-    from howlearn.analyses.discover_answers import at_bounds, with_answers
     from howlearn.analyses.discover_criteria import DEFAULT, check_criteria
     from howlearn.analyses.discover_tables import Discovery
+    from howlearn.analyses.discover_words import at_bounds, with_answers
     from howlearn.cli import show
     from howlearn.cli.progress import run_in_folder
     from howlearn.models.names import learning_named

@@ -11,12 +11,10 @@ from typer.core import TyperGroup
 from howlearn import __version__
 from howlearn.cli.analysis_commands import compare, discover, mechanisms, path
 from howlearn.cli.build import Command
-from howlearn.cli.fit_commands import check, completeness
-from howlearn.cli.freeze import freeze
 from howlearn.cli.inspect import inspect
 from howlearn.cli.paper import reproduce, theory, verify
-from howlearn.cli.results_commands import merge, report
-from howlearn.cli.select import select
+from howlearn.cli.results_commands import check, completeness, merge, report
+from howlearn.cli.select import freeze, select
 from howlearn.cli.simulate import demo, models, simulate
 from howlearn.cli.simulation_commands import calibrate, plan, recover
 

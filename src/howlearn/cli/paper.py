@@ -235,9 +235,9 @@ def reproduce(given: Given) -> None:
     from howlearn.cli import show
     from howlearn.cli.progress import starting
     from howlearn.paper.archive import read_archive
+    from howlearn.paper.reproduce import OUTPUTS, archive_described, write_reproduction
     from howlearn.paper.reproduce import reproduce as run
     from howlearn.paper.versions import design
-    from howlearn.paper.why import OUTPUTS, archive_described, write_reproduction
     from howlearn.report import charts
     from howlearn.results.manifest import made_by
     from howlearn.runs.files import write_whole

@@ -1,30 +1,32 @@
-"""``howlearn select``: which model explains each learner best."""
+"""``howlearn select``: which model explains each learner best; ``freeze``: plan that first."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from howlearn.cli.build import Given, command
-from howlearn.cli.freeze import FROZEN, compared
+from howlearn.cli import Written
+from howlearn.cli.build import Given, command, merge, refuse_outside_of
 from howlearn.cli.next_command import following
 from howlearn.cli.options import (
     CANDIDATES,
     DATA,
     FILES,
     FORMAT,
+    FRESH,
     LEARNING,
     OUT,
     RUNNING,
     STUDY,
     chosen_criteria,
 )
-from howlearn.core.options import Kind, Number, OnOff, Panel
+from howlearn.core.options import NONE, FilePath, Kind, Number, OnOff, Option, Panel
 from howlearn.reading.analysis_options import (
     CALIBRATION,
     CRITERION,
     INTERVALS,
+    MODELS,
     NO_FIELD,
     SEED,
     STABILITY,
@@ -34,13 +36,14 @@ from howlearn.reading.analysis_options import (
 from howlearn.reading.options import DATA as READING
 
 if TYPE_CHECKING:
+    from howlearn.analyses.deviations import Deviation
     from howlearn.analyses.error_rates import Advice
+    from howlearn.reading.project_file import StudyFile
     from howlearn.results.chunk import Wanted
     from howlearn.results.inputs import Inputs
     from howlearn.results.results import Results
     from howlearn.selection.criterion import Criterion
     from howlearn.selection.share_tables import Known
-
 
 PREDICTIONS = Panel.output.option(
     "predictions",
@@ -80,6 +83,12 @@ NO_CHECK = Panel.output.option(
     "not say whether the candidates fit.",
     False,
 )
+FROZEN = Panel.models.option(
+    "frozen",
+    FilePath("FILE|none"),
+    "Follow a plan that howlearn freeze wrote, and list every deviation. By default frozen.toml in "
+    "this folder; 'none' ignores it.",
+)
 EXTRAS = (PREDICTIONS, LATENTS, PREDICT_WITH, WEIGHTS, EPSILON, INTERVALS, STABILITY, SEED)
 
 
@@ -102,9 +111,8 @@ def select(given: Given) -> None:
     from howlearn.cli.progress import starting
     from howlearn.core.errors import HowlearnError
     from howlearn.results.analysis import write_tables
-    from howlearn.results.fit_verdicts import completeness_of
     from howlearn.results.inputs import load
-    from howlearn.results.manifest import manifest_of
+    from howlearn.results.manifest import completeness_of, manifest_of
     from howlearn.results.select_into import write_selection
     from howlearn.selection.criteria import usual
 
@@ -186,7 +194,7 @@ def _wanted(given: Given, inputs: Inputs, criteria: Sequence[Criterion]) -> Want
 
     extras = []
     if given.stability is not None:
-        from howlearn.analyses.stability import stability_of
+        from howlearn.analyses.doubles import stability_of
 
         extras.append(stability_of(inputs.task, given.stability, given.seed))
     return Wanted(
@@ -201,3 +209,108 @@ def _wanted(given: Given, inputs: Inputs, criteria: Sequence[Criterion]) -> Want
         given.epsilon,
         extras,
     )
+
+
+# ``howlearn freeze``: the plan of an analysis, before the data are seen; and to follow it.
+
+
+@command(
+    *(option for option in MODELS.values() if option.panel == Panel.models), *DATA,
+    INTERVALS.but(help="Compute intervals for the parameters of all models at this level."),
+    STABILITY.but(help="Simulated doubles of each learner."), SEED,
+    OUT.but(default=Path("frozen.toml"), help="The file to write."), FRESH, STUDY,
+)  # fmt: skip
+def freeze(given: Given) -> None:
+    """Write the plan of an analysis, for a preregistration.
+
+    The options are those of howlearn select. howlearn select --frozen then follows the plan and
+    lists every deviation from it.
+
+    For example: howlearn freeze --task five-four --criterion population --exclude "accuracy < 0.55"
+    """
+    from rich.markup import escape
+
+    from howlearn.analyses.freeze import freeze_plan, paragraph, write_plan
+    from howlearn.cli import show
+    from howlearn.cli.next_command import following
+
+    plan = freeze_plan(given.of(*READING.values(), *MODELS.values()))
+    plan = write_plan(given.out, plan, given.fresh)
+    Written.complete = True
+    if not plan.candidates:
+        show.note(f"no --task was given, so the candidates will come {plan.construction}")
+    if not given.exclude:
+        show.note("the plan excludes nobody; --exclude 'accuracy < 0.55' would")
+    show.console.print("For the form of a preregistration:")
+    show.console.print(escape(paragraph(plan)), soft_wrap=True)
+    show.console.print(escape(f"Plan: {given.out}"), soft_wrap=True)
+    following("select", "FILES", "--frozen", given.out)
+
+
+# ``select --frozen``: follow a plan, and list whatever is done otherwise.
+
+
+def follow(
+    options: Sequence[Option], given: Given, study: StudyFile | None, typed: Container[str]
+) -> Path | None:
+    """Put the plan's values where nothing was typed; the plan's file, if there is one.
+
+    What howlearn.toml says otherwise than the plan is not done, and told.
+    """
+    path = _found(given["frozen"])
+    if path is None:
+        return None
+    from howlearn.analyses.freeze import options_of, read_plan, task_hash
+    from howlearn.cli import show
+
+    plan = read_plan(path)
+    planned = options_of(path, plan)
+    if study is not None:
+        for name, value in {**study.data, **study.models}.items():
+            mine = {**planned.data, **planned.models}.get(name, value)
+            if name not in typed and mine != value:
+                show.note(
+                    f"{study.path} has another {name} than the plan {path}, which is followed; "
+                    f"type the option to deviate"
+                )
+    task = str(planned.models.get("task", ""))  # a plan knows the content of its task
+    known = {"task"} if Path(task).is_file() and task_hash(task) == plan.task else set()
+    refuse_outside_of([each for each in options if each.name not in known], planned, (), typed)
+    merge(options, planned, typed, given)
+    return path
+
+
+def _found(named: Path | None) -> Path | None:
+    """The plan that was named, or the one of this folder."""
+    from howlearn.cli import show
+    from howlearn.reading.project_file import PLAN
+
+    if named is not None:
+        return None if str(named) == NONE else named
+    here = Path(PLAN)
+    if not here.is_file():
+        return None
+    show.note(f"the plan {PLAN} of this folder is followed (--frozen none ignores it)")
+    return here
+
+
+def compared(
+    path: Path | None,
+    options: Mapping[str, Any],
+    criteria: Sequence[Criterion],
+    inputs: Inputs,
+    advice: Advice | None,
+) -> tuple[list[Deviation], dict[str, Any]]:
+    """What is done otherwise than planned, also as the manifest has it; nothing without a plan."""
+    if path is None:
+        return [], {}
+    from dataclasses import asdict
+
+    from howlearn.analyses.deviations import deviations
+    from howlearn.analyses.freeze import read_plan
+
+    plan = read_plan(path)
+    n_learners = len(set(inputs.study.without_excluded().learners))
+    found = deviations(plan, options, criteria, inputs.candidates, n_learners, advice)
+    known = {"file": str(path), "sha256": plan.sha256, "howlearn": plan.howlearn}
+    return found, {"frozen": known, "deviations": [asdict(each) for each in found]}

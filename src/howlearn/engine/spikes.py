@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from howlearn.core.arrays import Bools, Floats, Ints
-from howlearn.core.distributions import chi_square_tail
+from howlearn.core.arrays import Bools, Floats, Ints, chi_square_tail
 from howlearn.core.rule import Parameter
 from howlearn.engine.layout import LANES, Statuses
 

@@ -13,7 +13,7 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.partition import Cell
 from howlearn.core.rule import Parameter, Rule
 from howlearn.core.study import Study
-from howlearn.core.task_kind import no_go_of
+from howlearn.core.world import no_go_of
 from howlearn.engine.layout import LEARNED, RESET, SCORED
 from howlearn.engine.model_source import start_takes_theta
 from howlearn.engine.whole import Records, Setting, Whole, places

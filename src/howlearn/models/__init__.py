@@ -20,7 +20,7 @@ from howlearn.models.adjustments import (
 from howlearn.models.coin import Coin, FixedPolicy
 from howlearn.models.exp4 import Exp4
 from howlearn.models.gcm import GCM
-from howlearn.models.hidden import HiddenStrategies
+from howlearn.models.hidden import HiddenStrategies, Switch
 from howlearn.models.kalman import KalmanMean, KalmanThompson, KalmanUCB
 from howlearn.models.mixture import Expert
 from howlearn.models.model import Model
@@ -36,7 +36,6 @@ from howlearn.models.q_learning import (
     QLearningStart,
     QLearningTwoRates,
 )
-from howlearn.models.switch import Switch
 from howlearn.models.win_stay_lose_shift import WinStayLoseShift
 from howlearn.models.working_memory import RLWM, WorkingMemoryHabit
 

@@ -32,11 +32,10 @@ from howlearn.models.adjustments import (
 from howlearn.models.candidates import candidates, one_rate_versions, too_many_contexts
 from howlearn.models.coin import Coin
 from howlearn.models.exp4 import Exp4
-from howlearn.models.hidden import HiddenStrategies
+from howlearn.models.hidden import HiddenStrategies, Switch
 from howlearn.models.mixture import SOURCES, Expert, Mixture
 from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel, Rates
-from howlearn.models.switch import Switch
 from howlearn.models.user_code import own_model
 
 # Mixtures by what a user types: ``exp4(ByPattern, ByPatternExc[eta=0.03], source=joint)``.

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.rule import Parameter
-from howlearn.core.task_kind import no_go_of
-from howlearn.core.world import callable_when_compiled, log_softmax
+from howlearn.core.world import callable_when_compiled, log_softmax, no_go_of
 from howlearn.models.model import EVERY_TASK, Model
 
 ALPHA = Parameter("alpha", 0.0, 1.0, default=0.3, scale=0.001)

@@ -31,9 +31,8 @@ from howlearn.paper.published import (
     Key,
     published,
 )
-from howlearn.paper.reproduce import Reproduction
+from howlearn.paper.reproduce import Reproduction, reasons
 from howlearn.paper.versions import Version
-from howlearn.paper.why import reasons
 from howlearn.report.rate_charts import boxes
 from howlearn.report.share_charts import confusion_bars
 from howlearn.report.share_charts import shares as figures_shares

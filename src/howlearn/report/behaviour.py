@@ -9,8 +9,7 @@ import polars as pl
 
 from howlearn.analyses.doubles import doubles_of, ranges, sampled
 from howlearn.analyses.yardstick import UNKNOWN, Yardstick, yardstick
-from howlearn.core.arrays import Floats, Ints
-from howlearn.core.distributions import student_quantile
+from howlearn.core.arrays import Floats, Ints, student_quantile
 from howlearn.core.errors import HowlearnError
 from howlearn.reading.labels import natural_key
 from howlearn.results.results import Results

@@ -14,7 +14,7 @@ from howlearn.core.columns import of
 from howlearn.report import vega_lite as vl
 from howlearn.report.charts import CHARTS
 from howlearn.report.style import BLUE, PALETTE, data, finished
-from howlearn.results.fit_verdicts import CHECK, fit_of
+from howlearn.results.manifest import CHECK, fit_of
 from howlearn.results.results import Results
 from howlearn.runs.folder import read_table, there
 

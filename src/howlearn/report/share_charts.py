@@ -32,7 +32,7 @@ from howlearn.report.style import (
     nothing,
     number,
 )
-from howlearn.results.fit_verdicts import CLEAR, WITHHELD
+from howlearn.results.manifest import CLEAR, WITHHELD
 from howlearn.results.results import Results
 
 SHARES = "How often is each model selected?"

@@ -20,8 +20,8 @@ from howlearn.fitting.fits import Fits
 from howlearn.models.model import Model
 from howlearn.models.task import Task
 from howlearn.results.analysis import Analysis, Listing, Sentence, Tables
-from howlearn.results.fit_verdicts import record, rounded
 from howlearn.results.inputs import Inputs
+from howlearn.results.manifest import record, rounded
 from howlearn.results.select_summary import summary_of
 from howlearn.results.sources import Folder, Memory
 from howlearn.runs.files import BIDS, refuse_links

@@ -18,7 +18,7 @@ from howlearn.fitting.fits import STATUSES
 from howlearn.reading import exclude
 from howlearn.reading.labels import natural_key
 from howlearn.results.analysis import Listing, Sentence
-from howlearn.results.fit_verdicts import (
+from howlearn.results.manifest import (
     ABSOLUTE,
     CHECK,
     CLEAR,

@@ -16,10 +16,17 @@ from howlearn.models.model import Model
 from howlearn.models.task import Task
 from howlearn.results.analysis import Tables
 from howlearn.results.chunk import ALWAYS, status_counts
-from howlearn.results.fit_verdicts import CLEAR, FIT, WITHHELD, fails, with_verdicts
-from howlearn.results.fit_verdicts import TABLES as VERDICTS
 from howlearn.results.inputs import Inputs, recorded
-from howlearn.results.manifest import manifest_of, read_manifest
+from howlearn.results.manifest import (
+    CLEAR,
+    FIT,
+    WITHHELD,
+    fails,
+    manifest_of,
+    read_manifest,
+    with_verdicts,
+)
+from howlearn.results.manifest import TABLES as VERDICTS
 from howlearn.runs.files import PARTS
 from howlearn.runs.folder import read_table, there
 from howlearn.runs.parts import Parts, identity

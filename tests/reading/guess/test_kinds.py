@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import howlearn as hl
-from howlearn.core.task_kind import FoundKind
+from howlearn.core.world import FoundKind
 from howlearn.models.candidates import candidates_of
 from howlearn.reading.guess import inspect
 from howlearn.reading.guess.evidence import NOT_COVERED

@@ -10,7 +10,7 @@ from itertools import combinations, product
 import numpy as np
 from numpy.typing import NDArray
 
-from howlearn.core.distributions import chi_square_tail
+from howlearn.core.arrays import chi_square_tail
 from howlearn.reading.columns import (
     is_feature,
     is_numbered,

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from howlearn.core.errors import HowlearnError
 from howlearn.core.expressions import is_expression
 from howlearn.core.options import NONE
-from howlearn.core.task_kind import FoundKind
 from howlearn.core.text import shortened
+from howlearn.core.world import FoundKind
 from howlearn.reading.columns import FILE_STEM, described_as, named_like
 from howlearn.reading.guess.sample import Mask, Sample, together
 from howlearn.reading.options import DATA, ColumnName, ColumnNames, ReadOptions

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from howlearn.core.study import Study
-from howlearn.core.task_kind import FoundKind, no_go_of
 from howlearn.core.text import many
+from howlearn.core.world import FoundKind, no_go_of
 from howlearn.reading.columns import parts_of
 from howlearn.reading.guess.described import Described
 from howlearn.reading.guess.draft import SAID, Draft, together

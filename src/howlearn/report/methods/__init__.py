@@ -16,8 +16,12 @@ from howlearn.report.methods.data import (
     simulation_sentences,
     software_sentences,
 )
-from howlearn.report.methods.references import Citing, Reference
-from howlearn.report.methods.sentences import criterion_sentences, model_sentences
+from howlearn.report.methods.sentences import (
+    Citing,
+    Reference,
+    criterion_sentences,
+    model_sentences,
+)
 from howlearn.report.words import clean
 
 

@@ -10,8 +10,7 @@ import polars as pl
 
 from howlearn.core.rules import RULES
 from howlearn.core.text import in_words
-from howlearn.report.methods.references import SOFTWARE, Citing
-from howlearn.report.methods.sentences import is_adjusted, short
+from howlearn.report.methods.sentences import SOFTWARE, Citing, is_adjusted, short
 from howlearn.report.words import clean, count, listed_names, opening, quoted, unit_of
 from howlearn.selection.unfitted import reasons
 

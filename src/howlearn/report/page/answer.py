@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import polars as pl
 
 from howlearn.core.study import DOUBT
-from howlearn.core.task_kind import FoundKind
 from howlearn.core.text import in_words, listed, many, percent
+from howlearn.core.world import FoundKind
 from howlearn.fitting.defaults import ALONE
 from howlearn.fitting.fits import STATUSES
 from howlearn.report.words import figures
-from howlearn.results.fit_verdicts import (
+from howlearn.results.manifest import (
     ABSOLUTE,
     CHECK,
     CLEAR,

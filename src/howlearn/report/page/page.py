@@ -18,13 +18,13 @@ from howlearn import __version__
 from howlearn.core.errors import HowlearnError
 from howlearn.core.text import everywhere, isolated, many, percent, visible
 from howlearn.engine.compile import cache_folder, kept_text
-from howlearn.report.apa.files import docx
-from howlearn.report.apa.files import tex as tex_of
-from howlearn.report.apa.tables import apa_tables
+from howlearn.report.apa_files import docx
+from howlearn.report.apa_files import tex as tex_of
+from howlearn.report.apa_tables import apa_tables
 from howlearn.report.charts import SECTIONS, check
 from howlearn.report.folder import NOT_CALIBRATED, SHOWN, Calibrated
 from howlearn.report.methods import methods
-from howlearn.report.methods.references import Reference
+from howlearn.report.methods.sentences import Reference
 from howlearn.report.page.answer import answer, stability, statuses
 from howlearn.report.page.figures import Drawings, Figure, draw, steps
 from howlearn.report.page.learners import Panels, panels, panels_of, sampled, table_of

@@ -9,10 +9,10 @@ from typing import Any
 import polars as pl
 
 from howlearn.core.errors import HowlearnError
-from howlearn.report.apa.table import DASH, ApaTable, Head, decimal, percent, proportion, span
+from howlearn.report.apa_files import DASH, ApaTable, Head, decimal, percent, proportion, span
 from howlearn.report.methods.sentences import criteria_of
 from howlearn.report.words import clean, count
-from howlearn.results.fit_verdicts import WITHHELD
+from howlearn.results.manifest import WITHHELD
 from howlearn.selection.criteria import criterion_named
 from howlearn.selection.share_tables import pooled
 

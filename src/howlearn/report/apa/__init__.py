@@ -1,1 +1,0 @@
-"""The results as tables in APA style, for Word and LaTeX."""
