@@ -99,7 +99,9 @@ def test_spelling_of_columns_may_differ(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_data(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"CSV, TSV or other text .* or Stata files directly inside$"):
+    with pytest.raises(
+        DataError, match=r"CSV, TSV or other text .* or Stata files directly inside$"
+    ):
         read(tmp_path)
 
 
