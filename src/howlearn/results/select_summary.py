@@ -198,6 +198,8 @@ class SelectedModels:
         if len(parts) <= MOST_CONDITIONS:
             counts = [{each.model: part._count(each) for each in part.models} for part in parts]
             rows = [(each.model, *(count[each.model] for count in counts)) for each in shown]
+            clear = (f"{part.verdicts()[CLEAR]:,} of {part.n:,}" for part in parts)
+            rows.append(("(clear answers)", *clear))
             heads = (f"{by}:", *(str(part.condition) for part in parts))
             left = sum(each.count > 0 for each in self.models) - len(shown)
             legend += [f"{many(left, 'more model')}: shares.csv."] if left else []
@@ -205,8 +207,9 @@ class SelectedModels:
             rows = []
             for part in parts[: MOST_MODELS - 1]:
                 led = [f"{each.model} {part._count(each)}" for each in part.models[:3]]
-                rows.append((str(part.condition), f"{part.n:,}", ", ".join(led)))
-            heads = (by, "learners", "most often selected")
+                clear = f"{part.verdicts()[CLEAR]:,} of {part.n:,}"
+                rows.append((str(part.condition), clear, ", ".join(led)))
+            heads = (by, "clear", "most often selected")
             left = len(parts) - len(rows)
             legend += [f"{many(left, 'more condition')}: shares.csv."] if left else []
         return Listing(title, heads, rows, legend=" ".join(legend))
