@@ -105,7 +105,8 @@ def _leads(found: SelectedModels) -> Iterator[str]:
     for part in found.conditions[:MOST_CONDITIONS] or [found]:
         unit = found.results.unit if part is found else "learner"
         told = _lead(part, unit) if len(found.results.names) > 1 else _alone(part, unit)
-        yield told if part is found else f"{by} {part.condition}: {told}"
+        clear = f"The answer is clear for {part.verdicts()[CLEAR]:,}."
+        yield told if part is found else f"{by} {part.condition}: {told} {clear}"
 
 
 def _lead(found: SelectedModels, unit: str) -> str:
