@@ -328,6 +328,13 @@ def test_conditions_have_populations_of_their_own():
     values = mine["probability"].to_numpy()
     assert pair["mean_probability"].to_list() == pytest.approx([values.mean()])
     assert pair["standard_error"].to_list() == pytest.approx([values.std(ddof=1) / np.sqrt(2)])
+    for score in (1, 2):  # and bounds of their own, which are those of the condition alone
+        some = study.take(np.flatnonzero(np.array([1, 2, 1, 2]) == score))
+        alone = hl.discover(some, criteria=["bic"])
+        mine = found.bounds.filter(under=f"score {score}")
+        assert mine.height >= 3
+        assert mine.drop("under").equals(alone.bounds.drop("under"))
+        assert {*alone.bounds["under"]} == {""}
 
 
 @pytest.mark.parametrize("text", ["bic", "codelength", "ewens"])
