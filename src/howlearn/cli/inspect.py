@@ -201,6 +201,7 @@ def _what_to_type(found: Inspection, files: list[str]) -> str:
 
 
 FILES_SHOWN = 2
+COLUMNS_SHOWN = 10  # with their values
 AFTER = 5  # lines below: candidates, where the options are, what comes next
 
 
@@ -233,7 +234,10 @@ def _parts(found: Inspection) -> Iterator[Listing | Sentence]:
         yield Sentence(f"Kind of task: {_line(found.kind.name + why)}", strong="Kind of task:")
     if found.study is None and found.examples:
         values = [(_line(n), shortened(_line(v), 44)) for n, v in found.examples.items()]
-        yield Listing(f"{len(values):,} columns", ("column", "values"), values)
+        fits = len(values) <= COLUMNS_SHOWN  # one of them is wanted, so none may be hidden
+        yield Listing(f"{len(values):,} columns", ("column", "values"), values, whole=fits)
+        if not fits:
+            yield Sentence(f"All columns: {_line(', '.join(found.examples))}", "next")
     for figures in filter(None, (found.figures(), found.changes())):
         yield Sentence(_line("; ".join(figures)))
     for sentence in dict.fromkeys((*found.notes, *map(str, found.oddities))):
