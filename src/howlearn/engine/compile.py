@@ -157,11 +157,32 @@ def step(part: model_source.Part, name: str = "step") -> int:
         # Models that share their functions share what was compiled.
         owner = next(each for each in type(part.part).__mro__ if "update" in vars(each))
         joined = _source("numeric") + _source("frame") + text
-        _steps[text] = _load(re.sub(r"\W", "_", owner.__name__), joined, "step")
+        _steps[text] = _stepping(re.sub(r"\W", "_", owner.__name__), joined)
     function, given = getattr(_steps[text], name), (types.int64, types.int64)
     function.compile(given)  # where that was not done yet
     found = function.overloads[given]
     return found.library.get_pointer_to_function(found.fndesc.llvm_func_name)
+
+
+def _stepping(name: str, text: str) -> ModuleType:
+    """A part's module; whether its functions make arrays is found by compiling as if they did not.
+
+    Counting references to arrays takes longer than what a small model computes.
+    """
+    from numba import __version__, types
+    from numba.core.errors import NumbaError
+
+    def module(makes_arrays: str) -> ModuleType:
+        return _load(name, f"MAKES_ARRAYS = {makes_arrays}\n{text}", "step")
+
+    def found() -> str:
+        try:
+            module("False").step.compile((types.int64, types.int64))
+        except NumbaError:
+            return "True"
+        return "False"
+
+    return module(kept_text(f"{name}_makes_arrays", f"numba {__version__}\n{text}", found))
 
 
 @cache

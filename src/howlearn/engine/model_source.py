@@ -34,9 +34,10 @@ from howlearn.engine.model_source import PARTS
 from howlearn.core.world import Shown, Trial, World, log_softmax
 
 # What only passes arrays on does not count references: that would cost more than the arithmetic of
-# a small model. Callees inherit that, so those that may make arrays say so.
-STEP = {**FLAGS, "_nrt": False, "cache": True}
-OWN = {**FLAGS, "_nrt": True}
+# a small model. Callees inherit that, so those that make arrays say so.
+STEP = {**ENTRY, "_nrt": False}
+OWN = {**FLAGS, "_nrt": MAKES_ARRAYS}
+MAY_MAKE = {**FLAGS, "_nrt": True}
 _Part = PARTS["%(key)s"]
 """
 
@@ -106,7 +107,7 @@ _START = f"""        elif task == START:
 
 _STARTED = """
 
-@njit(**OWN)
+@njit(**MAY_MAKE)
 def started(state, fresh):
 %(copies)s
 """
@@ -307,7 +308,10 @@ class Part:
         optional = {"gradient": _GRADIENT, "start": _START}
         wanted = [name for name in ("observe", "gradient") if getattr(self.part, name) is not None]
         wanted += ["start"] if self.later else []
-        lines = "\n".join(f"_{name} = njit(**OWN)(_Part.{name})" for name in wanted)
+        flags = {"gradient": "OWN"}  # the others are called once per record, or per look
+        lines = "\n".join(
+            f"_{name} = njit(**{flags.get(name, 'MAY_MAKE')})(_Part.{name})" for name in wanted
+        )
         copies = "\n".join(f"    copy(state{each}, fresh{each})" for each in self.arrays)
         lines += _STARTED % {"copies": copies} if self.later else ""
         words["names"] = self.names

@@ -168,7 +168,10 @@ class GCM(Model):
         n, d = counts.shape[1], len(attention)
         known, by_feature = room[:n], room[n:]
         evidence(state, shown, theta, known)
-        largest, total, mean = theta.gamma * np.log(np.max(known)), 0.0, 0.0
+        largest, total, mean = known[0], 0.0, 0.0
+        for k in range(1, n):
+            largest = max(largest, known[k])
+        largest = theta.gamma * np.log(largest)
         for k in range(n):
             weight = np.exp(theta.gamma * np.log(known[k]) - largest)
             total += weight

@@ -60,7 +60,8 @@ class AlcoveState(NamedTuple):
     exemplars: NDArray[np.float64]  # [context, feature]
     attention: NDArray[np.float64]  # [feature]
     weights: NDArray[np.float64]  # [context, action]
-    room: NDArray[np.float64]  # [context, then action]: for the activations and errors of an update
+    room: NDArray[np.float64]  # [context, then action]: activations, and the errors of an update
+    shown: NDArray[np.int64]  # [1]: the context whose activations are there; −1: none
 
 
 @callable_when_compiled
@@ -82,20 +83,21 @@ def activation(exemplars, j, x, attention, c):
 
 
 @callable_when_compiled
-def outputs(exemplars, attention, weights, x, c, out):
-    """out_k = Σ_j w_kj·a_j."""
-    # Two at a time: the sums stay in registers, and each similarity serves both.
-    for k in range(0, len(out), 2):
-        other = min(k + 1, len(out) - 1)
-        one, two = 0.0, 0.0
+def outputs(state, x, c, out):
+    """out_k = Σ_j w_kj·a_j; the activations a_j for context x stay until an update."""
+    exemplars, attention, weights, room, shown = state
+    if shown[0] != x:
         for j in range(len(exemplars)):
             distance = 0.0
             for i in range(len(attention)):
                 distance += attention[i] * apart(exemplars[j, i], exemplars[x, i])
-            a = np.exp(-c * distance)
-            one += weights[j, k] * a
-            two += weights[j, other] * a
-        out[k], out[other] = one, two
+            room[j] = np.exp(-c * distance)
+        shown[0] = x
+    for k in range(len(out)):
+        total = 0.0
+        for j in range(len(exemplars)):
+            total += weights[j, k] * room[j]
+        out[k] = total
 
 
 @callable_when_compiled
@@ -145,35 +147,32 @@ class Alcove(Model):
             np.full(n_features, 1.0 / n_features),
             np.zeros((n_contexts, world.n_actions)),
             np.zeros(n_contexts + world.n_actions),
+            np.full(1, -1),
         )
 
     @staticmethod
     def log_policy(state, shown, theta, out):
-        outputs(state.exemplars, state.attention, state.weights, shown.context, theta.c, out)
+        outputs(state, shown.context, theta.c, out)
         probabilities(theta.phi, out)
 
     @staticmethod
     def update(state, trial, theta):
-        exemplars, attention, weights, room = state
+        exemplars, attention, weights, room, shown = state
         (n, n_actions), x = weights.shape, trial.context
-        for j in range(n):
-            distance = 0.0
-            for i in range(len(attention)):
-                distance += attention[i] * apart(exemplars[j, i], exemplars[x, i])
-            room[j] = np.exp(-theta.c * distance)
+        errors = room[n:]
+        outputs(state, x, theta.c, errors)
         for k in range(n_actions):
-            out = 0.0
-            for j in range(n):
-                out += weights[j, k] * room[j]
-            if abs(out) > RUNAWAY:
+            if abs(errors[k]) > RUNAWAY:
                 return
-            room[n + k] = humble_error(teacher(trial, k), out)
+        for k in range(n_actions):
+            errors[k] = humble_error(teacher(trial, k), errors[k])
+        shown[0] = -1
         for j in range(n):
             a, blame = room[j], 0.0
             for k in range(n_actions):
                 w = weights[j, k]
-                blame += room[n + k] * w
-                weights[j, k] = w + theta.lambda_w * room[n + k] * a
+                blame += errors[k] * w
+                weights[j, k] = w + theta.lambda_w * errors[k] * a
             room[j] = a * blame
         for i in range(len(attention)):
             slope = 0.0
@@ -185,7 +184,7 @@ class Alcove(Model):
     def observe(state, trial, theta, out):
         attention, n = state.attention, len(state.attention)
         out[:n] = attention
-        outputs(state.exemplars, attention, state.weights, trial.context, theta.c, out[n:])
+        outputs(state, trial.context, theta.c, out[n:])
 
 
 # Component-cue: every value of every feature votes for the actions.

@@ -216,7 +216,10 @@ class QLearning(Model):
     @staticmethod
     def gradient(state, shown, theta, action, out):
         q, dq = state[0, shown.cell], state[1, shown.cell]
-        largest = theta.beta * np.max(q)
+        largest = q[0]
+        for a in range(1, len(q)):
+            largest = max(largest, q[a])
+        largest *= theta.beta
         total = mean = slope = 0.0
         for a in range(len(q)):
             weight = np.exp(theta.beta * q[a] - largest)

@@ -7,8 +7,11 @@ import math
 from llvmlite import ir
 from numba import njit, types
 from numba.core import cgutils
+from numba.core.compiler import Compiler
 from numba.core.imputils import impl_ret_untracked
 from numba.extending import intrinsic
+
+from howlearn.engine.parts import PartCompiler
 
 # "contract" lets a·b + c be one operation. Full fast-math would remove the rounding trick in `exp`.
 # What only compiled code calls needs no wrappers: they take as long as compiling a short function.
@@ -18,9 +21,11 @@ FLAGS = {
     "nogil": True,
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,
+    "pipeline_class": PartCompiler,
 }
 BARE = {**FLAGS, "_nrt": False}  # arrays are only passed on: references need not be counted
-CACHED = {**FLAGS, "cache": True, "no_cpython_wrapper": False}  # what Python calls
+ENTRY = {**FLAGS, "pipeline_class": Compiler, "cache": True}  # machine code, by its address
+CACHED = {**ENTRY, "no_cpython_wrapper": False}  # what Python calls
 
 LOG2_E = 1.4426950408889634
 LN2 = 0.6931471805599453
