@@ -118,7 +118,7 @@ def test_many_problems_of_a_kind_are_cut_but_counted() -> None:
             "book.xlsx",
             b"PK",
             "found a file that is not Excel or is damaged; allowed: CSV, TSV or other text with "
-            "columns, Excel, OpenDocument, JSON, Parquet, MATLAB, NumPy or R files "
+            "columns, Excel, OpenDocument, JSON, Parquet, MATLAB, NumPy, R, SPSS or Stata files "
             "(helps: save it as CSV UTF-8, or read it into a data frame)",
         ),
     ],

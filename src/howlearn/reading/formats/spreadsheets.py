@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,8 +37,7 @@ def open_excel(path: Path, inside: str | None = None, content: bytes | None = No
     if not found:
         allowed = "a sheet with the names of the columns, then one row per trial"
         raise DataError([Problem(str(path), None, None, "no sheet with a table", allowed)])
-    columns = set(found[0][1].frame.columns)
-    alike = [each for each in found if set(each[1].frame.columns) == columns]
+    alike = _alike(found)
     others = [sheet for sheet, *_ in found if sheet not in [s for s, *_ in alike]]
     several = len(alike) > 1 or named
     notes = []
@@ -67,6 +67,17 @@ def open_excel(path: Path, inside: str | None = None, content: bytes | None = No
         )
         for i, (sheet, table) in enumerate(alike)
     ]
+
+
+def _alike(found: Sequence[tuple[str, _Sheet]]) -> list[tuple[str, _Sheet]]:
+    """The first sheet and those with its columns, unless others are a learner each."""
+    groups: dict[frozenset[str], list[tuple[str, _Sheet]]] = {}
+    for each in found:
+        groups.setdefault(frozenset(each[1].frame.columns), []).append(each)
+    first, *rest = groups.values()
+    rows = {id(group): sum(sheet.frame.height for _, sheet in group) for group in groups.values()}
+    many = max(rest, key=lambda group: rows[id(group)], default=first)
+    return many if len(many) > len(first) and rows[id(many)] > rows[id(first)] else first
 
 
 class _Sheet(NamedTuple):

@@ -17,9 +17,7 @@ from howlearn.reading.formats.sidecars import descriptions
 from howlearn.reading.formats.table import Table
 from howlearn.reading.guess.action import find_on_offer
 from howlearn.reading.guess.coding import (
-    apply_missing,
     find_features,
-    find_missing_choices,
     find_parts,
     find_reward_coding,
     find_rt,
@@ -32,6 +30,7 @@ from howlearn.reading.guess.draft import Draft, Guess, check_names
 from howlearn.reading.guess.inspection import Inspection
 from howlearn.reading.guess.kinds import find_kind
 from howlearn.reading.guess.learner import find_learner
+from howlearn.reading.guess.missed import apply_missing, find_missing_choices
 from howlearn.reading.guess.oddities import remark
 from howlearn.reading.guess.on_offer import find_offers, find_offers_of_contexts
 from howlearn.reading.guess.options_outcomes import find_reward_of_the_chosen

@@ -32,8 +32,8 @@ from howlearn.reading.guess.column_checks import (
     tell_the_same,
 )
 from howlearn.reading.guess.draft import BY_CONTENT, BY_NAME, SAID, Draft, Guess
+from howlearn.reading.guess.missed import add_missing
 from howlearn.reading.labels import natural_key, split_names
-from howlearn.reading.options import parse_missing
 
 # Rewards that are written for people: amounts with a unit, and words for success and failure.
 
@@ -125,83 +125,6 @@ def _amounts(values: list[str]) -> Mapping[str, str] | None:
 
 FEW = 0.05  # of the rewards: fewer are mistakes or codes, more are points
 MOST_CODES = 12
-FEWEST = 8  # missed trials that would show more than one outcome by now
-
-
-def find_missing_choices(draft: Draft) -> None:
-    """Values of the action that mean that there was none."""
-    action = draft.column("action")
-    if action is None or draft.given.missing:
-        return
-    counts, codes = draft.sample.counts(action), missed_codes(draft, action)
-    if codes and not any("," in code or ":" in code for code in codes):
-        times = ", ".join(f"{code} ({counts[code]:,} rows)" for code in codes)
-        add_missing(draft, "action", action, codes, f"taken as no choice: {times}")
-
-
-def missed_codes(draft: Draft, action: str) -> tuple[str, ...]:
-    """The values of the action that mean none."""
-    counts = draft.sample.counts(action)
-    likely = dict.fromkeys((*nothing_in(counts), *_without_time(draft, action, counts)))
-    codes = tuple(c for c in likely if was_missed(draft, action, c))
-    return codes if len(counts) - len(codes) > 1 else ()
-
-
-def _without_time(draft: Draft, action: str, counts: Mapping[str, int]) -> list[str]:
-    """Numbers among three choices or more that never took any time, unlike the others."""
-    times = [draft.sample.numbers(c) for c in draft.free if is_rt(c)]
-    if len(counts) < 3 or not times:
-        return []
-    took = np.nan_to_num(times[0]) > 0
-    labels, codes = draft.sample.columns[action].labels, draft.sample.codes(action)
-    return [
-        value
-        for value in counts
-        if is_number(value)
-        and took[(here := codes == labels.index_of(value))].mean() < FEW
-        and took[~here & ~draft.sample.missing(action)].mean() > 1 - FEW
-    ]
-
-
-def was_missed(draft: Draft, action: str, code: str) -> bool:
-    """Whether a value of the action means none: it has no outcome of its own and took no time."""
-    sample, reward = draft.sample, draft.column("reward")
-    if not (is_number(code) or re.sub(r"[\W_]+", "", code.lower()) in ("none", "miss", "skip", "")):
-        return True  # a word such as timeout says it
-    here = sample.codes(action) == sample.columns[action].labels.index_of(code)
-    for column in [c for c in draft.free if is_rt(c)]:
-        times = sample.numbers(column)
-        if np.mean(times[~here] > 0) < 0.5:
-            continue  # tells nothing
-        if np.mean(times[here] > 0) >= 0.5:
-            return False
-        break  # no time: with outcomes of its own it is a choice not to act
-    if reward is None:
-        return True
-    told = sample.codes(reward)[here & ~sample.missing(reward)]
-    return 2 * len(told) < here.sum() or len(np.unique(told)) < 2 or here.sum() < FEWEST
-
-
-def add_missing(draft: Draft, role: str, column: str, codes: tuple[str, ...], why: str) -> None:
-    if NONE in draft.given.missing:
-        return
-    name = column if role in draft.sample.columns or ":" in column else role  # a column wins
-    before = draft.guesses.get("missing")
-    texts = tuple(f"{name}:{code}" for code in codes)
-    if before is not None:
-        texts, why = (*before.columns, *texts), "; ".join(filter(None, (before.why, why)))
-    draft.guesses["missing"] = Guess("missing", texts, BY_CONTENT, why)
-    draft.sample = draft.sample.without(column, codes)
-
-
-def apply_missing(draft: Draft) -> None:
-    """Take the values that the user calls missing as such."""
-    for text in draft.given.missing:
-        name, value = parse_missing(text)
-        named = [c for c in (name, draft.column(name) if name else None) if c is not None]
-        for column in draft.sample.columns if name is None else named:
-            if column in draft.sample.columns:
-                draft.sample = draft.sample.without(column, (value,))
 
 
 def find_words(draft: Draft) -> None:

@@ -119,10 +119,8 @@ def find_context(draft: Draft) -> None:
     telling = what_tells(draft, rows, ())
     if telling:
         why = "what a choice earns depends on it, and it changes from trial to trial"
-        sides = [{*family.values()} for family in families(telling)]
-        shown = next((s for s in sides if telling[0] in s), {telling[0]})  # left and right at once
-        context = tuple(c for c in draft.free if c in shown)
-        draft.put("context", context, BY_CONTENT, why, tuple(c for c in telling if c not in shown))
+        shown = _with_sisters(draft, rows, telling[0])  # left and right at once
+        draft.put("context", shown, BY_CONTENT, why, tuple(c for c in telling if c not in shown))
         return
     if _ask_about_numbers(draft, rows):
         return
@@ -152,16 +150,31 @@ def _ask_what_choices_follow(draft: Draft, rows: Sample) -> None:
         more = purity(codes, together(owner, here)) - alone
         usual = (codes == np.bincount(codes).argmax()).astype(float)
         if more > MUCH or (more > FOLLOWED and hangs_on(usual, here, owner) < SURELY):
-            draft.ask(
-                "context",
-                f"choices follow {column}, which changes from trial to trial: was it shown?",
-                [
-                    Answer("context", (column,), "yes: it is the situation that they were in"),
-                    Answer("context", (NONE,), "no: always the same situation"),
-                ],
-            )
-            draft.put("context", (column,), BY_CONTENT, "choices follow it from trial to trial")
+            _ask_if_shown(draft, rows, column)
             return
+
+
+def _with_sisters(draft: Draft, rows: Sample, column: str) -> tuple[str, ...]:
+    """A column, and others that are shown with it: cards or cues, which are only counted."""
+    owner = draft.learners()[rows_among(draft, rows)]
+    likely = [c for c in draft.free if _may_be_shown(draft, rows, c, owner)]
+    group = next((f for f in families(likely) if column in f.values()), {})
+    every = tuple(c for c in likely if c in group.values())
+    return every if every and _comes_back(draft, rows, every) else (column,)
+
+
+def _ask_if_shown(draft: Draft, rows: Sample, column: str) -> None:
+    """Ask whether a column says what was shown, alone or with others."""
+    ways = [*dict.fromkeys((_with_sisters(draft, rows, column), (column,)))]
+    draft.ask(
+        "context",
+        f"choices follow {few([*ways[0]], 4)} from trial to trial: was it shown?",
+        [
+            *(Answer("context", way, "yes: it is the situation that they were in") for way in ways),
+            Answer("context", (NONE,), "no: always the same situation"),
+        ],
+    )
+    draft.put("context", ways[0], BY_CONTENT, "choices follow it from trial to trial")
 
 
 LEAST_ROWS, FEW_SHOWN = 200, 12

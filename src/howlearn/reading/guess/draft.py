@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 COLUMN_OPTIONS = [
     n for n, option in DATA.items() if isinstance(option.kind, ColumnName | ColumnNames)
 ]
+FEW_WORDS = 5
 LONG, TYPED = 60, 200  # characters of a column's name that a note shows, that somebody types
 SAID, BY_NAME, BY_CONTENT = "you said so", "by its name", "by what it holds"
 
@@ -184,7 +185,12 @@ class Draft:
         free = self.free
         roles = {c: described_as(self.about[c].text) for c in free if c in self.about}
         told = {c: 4 for c, found in roles.items() if found == role}
-        named = named_like(role, [c for c in free if roles.get(c) is None])
+        open_ones = [c for c in free if roles.get(c) is None]
+        named = named_like(role, open_ones)
+        labels = {self.about[c].text: c for c in open_ones if c in self.about}
+        labels = {text: c for text, c in labels.items() if len(text.split()) <= FEW_WORDS}
+        for text, strength in named_like(role, [*labels]).items():  # a short label is a name
+            named.setdefault(labels[text], strength)
         return told | named
 
     def open(self, option: str) -> bool:
@@ -223,7 +229,10 @@ class Draft:
     @property
     def free(self) -> list[str]:
         """The columns that play no role yet."""
-        taken = {name for guess in self.guesses.values() for name in guess.columns} | self.computed
+        one = len(self.columns("forgone")) == 1
+        others = ("names",) if one else ("names", "forgone")  # these may play any role
+        roles = [guess for name, guess in self.guesses.items() if name not in others]
+        taken = {name for guess in roles for name in guess.columns} | self.computed
         return [name for name in self.sample.columns if name not in taken]
 
     @property

@@ -89,6 +89,11 @@ class Evidence:
         """How often a learner meets the same context, on average."""
         return len(self) / (1 + int(together(self.sequence, self.shown).max(initial=0)))
 
+    @property
+    def visits(self) -> float:
+        """The same, whatever was on offer there."""
+        return len(self) / (1 + int(together(self.sequence, self.context).max(initial=0)))
+
     def per_owner(self) -> NDArray[np.intp]:
         """How many contexts are met between two fresh starts."""
         pairs = np.unique(together(self.owner, self.context), return_index=True)[1]

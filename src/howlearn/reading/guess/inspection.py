@@ -73,7 +73,8 @@ class Inspection:
     def trials(self) -> pl.DataFrame:
         """The trials exactly as they will be analysed, one row each, in the order used.
 
-        ``offered`` has labels joined by ``|`` and is empty where all actions were on offer;
+        ``offered`` has labels joined by ``|`` and is empty where all actions were on offer; in a
+        forced choice it is what was chosen;
         ``block`` changes where the state is reset, and is empty where it never is.
         """
         if self.study is None:
@@ -229,6 +230,9 @@ def trials_of(study: Study) -> pl.DataFrame:
     if study.offers is not None and study.offer is not None:
         labels = [None if row.all() else offer_label(row, study.actions) for row in study.offers]
         offered = [labels[i] for i in study.offer.tolist()]
+    made = np.array(study.actions, dtype=object)[study.action].tolist()
+    forced = (study.learned & ~study.scored).tolist()  # then only what was chosen was on offer
+    offered = [a if alone else o for a, alone, o in zip(made, forced, offered, strict=True)]
     trial = np.concatenate([np.arange(1, n + 1) for n in lengths]) if len(lengths) else []
     reward = pl.Series("reward", study.reward).fill_nan(None)
     return pl.DataFrame(
@@ -236,7 +240,7 @@ def trials_of(study: Study) -> pl.DataFrame:
             "learner": learner.tolist(),
             "trial": trial,
             "context": np.array(study.contexts, dtype=object)[study.context].tolist(),
-            "action": np.array(study.actions, dtype=object)[study.action].tolist(),
+            "action": made,
             "reward": reward,
             "offered": pl.Series(offered, dtype=pl.String),
             "block": pl.Series([None] * len(block) if never else block, dtype=pl.Int64),

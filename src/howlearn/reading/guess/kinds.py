@@ -18,6 +18,7 @@ from howlearn.reading.guess.draft import SAID, Draft, together
 from howlearn.reading.guess.evidence import Evidence, Kind, changes, evidence_in, evidence_of
 from howlearn.reading.guess.not_covered import (
     NoOutcome,
+    NothingComesBack,
     StimulusMissing,
     Untaught,
     ask_if_learned,
@@ -323,6 +324,7 @@ KINDS: tuple[Kind, ...] = (  # the first that is recognised counts
     TwoStep(),
     NoOutcome(),
     Described(),
+    NothingComesBack(),
     StimulusMissing(),
     Untaught(),
     ProbabilisticSelection(),

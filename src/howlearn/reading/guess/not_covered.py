@@ -139,6 +139,35 @@ class StimulusMissing(Kind):
 
 
 TAUGHT = 1e-4  # by chance
+AGAIN = 1.5  # times that a learner meets a context, on average: with fewer nothing comes back
+
+
+class NothingComesBack(Kind):
+    """Every situation is met once, as the items of a questionnaire are."""
+
+    name = NOT_COVERED
+    about = "nothing comes back, so that no outcome could be used: questionnaires, single decisions"
+    settled_by = ("context",)
+
+    def reasons(self, found: Evidence | None, draft: Draft | None) -> Sequence[str]:
+        """Contexts without features that hardly any learner meets twice."""
+        if found is None or len(found) < FEWEST_TRIALS or int(found.context.max()) < 1:
+            return ()
+        featured = found.features or (draft is not None and "features" in draft.guesses)
+        if featured or found.sets or found.visits >= AGAIN:
+            return ()
+        name = found.names.get("context", "the context")
+        return (f"{name} is hardly ever the same twice for a learner",)
+
+    def stops(
+        self, reasons: Sequence[str], found: Evidence | None, draft: Draft | None
+    ) -> str | None:
+        """What is shown must come back, or have features that do."""
+        return (
+            f"nothing comes back: {reasons[0]}, so that no outcome could teach what to choose "
+            "there; --context COL names what is shown again and again, --features COL[,COL] what "
+            "contexts have in common, --context none says that it does not matter"
+        )
 
 
 class Untaught(Kind):

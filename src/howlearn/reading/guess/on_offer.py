@@ -21,7 +21,6 @@ from howlearn.reading.guess.behaviour import (
     pair_on_screen,
     words_of,
 )
-from howlearn.reading.guess.coding import add_missing, missed_codes
 from howlearn.reading.guess.column_checks import (
     is_number,
     materialise,
@@ -38,6 +37,7 @@ from howlearn.reading.guess.draft import (
     in_quotes,
     typed,
 )
+from howlearn.reading.guess.missed import add_missing, missed_codes
 from howlearn.reading.guess.sample import Sample, together
 from howlearn.reading.offers import options_in
 
@@ -266,7 +266,7 @@ def _put_one_side(draft: Draft, rows: Sample, action: str) -> bool:
     for column in [c for c in draft.free if len(rows.counts(c)) == 2 and not is_answer(c)]:
         one, other = sorted(rows.counts(column))
         words, name = words_of(column), in_expression(column)
-        named = [_rank(word) for word in words if word in SIDE_WORDS]
+        named = [_rank(word) for word in words if word in SIDE_WORDS and _rank(word) in sides]
         are_sides = {one.lower(), other.lower()} <= SIDE_WORDS
         if name is None or rows.missing(column).any() or len(words) < 2:
             continue

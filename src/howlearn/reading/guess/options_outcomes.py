@@ -2,52 +2,120 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from howlearn.core.expression_values import FALSE_WORDS, TRUE_WORDS
-from howlearn.reading.columns import BLOCKS, CONDITIONS, GROUPS, KINDS, is_time, like
+from howlearn.reading.columns import (
+    BLOCKS,
+    CONDITIONS,
+    GROUPS,
+    KINDS,
+    is_answer,
+    is_time,
+    like,
+    named_like,
+)
 from howlearn.reading.guess.action import is_derived
 from howlearn.reading.guess.behaviour import families, goes_on, hangs_on, words_of
 from howlearn.reading.guess.column_checks import (
     NOTHING_NUMBERS,
     constant_within,
     examples,
+    is_number,
     materialise,
     tell_the_same,
 )
-from howlearn.reading.guess.draft import BY_CONTENT, Answer, Draft, in_expression, in_quotes
+from howlearn.reading.guess.draft import BY_CONTENT, SAID, Answer, Draft, in_expression, in_quotes
 from howlearn.reading.guess.evidence import centred
 from howlearn.reading.guess.evidence import score as in_errors
+from howlearn.reading.guess.missed import missed_codes
 from howlearn.reading.guess.reward import earnings, is_binary, is_outcome
 from howlearn.reading.guess.sample import together
+from howlearn.reading.labels import natural_key
 
 
 def find_reward_of_the_chosen(draft: Draft) -> None:
     """The outcome of what was chosen, where each option has a column with its outcome."""
     action, guess = draft.column("action"), draft.guesses.get("reward")
-    if action is None or (guess is not None and guess.candidates[:1] == ()):
+    if action is None or (
+        guess is not None and (guess.how == SAID or guess.value in draft.computed)
+    ):
         return
     alone = [] if guess is None else [str(guess.value)]
     named = {*draft.named("reward"), *alone}
-    for family in families([c for c in draft.sample.columns if c not in draft.computed]):
+    told = draft.given.forgone
+    groups = families([c for c in draft.sample.columns if c not in draft.computed])
+    if len(told) > 1:  # the user knows which they are
+        groups, named = [{column: column for column in told}], {*told}
+    for family in groups:
         if (alone and alone[0] not in family.values()) or named.isdisjoint(family.values()):
             continue
-        readable = all(is_outcome(draft, column) for column in family.values())
-        text = _chosen_of(draft, action, family) if readable else None
-        if text is None:
+        if not all(is_outcome(draft, column) for column in family.values()):
             continue
-        forgone = list(family.values())
-        why = f"{' and '.join(forgone)} are the outcomes of the options: the chosen one's is taken"
+        text = _chosen_of(draft, action, family)
+        ways = [text] if text is not None else _ways(draft, action, family)
+        if not ways:
+            continue
+        columns = " and ".join(family.values())
+        why = f"{columns} are the outcomes of the options: the chosen one's is taken"
         draft.guesses.pop("reward", None)
         draft.questions = [q for q in draft.questions if q.about != "reward"]
-        draft.put("reward", text, BY_CONTENT, why)
-        both = ",".join(family.values())
-        draft.odd(
-            f"{why}; what the others would have earned is not used",
-            f"--forgone {both} if it was shown",
-        )
-        materialise(draft, "reward", text)
+        draft.put("reward", ways[0], BY_CONTENT, why)
+        if text is None:
+            _ask_which_way(draft, action, columns, ways)
+        elif not told:
+            draft.odd(
+                f"{why}; what the others would have earned is not used",
+                f"--forgone {','.join(family.values())} if it was shown",
+            )
+        materialise(draft, "reward", ways[0])
         return
+
+
+def _ask_which_way(draft: Draft, action: str, columns: str, ways: list[str]) -> None:
+    draft.ask(
+        "reward",
+        f"{columns} seem to be the outcomes of the options: which belongs to which {action}?",
+        [Answer("reward", way, "the chosen one's is what was earned") for way in ways],
+    )
+
+
+def _ways(draft: Draft, action: str, family: dict[str, str]) -> list[str]:
+    """How options may go with their outcomes, where no name tells: the likelier way first.
+
+    Choices are repeated more often after a success.
+    """
+    values = sorted(_values(draft, action), key=natural_key)
+    columns = [in_expression(c) for c in sorted(family.values(), key=natural_key)]
+    name = in_expression(action)
+    if len(values) != len(columns) or name is None or None in columns:
+        return []
+    ways = [values, values[::-1]] if len(values) == 2 else [values]
+    texts = [_chosen(name, dict(zip(way, columns, strict=True))) for way in ways]
+    owner, codes = draft.learners(), draft.sample.codes(action)
+    score = {}
+    for text in texts:
+        materialise(draft, "reward", text)
+        score[text] = _repeated(np.nan_to_num(earnings(draft.sample, text)), codes, owner)
+    draft.sample = draft.sample.lacking(texts)
+    return sorted(texts, key=lambda text: -score[text])
+
+
+def _values(draft: Draft, action: str) -> list[str]:
+    """What was chosen, without codes for nothing."""
+    nothing = missed_codes(draft, action)
+    return [value for value in draft.sample.counts(action) if value not in nothing]
+
+
+def _chosen(action: str, columns: Mapping[str, str | None]) -> str:
+    """The outcome of the chosen option, from the column of each."""
+    *values, last = columns
+    text = str(columns[last])
+    for value in reversed(values):
+        text = f"if({action} == {in_quotes(value)}, {columns[value]}, {text})"
+    return text
 
 
 def _chosen_of(draft: Draft, action: str, family: dict[str, str]) -> str | None:
@@ -65,9 +133,7 @@ def _chosen_of(draft: Draft, action: str, family: dict[str, str]) -> str | None:
         tests = {side: f"{name} == {in_expression(offers[side])}" for side in columns}
     else:
         labels = _labels_of(draft, action, [*columns])
-        if labels is None:
-            return None
-        tests = {s: f"{name} == {in_quotes(labels[s])}" for s in columns}
+        return None if labels is None else _chosen(name, {labels[s]: columns[s] for s in columns})
     *sides, last = columns
     text = str(columns[last])
     for side in reversed(sides):
@@ -77,10 +143,15 @@ def _chosen_of(draft: Draft, action: str, family: dict[str, str]) -> str | None:
 
 def _labels_of(draft: Draft, action: str, sides: list[str]) -> dict[str, str] | None:
     """The value of the action for each side; None where it cannot be told."""
-    values = [*draft.sample.counts(action)]
-    labels = {_plain_side(value): value for value in values}
-    if {_plain_side(side) for side in sides} == labels.keys():
-        return {side: labels[_plain_side(side)] for side in sides}
+    values = _values(draft, action)
+    if draft.given.forgone:
+        ordered = sorted(values, key=natural_key)  # as reading does
+        return dict(zip(sides, ordered, strict=True)) if len(ordered) == len(sides) else None
+    found = {side: [v for v in values if _is_of(side, v)] for side in sides}
+    if all(len(each) == 1 for each in found.values()):
+        labels = {side: each[0] for side, each in found.items()}
+        if {*labels.values()} == {*values}:
+            return labels
     named = [side for side in sides if side in words_of(action)]  # is_choice_1: 1 or not
     yes = next((v for v in values if v.lower() in TRUE_WORDS), None)
     no = next((v for v in values if v.lower() in FALSE_WORDS), None)
@@ -91,6 +162,11 @@ def _labels_of(draft: Draft, action: str, sides: list[str]) -> dict[str, str] | 
     if yes and no and {*sides} in ({*pair} for pair in zip(right, wrong, strict=True)):
         return {side: yes if side in right else no for side in sides}
     return None
+
+
+def _is_of(side: str, value: str) -> bool:
+    """Whether a value is that of a side: by its name, or by a word of it, as left_urn."""
+    return _plain_side(side) in {_plain_side(word) for word in (value, *words_of(value))}
 
 
 def _plain_side(word: str) -> str:
@@ -141,7 +217,7 @@ def ask_what_was_earned(draft: Draft, action: str) -> None:
     sample, owner, codes = draft.sample, draft.learners(), draft.sample.codes(action)
     some = _changing(draft, MOST_SHOWN)
     score: dict[str, float] = {}
-    for column in [c for c in some if is_binary(draft, c) and c not in draft.design]:
+    for column in [c for c in some if _may_be_earned(draft, c)]:
         worth = np.nan_to_num(earnings(sample.without(column, NOTHING_NUMBERS), column))
         places = [owner, *(together(owner, sample.codes(c)) for c in some if c != column)]
         tests = {
@@ -155,6 +231,14 @@ def ask_what_was_earned(draft: Draft, action: str) -> None:
         says = f"yes: values {examples(sample, best)}, after which choices are repeated or not"
         draft.ask("reward", f"is {best} what a choice earned?", [Answer("reward", best, says)])
         draft.put("reward", best, BY_CONTENT, "it depends on the choice, and choices follow it")
+
+
+def _may_be_earned(draft: Draft, column: str) -> bool:
+    """Whether a column has two outcomes, or numbers of which none is a part of the design."""
+    if column in draft.design or column in draft.on_offer or is_answer(column):
+        return False
+    numbers = all(map(is_number, draft.sample.counts(column)))
+    return is_binary(draft, column) or (numbers and not named_like("context", [column]))
 
 
 def _repeated(worth: np.ndarray, codes: np.ndarray, place: np.ndarray) -> float:

@@ -174,10 +174,11 @@ def ask_what_is_good(draft: Draft) -> None:
     told = [c for c in draft.sample.columns if c not in draft.computed]
     texts = {c: f"{c} {draft.about[c].text if c in draft.about else ''}"[:TEXT] for c in told}
     about = [c for c in told if not PAINFUL.isdisjoint(words_of(texts[c]))]
-    about = [c for c in about if turned_round(draft, c) != reward]
+    if any(turned_round(draft, c) == reward for c in told):
+        about = []  # it is turned round already
     if _follows(draft, action, reward) > -AVOIDED and not about:
         return
-    name = in_expression(reward) or reward
+    name = f"({reward})" if reward in draft.computed else in_expression(reward) or reward
     why = "choices are repeated less often after a higher value, as after punishments"
     why = f"{about[0]} sounds like punishments" if about else why
     draft.ask(

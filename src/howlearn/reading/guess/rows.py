@@ -67,20 +67,26 @@ def leave_practice_out(draft: Draft) -> None:
 
 
 def leave_silent_screens_out(draft: Draft) -> None:
-    """Screens between the trials of a log, where most rows have no outcome by its name."""
+    """Screens between the trials of a log, where most rows have no outcome, or no choice."""
     if draft.given.where is not None:
         return
-    sample = draft.sample
-    said = draft.columns("reward")
-    named = said or [c for c, n in named_like("reward", draft.free).items() if n > 1]
-    for reward in named:
-        silent = sample.missing(reward)
-        if 2 * silent.sum() <= sample.height or sample.height - silent.sum() < FEWEST_TRIALS:
-            continue
-        likely = draft.columns("action") or [*named_like("action", draft.free)]
-        chosen = [c for c in likely if not sample.missing(c)[~silent].all()]
-        if chosen and _leave_kinds_out(draft, silent, "have no outcome"):
-            return
+    rewards = draft.columns("reward") or _strong(draft, "reward", 1)
+    actions = draft.columns("action") or [*named_like("action", draft.free)]
+    sure = [c for c in actions if c in _strong(draft, "action", 2)]
+    ways = ((rewards, actions, "have no outcome"), (sure, rewards, "have no choice"))
+    for columns, others, why in ways:
+        for column in columns:
+            silent = draft.sample.missing(column)
+            if 2 * silent.sum() <= len(silent) or (~silent).sum() < FEWEST_TRIALS:
+                continue
+            beside = [c for c in others if not draft.sample.missing(c)[~silent].all()]
+            if beside and _leave_kinds_out(draft, silent, why):
+                return
+
+
+def _strong(draft: Draft, role: str, least: int) -> list[str]:
+    """The free columns whose names speak clearly for a role."""
+    return [c for c, strength in named_like(role, draft.free).items() if strength > least]
 
 
 def _leave_kinds_out(draft: Draft, alien: Mask, why: str) -> bool:

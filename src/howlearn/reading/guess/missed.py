@@ -1,0 +1,135 @@
+"""Values of the choice that mean that there was none: codes for missed trials."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import numpy as np
+
+from howlearn.core.options import NONE
+from howlearn.reading.columns import is_rt
+from howlearn.reading.guess.column_checks import is_number, nothing_in
+from howlearn.reading.guess.draft import BY_CONTENT, Answer, Draft, Guess
+from howlearn.reading.options import parse_missing
+
+FEW = 0.05  # by chance
+FEWEST = 8  # missed trials that would show more than one outcome by now
+
+
+def find_missing_choices(draft: Draft) -> None:
+    """Values of the action that mean that there was none."""
+    action = draft.column("action")
+    if action is None or draft.given.missing:
+        return
+    counts, codes = draft.sample.counts(action), missed_codes(draft, action)
+    if codes and not any("," in code or ":" in code for code in codes):
+        times = ", ".join(f"{code} ({counts[code]:,} rows)" for code in codes)
+        add_missing(draft, "action", action, codes, f"taken as no choice: {times}")
+    elif not codes:
+        _ask_about_zero(draft, action, counts)
+
+
+def missed_codes(draft: Draft, action: str) -> tuple[str, ...]:
+    """The values of the action that mean none."""
+    counts = draft.sample.counts(action)
+    likely = dict.fromkeys((*nothing_in(counts), *_without_time(draft, action, counts)))
+    codes = tuple(c for c in likely if was_missed(draft, action, c))
+    return codes if len(counts) - len(codes) > 1 else ()
+
+
+RARE = 0.2  # of the trials: more are hardly missed
+VARIED = 0.3  # as many values as rows, of what is measured
+
+
+def _times(draft: Draft) -> list[np.ndarray]:
+    """Numbers that may be response times: by their names, else as measured for each choice anew."""
+    named = [c for c in draft.free if is_rt(c)]
+    if named:
+        return [draft.sample.numbers(c) for c in named]
+    many = [c for c in draft.free if len(draft.sample.counts(c)) > VARIED * draft.sample.height]
+    found = [draft.sample.numbers(c) for c in many]
+    return [f for f in found if np.mean(f > 0) > 0.5 and np.mean(np.diff(f) < 0) > VARIED]
+
+
+def _took_no_time(times: np.ndarray, here: np.ndarray) -> bool | None:
+    """Whether these rows, unlike the others, have no time or one limit; None if times tell none."""
+    if np.mean(times[~here] > 0) < 0.5:
+        return None
+    same = here.sum() >= FEWEST and len(np.unique(times[here])) == 1 < len(np.unique(times[~here]))
+    return bool(same or np.mean(times[here] > 0) < 0.5)
+
+
+def _without_time(draft: Draft, action: str, counts: Mapping[str, int]) -> list[str]:
+    """Numbers among three choices or more that never took any time, unlike the others."""
+    times, labels = _times(draft), draft.sample.columns[action].labels
+    if len(counts) < 3 or not times:
+        return []
+    codes = draft.sample.codes(action)
+    likely = [v for v in counts if is_number(v) and counts[v] < RARE * sum(counts.values())]
+    return [v for v in likely if _took_no_time(times[0], codes == labels.index_of(v))]
+
+
+def was_missed(draft: Draft, action: str, code: str) -> bool:
+    """Whether a value of the action means none: it has no outcome of its own and took no time."""
+    sample, reward = draft.sample, draft.column("reward")
+    if not (is_number(code) or re.sub(r"[\W_]+", "", code.lower()) in ("none", "miss", "skip", "")):
+        return True  # a word such as timeout says it
+    here = sample.codes(action) == sample.columns[action].labels.index_of(code)
+    told = [found for times in _times(draft) if (found := _took_no_time(times, here)) is not None]
+    if told and not told[0]:
+        return False
+    return reward is None or here.sum() < FEWEST or _outcomes(draft, reward, here) < 2
+
+
+def _outcomes(draft: Draft, reward: str, here: np.ndarray) -> int:
+    """How many outcomes rows have; none where most have none."""
+    told = draft.sample.codes(reward)[here & ~draft.sample.missing(reward)]
+    return 0 if 2 * len(told) < here.sum() else len(np.unique(told))
+
+
+def _ask_about_zero(draft: Draft, action: str, counts: Mapping[str, int]) -> None:
+    """A number below all others that never earned anything, and is rare: was it a choice?"""
+    reward = draft.column("reward")
+    if reward is None or len(counts) < 3 or not all(map(is_number, counts)):
+        return
+    low = min(counts, key=float)
+    here = draft.sample.codes(action) == draft.sample.columns[action].labels.index_of(low)
+    worth = draft.sample.numbers(reward)
+    rare = FEWEST <= here.sum() < RARE * len(here) and float(low) <= 0
+    if not rare or _outcomes(draft, reward, here) != 1 or np.nanmax(worth[here]) > np.nanmin(worth):
+        return
+    by_chance = np.mean(worth[~here] <= np.nanmin(worth)) ** here.sum()
+    if by_chance > FEW or _times(draft):
+        return
+    draft.ask(
+        "missing",
+        f"{action} is {low} in {int(here.sum()):,} rows, which earned nothing: is it a choice?",
+        [
+            Answer("missing", (f"action:{low}",), "no: nothing was chosen there"),
+            Answer("missing", (NONE,), "yes: it is one of the actions"),
+        ],
+    )
+    add_missing(draft, "action", action, (low,), f"taken as no choice: {low}")
+
+
+def add_missing(draft: Draft, role: str, column: str, codes: tuple[str, ...], why: str) -> None:
+    if NONE in draft.given.missing:
+        return
+    name = column if role in draft.sample.columns or ":" in column else role  # a column wins
+    before = draft.guesses.get("missing")
+    texts = tuple(f"{name}:{code}" for code in codes)
+    if before is not None:
+        texts, why = (*before.columns, *texts), "; ".join(filter(None, (before.why, why)))
+    draft.guesses["missing"] = Guess("missing", texts, BY_CONTENT, why)
+    draft.sample = draft.sample.without(column, codes)
+
+
+def apply_missing(draft: Draft) -> None:
+    """Take the values that the user calls missing as such."""
+    for text in draft.given.missing:
+        name, value = parse_missing(text)
+        named = [c for c in (name, draft.column(name) if name else None) if c is not None]
+        for column in draft.sample.columns if name is None else named:
+            if column in draft.sample.columns:
+                draft.sample = draft.sample.without(column, (value,))

@@ -1,0 +1,238 @@
+"""Outcomes of every option, missed trials, screens between, and situations that never come back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from howlearn.reading.guess import inspect
+from workbooks import write_xlsx
+
+PEOPLE, TRIALS = 8, 80
+CHANCES = (0.8, 0.3, 0.5, 0.4)
+Names = Callable[[int], str]
+
+
+def told_everything(labels: tuple[str, ...], name: Names) -> pl.DataFrame:
+    """People who stay after a success, and are told what every option would have paid."""
+    draw, rows = np.random.default_rng(len(labels)), []
+    for who in range(PEOPLE):
+        last = int(draw.integers(len(labels)))
+        for t in range(TRIALS):
+            pays = [int(draw.random() < chance) for chance in CHANCES[: len(labels)]]
+            paid = {name(i): pay for i, pay in enumerate(pays)}
+            rows.append({"subject": who, "trial": t, "choice": labels[last], **paid})
+            rows[-1]["truth"] = str(pays[last])
+            if not pays[last]:
+                last = int(draw.integers(len(labels)))
+    return pl.DataFrame(rows)
+
+
+def earned(found: Any) -> list[str]:
+    assert found.study is not None
+    return [f"{reward:g}" for reward in found.trials()["reward"].to_list()]
+
+
+@pytest.mark.parametrize(
+    ("labels", "name"),
+    [
+        (("left_urn", "right_urn"), lambda i: f"outcome_{('left', 'right')[i]}_urn"),
+        (("slotA.png", "slotB.png", "slotC.png"), lambda i: f"payoff_{'ABC'[i]}"),
+        (("machine 1", "machine 2"), lambda i: f"reward{i + 1}"),
+        (("b", "a"), lambda i: f"points_{'ba'[i]}"),
+    ],
+)
+def test_outcomes_by_words_of_the_options(labels: tuple[str, ...], name: Names) -> None:
+    data = told_everything(labels, name)
+    found = inspect(data.drop("truth"))
+    assert not found.questions
+    assert earned(found) == data["truth"].to_list()
+
+
+@pytest.mark.parametrize("labels", [("0", "1"), ("1", "0"), ("f", "j"), ("1", "2", "3")])
+def test_outcomes_of_options_that_no_name_tells(labels: tuple[str, ...]) -> None:
+    """One of them alone is never the reward; which belongs to which choice is asked."""
+    data = told_everything(labels, lambda i: f"payoff_{('top', 'middle', 'bottom')[i]}")
+    if len(labels) == 2:
+        data = data.rename({"payoff_middle": "payoff_bottom"})
+    found = inspect(data.drop("truth"))
+    [question] = found.questions
+    assert question.about == "reward"
+    assert all(str(answer.value).startswith("if(choice ==") for answer in question.answers)
+    if len(labels) == 2:  # what is repeated after a success comes first
+        assert earned(found) == data["truth"].to_list()
+        assert len(question.answers) == 2
+
+
+def test_forgone_outcomes_of_all_options_hold_the_reward() -> None:
+    data = told_everything(("x", "y", "z"), lambda i: f"payoff_{'ABC'[i]}")
+    columns = ("payoff_A", "payoff_B", "payoff_C")
+    found = inspect(data.drop("truth"), forgone=columns)
+    assert found.options["action"] == "choice"
+    assert earned(found) == data["truth"].to_list()
+    assert found.study is not None
+    assert found.study.forgone is not None
+
+
+def test_screens_without_a_choice_are_left_out() -> None:
+    """What the options pay stands on every screen."""
+    data = told_everything(("slotA.png", "slotB.png"), lambda i: f"payoff_{'AB'[i]}")
+    kinds = [data.with_columns(pl.lit(s).alias("screen")) for s in ("fix", "choose", "show")]
+    silent = pl.lit(None, dtype=pl.String).alias("choice")
+    kinds = [k if i == 1 else k.with_columns(silent) for i, k in enumerate(kinds)]
+    whole = pl.concat(kinds).sort("subject", "trial", maintain_order=True)
+    found = inspect(whole.drop("truth"))
+    assert found.options["where"] == "screen == 'choose'"
+    assert earned(found) == data["truth"].to_list()
+
+
+# Missed trials.
+
+
+def missed(code: str, time: str | None, outcome: str) -> pl.DataFrame:
+    """A file of which every 20th trial was missed."""
+    draw, rows = np.random.default_rng(5), []
+    for who in range(PEOPLE):
+        for t in range(TRIALS):
+            a = int(draw.integers(2))
+            r = int(draw.random() < (0.7, 0.4)[a])
+            row = {"subject": who, "trial": t, "choice": str(a + 1), "won": str(r)}
+            row |= {} if time is None else {"x": f"{300 + 400 * draw.random():.1f}"}
+            if t % 20 == 7:
+                row |= {"choice": code, "won": outcome} | ({"x": time} if "x" in row else {})
+            rows.append(row)
+    return pl.DataFrame(rows)
+
+
+@pytest.mark.parametrize("time", ["0", "-1", "", "2000"])
+@pytest.mark.parametrize("outcome", ["0", ""])
+def test_missed_trials_took_no_time(time: str, outcome: str) -> None:
+    """Times are known by what they do: nothing here is called a time."""
+    found = inspect(missed("0", time, outcome))
+    assert found.study is not None
+    assert found.study.actions == ("1", "2")
+    assert len(found.study.action) == PEOPLE * TRIALS * 19 // 20
+
+
+def test_a_number_that_never_earned_anything_is_asked_about() -> None:
+    found = inspect(missed("0", None, "0"))
+    assert [q.about for q in found.questions] == ["missing"]
+    assert [answer.value for answer in found.questions[0].answers] == [("action:0",), ("none",)]
+    kept = inspect(missed("0", None, "0"), missing=("none",))
+    assert kept.study is not None
+    assert kept.study.actions == ("0", "1", "2")
+    assert not kept.questions
+
+
+# What was shown.
+
+
+def test_items_that_never_come_back_teach_nothing() -> None:
+    draw = np.random.default_rng(1)
+    rows = [
+        {"subject": p, "item": f"BDI_{i}", "response": int(a), "score": (int(a) + i) % 4}
+        for p in range(30)
+        for i, a in enumerate(draw.integers(0, 4, 21))
+    ]
+    found = inspect(pl.DataFrame(rows))
+    assert found.study is None
+    assert "nothing comes back: item is hardly ever the same twice" in found.problems
+    again = pl.DataFrame(rows * 3)
+    assert "nothing comes back" not in inspect(again).problems
+
+
+def cards() -> pl.DataFrame:
+    """Four cards, of which two tell the weather; people know them from the start or learn it."""
+    draw, rows = np.random.default_rng(2), []
+    for who in range(PEOPLE):
+        weight = np.zeros(4)
+        for t in range(2 * TRIALS):
+            shown = draw.integers(0, 2, 4)
+            rain = bool(draw.random() < 1 / (1 + np.exp(-3 * (shown[0] - shown[1]))))
+            said = bool(draw.random() < 1 / (1 + np.exp(-5 * (weight @ shown))))
+            weight += 0.1 * (rain - 0.5) * shown
+            row = {f"Karte{i + 1}": int(s) for i, s in enumerate(shown)}
+            answer = {"Antwort": ("sun", "rain")[said], "Richtig": int(rain == said)}
+            rows.append({"VP": who, "Durchgang": t, **row, **answer})
+    return pl.DataFrame(rows)
+
+
+def test_columns_that_are_shown_together_are_one_situation() -> None:
+    """Two of them tell what is right; all four are shown."""
+    every = tuple(f"Karte{i}" for i in range(1, 5))
+    assert inspect(cards()).options["context"] == every
+    random = cards().with_columns(Richtig=pl.Series([0, 1, 1, 0] * (PEOPLE * TRIALS // 2)))
+    [question] = inspect(random).questions  # only choices follow them
+    assert question.about == "context"
+    assert [answer.value for answer in question.answers] == [every, ("Karte1",), ("none",)]
+
+
+def test_a_sheet_for_each_person_beside_a_list_of_people(tmp_path: Path) -> None:
+    data = told_everything(("A", "B"), lambda i: f"payoff_{'AB'[i]}").drop("truth")
+    names = [name for name in data.columns if name != "subject"]
+    people = {f"VP{p}": data.filter(subject=p).select(names).rows() for p in range(3)}
+    listed = [["VP", "age", "sex"], *([f"VP{p}", 20 + p, "fm"[p % 2]] for p in range(3))]
+    sheets = {"people": listed, **{n: [names, *map(list, rows)] for n, rows in people.items()}}
+    write_xlsx(tmp_path / "a.xlsx", sheets)
+    found = inspect(tmp_path / "a.xlsx")
+    assert found.study is not None
+    assert found.study.learners == ("VP0", "VP1", "VP2")
+    assert any("people has other columns" in note for note in found.notes)
+
+
+# Names that are given by hand, and labels of columns.
+
+
+def test_names_by_hand_are_names(tmp_path: Path) -> None:
+    data = told_everything(("1", "2"), lambda i: f"payoff_{i + 1}")
+    (tmp_path / "a.dat").write_text(data.drop("truth").write_csv(include_header=False))
+    names = ("subject", "trial", "response", "payoff_1", "payoff_2")
+    found = inspect(tmp_path / "a.dat", names=names)
+    assert found.roles["learner"] == "subject"
+    assert found.roles["action"] == "response"
+    assert earned(found) == data["truth"].to_list()
+
+
+# What hurts.
+
+
+def shocks(name: str, avoided: bool = True) -> pl.DataFrame:
+    draw, rows = np.random.default_rng(3), []
+    for who in range(PEOPLE):
+        last = 0
+        for t in range(TRIALS):
+            hurt = int(draw.random() < (0.7, 0.3)[last])
+            rows.append({"subject": who, "trial": t, "choice": "ab"[last], name: hurt})
+            last = 1 - last if hurt == avoided and draw.random() < 0.8 else last
+    return pl.DataFrame(rows)
+
+
+def test_painful_outcomes_are_asked_about() -> None:
+    """By what people do, or by words; what is turned round already is clear."""
+    found = inspect(shocks("outcome"))
+    [question] = found.questions
+    assert question.sentence.startswith("is more of outcome better? choices are repeated less")
+    assert [answer.value for answer in question.answers] == ["outcome", "0 - outcome"]
+    assert not inspect(shocks("outcome", avoided=False)).questions
+    assert not inspect(shocks("outcome"), reward="0 - outcome").questions
+    told = shocks("outcome", avoided=False).with_columns(pain_rating=pl.lit(3))
+    [question] = inspect(told).questions
+    assert "pain_rating sounds like punishments" in question.sentence
+    turned = inspect(shocks("shock").with_columns(pain_rating=pl.lit(3)))
+    assert turned.options["reward"] == "shock == 0"
+    assert not turned.questions
+
+
+def test_forced_choices_show_what_was_on_offer() -> None:
+    data = shocks("outcome").with_columns(forced=pl.Series([1, 0] * (PEOPLE * TRIALS // 2)))
+    found = inspect(data, reward="0 - outcome", reward_range=(-1, 0))
+    table = found.trials()
+    forced = table.filter(~pl.col("scored"))
+    assert forced.height == PEOPLE * TRIALS // 2
+    assert (forced["offered"] == forced["action"]).all()
+    assert table.filter("scored")["offered"].null_count() == PEOPLE * TRIALS // 2
