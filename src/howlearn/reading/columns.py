@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -202,14 +203,32 @@ def guess(role: str, columns: Sequence[str], taken: Sequence[str] = ()) -> tuple
     ('subjID', 'ID')
     """
     names = {plain(name): i for i, name in enumerate(_ROLES[role]["names"].split())}
-    likely = [c for c in columns if plain(c) in names and c not in taken]
-    likely.sort(key=lambda column: names[plain(column)])
+    short = {c: plain(name) for c, name in _without_prefix(tuple(columns)).items()}
+    likely = [c for c in columns if short[c] in names and c not in taken]
+    likely.sort(key=lambda column: names[short[column]])
     if role == "learner":  # names that begin so; those that end like an identifier come first
         begin = tuple(_ROLES[role]["begin"].split())
         rest = [c for c in columns if c not in likely and c not in taken]
-        rest = [c for c in rest if plain(c).startswith(begin) and not _is_about(c)]
-        likely += sorted(rest, key=lambda column: _IDENTIFIES.match(plain(column)) is None)
+        rest = [c for c in rest if short[c].startswith(begin) and not _is_about(short[c])]
+        likely += sorted(rest, key=lambda column: _IDENTIFIES.match(short[column]) is None)
     return tuple(likely)
+
+
+@lru_cache(maxsize=128)
+def _without_prefix(columns: tuple[str, ...]) -> dict[str, str]:
+    """Names without the first word that nearly all of them share, as in task_id, task_choice.
+
+    >>> _without_prefix(("task_id", "task_choice", "task_reward", "task_trial"))["task_id"]
+    'id'
+    """
+    parts = [parts_of(column) for column in columns]
+    first = Counter(each[0] for each in parts if len(each) > 1)
+    prefix, times = max(first.items(), key=lambda one: one[1], default=("", 0))
+    shared = times >= max(4, 0.8 * len(columns))
+    return {
+        column: "_".join(each[1:]) if shared and each[:1] == [prefix] and each[1:] else column
+        for column, each in zip(columns, parts, strict=True)
+    }
 
 
 def _is_about(name: str) -> bool:
@@ -234,14 +253,14 @@ def _named_like(role: str, columns: tuple[str, ...]) -> dict[str, int]:
     alone = _ROLES[role].get("letters", "").split()
     letters = [[letter, *t] for letter in alone for t in ("", "t")]
     ranked: list[tuple[int, int, str]] = []
-    for column in columns:
-        parts = parts_of(column)
-        if column in found or (is_time(column) and role != "rt") or _bare(role, column, parts):
+    for column, name in _without_prefix(columns).items():
+        parts = parts_of(name)
+        if column in found or (is_time(name) and role != "rt") or _bare(role, name, parts):
             continue
         places = [words.index(part) for part in parts if part in words]
         if places:
             ranked.append((2, min(places), column))
-        elif parts in letters or any(stem in plain(column) for stem in inside):
+        elif parts in letters or any(stem in plain(name) for stem in inside):
             ranked.append((1, 0, column))
     ranked = [(0, at, c) if is_practice(c) else (strength, at, c) for strength, at, c in ranked]
     ranked.sort(key=lambda one: (-one[0], one[1]))

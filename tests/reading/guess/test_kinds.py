@@ -501,3 +501,23 @@ def test_graded_outcomes_of_better_and_worse_options_are_no_offers(seed: int) ->
     assert (
         kind_in(pl.DataFrame(rows, schema=["id", "choice", "reward"], orient="row")).stops is None
     )
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_was_computed_from_the_outcome_does_not_tell_what_was_right(seed: int) -> None:
+    data = learners(seed, [[0.8, 0.2], [0.2, 0.8]], trials=80)
+    found = inspect(data.with_columns(error=pl.col("reward") - 0.5))
+    assert found.kind is not None
+    assert found.kind.name == "contextual learning"
+    assert not found.questions
+
+
+def test_a_word_that_all_names_begin_with_says_nothing() -> None:
+    data = learners(1, [[0.8, 0.2], [0.2, 0.8]])
+    plain = inspect(data)
+    found = inspect(data.rename(lambda name: f"task_{name}"))
+    assert {r: g.columns for r, g in found.guesses.items()} == {
+        r: tuple(f"task_{c}" for c in g.columns) for r, g in plain.guesses.items()
+    }
+    again = hl.read(data.rename(lambda name: f"task_{name}"))
+    assert len(set(again.learners)) == 10

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.reading.columns import is_feature, is_mistake, like, named_like, parts_of
-from howlearn.reading.guess.behaviour import hangs_on
+from howlearn.reading.guess.behaviour import follows_from, hangs_on
 from howlearn.reading.guess.column_checks import worth_in
 from howlearn.reading.guess.context import settles
 from howlearn.reading.guess.described import MANY_VALUES
@@ -285,7 +285,10 @@ def _right_is_told(draft: Draft) -> str | None:
         return None
     likely = [c for c in draft.free if 2 <= len(draft.sample.counts(c)) <= MANY_VALUES]
     likely = [c for c in likely if not named_like("reward", [c]) and not is_mistake(c)]
-    return next((c for c in likely if settles(draft.sample, c, action, reward)), None)
+    outcome = draft.sample.codes(reward)
+    likely = [c for c in likely if settles(draft.sample, c, action, reward)]
+    # What tells the outcome without the choice was computed from it.
+    return next((c for c in likely if not follows_from(outcome, draft.sample.codes(c))), None)
 
 
 def _is_correctness(found: Evidence) -> bool:
