@@ -224,11 +224,10 @@ def _without_prefix(columns: tuple[str, ...]) -> dict[str, str]:
     parts = [parts_of(column) for column in columns]
     first = Counter(each[0] for each in parts if len(each) > 1)
     prefix, times = max(first.items(), key=lambda one: one[1], default=("", 0))
-    shared = times >= max(4, 0.8 * len(columns))
-    return {
-        column: "_".join(each[1:]) if shared and each[:1] == [prefix] and each[1:] else column
-        for column, each in zip(columns, parts, strict=True)
-    }
+    if times < max(4, 0.8 * len(columns)):
+        return dict(zip(columns, columns, strict=True))
+    short = ("_".join(each[each[:1] == [prefix] :]) for each in parts)
+    return {column: name or column for column, name in zip(columns, short, strict=True)}
 
 
 def _is_about(name: str) -> bool:
