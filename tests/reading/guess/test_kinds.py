@@ -521,3 +521,31 @@ def test_a_word_that_all_names_begin_with_says_nothing() -> None:
     }
     again = hl.read(data.rename(lambda name: f"task_{name}"))
     assert len(set(again.learners)) == 10
+
+
+def test_two_sides_whose_names_tell_nothing() -> None:
+    rng, rows = np.random.default_rng(4), []
+    for person in range(8):
+        values = np.zeros(4)
+        for t in range(100):
+            one, other = rng.permutation([[0, 1], [2, 3]][rng.integers(2)]).tolist()
+            right = bool(rng.random() < 1 / (1 + np.exp(4 * (values[one] - values[other]))))
+            took = other if right else one
+            won = int(rng.random() < (0.8, 0.2, 0.7, 0.3)[took])
+            values[took] += 0.3 * (won - values[took])
+            rows.append((person, t, "wxyz"[one], "wxyz"[other], int(right), won))
+    for names in (("STIML", "STIMR"), ("eins", "zwei")):
+        data = pl.DataFrame(rows, ["id", "trial", *names, "key", "reward"], orient="row")
+        found = inspect(data)
+        assert found.guesses["offered"].columns == names
+
+
+def test_neither_the_last_choice_nor_part_of_the_outcome_is_shown() -> None:
+    data = learners(5, [[0.8, 0.2]]).with_columns(
+        condition=pl.col("choice").shift(1).over("subject"),
+        gain=pl.col("reward") * 2,
+        stim_cost=-(pl.int_range(pl.len()) % 3 == 0).cast(pl.Int64),
+    )
+    found = inspect(data.drop("reward").rename({"stim_cost": "loss"}))
+    assert found.guesses["context"].columns == ("none",)
+    assert "where" not in found.guesses

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations, product
 
 import numpy as np
@@ -18,6 +18,7 @@ from howlearn.reading.columns import (
     like,
     named_like,
     parts_of,
+    plain,
 )
 from howlearn.reading.guess.column_checks import is_number
 from howlearn.reading.guess.sample import Sample, scaled, together
@@ -315,6 +316,26 @@ def explained(worth: NDArray[np.float64], action: Codes, place: Codes) -> float:
     return 1 - (left / (len(worth) - cells)) / (total / (len(worth) - 1))  # adjusted R squared
 
 
+def told_by_chance(
+    codes: np.ndarray, owner: np.ndarray, base: np.ndarray, told: Callable[[np.ndarray], float]
+) -> float:
+    """The most that a column tells when its values are shuffled within each learner.
+
+    A few large losses, as in gambling tasks, seem to depend on anything.
+    """
+    draw, found = np.random.default_rng(1), [0.0]
+    for _ in range(SHUFFLES):
+        order = np.lexsort((draw.random(len(owner)), owner))
+        mixed = np.empty_like(codes)
+        mixed[np.argsort(owner, kind="stable")] = codes[order]
+        place = together(base, mixed)
+        found += [told(place), told(together(owner, place))]
+    return max(found)
+
+
+SHUFFLES = 20
+
+
 # Two things on screen at once, as stim_left and stim_right: neither alone is the context.
 
 THIRD = [("1", "3"), ("2", "3"), ("a", "c"), ("b", "c"), ("left", "middle"), ("center", "left")]
@@ -327,6 +348,21 @@ def pair_on_screen(rows: Sample, columns: Sequence[str]) -> tuple[str, str] | No
         third = any(_sides(words[one], each, THIRD) for each in words.values())
         if not third and _are_two(rows, one, other):
             return one, other
+    return _same_things(rows, [*words])
+
+
+def _same_things(rows: Sample, columns: Sequence[str]) -> tuple[str, str] | None:
+    """Two columns with the same things, never the same at once; two things need a telling name."""
+    having: dict[frozenset[str], list[str]] = {}
+    for column in columns:
+        if rows.height >= FEWEST and len(rows.counts(column)) <= MOST_OPTIONS:
+            having.setdefault(frozenset(rows.counts(column)), []).append(column)
+    for values, group in having.items():
+        if len(group) != 2 or not _are_two(rows, *group):
+            continue
+        never = not np.any(rows.texts(group[0]) == rows.texts(group[1]))
+        if _sides([*plain(group[0])], [*plain(group[1])]) or (never and len(values) > 2):
+            return group[0], group[1]
     return None
 
 

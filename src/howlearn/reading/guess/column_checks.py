@@ -218,3 +218,28 @@ def _short(value: str) -> str:
         value = f"{float(value):.4g}"
     plain = "".join(c if c.isprintable() else " " for c in value)
     return shortened(plain, 24)
+
+
+FEWEST_TOLD, COPIED = 20, 0.98  # trials; of them
+
+
+def derived_from_trials(draft: Draft) -> set[str]:
+    """What the choice or the outcome was computed from, and copies of those of the last trial."""
+    sample, found = draft.sample, set[str]()
+    order = np.argsort(draft.learners(), kind="stable")
+    near = np.diff(draft.learners()[order]) == 0
+    for role in ("action", "reward"):
+        made = draft.column(role)
+        if made is None:
+            continue
+        if made in draft.computed:
+            known = [c for c in sample.columns if c not in draft.computed]
+            found |= {*derive(made, f"--{role}", known).columns}
+        before, values = sample.texts(made)[order][:-1][near], {*sample.counts(made)}
+        for column in draft.free:
+            if len(mine := sample.counts(column)) > 1 and {*mine} <= values:
+                now = sample.texts(column)[order][1:][near]
+                told = ~sample.missing(column)[order][1:][near]
+                if told.sum() >= FEWEST_TOLD and np.mean(now[told] == before[told]) >= COPIED:
+                    found.add(column)
+    return found

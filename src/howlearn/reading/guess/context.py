@@ -30,8 +30,10 @@ from howlearn.reading.guess.behaviour import (
     pair_on_screen,
     purity,
     resembles_last,
+    told_by_chance,
 )
 from howlearn.reading.guess.column_checks import (
+    derived_from_trials,
     is_number,
     over_all,
     rows_among,
@@ -87,6 +89,7 @@ def find_context(draft: Draft) -> None:
         return
     if draft.given.features:  # reading takes them for the context
         return
+    draft.derived |= derived_from_trials(draft)
     rows = sample.only(over_all(sample, draft.chosen))
     if task is not None:
         labels = {*task.contexts, *task.context_aliases}
@@ -346,7 +349,11 @@ def what_tells(draft: Draft, rows: Sample, context: tuple[str, ...]) -> list[str
         here, anywhere = (goes_on(worth, codes, at) for at in (own, together(owner, base)))
         turns = here < min(1e-10, anywhere**3)  # what is right where it is shown, changes
         hangs = min(hangs_on(worth, codes, at) for at in (place, own))
-        if turns or (more > TELLS_MORE and hangs < 1e-8):
+        if turns or (
+            more > TELLS_MORE
+            and hangs < 1e-8
+            and more > told_by_chance(rows.codes(column), owner, base, told) - known
+        ):
             gains[column] = more
     return sorted(gains, key=lambda column: -gains[column])
 

@@ -150,6 +150,7 @@ class Draft:
     on_offer: tuple[str, ...] = ()  # columns that show what could be chosen
     one_of: tuple[str, ...] = ()  # columns that are always one of these
     computed: set[str] = field(default_factory=set)  # expressions that were tried as columns
+    derived: set[str] = field(default_factory=set)  # columns that follow from choices and outcomes
     design: set[str] = field(default_factory=set)  # columns that were fixed before the choice
     kind: FoundKind | None = None  # of task, once the roles are known
 
@@ -232,7 +233,7 @@ class Draft:
         one = len(self.columns("forgone")) == 1
         others = ("names",) if one else ("names", "forgone")  # these may play any role
         roles = [guess for name, guess in self.guesses.items() if name not in others]
-        taken = {name for guess in roles for name in guess.columns} | self.computed
+        taken = {name for guess in roles for name in guess.columns} | self.computed | self.derived
         return [name for name in self.sample.columns if name not in taken]
 
     @property
