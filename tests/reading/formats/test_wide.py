@@ -46,7 +46,7 @@ def test_the_same_rows(tmp_path: Path, spelling: str) -> None:
     assert_same(study)
     assert study.about["age"].to_list() == [21, 22, 23]
     assert study.notes == (
-        f"{path}: it has one row per learner and columns for each trial: stimulus (9), choice (9), "
+        f"{path}: it has several trials per row, in numbered columns: stimulus (9), choice (9), "
         "reward (9); it was read as one row per trial",
     )
     assert originals(study)[0].height == FRAME.height

@@ -236,3 +236,32 @@ def test_forced_choices_show_what_was_on_offer() -> None:
     assert forced.height == PEOPLE * TRIALS // 2
     assert (forced["offered"] == forced["action"]).all()
     assert table.filter("scored")["offered"].null_count() == PEOPLE * TRIALS // 2
+
+
+def games(forced: int) -> pl.DataFrame:
+    """New slots in every game; the first choices are laid down, in as many of each as load says."""
+    draw, rows = np.random.default_rng(4), []
+    for who in range(PEOPLE):
+        for game in range(40):
+            means, load = draw.integers(40, 61, 2), int(draw.integers(1, 4))
+            plan = draw.permutation([0] * (forced - load) + [1] * load) if forced else []
+            value = np.array([50.0, 50.0])
+            for t in range(8):
+                free = int(draw.random() < 1 / (1 + np.exp((value[0] - value[1]) / 2)))
+                made = int(plan[t]) if t < forced else free
+                paid = int(draw.normal(means[made], 8))
+                value[made] += 0.6 * (paid - value[made])
+                row = {"subject": who, "game": game, "trial": t + 1, "uc": load}
+                rows.append({**row, "c": made + 1, "points": paid})
+    return pl.DataFrame(rows)
+
+
+def test_choices_that_follow_nothing_at_first_may_be_forced() -> None:
+    found = inspect(games(4))
+    [question] = found.questions  # uc is the same in all trials of a game, so it is no choice
+    assert question.about == "forced_when"
+    assert [answer.value for answer in question.answers] == ["trial < 5", "none"]
+    table = found.trials()
+    assert table["scored"].to_list() == [t >= 4 for t in range(8)] * (PEOPLE * 40)
+    assert inspect(games(4), forced_when="none").trials()["scored"].all()
+    assert not inspect(games(0)).questions

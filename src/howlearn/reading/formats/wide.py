@@ -174,12 +174,12 @@ class Long(Wrapped):
         named = [c for c in self._rest if plain(c) == RESPONSE and _unique(table, c)]
         self._response = named[:1] if self._learner else []
         self.columns = (*self._learner, *self._rest, self._trial, *self._names)
-        self.format = f"{table.format}, one row per learner, rows counted as trials"
+        self.format = f"{table.format}, several trials per row, rows counted as trials"
         shown = ", ".join(f"{name} ({len(families.numbers)})" for name in families.members)
         self.notes = (
             *table.notes,
-            f"it has one row per learner and columns for each trial: {shown}; it was read as one "
-            "row per trial",
+            f"it has several trials per row, in numbered columns: {shown}; it was read as one row "
+            "per trial",
         )
 
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:

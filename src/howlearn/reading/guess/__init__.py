@@ -27,6 +27,8 @@ from howlearn.reading.guess.coding import (
 from howlearn.reading.guess.column_checks import examples, materialise
 from howlearn.reading.guess.context import find_context
 from howlearn.reading.guess.draft import Draft, Guess, check_names
+from howlearn.reading.guess.events import find_events
+from howlearn.reading.guess.forced import ask_if_forced, find_forced
 from howlearn.reading.guess.inspection import Inspection
 from howlearn.reading.guess.kinds import find_kind
 from howlearn.reading.guess.learner import find_learner
@@ -41,7 +43,6 @@ from howlearn.reading.guess.roles import (
 )
 from howlearn.reading.guess.rows import (
     apply_where,
-    find_forced,
     find_load,
     find_order,
     find_test,
@@ -176,6 +177,7 @@ FINDERS = (
     Finder(leave_practice_out, "where"),
     Finder(leave_silent_screens_out, "where"),
     Finder(find_learner, "learner"),
+    Finder(find_events, "action reward context where", "learner"),
     Finder(find_on_offer, "", "learner"),
     Finder(find_action_and_reward, "action reward", "learner"),
     Finder(find_words, "recode missing", "reward"),
@@ -194,6 +196,7 @@ FINDERS = (
     Finder(leave_incomplete_out, "where", "learner context action"),
     Finder(find_stretches, "by reset_by context", "learner context action reward where"),
     Finder(find_order, "trial", "learner by reset_by context action"),
+    Finder(ask_if_forced, "forced_when", "action reward reset_by trial"),
     Finder(find_reward_coding, "recode missing reward_scale", "action reward"),
     Finder(find_load, "load", "context reset_by"),
     Finder(find_features, "features", "context action"),

@@ -26,6 +26,7 @@ from howlearn.reading.guess.column_checks import (
     nothing_in,
     repeats,
     rows_among,
+    runs_within,
     tell_the_same,
     with_reward,
 )
@@ -171,7 +172,26 @@ def _is_choice(draft: Draft, rows: Sample, column: str, strength: int, reward: s
             "--action COL, or an expression such as --action \"(answer == 'f') == (correct == 1)\"",
         )
         return False
-    return not constant_within(draft.learners()[rows_among(draft, rows)], rows.codes(column))
+    owner = draft.learners()[rows_among(draft, rows)]
+    return not (
+        constant_within(owner, rows.codes(column)) or _is_of_stretches(draft, rows, column, owner)
+    )
+
+
+LONG, MANY = 4, 4  # trials of a stretch, and stretches
+
+
+def _is_of_stretches(draft: Draft, rows: Sample, column: str, owner: np.ndarray) -> bool:
+    """Whether a column never changes within the blocks or games that another one counts."""
+    codes = rows.codes(column)
+    if runs_within(owner, codes)[0] < LONG:
+        return False
+    for other in [c for c in draft.free if c != column and len(rows.counts(c)) >= MANY]:
+        stretch = together(owner, rows.codes(other))
+        length, at_once = runs_within(owner, rows.codes(other))
+        if length >= LONG and at_once and constant_within(stretch, codes):
+            return not tell_the_same(rows, column, other)
+    return False
 
 
 def _are_keys(draft: Draft, rows: Sample, column: str, reward: str | None) -> bool:

@@ -20,7 +20,6 @@ from howlearn.reading.columns import (
     is_time,
     like,
     named_like,
-    parts_of,
     plain,
 )
 from howlearn.reading.guess.behaviour import FEWEST, NEARLY
@@ -40,7 +39,6 @@ from howlearn.reading.guess.draft import (
     Draft,
     Guess,
     in_expression,
-    in_quotes,
     is_among,
 )
 from howlearn.reading.guess.sample import Mask, Sample, together
@@ -63,7 +61,7 @@ def leave_practice_out(draft: Draft) -> None:
             continue
         text = _practice(name, column, list(counts))
         if text is not None:
-            _leave_out(draft, text, BY_NAME, f"{column} says that the other rows are practice")
+            leave_out(draft, text, BY_NAME, f"{column} says that the other rows are practice")
 
 
 def leave_silent_screens_out(draft: Draft) -> None:
@@ -95,7 +93,7 @@ def _leave_kinds_out(draft: Draft, alien: Mask, why: str) -> bool:
     texts = {column: text for column, text in kinds.items() if text is not None}
     if texts:
         column = max(texts, key=lambda c: _left_out(draft, texts[c], alien))
-        _leave_out(draft, texts[column], BY_CONTENT, f"rows of other kinds in {column} {why}")
+        leave_out(draft, texts[column], BY_CONTENT, f"rows of other kinds in {column} {why}")
     return bool(texts)
 
 
@@ -144,7 +142,7 @@ def leave_other_screens_out(draft: Draft) -> None:
     name = in_expression(reward)
     if name is not None and (alien & chosen & silent).any():
         why = f"rows without {reward} have other values in {action} than choices"
-        _leave_out(draft, f"{name} != missing", BY_CONTENT, why)
+        leave_out(draft, f"{name} != missing", BY_CONTENT, why)
 
 
 def _with_one_answer(sample: Sample, column: str, action: str) -> Mask:
@@ -198,27 +196,7 @@ def leave_other_loops_out(draft: Draft) -> None:
     others = is_loop(column) and outside.any()  # screens between, which nobody missed
     if name is None or gaps[column] == int(chosen.sum()) or not (gaps[column] or others):
         return
-    _leave_out(draft, f"{name} != missing", BY_CONTENT, f"the other rows have no {column}")
-
-
-FORCED = {"forced", "force", "instructed", "forcedchoice", "isforced"}
-FORCED_WORDS = {"forced", "instructed", "yes", "true", "1"}
-
-
-def find_forced(draft: Draft) -> None:
-    """Choices that somebody else made, as a column says: they teach, and do not count."""
-    if not draft.open("forced_when") or not draft.open("scored"):
-        return
-    for column in draft.free:
-        counts, name = draft.sample.counts(column), in_expression(column)
-        words = {*parts_of(column), plain(column)}
-        if FORCED.isdisjoint(words) or len(counts) != 2 or name is None:
-            continue
-        yes = [value for value in counts if value.lower() in FORCED_WORDS]
-        if len(yes) == 1:
-            why = f"{column} says that these choices were not free: they teach, and do not count"
-            draft.put("forced_when", f"{name} == {in_quotes(yes[0])}", BY_NAME, why)
-            return
+    leave_out(draft, f"{name} != missing", BY_CONTENT, f"the other rows have no {column}")
 
 
 def find_test(draft: Draft) -> None:
@@ -260,10 +238,10 @@ def leave_incomplete_out(draft: Draft) -> None:
         name = in_expression(column)
         if gaps.any() and name is not None and gaps.mean() < FEW_GAPS:
             why = f"{int(gaps.sum()):,} rows with a choice have no {column}"
-            _leave_out(draft, f"{name} != missing", BY_CONTENT, why)
+            leave_out(draft, f"{name} != missing", BY_CONTENT, why)
 
 
-def _leave_out(draft: Draft, text: str, how: str, why: str) -> None:
+def leave_out(draft: Draft, text: str, how: str, why: str) -> None:
     """Keep what the condition says, besides what an earlier one said."""
     before, holds = draft.guesses.get("where"), _holds(draft, text)
     if "where" in draft.refused or not (holds & draft.sample.rows).any():

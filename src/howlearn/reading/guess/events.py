@@ -1,0 +1,134 @@
+"""One row per event: a choice stands in one row, and what it earned in a later one."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from howlearn.reading.columns import is_time, like
+from howlearn.reading.guess.coding import worth
+from howlearn.reading.guess.column_checks import is_number, materialise
+from howlearn.reading.guess.draft import (
+    BY_CONTENT,
+    Answer,
+    Draft,
+    in_expression,
+    in_quotes,
+    is_among,
+)
+from howlearn.reading.guess.rows import FEWEST_TRIALS, leave_out
+
+FARTHEST = 6  # rows from a choice to its outcome
+MOSTLY, HARDLY = 0.5, 0.05
+MOST_EVENTS, MOST_OUTCOMES = 40, 3
+
+
+def find_events(draft: Draft) -> None:
+    """Choices and outcomes in columns that are never filled in the same row, or in one column."""
+    if all(map(draft.open, ("action", "reward", "where", "context", "stages"))):
+        _in_several_columns(draft)
+        if draft.open("action") and not draft.named("reward"):
+            _in_one_column(draft)
+
+
+def _in_several_columns(draft: Draft) -> None:
+    """A row for what was shown, one for the response, one for the feedback."""
+    sample = draft.sample
+    rewards = [c for c, strength in draft.named("reward").items() if strength > 1]
+    actions = [c for c in draft.named("action") if not is_time(c)]
+    filled = {c: ~sample.missing(c) for c in (*rewards, *actions)}
+    enough = [c for c in filled if filled[c].sum() >= FEWEST_TRIALS]
+    rewards, actions = ([c for c in some if c in enough] for some in (rewards, actions))
+    apart = [r for r in rewards if not any((filled[r] & filled[a]).any() for a in actions)]
+    if len(apart) < len(rewards) or not apart or not actions:
+        return
+    ends = filled[apart[0]]
+    before = [text for c in actions if (text := _before(draft, c, ends))]
+    shown = [text for c in draft.named("context") if (text := _before(draft, c, ends))]
+    name = in_expression(apart[0])
+    if not before or name is None:
+        return
+    why = f"{apart[0]} stands in another row than the choice: each such row is a trial"
+    materialise(draft, "action", before[0])
+    draft.put("action", before[0], BY_CONTENT, why)
+    if shown:
+        materialise(draft, "context", shown[0])
+        draft.put("context", (shown[0],), BY_CONTENT, why)
+    leave_out(draft, f"{name} != missing", BY_CONTENT, why)
+    draft.odd(why, "--action, --reward, --context and --where take other rows")
+
+
+def _before(draft: Draft, column: str, ends: np.ndarray) -> str | None:
+    """A column as it was some rows before the outcomes, always as many; None where it was not."""
+    told, name = ~draft.sample.missing(column), in_expression(column)
+    at = np.flatnonzero(ends)
+    if name is None or told[at].any():
+        return None
+    often = {k: float(np.mean(told[at[at >= k] - k])) for k in range(1, FARTHEST + 1)}
+    best = max(often, key=lambda k: often[k])
+    return _lag(name, best) if often[best] > MOSTLY else None
+
+
+def _lag(name: str, rows: int) -> str:
+    return f"lag({name})" if rows == 1 else f"lag({name}, {rows})"
+
+
+def _in_one_column(draft: Draft) -> None:
+    """Codes of events, of which some are always followed by one of a few others."""
+    for column in draft.free:
+        counts, name = draft.sample.counts(column), in_expression(column)
+        numbers = all(map(is_number, counts)) and not like(column, "event code marker trigger")
+        if not 4 <= len(counts) <= MOST_EVENTS or numbers or name is None:
+            continue
+        found = _cycle(draft, column)
+        if found is not None:
+            _ask(draft, name, *found)
+            return
+
+
+def _cycle(draft: Draft, column: str) -> tuple[list[str], list[str], list[str]] | None:
+    """What was shown, chosen and earned, in the cycle of events; None if there is none."""
+    codes, owner = draft.sample.codes(column), draft.learners()
+    labels = draft.sample.columns[column].labels.to_list()
+    near = owner[1:] == owner[:-1]
+    times = np.zeros((len(labels), len(labels)))
+    np.add.at(times, (codes[:-1][near], codes[1:][near]), 1)
+    after = times / np.maximum(times.sum(axis=1, keepdims=True), 1) > HARDLY
+    since = times / np.maximum(times.sum(axis=0, keepdims=True), 1) > HARDLY
+    met = [i for i in range(len(labels)) if labels[i] is not None and times[i].sum() > 0]
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for i in met:
+        groups.setdefault(tuple(np.flatnonzero(after[i]).tolist()), []).append(i)
+    for ends, made in groups.items():
+        apart = {*ends}.isdisjoint(made) and None not in [labels[i] for i in ends]
+        if len(made) < 2 or not 2 <= len(ends) <= MOST_OUTCOMES or not apart:
+            continue
+        if all({*np.flatnonzero(since[:, i]).tolist()} == {*made} for i in ends):
+            shown = {*np.flatnonzero(since[:, made].any(axis=1)).tolist()} - {*ends, *made}
+            some = [[str(labels[i]) for i in each] for each in (sorted(shown), made, ends)]
+            return some[0], some[1], some[2]
+    return None
+
+
+def _ask(draft: Draft, name: str, shown: list[str], made: list[str], ends: list[str]) -> None:
+    """Which event is a success, where each outcome comes right after a choice."""
+    plain = {end: re.sub(r"[\W_]+", "", end.lower()) for end in ends}
+    known = worth(ends) or {}
+    good = [e for e in ends if f"no{plain[e]}" in plain.values() or known.get(e) == "1"]
+    action, where = _lag(name, 1), is_among(name, ends)
+    context = (_lag(name, 2),) if len(shown) > 1 else ("none",)
+    ways = {e: f"{name} == {in_quotes(e)}" for e in sorted(ends, key=lambda e: e not in good)}
+    also = {"action": action, "where": where, "context": context}
+    why = f"{' or '.join(made)} is followed by {' or '.join(ends)}"
+    draft.ask(
+        "reward",
+        f"each row is an event: {why}; are these choices and outcomes?",
+        [Answer("reward", way, f"yes: {e} is a success", also) for e, way in ways.items()],
+    )
+    first = next(iter(ways.values()))
+    for option, text in (("action", action), ("reward", first), ("context", context[0])):
+        if text != "none":
+            materialise(draft, option, text)
+        draft.put(option, (text,) if option == "context" else text, BY_CONTENT, why)
+    leave_out(draft, where, BY_CONTENT, "rows of other events are no outcomes")
