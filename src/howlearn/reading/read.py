@@ -274,10 +274,9 @@ def _notes(reader: TrialReader) -> tuple[str, ...]:
     low, high = reader.plan.options.reward_scale or (0, 1)
     if low < 0 < high:
         notes.append(
-            f"rewards from {low:g} to {high:g} became 0 to 1: a gain-form rule learns nothing from "
-            f"{low:g}, and from 0 as from {-low / (high - low):.2g} of the largest gain, so that "
-            "no reward attracts (a loss-form rule turns away from losses; --reward-range "
-            f"{low:g},{high:g} takes them as recorded)"
+            f"rewards from {low:g} to {high:g} became 0 to 1, so that 0 became "
+            f"{-low / (high - low):.2g}: models that learn from gains take it for a gain, and "
+            f"{low:g} as nothing (--reward-range {low:g},{high:g} keeps losses negative)"
         )
     return tuple(notes)
 

@@ -265,3 +265,24 @@ def test_choices_that_follow_nothing_at_first_may_be_forced() -> None:
     assert table["scored"].to_list() == [t >= 4 for t in range(8)] * (PEOPLE * 40)
     assert inspect(games(4), forced_when="none").trials()["scored"].all()
     assert not inspect(games(0)).questions
+
+
+@pytest.mark.parametrize("paid", [0, None])
+def test_a_phase_without_rewards(paid: int | None) -> None:
+    """Nothing is earned in an extinction; where outcomes are missing in it, that is asked."""
+    draw, rows = np.random.default_rng(6), []
+    for who in range(PEOPLE):
+        for t in range(TRIALS):
+            phase = "extinction" if t >= 50 else "acquisition"
+            lever = ("left", "right", "none")[int(draw.choice(3, p=[0.5, 0.3, 0.2]))]
+            won = int(draw.random() < (0.8 if lever == "left" else 0.2))
+            pellet = paid if t >= 50 else 0 if lever == "none" else won
+            row = {"rat": who, "trial": t, "phase": phase, "lever": lever, "pellet": pellet}
+            rows.append(row)
+    found = inspect(pl.DataFrame(rows, infer_schema_length=None))
+    assert found.study is not None
+    assert found.study.actions == ("left", "right")
+    assert found.study.learned.all()
+    asked = [question.sentence for question in found.questions]
+    told = ["pellet is missing in phase = extinction: was nothing earned there?"]
+    assert asked == ([] if paid == 0 else told)

@@ -184,7 +184,7 @@ def test_what_scaling_means_for_losses_is_said() -> None:
     )
     found = inspect(data)
     assert found.options["reward_scale"] == (-1, 1)
-    (note,) = (note for note in found.notes if "gain-form" in note)
-    assert "learns nothing from -1, and from 0 as from 0.5 of the largest gain" in note
+    (note,) = (note for note in found.notes if "learn from gains" in note)
+    assert "so that 0 became 0.5: models that learn from gains take it for a gain, and -1" in note
     gains = inspect(data.with_columns(outcome=pl.col("outcome") + 1))
-    assert not any("gain-form" in note for note in gains.notes)
+    assert not any("learn from gains" in note for note in gains.notes)

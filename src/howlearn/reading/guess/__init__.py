@@ -43,8 +43,8 @@ from howlearn.reading.guess.roles import (
 )
 from howlearn.reading.guess.rows import (
     apply_where,
+    ask_about_extinction,
     find_load,
-    find_order,
     find_test,
     leave_incomplete_out,
     leave_other_loops_out,
@@ -54,6 +54,7 @@ from howlearn.reading.guess.rows import (
 )
 from howlearn.reading.guess.sample import columns_of, take_sample
 from howlearn.reading.guess.stretches import find_stretches
+from howlearn.reading.guess.trial_order import find_order
 from howlearn.reading.options import ReadOptions, options_named, refused
 from howlearn.reading.problems import listed
 from howlearn.reading.read import read
@@ -192,6 +193,7 @@ FINDERS = (
     Finder(find_context, "context features", "learner action reward"),
     Finder(find_forced, "forced_when"),
     Finder(find_test, "test_when", "action reward"),
+    Finder(ask_about_extinction, "reward", "action reward"),
     Finder(find_offers_of_contexts, "offers", "action context"),
     Finder(leave_incomplete_out, "where", "learner context action"),
     Finder(find_stretches, "by reset_by context", "learner context action reward where"),

@@ -1,9 +1,10 @@
-"""Which rows are trials of the task, and in which order they were made."""
+"""Which rows are trials of the task."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from itertools import combinations
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -13,8 +14,6 @@ from howlearn.core.expression_values import FALSE_WORDS, TRUE_WORDS
 from howlearn.core.expressions import parse
 from howlearn.core.options import NONE
 from howlearn.reading.columns import (
-    BLOCKS,
-    CONDITIONS,
     KINDS,
     is_loop,
     is_time,
@@ -28,9 +27,8 @@ from howlearn.reading.guess.column_checks import (
     TESTING,
     TRAINING,
     is_number,
+    materialise,
     nothing_in,
-    runs_within,
-    unique_within,
 )
 from howlearn.reading.guess.draft import (
     BY_CONTENT,
@@ -78,8 +76,25 @@ def leave_silent_screens_out(draft: Draft) -> None:
             if 2 * silent.sum() <= len(silent) or (~silent).sum() < FEWEST_TRIALS:
                 continue
             beside = [c for c in others if not draft.sample.missing(c)[~silent].all()]
-            if beside and _leave_kinds_out(draft, silent, why):
+            apart = column in sure and not _are_of_other_rows(draft, silent)
+            if beside and not apart and _leave_kinds_out(draft, silent, why):
                 return
+
+
+NEAR = 3  # rows
+
+
+def _are_of_other_rows(draft: Draft, silent: Mask) -> bool:
+    """Whether most rows without a choice have the number of a trial with one, close to them."""
+    for column in named_like("trial", draft.free):
+        codes, at = draft.sample.codes(column), np.flatnonzero(silent)
+        near = np.zeros(len(at), dtype=np.bool_)
+        for step in (*range(-NEAR, 0), *range(1, NEAR + 1)):
+            there = np.clip(at + step, 0, len(codes) - 1)
+            near |= (codes[there] == codes[at]) & ~silent[there]
+        if near.mean() > 0.5:
+            return True
+    return False
 
 
 def _strong(draft: Draft, role: str, least: int) -> list[str]:
@@ -225,6 +240,36 @@ def find_test(draft: Draft) -> None:
             return
 
 
+EXTINCTION = re.compile(r".*(extin|unrewarded|non.?reward|no.?reward).*")
+
+
+def ask_about_extinction(draft: Draft) -> None:
+    """Outcomes that are missing in a phase without rewards: is nothing told, or nothing earned?"""
+    reward = draft.column("reward")
+    name = in_expression(reward or "")
+    if reward is None or name is None or not draft.open("test_when"):
+        return
+    silent = draft.sample.missing(reward) & draft.chosen
+    for column in [c for c in draft.free if like(c, KINDS) and silent.any()]:
+        labels = draft.sample.columns[column].labels
+        values = [v for v in draft.sample.counts(column) if EXTINCTION.fullmatch(v.lower())]
+        codes = [code for v in values if (code := labels.index_of(v)) is not None]
+        there = np.isin(draft.sample.codes(column), codes)
+        if there.any() and silent[there & draft.chosen].all():
+            text = f"if({name} == missing, 0, {name})"
+            draft.ask(
+                "reward",
+                f"{reward} is missing in {column} = {values[0]}: was nothing earned there?",
+                [
+                    Answer("reward", text, "nothing was earned: choices there are learned from"),
+                    Answer("reward", reward, "nobody knew: choices there teach nothing"),
+                ],
+            )
+            materialise(draft, "reward", text)
+            draft.guesses["reward"] = replace(draft.guesses["reward"], value=text)
+            return
+
+
 def leave_incomplete_out(draft: Draft) -> None:
     """Rows that are choices by one column and not by another; choices of nobody or nowhere."""
     if draft.given.where is not None:
@@ -268,133 +313,6 @@ def _holds(draft: Draft, text: str) -> Mask:
     condition = parse(text, "--where", [*columns])
     labels = pl.DataFrame([columns[name].per_row().alias(name) for name in condition.columns])
     return condition.holds(labels)
-
-
-# The order of trials: one number, numbers that restart in each block, or the rows.
-
-
-def find_order(draft: Draft) -> None:
-    """Guess what orders the trials of a sequence."""
-    if "trial" in draft.guesses:
-        return
-    rows = draft.chosen
-    named = [c for c in named_like("trial", draft.free) if are_numbers(draft, c, rows)]
-    owner = draft.sequences()[rows]
-    segments = [draft.sample.codes(c)[rows] for c in draft.columns("reset_by")]
-    for column in named:
-        numbers = draft.sample.codes(column)[rows]
-        within = together(owner, *segments)
-        once = unique_within(owner, numbers) or unique_within(within, numbers)
-        if once and not _interleaves(draft.sample.places(column)[rows], within):
-            others = tuple(c for c in named if c != column)
-            draft.put("trial", (column,), BY_NAME, "", others)
-            return
-    if not named:
-        if named_like("trial", draft.free):
-            why = f"{', '.join(named_like('trial', draft.free))}: not a number in every trial"
-            draft.put("trial", (NONE,), BY_CONTENT, why)
-        return
-    _restarting(draft, named, owner, rows)
-
-
-def are_numbers(draft: Draft, column: str, rows: NDArray[np.bool_]) -> bool:
-    """Whether a column numbers these rows."""
-    numbers = draft.sample.places(column)[rows]
-    return bool(len(numbers)) and bool(np.isfinite(numbers).all())
-
-
-def _restarting(draft: Draft, named: list[str], owner: Codes, rows: NDArray[np.bool_]) -> None:
-    """Numbers that restart: in each block, session or both, if columns say so."""
-    sample, column = draft.sample, named[0]
-    mixed = unique_within(owner, sample.codes(column)[rows])  # though each number is there once
-    order = () if mixed else _numbering(draft, column, owner, rows)
-    if order:
-        outer = order[: order.index(column)]
-        whole = " × ".join(outer)
-        why = f"{column} restarts in each {whole}" if outer else "one trial per stage"
-        draft.put("trial", order, BY_CONTENT, why)
-        in_rows = _only_restarts(sample.numbers(column)[rows], owner)
-        if in_rows and _reorders([sample.places(c)[rows] for c in order], owner):
-            draft.ask(
-                "trial",
-                f"the rows are not in the order of {whole}, but {column} runs up in them: which "
-                "is the order of the trials?",
-                [
-                    Answer("trial", order, f"{', then '.join(order)}"),
-                    Answer("trial", (NONE,), "that of the rows"),
-                ],
-            )
-        if outer and not {*outer} & {*draft.columns("reset_by"), *draft.columns("by")}:
-            draft.odd(
-                f"{column} restarts in each {whole}: the order is {', then '.join(order)}, and "
-                f"learning continues",
-                f"--reset-by {','.join(outer)} makes it restart, if each {whole} has new contexts",
-            )
-        return
-    if _only_restarts(sample.numbers(column)[rows], owner):
-        why = f"{column} restarts within learners; the rows are in order"
-        draft.put("trial", (NONE,), BY_CONTENT, why)
-        draft.odd(
-            f"{column} restarts within learners and no column identifies the blocks: the order "
-            f"of the rows is kept",
-            "--trial BLOCK,TRIAL, or --reset-by COL if learning restarts",
-        )
-        return
-    why = f"{column} has the same number several times within learners"
-    draft.put("trial", (NONE,), BY_CONTENT, why)
-    draft.odd(
-        f"{column} has the same number several times within learners and is not in order: are "
-        f"several learners read as one?",
-        "--learner COL, --by COL, --trial COL,COL",
-    )
-
-
-def _interleaves(numbers: NDArray[np.float64], owner: Codes) -> bool:
-    """Whether numbers that run up in the rows would mix stretches in which they restart.
-
-    So do times that are counted from the beginning of each session.
-    """
-    if not _only_restarts(numbers, owner):
-        return False
-    order = np.argsort(owner, kind="stable")
-    begins = np.concatenate(([True], (np.diff(numbers[order]) <= 0) | (np.diff(owner[order]) != 0)))
-    stretch = np.cumsum(begins)
-    mixed = stretch[np.lexsort((numbers[order], owner[order]))]
-    return 1 + int(np.count_nonzero(np.diff(mixed))) > 2 * int(begins.sum())
-
-
-def _reorders(keys: Sequence[NDArray[np.float64]], owner: Codes) -> bool:
-    """Whether numbers bring the rows of an owner into another order."""
-    order = np.lexsort((*reversed(keys), owner))
-    return not np.array_equal(order, np.argsort(owner, kind="stable"))
-
-
-MOST_OUTER = 3  # columns that number the rows together with the trial's number
-
-
-def _numbering(draft: Draft, column: str, owner: Codes, rows: NDArray[np.bool_]) -> tuple[str, ...]:
-    """The columns that number the rows together with a trial's number, the slowest first."""
-    sample = draft.sample
-    numbers = sample.codes(column)[rows]
-    used = [*draft.columns("by"), *draft.columns("reset_by"), *draft.columns("context")]
-    words = f"{BLOCKS} {CONDITIONS} loop rep repeat stage"
-    likely = [c for c in dict.fromkeys((*draft.free, *used)) if like(c, words) and c != column]
-    likely = [c for c in likely if are_numbers(draft, c, rows)]
-    codes = {c: sample.codes(c)[rows] for c in likely}
-    for size in range(1, MOST_OUTER + 1):
-        for some in combinations(likely, size):
-            if unique_within(together(owner, *(codes[c] for c in some)), numbers):
-                codes[column] = numbers
-                length = {c: runs_within(owner, codes[c])[0] for c in (*some, column)}
-                return tuple(sorted(length, key=lambda c: -length[c]))
-    return ()
-
-
-def _only_restarts(numbers: NDArray[np.float64], owner: Codes) -> bool:
-    """Whether numbers grow within learners, but for a few places where they fall far back."""
-    order = np.argsort(owner, kind="stable")
-    steps = np.diff(numbers[order])[np.diff(owner[order]) == 0]
-    return len(steps) > 0 and float(np.mean(steps <= 0)) < 0.2
 
 
 # How many stimuli a block has.

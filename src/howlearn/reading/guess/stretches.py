@@ -35,8 +35,8 @@ from howlearn.reading.guess.evidence import (
     position_in,
     score,
 )
-from howlearn.reading.guess.rows import are_numbers
 from howlearn.reading.guess.sample import scaled, together
+from howlearn.reading.guess.trial_order import are_numbers
 
 # Stretches of trials within learners: conditions with problems of their own, and blocks.
 
