@@ -131,4 +131,4 @@ def _ask(draft: Draft, name: str, shown: list[str], made: list[str], ends: list[
         if text != "none":
             materialise(draft, option, text)
         draft.put(option, (text,) if option == "context" else text, BY_CONTENT, why)
-    leave_out(draft, where, BY_CONTENT, "rows of other events are no outcomes")
+    leave_out(draft, where, BY_CONTENT, "the other rows are other events")
