@@ -12,7 +12,7 @@ import pytest
 
 import howlearn as hl
 from howlearn.reading.options import ReadOptions
-from howlearn.report import plot, style
+from howlearn.report import behaviour, plot, style
 from howlearn.report.charts import CHARTS, NEEDED
 from howlearn.report.partition_drawing import SHAPES, glyphs, partition
 from howlearn.results.chunk import Wanted
@@ -50,6 +50,16 @@ def test_every_chart_asks_a_question_and_says_what_it_shows(name, found) -> None
     assert title.endswith("?")
     assert chart.description.endswith(".")
     assert chart.description != title
+
+
+def test_models_that_do_not_behave_like_the_people_are_told_with_the_answer(
+    found, monkeypatch
+) -> None:
+    made = behaviour.behaviour(found, 5)
+    monkeypatch.setattr(behaviour, "behaviour", lambda *_, **__: replace(made, inside=0.3))
+    assert "in 30% of the bins only" in CHARTS["learning_curves"].make(found).caution
+    monkeypatch.setattr(behaviour, "behaviour", lambda *_, **__: replace(made, inside=None))
+    assert not CHARTS["learning_curves"].make(found).caution
 
 
 def test_charts_of_one_learner(found) -> None:

@@ -66,7 +66,7 @@ def specs(common: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Vega-Lite specs by name of chart; each has one data set, of the same name, left empty."""
     return {
         name: finished(
-            _drawn(name, vl.NamedData(name), common), QUESTIONS[name], NOTES[name], 480
+            _drawn(name, vl.said(name=name), common), QUESTIONS[name], NOTES[name], 480
         ).to_dict(validate=False)
         for name in CHARTS
     }
@@ -182,7 +182,7 @@ def _trajectory(source: Any, common: Mapping[str, Any]) -> Any:
     y = {field: vl.Y(f"{field}:Q", title=None, axis=up, scale=scale) for field in ("p", "y")}
     chart = vl.layer(people.encode(y["y"]), model.encode(y["p"]), data=source)
     header = vl.Header(labelAnchor="start", labelPadding=4, labelFontSize=11)
-    order = vl.EncodingSortField("place", op="min")
+    order = vl.said(field="place", op="min")
     facet = vl.Facet("cell:N", title=None, header=header, sort=order)
     chart = chart.properties(width=190, height=62)
     return chart.facet(facet=facet, columns=2, spacing={"row": 14, "column": 30})
@@ -196,11 +196,11 @@ def _scores(source: Any, common: Mapping[str, Any]) -> Any:
     x = vl.X("behind:Q", title="nats behind", axis=axis, scale=scale)
     base = vl.Chart().encode(y=y)
     point = base.mark_point(filled=True, size=50, opacity=1)
-    shade = vl.condition("datum.selected", vl.value(BLUE), vl.value("#9CC9E3"))
+    shade = {"condition": {"test": "datum.selected", "value": BLUE}, "value": "#9CC9E3"}
     rule = base.mark_rule(color="#9CC9E3", strokeWidth=2)
     text = base.mark_text(align="left", dx=7, fontSize=10)
     chart = vl.layer(
-        rule.encode(x, x2=vl.datum(0)),
+        rule.encode(x, x2=vl.said(datum=0)),
         point.encode(x, color=shade),
         text.encode(x, text=vl.Text("text:N")),
         data=source,
@@ -230,7 +230,7 @@ def _estimates(source: Any, common: Mapping[str, Any]) -> Any:
         point.encode(x["estimate"], tooltip=tips),
         word.encode(x["estimate"], text=vl.Text("status:N")),
         data=source,
-    ).properties(width=300, height=vl.Step(22))
+    ).properties(width=300, height=vl.said(step=22))
     header = vl.Header(labelAnchor="start", labelPadding=4, labelFontSize=11)
     facet = vl.Facet("parameter:N", sort=None, title=None, header=header)
     chart = chart.facet(facet=facet, columns=1, spacing=16)

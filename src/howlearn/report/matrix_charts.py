@@ -34,6 +34,7 @@ from howlearn.runs.folder import read_table
 
 CONFUSION_QUESTION = CHARTS["confusion"].question
 BARE: dict[str, Any] = {"ticks": False, "domain": False, "labelPadding": 6}
+INKED = {"stroke": INK, "strokeWidth": 1.5}  # the frame of a square
 NEVER = "#F7F7F7"
 
 
@@ -50,28 +51,8 @@ def confusion(frame: pl.DataFrame, models: Sequence[str], by: str = "") -> Chart
     size, font = next(
         s for most, *s in ((8, 46, 12), (15, 32, 10), (1e9, 25, 9)) if len(across) <= most
     )
-    x = vl.X(
-        "selected:N",
-        sort=[written[name] for name in across],
-        title="selected model",
-        axis=vl.Axis(orient="top", labelAngle=-45, labelAlign="left", **BARE),
-    )
-    y = vl.Y(
-        "true:N",
-        sort=[written[name] for name in down],
-        title="true model",
-        axis=vl.Axis(**BARE),
-    )
-    base = vl.Chart().encode(x, y)
-    fill, ink = vl.Fill("fill:N", scale=None), vl.Fill("ink:N", scale=None)
-    frame_of_same = base.mark_rect(filled=False, stroke=INK, strokeWidth=1.5)
-    chart = vl.layer(
-        base.mark_rect(stroke="white").encode(fill),
-        frame_of_same.transform_filter("datum.same"),
-        base.mark_text(fontSize=font).encode(ink, text="text:N"),
-        data=data(_cells(frame, across, down, written)),
-    )
-    chart = chart.properties(width=size * len(across), height=size * len(down))
+    cells = _cells(frame, across, down, written)
+    chart = _squares(cells, size, font, across="selected model", down="true model", frame=INKED)
     note = "Percent of the learners of each row. Framed: the true model is selected."
     note = f"By {by}. {note}" if by else note
     return finished(chart, CONFUSION_QUESTION, note, size * len(across) + 120)
@@ -87,10 +68,33 @@ def _cells(
         for selected in across:
             value = share.get((true, selected), 0.0)
             fill = fill_of(value)
-            cell = {"true": written[true], "selected": written[selected]}
+            cell = {"down": written[true], "across": written[selected]}
             cell |= {"fill": fill, "ink": ink_on(fill), "text": percent(value)}
             cells.append(cell | {"same": true == selected})
     return pl.DataFrame(cells)
+
+
+def _squares(
+    cells: pl.DataFrame, size: int, font: int, frame: Mapping[str, Any] | None, **titles: str | None
+) -> Chart:
+    """A square per row of ``cells``, with its text where there is a font; ``frame`` marks the same.
+
+    Names stand in the order of their first rows; ``titles`` are those of the axes.
+    """
+    names = {side: cells[side].unique(maintain_order=True).to_list() for side in titles}
+    top = vl.Axis(orient="top", labelAngle=-45, labelAlign="left", **BARE)
+    x = vl.X("across:N", sort=names["across"], title=titles["across"], axis=top)
+    beside = None if frame is None else vl.Axis(**BARE)
+    y = vl.Y("down:N", sort=names["down"], title=titles["down"], axis=beside)
+    base = vl.Chart().encode(x, y)
+    layers = [base.mark_rect(stroke="white").encode(vl.Fill("fill:N", scale=None))]
+    if frame is not None:
+        layers.append(base.mark_rect(filled=False, **frame).transform_filter("datum.same"))
+    if font:
+        ink = vl.Fill("ink:N", scale=None)
+        layers.append(base.mark_text(fontSize=font).encode(ink, text="text:N"))
+    chart = vl.layer(*layers, data=data(cells))
+    return chart.properties(width=size * len(names["across"]), height=size * len(names["down"]))
 
 
 def fill_of(share: float | None) -> str:
@@ -235,25 +239,10 @@ def disagreement(frame: pl.DataFrame, models: Sequence[str]) -> Chart:
                 {"down": written[one], "across": written[other], "fill": fill, "ink": ink_on(fill),
                  "text": f"{n:,}" if n else "", "percent": percent(share), "same": one == other}
             )  # fmt: skip
-    order = [*written.values()]
-    size = 46 if len(names) <= 8 else 30
+    size, font = (46, 12) if len(names) <= 8 else (30, 10)
     first, second = frame["first"][0], frame["second"][0]
-    x = vl.X(
-        "across:N",
-        sort=order,
-        title=f"by {second}",
-        axis=vl.Axis(orient="top", labelAngle=-45, labelAlign="left", **BARE),
-    )
-    y = vl.Y("down:N", sort=order, title=f"by {first}", axis=vl.Axis(**BARE))
-    base = vl.Chart().encode(x, y)
-    chart = vl.layer(
-        base.mark_rect(stroke="white").encode(vl.Fill("fill:N", scale=None)),
-        base.mark_rect(filled=False, style="ink", strokeWidth=1.5).transform_filter("datum.same"),
-        base.mark_text(fontSize=12 if size > 40 else 10).encode(
-            vl.Fill("ink:N", scale=None), text=vl.Text("text:N")
-        ),
-        data=data(pl.DataFrame(rows)),
-    ).properties(width=size * len(names), height=size * len(names))
+    sides = {"across": f"by {second}", "down": f"by {first}"}
+    chart = _squares(pl.DataFrame(rows), size, font, {"style": "ink", "strokeWidth": 1.5}, **sides)
     note = "Numbers of learners. Framed: both criteria select the same model."
     question = f"Where do {first} and {second} disagree?"
     return finished(chart, question, note, size * len(names) + 120, _finding(frame))
@@ -327,30 +316,12 @@ def _panel(
 ) -> Any:
     contexts = order["context"].to_list()
     written = labels(contexts)
-    names = [written[context] for context in contexts]
     size, font = next(
         s for most, *s in ((10, 34, 11), (FEW, 26, 9), (10**9, 14, 0)) if len(contexts) <= most
     )
-    y = vl.Y("down:N", sort=names, title=None, axis=vl.Axis(**BARE))
-    x = vl.X(
-        "across:N",
-        sort=names,
-        title=None,
-        axis=vl.Axis(orient="top", labelAngle=-45, labelAlign="left", **BARE),
-    )
-    fill, ink = vl.Fill("fill:N", scale=None), vl.Fill("ink:N", scale=None)
-    base = vl.Chart().encode(x, y)
-    framed = base.mark_rect(filled=False, stroke="#222222", strokeWidth=1.2)
-    layers = [
-        base.mark_rect(stroke="white").encode(fill),
-        framed.transform_filter("datum.same"),
-    ]
-    if font:
-        layers.append(base.mark_text(fontSize=font).encode(ink, text="text:N"))
-    cells = data(_pairs(population, order, written))
-    matrix = vl.layer(*layers, data=cells).properties(
-        width=size * len(names), height=size * len(names)
-    )
+    framed = {"stroke": INK, "strokeWidth": 1.2}
+    pairs = _pairs(population, order, written)
+    matrix = _squares(pairs, size, font, framed, across=None, down=None)
     if title:
         matrix = matrix.properties(title=vl.TitleParams(title, fontSize=12))
     if not marks:
@@ -393,20 +364,8 @@ def _strip(
             place = number.setdefault(cell_of[context], len(number))
             fill = mixed(PALETTE[place % len(PALETTE)], (255, 255, 255), 0.45)
             rows.append(
-                {"down": written[context], "model": shown[model], "fill": fill,
+                {"down": written[context], "across": shown[model], "fill": fill,
                  "ink": ink_on(fill), "text": str(place + 1)}
             )  # fmt: skip
-    y = vl.Y("down:N", sort=[written[c] for c in contexts], title=None, axis=None)
-    x = vl.X(
-        "model:N",
-        sort=[*shown.values()],
-        title=None,
-        axis=vl.Axis(orient="top", labelAngle=-45, labelAlign="left", **BARE),
-    )
-    base = vl.Chart().encode(x, y)
-    layers = [base.mark_rect(stroke="white").encode(vl.Fill("fill:N", scale=None))]
-    if font:
-        ink = vl.Fill("ink:N", scale=None)
-        layers.append(base.mark_text(fontSize=font).encode(ink, text="text:N"))
-    chart = vl.layer(*layers, data=data(pl.DataFrame(rows)))
-    return chart.properties(width=max(size, 18) * len(marks), height=size * len(contexts))
+    strip = _squares(pl.DataFrame(rows), size, font, None, across=None, down=None)
+    return strip.properties(width=max(size, 18) * len(marks))

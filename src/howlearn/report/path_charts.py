@@ -207,10 +207,9 @@ def _by_prior(mine: pl.DataFrame, fill: vl.Channel) -> Any:
 
 
 MAX_KAPPA = 10.0  # nats per parameter
-NONE = {"criterion": pl.String, "kappa": pl.Float64, "lowest": pl.Float64, "highest": pl.Float64}
 
 
-def price_path(found: Results, most: float = MAX_KAPPA) -> tuple[pl.DataFrame, pl.DataFrame]:
+def price_path(found: Results) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The frame and the marks that ``figures.path`` draws; both empty where nothing is known.
 
     Frame: axis, value, criterion, model, learners, share. Marks: criterion, kappa, lowest, highest.
@@ -218,7 +217,7 @@ def price_path(found: Results, most: float = MAX_KAPPA) -> tuple[pl.DataFrame, p
     """
     priced = {text: c for text in found.criteria if (c := _per_parameter(text)) is not None}
     if not priced:
-        return of("path", "path").of_rows([]), pl.DataFrame(schema=NONE)
+        return of("path", "path").of_rows([]), path_tables.prices([], np.ones(1, int))
     mine = found.table("scores").filter(pl.col("criterion") == next(iter(priced)))
     names = [n for n in found.names if n in set(mine["model"].cast(pl.String))]
     place = {name: k for k, name in enumerate(names)}
@@ -229,14 +228,11 @@ def price_path(found: Results, most: float = MAX_KAPPA) -> tuple[pl.DataFrame, p
     for target, column in ((likelihood, "log_likelihood"), (count, "n_parameters")):
         np.put_along_axis(target, order, mine[column].to_numpy().reshape(shape), axis=1)
     n_trials = mine["n_trials"].to_numpy().reshape(shape)[:, 0]
-    paths = intervals(likelihood, count, most)
-    learners = pl.DataFrame(
+    paths = intervals(likelihood, count, MAX_KAPPA)
+    learners = of("path-learners", "path").frame(
         {
-            "axis": pl.repeat(path_tables.KAPPA, len(paths.model), dtype=pl.String, eager=True),
-            "value": pl.repeat(None, len(paths.model), dtype=pl.Float64, eager=True),
-            "criterion": pl.repeat(
-                path_tables.KAPPA, len(paths.model), dtype=pl.String, eager=True
-            ),
+            "axis": path_tables.KAPPA,
+            "criterion": path_tables.KAPPA,
             "from_kappa": paths.start,
             "to_kappa": paths.stop,
             "model": pl.Series(names, dtype=pl.String).gather(paths.model),
@@ -244,7 +240,8 @@ def price_path(found: Results, most: float = MAX_KAPPA) -> tuple[pl.DataFrame, p
     )
     known = {repr(c): c for c in (*priced.values(), *sorted(prices(), key=repr))}
     marks = path_tables.prices([*known.values()], np.maximum(n_trials, 1))
-    shares = path_tables.shares(learners, names, marks["kappa"].to_list(), most, len(order))
+    at = marks["kappa"].to_list()
+    shares = path_tables.shares(learners, names, at, MAX_KAPPA, len(order))
     return shares, marks
 
 

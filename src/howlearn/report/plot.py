@@ -183,14 +183,16 @@ def learning_curves(
     from howlearn.report import behaviour, curve_charts
 
     curve = behaviour.behaviour(found, learners, seed=seed)
-    unlike = curve.inside is not None and curve.inside < UNLIKE
-    caution = (
-        "But the selected models do not behave like the people: the range of simulated learning "
-        "curves contains the data in {curve.inside:z.0%} of the bins only (section 3). The best of "
-        "the candidates need not be a good model; others may be added with --add-model."
-    )
+    caution = ""
+    if curve.inside is not None and curve.inside < UNLIKE:
+        caution = (
+            "But the selected models do not behave like the people: the range of simulated "
+            f"learning curves contains the data in {curve.inside:z.0%} of the bins only (section "
+            "3). The best of the candidates need not be a good model; others may be added with "
+            "--add-model."
+        )
     made = curve_charts.learning_curves(curve)
-    return Drawn(made, curve.frame, curve.statement, curve.notes, caution if unlike else "")
+    return Drawn(made, curve.frame, curve.statement, curve.notes, caution)
 
 
 @chart(

@@ -84,14 +84,11 @@ def _cells(frame: pl.DataFrame, panel: str, x: Axis, y: Axis) -> pl.DataFrame:
         aside = (cells.index(cell) - (len(cells) - 1) / 2) * apart
         at = x.scale.value(x.scale.pixel(row["trials_fitted"]) + aside)
         spread = (row[name] for name in SPREAD)
-        middle, low, high = (None if v is None else _inside_bounds(v, y.scale) for v in spread)
+        ends = y.scale.low, y.scale.high
+        middle, low, high = (None if v is None else min(max(v, ends[0]), ends[1]) for v in spread)
         place = {"panel": panel, "series": cell, "text": written[cell], "colour": colour[cell]}
         rows.append(place | {"x": at, "y": middle, "low": low, "high": high})
     return lines.rows("curve", rows)
-
-
-def _inside_bounds(value: float, scale: Scale) -> float:
-    return min(max(value, scale.low), scale.high)
 
 
 def _error_axis(values: pl.DataFrame, title: str, height: float) -> Axis:

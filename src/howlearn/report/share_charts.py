@@ -120,7 +120,7 @@ def shares(frame: pl.DataFrame, models: Sequence[str]) -> Chart:
     most = max(1.0, *bars["end"])
     y = vl.Y("model:N", title=None, scale=vl.Scale(domain=names))
     base = vl.Chart().encode(y=y.axis(ticks=False, domain=False))
-    bar = base.mark_bar(height=vl.RelativeBandSize(0.7))
+    bar = base.mark_bar(height=vl.said(band=0.7))
     text = base.mark_text(align="left", dx=5, fontSize=11, color=INK)
     layers = [bar.encode(_across("share:Q", most), vl.Fill("colour:N", scale=None))]
     if bars["lower"].count():
@@ -290,17 +290,12 @@ def group_shares(frame: pl.DataFrame, models: Sequence[str], column: str = "grou
     )
     span = base.transform_filter("isValid(datum.lower) && isValid(datum.upper)")
     chart = vl.layer(
-        span.mark_rule(strokeWidth=1.6).encode(_across_groups("lower:Q"), x2="upper:Q"),
-        base.mark_point(filled=True, size=55, opacity=1).encode(_across_groups("share:Q")),
+        span.mark_rule(strokeWidth=1.6).encode(_across("lower:Q", 1), x2="upper:Q"),
+        base.mark_point(filled=True, size=55, opacity=1).encode(_across("share:Q", 1)),
         data=data(rows),
     ).properties(width=320, height=max(28, ROW * len(groups) + 10) * len(names))
     note = "Share of the learners of each group who use a model, with 95% intervals."
     return finished(chart, GROUPS_QUESTION, note, 480)
-
-
-def _across_groups(field: str) -> vl.Channel:
-    axis = vl.Axis(format=".0%", domain=False, ticks=False, tickCount=5, labelFlush=False)
-    return vl.X(field, title="learners", axis=axis, scale=vl.Scale(domain=[0, 1]))
 
 
 # How far the selected model of each learner is ahead of the next.

@@ -8,7 +8,7 @@ altair's own chart of one, for those who ask for charts in Python.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial, partialmethod
 from typing import Any
 
@@ -42,36 +42,12 @@ def said(**given: Any) -> Given:
 Axis = Scale = Legend = Header = RowColnumber = JsonDataFormat = said
 
 
-def NamedData(name: str) -> Given:
-    return {"name": name}
-
-
 def TitleParams(text: str, **given: Any) -> Given:
     return said(text=text, **given)
 
 
-def EncodingSortField(field: str, **given: Any) -> Given:
-    return said(field=field, **given)
-
-
-def Step(step: float) -> Given:
-    return {"step": step}
-
-
-def RelativeBandSize(band: float) -> Given:
-    return {"band": band}
-
-
 def value(value: Any) -> Given:
     return {"value": value}
-
-
-def datum(value: Any) -> Given:
-    return {"datum": value}
-
-
-def condition(test: str, met: Given, otherwise: Given) -> Given:
-    return {"condition": {"test": test, **met}, **otherwise}
 
 
 def _field(name: str, field: str, /, **given: Any) -> Channel:
@@ -162,9 +138,9 @@ class Chart:
         return {**spec, "datasets": sets} if sets else spec
 
 
-def layer(*charts: Chart, data: Given | None = None, **given: Any) -> Chart:
+def layer(*charts: Chart, **given: Any) -> Chart:
     """Charts over each other, of one size."""
-    made = _joined("layer", charts, data, given)
+    made = _joined("layer", *charts, **given)
     parts = made.spec["layer"]
     for size in ("width", "height"):
         found = [part[size] for part in parts if size in part]
@@ -175,7 +151,7 @@ def layer(*charts: Chart, data: Given | None = None, **given: Any) -> Chart:
     return made
 
 
-def _joined(key: str, charts: Sequence[Chart], data: Given | None, given: dict[str, Any]) -> Chart:
+def _joined(key: str, *charts: Chart, data: Given | None = None, **given: Any) -> Chart:
     """Data that all share stand at the top."""
     parts = [chart.spec for chart in charts]
     own = [part.get("data") for part in parts]
@@ -186,16 +162,7 @@ def _joined(key: str, charts: Sequence[Chart], data: Given | None, given: dict[s
     return Chart(data, **{key: parts}, **said(**given))
 
 
-def vconcat(*charts: Chart, data: Given | None = None, **given: Any) -> Chart:
-    return _joined("vconcat", charts, data, given)
-
-
-def hconcat(*charts: Chart, data: Given | None = None, **given: Any) -> Chart:
-    return _joined("hconcat", charts, data, given)
-
-
-def concat(*charts: Chart, data: Given | None = None, **given: Any) -> Chart:
-    return _joined("concat", charts, data, given)
+vconcat, hconcat, concat = (partial(_joined, key) for key in ("vconcat", "hconcat", "concat"))
 
 
 def _with_names(spec: Any, sets: dict[str, Any]) -> Any:

@@ -129,7 +129,8 @@ def _fate(name: str, n: int, options: Mapping[str, Any]) -> str:
     if name == "left out by --where":
         return f"{in_words(n)} did not fulfil the condition {quoted(options.get('where'))}"
     if found := FEWER.fullmatch(name):
-        return f"{count(n, found[1])} with fewer than {found[2]} trials {_were(n)} left out"
+        were = "was" if n == 1 else "were"
+        return f"{count(n, found[1])} with fewer than {found[2]} trials {were} left out"
     return f"{in_words(n)} counted as {quoted(name)}"
 
 
@@ -146,10 +147,6 @@ def _recoded(name: str, n: int, options: Mapping[str, Any]) -> str:
     pairs = [str(text).partition(":") for text in options.get("recode") or ()]
     mine = [clean(values) for column, _, values in pairs if column.strip() == role]
     return f"{count(n, 'value')} of {quoted(role)}" + (f" ({'; '.join(mine)})" if mine else "")
-
-
-def _were(n: int) -> str:
-    return "was" if n == 1 else "were"
 
 
 # Sentences on what was done: estimation, exclusions, the plan, simulations, software.
@@ -172,7 +169,7 @@ def estimation_sentences(
         + ("." if exact else f"; {_searched(models)}.")
     )
     estimates = tables.get("estimates")
-    if estimates is not None and "lower" in estimates.columns and _any(estimates["lower"]):
+    if estimates is not None and "lower" in estimates.columns and estimates["lower"].count():
         level = (manifest.get("options") or {}).get("intervals") or LEVEL
         yield f"Intervals of estimates were {level * 100:.4g}% profile-likelihood intervals."
 
@@ -194,10 +191,6 @@ def _exact(model: Mapping[str, Any]) -> bool:
     return bool(exact) and all(exact) and not is_adjusted(model)
 
 
-def _any(column: pl.Series) -> bool:
-    return column.null_count() < len(column)
-
-
 def exclusion_sentences(
     manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]
 ) -> Iterator[str]:
@@ -217,7 +210,7 @@ def exclusion_sentences(
         quoted(text) + (f" ({in_words(counted[text])})" if many and text in counted else "")
         for text in conditions
     )
-    unit = "sequence" if (manifest.get("options") or {}).get("by") else "learner"
+    unit = unit_of(manifest)
     who = f"{unit.capitalize()}s" if total is None else opening(count(total, unit))
     if total == 0:
         yield f"No {unit} fulfilled the condition for exclusion {each}."
@@ -314,18 +307,8 @@ def software_sentences(manifest: Mapping[str, Any], cite: Citing) -> Iterator[st
         f", {listed_names(parts)}." if parts else "."
     )
     files = {str(k): str(v) for k, v in (manifest.get("input") or {}).items()}
-    if files:
-        hashes = listed_names(
-            f"{short(code)} for {clean(_base(name))}" for name, code in files.items()
-        )
-        what = (
-            "The SHA-256 hash of the data began"
-            if len(files) == 1
-            else ("The SHA-256 hashes of the data began")
-        )
-        yield f"{what} with {hashes}."
-
-
-def _base(path: str) -> str:
-    """The file's own name: folders tell about a machine, not about the data."""
-    return re.split(r"[/\\]", path)[-1]
+    if files:  # by their own names: folders tell about a machine, not about the data
+        own = [(re.split(r"[/\\]", name)[-1], code) for name, code in files.items()]
+        hashes = listed_names(f"{short(code)} for {clean(name)}" for name, code in own)
+        what = "hash" if len(files) == 1 else "hashes"
+        yield f"The SHA-256 {what} of the data began with {hashes}."

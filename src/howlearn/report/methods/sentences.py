@@ -84,7 +84,8 @@ def _partitions(models: Sequence[Described], cite: Citing) -> Iterator[str]:
         how = f" in {form} form" if form else ""
         who = "Cells"
         if len(mine) < len(units):
-            who += f" of {listed_names(clean(m['name']) for m in models if _has(m, rule, form))}"
+            having = [m for m in models if any(unit in mine for unit in m["units"])]
+            who += f" of {listed_names(clean(m['name']) for m in having)}"
         yield f"{who} learned by {title}{cite.after(learns.cites)}{how}, with {_bounds(mine)}."
     rates = {model.get("rates", "per-cell") for model in models if _cells(model) > 1}
     shared = [clean(m["name"]) for m in models if m.get("rates") == "shared"]
@@ -98,10 +99,6 @@ def _partitions(models: Sequence[Described], cite: Citing) -> Iterator[str]:
             f"{listed_names(shared)}, where one set "
             "served all cells."
         )
-
-
-def _has(model: Described, rule: Any, form: Any) -> bool:
-    return any((unit.get("rule"), unit.get("form")) == (rule, form) for unit in model["units"])
 
 
 def _bounds(described: Sequence[Described]) -> str:

@@ -138,30 +138,19 @@ def about(figure: Figure, unit: str) -> Figure:
     """The same, in words about sequences where a learner has several."""
     if unit == "learner" or figure.of_learners:
         return figure
-    return replace(figure, spec=_worded(figure.spec), finding=_named(figure.finding))
+    finding = _worded(figure.finding, "description")
+    return replace(figure, spec=_worded(figure.spec), finding=finding)
 
 
-def _worded(spec: Any) -> Any:
+def _worded(spec: Any, key: str = "") -> Any:
     """Titles and notes only: fields of the data keep their names."""
-    if isinstance(spec, list):
-        return [_worded(part) for part in spec]
-    if not isinstance(spec, dict):
-        return spec
-    return {key: _part(key, value) for key, value in spec.items()}
-
-
-def _part(key: str, value: Any) -> Any:
     if key == "datasets":
-        return value
-    return _named(value) if key in WORDED else _worded(value)
-
-
-def _named(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.replace("learner", "sequence")
-    if isinstance(value, list):
-        return [_named(part) for part in value]
-    return _worded(value)
+        return spec
+    if isinstance(spec, dict):
+        return {name: _worded(part, name) for name, part in spec.items()}
+    if isinstance(spec, list):
+        return [_worded(part, key) for part in spec]
+    return spec.replace("learner", "sequence") if key in WORDED and isinstance(spec, str) else spec
 
 
 def spec_of(chart: Any) -> dict[str, Any]:
