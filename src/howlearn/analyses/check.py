@@ -356,6 +356,17 @@ def fit_of_selection(
     return {**absolute, CHECK: found.described()}
 
 
+def _check_asked(study: object, format: str, folder: object, needs_folder: bool) -> None:
+    """Refuse what cannot be meant, before any work is done."""
+    check_format(format)
+    if not isinstance(study, Study):
+        raise HowlearnError(f"select needs a study (from howlearn.read), got {study!r:.60}")
+    if folder is None and needs_folder:
+        raise HowlearnError(
+            "a Dask client, predictions and latents need a folder for the tables: give folder="
+        )
+
+
 def select(
     study: Study,
     models: Sequence[Model | str] | None = None,
@@ -405,22 +416,16 @@ def select(
     ...     found.selection["model"].to_list()
     ['ByPattern', 'ByPattern']
     """
-    check_format(format)
-    if not isinstance(study, Study):
-        raise HowlearnError(f"select needs a study (from howlearn.read), got {study!r:.60}")
+    _check_asked(study, format, folder, client is not None or predictions or latents)
     models, chosen = asked(study, models, criteria)
-    if folder is None:
-        if client is not None or predictions or latents:
-            raise HowlearnError(
-                "a Dask client, predictions and latents need a folder for the tables: give folder="
-            )
-        made = select_in_memory(study, models, chosen, within, threads, progress, intervals)
-        found, before = Results.of(made), {}
-    else:
+    if folder is not None:
         wanted = Wanted(models, chosen, within, intervals, predictions or latents, latents)
         manifest = manifest_in_memory(study, wanted, predictions, format)
         start = Start(fresh, threads, engine_of(client, threads))
         before = {} if fresh else completeness_of(Path(folder))
         found = write_selection(Path(folder), study, wanted, manifest, format, start, progress)
+    else:
+        made = select_in_memory(study, models, chosen, within, threads, progress, intervals)
+        found, before = Results.of(made), {}
     told = fit_of_selection(found, threads=threads) if check else not_checked("check=False")
     return replace(found.with_fit({**before, **told}), usual=criteria is None)

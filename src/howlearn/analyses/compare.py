@@ -41,7 +41,6 @@ from howlearn.selection.population import Population, fixed_evidence
 MOST_RATES = 8  # rows of rates that are
 SHOWN = 3  # differences of shares that are put into words
 ENOUGH_POWER = 0.8
-KEEP = 0.5  # a share of learners who keep their strategy that is worth a word
 
 
 def _power_sentence(groups: Groups, powers: Sequence[Power]) -> list[str]:
@@ -315,24 +314,14 @@ def compare(
     >>> hl.compare(result, "group", groups=pl.DataFrame(who), permutations=50).tests["different"][0]
     False
     """
-    column, design = _asked(group, within)
+    column, design = _asked(group, within, groups is not None)
     for name, number in (("resamples", resamples), ("permutations", permutations)):
         if number < FEWEST:
             raise HowlearnError(f"{name} must be at least {FEWEST}, got {number}")
-    if groups is not None and design == "within":
-        raise HowlearnError(
-            "a file with a row per learner says nothing about conditions of the same learner: "
-            "--groups goes with --group"
-        )
     named = repr(criterion) if isinstance(criterion, Criterion) else criterion
     outcome = outcome_of(results, named)
     who = groups_of(outcome.labels, column, design, groups)
-    if outcome.n_excluded:
-        note = f"{outcome.n_excluded:,} learners are excluded (--exclude), and left out here"
-        who = replace(who, notes=(note, *who.notes))
-    if outcome.n_unfitted:
-        note = f"{many(outcome.n_unfitted, 'learner')} could not be fitted: left out here"
-        who = replace(who, notes=(note, *who.notes))
+    who = replace(who, notes=(*outcome.left_out, *who.notes))
     evidence = outcome.evidence[who.kept]
     pairs = [who.only(pair) for pair in combinations(range(len(who.names)), 2)]
     compared = _by_rates(Results.of(results), outcome, who, seed)
@@ -385,10 +374,15 @@ def _span(row: Mapping[str, float], value: str, sign: str = "") -> str:
     return f"{share:{sign}.0f}%  ({lower:{sign}.0f} to {upper:{sign}.0f})"
 
 
-def _asked(group: str | None, within: str | None) -> tuple[str, Design]:
+def _asked(group: str | None, within: str | None, with_file: bool) -> tuple[str, Design]:
     if group is not None and within is None:
         return group, "group"
     if within is not None and group is None:
+        if with_file:
+            raise HowlearnError(
+                "a file with a row per learner says nothing about conditions of the same learner: "
+                "--groups goes with --group"
+            )
         return within, "within"
     raise HowlearnError(
         "say what to compare: --group COL for groups of learners, or --within COL for conditions "

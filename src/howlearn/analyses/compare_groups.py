@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
 from howlearn.core.errors import DataError, HowlearnError
-from howlearn.core.text import few
+from howlearn.core.text import few, many
 from howlearn.reading.columns import guess
 from howlearn.reading.formats.open import open_tables
 from howlearn.reading.labels import MISSING_TOKENS, canonical_series, natural_key
@@ -93,7 +93,7 @@ def groups_of(
     for name, (n, _) in zip(names, groups.sizes(), strict=True):
         if n == 1:
             notes.append(f"{column} {name} has one learner only: little can be said about it")
-    return Groups(design, column, tuple(names), code, owner, kept, tuple(notes))
+    return replace(groups, notes=tuple(notes))
 
 
 def _values(
@@ -271,8 +271,7 @@ class Outcome:
     evidence: Floats  # in nats; of the selected model only, where the criterion gives none
     graded: bool  # whether it is log-evidence, and not only what was selected
     estimates: pl.DataFrame
-    n_excluded: int = 0  # learners who are left out
-    n_unfitted: int = 0  # learners who could not be fitted, and are left out too
+    left_out: tuple[str, ...] = ()  # who is, in sentences
 
 
 def outcome_of(results: Results | Path | str, criterion: str | None = None) -> Outcome:
@@ -292,12 +291,14 @@ def outcome_of(results: Results | Path | str, criterion: str | None = None) -> O
     evidence = given.log_likelihood if graded else certain(given.selected, len(models))
     if np.isnan(evidence).any():
         raise HowlearnError(f"{chosen} has no log-evidence for some learners and models")
-    n_excluded = 0
+    left_out = []
+    if lost := included(found.unfitted)["learner"].n_unique():
+        left_out.append(f"{many(lost, 'learner')} could not be fitted: left out here")
     if "excluded" in found.scores.columns:
-        left_out = found.scores.filter(pl.col("excluded").is_not_null())
-        n_excluded = left_out["learner"].n_unique()
-    n_lost = included(found.unfitted)["learner"].n_unique()
-    return Outcome(chosen, models, labels, evidence, graded, estimates, n_excluded, n_lost)
+        out = found.scores.filter(pl.col("excluded").is_not_null())["learner"].n_unique()
+        if out:
+            left_out.append(f"{out:,} learners are excluded (--exclude), and left out here")
+    return Outcome(chosen, models, labels, evidence, graded, estimates, tuple(left_out))
 
 
 def is_graded(scores: pl.DataFrame, criterion: str) -> bool:

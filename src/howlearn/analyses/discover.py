@@ -83,11 +83,11 @@ def discover(
     marked = cast(Sequence[PartitionModel], models_of(models, among(study)))
     criteria = check(study, learning, criteria, marked, count, by)
     marked, answers = with_answers(study, marked)
+    asked = Asked(learning, criteria, marked, count, by)
     if client is not None:
-        store = Memory(engine_of(client, None))
-        found = discover_in(store, study, learning, criteria, marked, count, by, progress)
+        found = discover_in(Memory(engine_of(client, None)), study, asked, progress)
     else:
-        found = attempt(study, learning, criteria, marked, count, by, threads, progress)
+        found = attempt(study, asked, threads, progress)
     if len(found.unjudged) == len(study):
         nobody(found.unjudged["status"])
     chance = _no_better_than_chance(found.partitions, found.criteria[0], study)
@@ -101,18 +101,22 @@ def nobody(statuses: pl.Series) -> NoReturn:
     raise HowlearnError(f"no learner can be judged: {why.removeprefix(f'{NOT_JUDGED}: ')}")
 
 
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What is asked for, once it is checked."""
+
+    rule: Rule
+    criteria: Sequence[Criterion]
+    models: Sequence[PartitionModel]  # whose partitions are marked
+    count: int  # of partitions that are listed
+    by: Sequence[str]
+
+
 def attempt(
-    study: Study,
-    rule: Rule,
-    criteria: Sequence[Criterion],
-    models: Sequence[PartitionModel],
-    count: int,
-    by: Sequence[str],
-    threads: int | None = None,
-    progress: Progress | None = None,
+    study: Study, asked: Asked, threads: int | None = None, progress: Progress | None = None
 ) -> Discovery:
     """``discover`` for a part of a study, after its checks: perhaps nobody can be judged."""
-    work = _Judging(study, rule, criteria, models, count)
+    work = _Judging(study, asked)
     blocks = work.blocks()
     done = 0
 
@@ -129,8 +133,9 @@ def attempt(
     for part in in_threads(step, blocks[1:], threads):
         results += part
     return discover_tables.discovery(
-        study, criteria, models, by, work.met, work.named, dict(results), work.reasons
-    )
+        study, asked.criteria, asked.models, asked.by, work.met, work.named, dict(results),
+        work.reasons,
+    )  # fmt: skip
 
 
 def check(
@@ -168,21 +173,16 @@ def check(
 class _Judging:
     """Learners in blocks that met the same contexts."""
 
-    def __init__(
-        self,
-        study: Study,
-        rule: Rule,
-        criteria: Sequence[Criterion],
-        models: Sequence[PartitionModel],
-        count: int,
-    ) -> None:
-        self.study, self.rule, self.criteria, self.count = study, rule, criteria, count
-        self.needs = needs_of(criteria)
+    def __init__(self, study: Study, asked: Asked) -> None:
+        self.study, self.rule = study, asked.rule
+        self.criteria, self.count = asked.criteria, asked.count
+        self.needs = needs_of(asked.criteria)
         self.met = discover_tables.contexts_met(study)
         self.why = too_short(study)  # learners who cannot be judged
         code = {context: i for i, context in enumerate(study.contexts)}
         cells = [
-            [[code[c] for c in cell if c in code] for cell in m.partition.cells] for m in models
+            [[code[c] for c in cell if c in code] for cell in model.partition.cells]
+            for model in asked.models
         ]
         self.named = {codes: [_masks(parts, codes) for parts in cells] for codes in set(self.met)}
 
@@ -249,35 +249,19 @@ def _masks(cells: Sequence[Sequence[int]], codes: Sequence[int]) -> tuple[int, .
 CHUNK = 200  # learners in a part: a few seconds with nine contexts
 
 
-@dataclass(frozen=True, eq=False)
-class _Discovering:
-    rule: Rule
-    criteria: Sequence[Criterion]
-    models: Sequence[PartitionModel]
-    count: int
-    by: Sequence[str]
-
-
 def _discover(
-    of: _Discovering, chunk: Study, threads: int | None, progress: Progress
+    asked: Asked, chunk: Study, threads: int | None, progress: Progress
 ) -> dict[str, DataFrame]:
     """Some learners."""
-    found = attempt(chunk, of.rule, of.criteria, of.models, of.count, of.by, threads, progress)
+    found = attempt(chunk, asked, threads, progress)
     return {name: getattr(found, name) for name in LEARNERS}
 
 
 def discover_in(
-    store: Store,
-    study: Study,
-    rule: Rule,
-    criteria: Sequence[Criterion],
-    models: Sequence[PartitionModel],
-    count: int,
-    by: Sequence[str],
-    progress: Progress | None = None,
+    store: Store, study: Study, asked: Asked, progress: Progress | None = None
 ) -> Discovery:
     """Discover chunk by chunk, after the checks; chunks that the store has are not repeated."""
-    store.complete(_parts(study, _Discovering(rule, criteria, models, count, by)), progress)
+    store.complete(_parts(study, asked), progress)
     partitions, coclassification, marked = (store.read(name).collect() for name in LEARNERS)
     pairs = zip(contexts_met(study), study.n_scored >= SHORTEST, strict=True)
     unmet = sum(len(met) < len(study.contexts) for met, judged in pairs if judged)
@@ -286,11 +270,11 @@ def discover_in(
         coclassification,
         marked,
         contexts=tuple(study.contexts),
-        criteria=tuple(repr(criterion) for criterion in criteria),
-        by=conditions_of(study, by),
+        criteria=tuple(repr(criterion) for criterion in asked.criteria),
+        by=conditions_of(study, asked.by),
         n_unmet=unmet,
-        n_chance=_no_better_than_chance(partitions, repr(criteria[0]), study),
-        marks=marks_of(models),
+        n_chance=_no_better_than_chance(partitions, repr(asked.criteria[0]), study),
+        marks=marks_of(asked.models),
     )
     if len(whole.unjudged) == len(study):
         nobody(whole.unjudged["status"])
@@ -304,7 +288,7 @@ def _no_better_than_chance(partitions: DataFrame, criterion: str, study: Study) 
     return int(np.sum(best < study.log_chance + WITHIN))
 
 
-def _parts(study: Study, common: _Discovering) -> list[Part]:
+def _parts(study: Study, asked: Asked) -> list[Part]:
     """The work, always divided in the same way."""
     # A part should not take long, so that little is lost when a run is stopped.
     size = CHUNK if len(study.contexts) <= 10 else 20 if len(study.contexts) <= LARGEST else 2
@@ -315,7 +299,7 @@ def _parts(study: Study, common: _Discovering) -> list[Part]:
             number,
             LEARNERS,
             end - first,
-            lambda: Work(_discover, common, study.part(first, end)),
+            lambda: Work(_discover, asked, study.part(first, end)),
         )
 
     return [part(number) for number in range(-(-len(study) // size))]

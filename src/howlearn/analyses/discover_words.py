@@ -283,12 +283,13 @@ def _with_bounds(
     some: Study, rule: Rule, criterion: str, condition: str
 ) -> list[tuple[object, ...]]:
     """A row for each largest rate, the smallest first."""
-    from howlearn.analyses.discover import attempt
+    from howlearn.analyses.discover import Asked, attempt
     from howlearn.analyses.discover_criteria import check_criteria
 
     rows: list[tuple[object, ...]] = []
     for bound in sorted({*BOUNDS, rule.max_rate}):
-        made = attempt(some, rule.with_max_rate(bound), check_criteria([criterion]), (), 1, ())
+        asked = Asked(rule.with_max_rate(bound), check_criteria([criterion]), (), 1, ())
+        made = attempt(some, asked)
         best = made.partitions.filter(rank=1)
         counts = best["partition"].value_counts(sort=True)
         if len(counts):

@@ -67,7 +67,7 @@ def discover(given: Given) -> None:
     """
     from dataclasses import replace
 
-    from howlearn.analyses.discover import check, discover_in
+    from howlearn.analyses.discover import Asked, check, discover_in
     from howlearn.analyses.discover_criteria import DEFAULT, check_criteria
     from howlearn.analyses.discover_tables import Discovery
     from howlearn.analyses.discover_words import at_bounds, with_answers
@@ -97,10 +97,10 @@ def discover(given: Given) -> None:
     manifest = manifest_of(given.files, study, models, options, "discover")
     check(study, learning, criteria, models, given.list, given.by)
     marked, answers = with_answers(study, models)
-    asked = (study, learning, criteria, marked, given.list, given.by)
+    asked = Asked(learning, criteria, marked, given.list, given.by)
 
     def work(folder: RunFolder, _: int | None, progress: Progress) -> Discovery:
-        found = discover_in(folder, *asked, progress)
+        found = discover_in(folder, study, asked, progress)
         bounds = at_bounds(study, learning, found)
         return replace(found, usual=not given.criterion, answers=answers, bounds=bounds)
 

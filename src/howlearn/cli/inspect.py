@@ -62,19 +62,11 @@ def inspect(given: Given) -> None:
     from howlearn.core.errors import DataError, HowlearnError
     from howlearn.reading.columns import unseparated
     from howlearn.reading.guess import inspect as look
-    from howlearn.reading.project_file import is_unchanged, outside, said_in
+    from howlearn.reading.project_file import outside, said_in
     from howlearn.runs.files import write_whole
 
     out, fresh = given.out, given.fresh
-    if out.exists() and not (fresh or is_unchanged(out)):
-        raise HowlearnError(
-            f"{out} exists, and was written or changed by hand; --fresh replaces it, "
-            "--out FILE writes another"
-        )
-    if out.suffix.lower() != ".toml":
-        raise HowlearnError(f"--out {out}: the file with the options ends in .toml")
-    if not out.absolute().parent.is_dir():
-        raise HowlearnError(f"--out {out}: there is no folder {out.parent}")
+    _check_out(out, fresh)
     names = [str(file) for file in given.files]
     if out.exists() and not fresh:
         kept = {n: v for n, v in said_in(out, names).items() if given[n] in (None, ())}
@@ -111,6 +103,22 @@ def inspect(given: Given) -> None:
         _competing(found.study)
     typed = names if outside(out, names) else []  # where a file alone decides nothing
     next_command(out, typed, more)
+
+
+def _check_out(out: Path, fresh: bool) -> None:
+    """Refuse a place for the options before anything is read."""
+    from howlearn.core.errors import HowlearnError
+    from howlearn.reading.project_file import is_unchanged
+
+    if out.exists() and not (fresh or is_unchanged(out)):
+        raise HowlearnError(
+            f"{out} exists, and was written or changed by hand; --fresh replaces it, "
+            "--out FILE writes another"
+        )
+    if out.suffix.lower() != ".toml":
+        raise HowlearnError(f"--out {out}: the file with the options ends in .toml")
+    if not out.absolute().parent.is_dir():
+        raise HowlearnError(f"--out {out}: there is no folder {out.parent}")
 
 
 def _check_table(table: Path | None, fresh: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from howlearn.core.options import FilePath, Kind, Number, OneOf, OnOff, Option, 
 from howlearn.reading.analysis_options import TASK
 
 if TYPE_CHECKING:
+    from howlearn.paper.bounds import Quantity
     from howlearn.paper.reproduce import Reproduction
 
 
@@ -69,9 +71,7 @@ def theory(given: Given) -> None:
 
     import typer
 
-    from howlearn.cli.next_command import following
     from howlearn.cli.options import parse_sizes
-    from howlearn.cli.show import console, listing_of
     from howlearn.core.errors import HowlearnError
     from howlearn.paper.theory import TheoryDesign, quantities
 
@@ -84,41 +84,40 @@ def theory(given: Given) -> None:
         radius = (1.0 if max_rate is None else max_rate) * math.sqrt(trials)
     counts = () if given.sizes is None else parse_sizes(given.sizes, SIZES.word)
     design = TheoryDesign(
-        given.rule,
-        trials,
-        radius,
-        given.epsilon,
-        given.actions,
-        given.experts,
-        given.rho,
-        counts,
-        given.split,
-        given.leading,
-    )
+        given.rule, trials, radius, given.epsilon, given.actions, given.experts, given.rho, counts,
+        given.split, given.leading,
+    )  # fmt: skip
     found = quantities(design)
     if given.json:
         typer.echo(dumps({quantity.key: quantity.plain() for quantity in found}, indent=2))
         return
     title = f"{given.rule}: n = {trials:,}, R = {radius:.4g}, epsilon = {given.epsilon:g}"
-    if given.all:
+    _show_quantities(title, found, given.all)
+    following("verify", why="do these bounds hold on simulated learners?")
+
+
+def _show_quantities(title: str, found: Sequence[Quantity], everything: bool) -> None:
+    """Every formula with its source, or a short list."""
+    from howlearn.cli.show import console, listing_of
+
+    if everything:
         listing = listing_of(
             title, "quantity", "value", "source", "form", "what it is, and assumes"
         )
         for q in found:
             words = "; ".join(text for text in (q.meaning, q.assumptions) if text)
             listing.add_row(q.key, q.words, q.source, q.form, words)
-    else:
-        listing = listing_of(title, "quantity", "value", "what it is")
-        for q in found:
-            if q.brief:
-                listing.add_row(q.key, q.words, q.brief)
+        console.print(listing)
+        return
+    listing = listing_of(title, "quantity", "value", "what it is")
+    for q in found:
+        if q.brief:
+            listing.add_row(q.key, q.words, q.brief)
     console.print(listing)
-    if not given.all:
-        console.print(
-            "A bound below 1 says something about this design; a larger one says nothing. "
-            "All formulas, with their sources: --all."
-        )
-    following("verify", why="do these bounds hold on simulated learners?")
+    console.print(
+        "A bound below 1 says something about this design; a larger one says nothing. "
+        "All formulas, with their sources: --all."
+    )
 
 
 # ``howlearn verify``: do the paper's inequalities hold, and how loose are they?

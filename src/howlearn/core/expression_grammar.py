@@ -12,6 +12,7 @@ from difflib import get_close_matches
 
 import polars as pl
 
+from howlearn.core.csv_tables import column_named
 from howlearn.core.expression_values import (
     COMPARED,
     Refused,
@@ -167,8 +168,7 @@ class Translator:
 
     def _column(self, column: str) -> Value:
         self.used[column] = None
-        pattern = column == "*" or (column.startswith("^") and column.endswith("$"))
-        text = pl.col(f"^{re.escape(column)}$") if pattern else pl.col(column)
+        text = column_named(column)
         return of_text(text, text.is_not_null())
 
     def _no_column(self, column: str, hint: str = "") -> Refused:
@@ -205,7 +205,8 @@ class Translator:
         """Remember that there must be a number wherever there is a value that counts."""
         if value.text is not None and value.number is not None:
             wrong = value.text.is_not_null() & value.number.is_null()
-            self.numbers.append((self.written(node), value.text, _all(wrong, *self._taken)))
+            counts = pl.all_horizontal(wrong, *self._taken)
+            self.numbers.append((self.written(node), value.text, counts))
 
     @contextmanager
     def _where(self, condition: pl.Expr) -> Iterator[None]:
@@ -321,18 +322,10 @@ class Translator:
             self._must_be_number(left, one)
             self._must_be_number(right, other)
         known += [one.known, other.known]
-        return self._known(compared(one, op, other))
-
-    def _known(self, comparison: pl.Expr) -> pl.Expr:
-        """A comparison with a missing value does not hold."""
-        return comparison.fill_null(False)
+        return compared(one, op, other).fill_null(False)  # with a missing value none holds
 
 
 def _is_condition(node: ast.expr) -> bool:
     """Whether a part can only be true or false."""
     negated = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
     return negated or isinstance(node, ast.Compare | ast.BoolOp)
-
-
-def _all(*conditions: pl.Expr) -> pl.Expr:
-    return pl.all_horizontal(conditions)

@@ -64,9 +64,6 @@ class Kind:
         return value
 
 
-Text = Kind
-
-
 class OnOff(Kind):
     """Yes or no."""
 

@@ -60,6 +60,12 @@ class ValueLearner(Model):
     smooth = True
     latents = ("value(action)", "prediction_error")
     signed: ClassVar[Any] = False  # whether rewards count from the one that was recorded as 0
+    before_beta: ClassVar[tuple[Parameter, ...]] = (ALPHA,)  # its parameters, in their order
+    after_beta: ClassVar[tuple[Parameter, ...]] = ()
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return (*self.before_beta, _beta(self.max_beta), *self.after_beta)
 
     def reads(self, actions: Sequence[str], zero: float = 0.0) -> Mapping[str, str | float]:
         own = {parameter.name for parameter in self.parameters}
@@ -250,14 +256,10 @@ class QLearningTwoRates(ValueLearner):
     phrase = "Q-learning with two learning rates"
     cites = ("frank2007",)
     default_for = frozenset({"reversal", "probabilistic selection"})
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return (
-            Parameter("alpha_better", 0.0, 1.0, default=0.3, scale=0.001),
-            Parameter("alpha_worse", 0.0, 1.0, default=0.1, scale=0.001),
-            _beta(self.max_beta),
-        )
+    before_beta = (
+        Parameter("alpha_better", 0.0, 1.0, default=0.3, scale=0.001),
+        Parameter("alpha_worse", 0.0, 1.0, default=0.1, scale=0.001),
+    )
 
 
 @dataclass(frozen=True, repr=False)
@@ -278,11 +280,7 @@ class QLearningForgetting(ValueLearner):
     phrase = "Q-learning with forgetting"
     cites = ("ito2009",)
     default_for = frozenset({EVERY_TASK})
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        phi = Parameter("phi", 0.0, 1.0, default=0.1, scale=0.1)
-        return ALPHA, phi, _beta(self.max_beta)
+    before_beta = (ALPHA, Parameter("phi", 0.0, 1.0, default=0.1, scale=0.1))
 
 
 @dataclass(frozen=True, repr=False)
@@ -303,10 +301,7 @@ class QLearningStart(ValueLearner):
     default_for = frozenset(
         {"bandit", "reversal", "contextual learning", "probabilistic selection"}
     )
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return ALPHA, Parameter("start", 0.0, 1.0, default=0.5), _beta(self.max_beta)
+    before_beta = (ALPHA, Parameter("start", 0.0, 1.0, default=0.5))
 
 
 @dataclass(frozen=True, repr=False)
@@ -329,10 +324,6 @@ class QLearningSigned(ValueLearner):
     default_for = frozenset({"gambling with gains and losses"})
     signed = True
 
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return ALPHA, _beta(self.max_beta)
-
 
 @dataclass(frozen=True, repr=False)
 class PearceHall(ValueLearner):
@@ -352,10 +343,7 @@ class PearceHall(ValueLearner):
     cites = ("pearce1980", "li2011")
     default_for = frozenset({"reversal"})
     latents = ("value(action)", "attention(action)", "prediction_error")
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return ALPHA, Parameter("attention", 0.0, 1.0, default=0.3), _beta(self.max_beta)
+    before_beta = (ALPHA, Parameter("attention", 0.0, 1.0, default=0.3))
 
 
 @dataclass(frozen=True, repr=False)
@@ -377,11 +365,7 @@ class GoNoGo(ValueLearner):
     latents = ("value(action)", "state_value", "prediction_error")
     needs = frozenset({"no-go"})
     default_for = frozenset({"go/no-go"})
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        biases = Parameter("go_bias", -5.0, 5.0), Parameter("pavlovian", -5.0, 5.0)
-        return ALPHA, _beta(self.max_beta), *biases
+    after_beta = (Parameter("go_bias", -5.0, 5.0), Parameter("pavlovian", -5.0, 5.0))
 
 
 # Q-learning with a choice kernel: what was often chosen is chosen again, whatever it earned.

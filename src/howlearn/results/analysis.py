@@ -90,6 +90,11 @@ class Analysis:
         return Tables(names, lambda name: getattr(self, self.ATTRIBUTES.get(name, name)))
 
     @property
+    def manifest(self) -> dict[str, Any]:
+        """What is told of the run in a folder, where nobody knows more."""
+        return made_by(self.command)
+
+    @property
     def charts(self) -> Mapping[str, pl.DataFrame]:
         """By name, the table that a chart shows; ``howlearn.report`` draws them."""
         return {}
@@ -138,8 +143,7 @@ class Analysis:
         A folder that holds anything else is left alone.
         """
         check_format(format)
-        known = made_by(self.command) if manifest is None else manifest
-        with RunFolder(Path(folder), known, self.outputs(), start) as run:
+        with RunFolder(Path(folder), manifest or self.manifest, self.outputs(), start) as run:
             self.write_files(run.path, format)
             run.parts.path.rmdir()  # there are none
 

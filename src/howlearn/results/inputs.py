@@ -60,9 +60,7 @@ def with_source(models: Sequence[Model], source: str | None) -> tuple[Model, ...
     """
     if source is None:
         return tuple(models)
-    folder = None
-    if source not in SOURCES:
-        folder = _Given(Path(source))
+    folder = None if source in SOURCES else _Given(Path(source))
     return tuple(_one(model, source, folder) for model in models)
 
 

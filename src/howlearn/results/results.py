@@ -25,7 +25,7 @@ from howlearn.results.manifest import record, rounded
 from howlearn.results.select_summary import summary_of
 from howlearn.results.sources import Folder, Memory
 from howlearn.runs.files import BIDS, refuse_links
-from howlearn.runs.folder import START, Format, Start, read_table
+from howlearn.runs.folder import read_table
 from howlearn.selection.select import Choice, Selection
 from howlearn.selection.tables import ALL, INCLUDED, OTHER, Who, fitted, of_whom
 
@@ -355,7 +355,7 @@ class Results(Analysis):
         fullest = mine["trials_fitted"].to_numpy().reshape(shape)[:, :, 0].argmax(axis=1)
         return mine[column].to_numpy().reshape(shape)[np.arange(n), fullest]
 
-    # In words, in charts, in a folder
+    # In words, in charts
 
     def summary(self) -> Iterator[Listing | Sentence]:
         """What ``howlearn select`` prints."""
@@ -369,13 +369,3 @@ class Results(Analysis):
         """The weights of mixtures, where they were asked for."""
         drawn = {"weights": "weights-mean", "weights-learners": "weights"}
         return {name: self.tables[table] for name, table in drawn.items() if table in self.tables}
-
-    def write(
-        self,
-        folder: Path | str,
-        format: Format = "csv",
-        manifest: Mapping[str, Any] | None = None,
-        start: Start = START,
-    ) -> None:
-        """Leave the tables in a folder; a folder that holds anything else is left alone."""
-        super().write(folder, format, manifest or self.manifest, start)

@@ -34,7 +34,6 @@ from howlearn.runs.parts import (
     Progress,
     Tables,
     Threads,
-    as_content,
     complete,
     deciding,
     encoded,
@@ -200,7 +199,7 @@ class RunFolder:
         return self.parts.has(part.tables, part.number)
 
     def _keep(self, part: Part, tables: Tables | Encoded) -> None:
-        self.parts.write(part.number, as_content(tables))
+        self.parts.write(part.number, encoded(tables))
 
     def known(self, name: str) -> pl.DataFrame | None:
         """What was found out once for all parts, if it was."""

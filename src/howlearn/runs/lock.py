@@ -118,20 +118,12 @@ def is_lock(path: Path) -> bool:
 
 
 def _me(command: str) -> dict[str, Any]:
-    with suppress(OSError, KeyError):
-        who = getpass.getuser()
-        return {**_process(command), "user": who}
-    return _process(command)
-
-
-def _process(command: str) -> dict[str, Any]:
+    """This process, in words that another one may read."""
     since = datetime.now().astimezone().isoformat(sep=" ", timespec="minutes")
-    return {
-        "command": command,
-        "process": os.getpid(),
-        "host": socket.gethostname(),
-        "since": since,
-    }
+    mine = {"command": command, "process": os.getpid(), "host": socket.gethostname()}
+    with suppress(OSError, KeyError):
+        mine["user"] = getpass.getuser()
+    return {**mine, "since": since}
 
 
 def _told(path: Path) -> str | None:

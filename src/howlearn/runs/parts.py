@@ -31,15 +31,16 @@ Tables = Mapping[str, pl.DataFrame]
 Encoded = Mapping[str, bytes]  # the content of the files of a part
 
 
-def encoded(tables: Tables) -> dict[str, bytes]:
-    """The tables of a part as the content of files."""
-    return {name: _content(frame) for name, frame in tables.items()}
-
-
-def _content(frame: pl.DataFrame) -> bytes:
-    buffer = BytesIO()
-    frame.write_parquet(buffer)
-    return buffer.getvalue()
+def encoded(tables: Tables | Encoded) -> dict[str, bytes]:
+    """The tables of a part as the content of files, if they are not yet."""
+    found = {}
+    for name, table in tables.items():
+        if isinstance(table, pl.DataFrame):
+            buffer = BytesIO()
+            table.write_parquet(buffer)
+            table = buffer.getvalue()
+        found[name] = table
+    return found
 
 
 # What a manifest tells its reader, and no result of the run depends on.
@@ -269,13 +270,6 @@ class Memory:
         for name, found in tables.items():
             frame = found if isinstance(found, pl.DataFrame) else pl.read_parquet(found)
             self.tables.setdefault(name, {})[part.number] = frame
-
-
-def as_content(tables: Tables | Encoded) -> Encoded:
-    """The tables of a part as the content of files, if they are not yet."""
-    frames = {name: found for name, found in tables.items() if isinstance(found, pl.DataFrame)}
-    ready = {name: found for name, found in tables.items() if isinstance(found, bytes)}
-    return {**ready, **encoded(frames)}
 
 
 # Work in threads.

@@ -6,19 +6,15 @@ import importlib.util
 import sys
 import time
 import types
+import zlib
 from contextlib import suppress
 from functools import cache
 from io import BytesIO
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from howlearn import __version__
 
-SMALL = 4096  # bytes of an array that are not worth packing
-FEW = 256  # values of which one byte tells which; of two, one bit
-LOOKED_AT = 1000  # entries whose values are taken for all there are, until the others are seen
+SMALLER = 4  # of zlib's levels: flags, codes and rewards have few values, and shrink well
 
 
 def packed(thing: Any) -> bytes:
@@ -31,8 +27,6 @@ def packed(thing: Any) -> bytes:
             self.own: dict[str, types.ModuleType] = {}
 
         def reducer_override(self, obj: Any) -> Any:
-            if type(obj) is np.ndarray and obj.nbytes > SMALL and obj.dtype.hasobject is False:
-                return _packed_array(obj)
             module = _own_module(obj)
             if module is not None and module.__name__ not in self.own:
                 self.own[module.__name__] = module
@@ -48,7 +42,7 @@ def packed(thing: Any) -> bytes:
             with suppress(ValueError):
                 cloudpickle.unregister_pickle_by_value(module)
     names = "\n".join(packer.own).encode()
-    return len(names).to_bytes(4, "little") + names + file.getvalue()
+    return len(names).to_bytes(4, "little") + names + zlib.compress(file.getvalue(), SMALLER)
 
 
 def unpacked(content: bytes) -> Any:
@@ -60,7 +54,7 @@ def unpacked(content: bytes) -> Any:
         # Compiled code that is kept on disk asks for the module of its functions, by name only.
         if name not in sys.modules and not _can_be_found(name):
             sys.modules[name] = types.ModuleType(name)
-    return cloudpickle.loads(memoryview(content)[end:])
+    return cloudpickle.loads(zlib.decompress(memoryview(content)[end:]))
 
 
 def _can_be_found(name: str) -> bool:
@@ -87,45 +81,6 @@ def _own_module(thing: Any) -> types.ModuleType | None:
     installed = any(folder in file for folder in ("site-packages", "dist-packages"))
     # Kernels that were compiled here are compiled there.
     return None if installed or root.startswith("howlearn_") else module
-
-
-def _packed_array(values: NDArray[Any]) -> tuple[Any, ...]:
-    """Flags, codes and rewards have few values: one byte for each entry tells which."""
-    flat = np.ascontiguousarray(values).reshape(-1)
-    bits = flat.view(f"u{flat.itemsize}") if flat.itemsize in (1, 2, 4, 8) else None
-    if bits is not None:
-        # Not only with a stride, which might meet the same trial of every learner.
-        few = np.unique(np.concatenate([bits[:LOOKED_AT], bits[:: len(bits) // LOOKED_AT | 1]]))
-        content = _content(bits, few)
-        if content is not None:
-            return _array, (few, content, str(values.dtype), values.shape)
-    return _array, (None, flat.tobytes(), str(values.dtype), values.shape)
-
-
-def _content(bits: NDArray[Any], few: NDArray[Any]) -> bytes | None:
-    """Which of a few values every entry is; None if it would not be right, or not shorter."""
-    if len(few) == 1:
-        return b"" if bool((bits == few[0]).all()) else None
-    if len(few) == 2:
-        second = bits == few[1]
-        return np.packbits(second).tobytes() if bool((second | (bits == few[0])).all()) else None
-    if len(few) > FEW or bits.itemsize == 1:
-        return None
-    which = np.searchsorted(few, bits).astype(np.uint8)  # one that is too large is not right
-    return which.tobytes() if bool((few[which.clip(0, len(few) - 1)] == bits).all()) else None
-
-
-def _array(
-    few: NDArray[Any] | None, content: bytes, dtype: str, shape: tuple[int, ...]
-) -> NDArray[Any]:
-    if few is None:
-        return np.frombuffer(content, dtype).reshape(shape).copy()
-    if len(few) == 1:
-        return np.full(shape, few[0]).view(dtype)
-    which = np.frombuffer(content, np.uint8)
-    if len(few) == 2:
-        which = np.unpackbits(which, count=int(np.prod(shape)))
-    return few[which].view(dtype).reshape(shape)
 
 
 # What a worker of a cluster does. Nothing is imported here that a scheduler need not have.
