@@ -388,10 +388,9 @@ def select(
 
     Without ``models`` the candidates are built from the contexts and their features. Models and
     criteria may be given as the texts that the command line takes, such as ``"q-learning+lapse"``
-    and ``"holdout(split=0.3)"``; without any, the criteria are population
-    (evidence with fewer than ten learners) and the paper's two. ``intervals`` is the level of those
-    in ``estimates``; without it, it is 0.95 for models that are fitted cell by cell, where they
-    cost next to nothing, and others have none.
+    and ``"holdout(split=0.3)"``; without any, the criteria are population (evidence with fewer than
+    ten learners) and the paper's two. ``intervals`` is the level of those in ``estimates``; by
+    default it is 0.95 for models that are fitted cell by cell, where they cost next to nothing.
 
     Then a few doubles of the learners, who follow the selected models, are compared with them, as
     ``howlearn.check`` does with more. Where they behave otherwise, the verdict "clear" becomes
@@ -412,12 +411,12 @@ def select(
     >>> hl.select(study, task.models).selection["model"].unique().to_list()
     ['ByPattern']
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     found = hl.select(study, task.models, ["aic"], folder=folder)
-    ...     found.selection["model"].to_list()
+    ...     hl.select(study, task.models, ["aic"], folder=folder).selection["model"].to_list()
     ['ByPattern', 'ByPattern']
     """
     _check_asked(study, format, folder, client is not None or predictions or latents)
     models, chosen = asked(study, models, criteria)
+    how = (within, threads, progress, intervals)
     if folder is not None:
         wanted = Wanted(models, chosen, within, intervals, predictions or latents, latents)
         manifest = manifest_in_memory(study, wanted, predictions, format)
@@ -425,7 +424,6 @@ def select(
         before = {} if fresh else completeness_of(Path(folder))
         found = write_selection(Path(folder), study, wanted, manifest, format, start, progress)
     else:
-        made = select_in_memory(study, models, chosen, within, threads, progress, intervals)
-        found, before = Results.of(made), {}
+        found, before = Results.of(select_in_memory(study, models, chosen, *how)), {}
     told = fit_of_selection(found, threads=threads) if check else not_checked("check=False")
     return replace(found.with_fit({**before, **told}), usual=criteria is None)

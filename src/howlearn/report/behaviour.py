@@ -202,23 +202,24 @@ class _LearningCurves:
 
     def _frame(self, source: str, mean: Floats, low: Floats, high: Floats, n: Ints) -> pl.DataFrame:
         group, bin = np.nonzero(np.isfinite(mean))
-        first = bin * self.rod.width + 1
-        last = first + self.rod.width - 1
+        names = pl.Series(self.groups, dtype=pl.String).gather(group)
         at = (group, bin)
-        return pl.DataFrame(
-            {
-                "context": pl.Series(self.groups, dtype=pl.String).gather(group),
-                "trial": (first + last) / 2,
-                "first": first,
-                "last": last,
-                "source": [source] * len(bin),
-                "mean": mean[at],
-                "lower": pl.Series(low[at]).fill_nan(None),
-                "upper": pl.Series(high[at]).fill_nan(None),
-                "n": n[at],
-            },
-            schema=SCHEMA,
-        )
+        return binned(self.rod, source, names, bin, mean[at], low[at], high[at], n[at])
+
+
+def binned(
+    rod: Yardstick, source: str, context: pl.Series | str, bin: Ints, mean: Floats, low: Floats,
+    high: Floats, n: Ints,
+) -> pl.DataFrame:  # fmt: skip
+    """Points of curves as rows."""
+    first = bin * rod.width + 1
+    last = first + rod.width - 1
+    ends = {"lower": pl.Series(low).fill_nan(None), "upper": pl.Series(high).fill_nan(None)}
+    known = {"first": first, "last": last, "trial": (first + last) / 2, "mean": mean, "n": n}
+    frame = pl.DataFrame({**known, **ends}).with_columns(
+        context=pl.lit(context), source=pl.lit(source)
+    )
+    return frame.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items())
 
 
 def _mean(values: Floats) -> Floats:

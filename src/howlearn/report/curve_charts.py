@@ -114,7 +114,7 @@ class _Drawing:
             ),
         ]
         if legend:
-            layers += self._key(width)
+            layers += _key((PEOPLE, MODEL), (width - 214, 192), 26)
         return vl.layer(*layers, data=data(frame)).properties(width=width, height=height)
 
     def _guessing(self, title: str | None) -> list[vl.Chart]:
@@ -124,22 +124,6 @@ class _Drawing:
         rule = vl.Chart().mark_rule(style="grey", strokeDash=[2, 3], strokeWidth=1)
         y = vl.YDatum(self.chance, title=title, axis=self.up, scale=self.scale)
         return [rule.encode(y=y)]
-
-    def _key(self, width: int) -> list[vl.Chart]:
-        """What is what, at the lower right, where learners seldom end."""
-        rows = [vl.Chart(data(pl.DataFrame({"text": [text]}))) for text in (PEOPLE, MODEL)]
-        layers = []
-        for row, (one, height) in enumerate(zip(rows, (192, 208), strict=True)):
-            at: dict[str, Any] = {"x": vl.value(width - 214), "y": vl.value(height)}
-            text = one.mark_text(align="left", baseline="middle", dx=12)
-            layers.append(text.encode(**at, text=vl.Text("text:N")))
-            if row == 0:
-                layers.append(one.mark_point(style="ink", filled=True, size=26).encode(**at))
-            else:
-                mark = one.mark_rule(stroke=BLUE, strokeWidth=2)
-                ends: dict[str, Any] = {"x": vl.value(width - 222), "x2": vl.value(width - 206)}
-                layers.append(mark.encode(**ends, y=vl.value(height)))
-        return layers
 
 
 # The chart of predicted probabilities against choices.
@@ -205,7 +189,7 @@ def _along(frame: pl.DataFrame, along: str) -> Any:
     base = vl.Chart(data(frame)).encode(x)
     people = base.transform_filter("datum.source == 'people'")
     model = base.transform_filter("datum.source == 'model'")
-    key = _key(("choices", "predicted"))
+    key = _key(("choices", "predicted"), (SIZE - 45, SIZE - 30), 22)
     return vl.layer(
         model.mark_line(stroke=BLUE, strokeWidth=2).encode(
             vl.Y("mean:Q", title="right answer", axis=up, scale=scale)
@@ -220,18 +204,19 @@ def _along(frame: pl.DataFrame, along: str) -> Any:
     ).properties(width=SIZE + 40, height=SIZE)
 
 
-def _key(words: tuple[str, str]) -> list[vl.Chart]:
-    """What is what, at the lower right."""
+def _key(words: tuple[str, str], at: tuple[int, int], size: int) -> list[vl.Chart]:
+    """What the points and the line are, at the lower right, where learners seldom end."""
     layers = []
     for k, text in enumerate(words):
         one = vl.Chart(data(pl.DataFrame({"text": [text]})))
-        y = vl.value(SIZE - 30 + 16 * k)
-        at: dict[str, Any] = {"x": vl.value(SIZE - 45), "y": y}
-        layers.append(one.mark_text(align="left", dx=12).encode(**at, text=vl.Text("text:N")))
+        x, y = vl.value(at[0]), vl.value(at[1] + 16 * k)
+        told = one.mark_text(align="left", baseline="middle", dx=12)
+        layers.append(told.encode(x=x, y=y, text=vl.Text("text:N")))
         if k == 0:
-            layers.append(one.mark_point(style="ink", filled=True, size=22, opacity=1).encode(**at))
+            point = one.mark_point(style="ink", filled=True, size=size, opacity=1)
+            layers.append(point.encode(x=x, y=y))
         else:
-            ends: dict[str, Any] = {"x": vl.value(SIZE - 53), "x2": vl.value(SIZE - 37)}
+            ends = {"x": vl.value(at[0] - 8), "x2": vl.value(at[0] + 8)}
             layers.append(one.mark_rule(stroke=BLUE, strokeWidth=2).encode(**ends, y=y))
     return layers
 

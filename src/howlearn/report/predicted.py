@@ -14,7 +14,7 @@ from howlearn.core.arrays import Bools, Floats, Ints
 from howlearn.core.errors import HowlearnError
 from howlearn.fitting.replay import Advisor, advisor_for
 from howlearn.fitting.settings import records_of
-from howlearn.report.behaviour import SCHEMA, ranges, sampled, student
+from howlearn.report.behaviour import SCHEMA, binned, ranges, sampled, student
 from howlearn.results.results import Results
 
 # The selected models replayed on the learners' own choices.
@@ -166,23 +166,8 @@ def _curve(rod: Yardstick, p: Floats, original: Ints, learner: Ints) -> pl.DataF
         several = n > 1
         spread = np.sqrt(np.nansum((each - mean) ** 2, axis=0) / np.maximum(n - 1, 1) / n)
         half[several] = (student(n) * spread)[several]
-        first = kept * rod.width + 1
-        last = first + rod.width - 1
-        frames.append(
-            pl.DataFrame(
-                {
-                    "trial": (first + last) / 2,
-                    "first": first,
-                    "last": last,
-                    "source": [source] * len(kept),
-                    "mean": mean,
-                    "lower": pl.Series(np.clip(mean - half, 0, 1)).fill_nan(None),
-                    "upper": pl.Series(np.clip(mean + half, 0, 1)).fill_nan(None),
-                    "n": n,
-                },
-                schema={k: v for k, v in SCHEMA.items() if k != "context"},
-            )
-        )
+        ends = np.clip(mean - half, 0, 1), np.clip(mean + half, 0, 1)
+        frames.append(binned(rod, source, "", kept, mean, *ends, n).drop("context"))
     return pl.concat(frames)
 
 
