@@ -154,8 +154,10 @@ def test_policy_leaves_the_state_and_works_uncompiled(model):
         shown = Shown(context, context, setting.features[context], everything, 2, row.load)
         before = copy.deepcopy(state)
         model.log_policy(state, shown, theta, out)
-        for one, other in zip(state, before, strict=True):
-            np.testing.assert_array_equal(one, other)
+        names = getattr(state, "_fields", [""] * len(state))
+        for name, one, other in zip(names, state, before, strict=True):
+            if name != "room":  # in which any function may compute
+                np.testing.assert_array_equal(one, other)
         assert_same(out, log_p)
         unknown = np.full(2, np.nan)
         model.update(

@@ -190,7 +190,8 @@ class RecordLikelihood:
     """The likelihood of some learners' records under a model, in u."""
 
     def __init__(self, whole: Whole, setting: Setting, records: Records) -> None:
-        self.whole, self.records, self.told = whole, records, told(whole, setting)
+        self.whole, self.setting, self.records = whole, setting, records
+        self.told = told(whole, setting)
         self.offsets, self.log_options = records.offsets, records.log_options
         given = getattr(whole.first, "gradient", None) is not None
         self.analytic = given and not whole.adjustments

@@ -37,6 +37,7 @@ from howlearn.fitting.interpreted import (
     wrong_gradient,
 )
 from howlearn.fitting.intervals import known_ends, stretch_of
+from howlearn.fitting.remembered import searched_once
 from howlearn.fitting.settings import (
     Marked,
     check_needs,
@@ -238,10 +239,15 @@ class _WholeFits:
     def _tops(self, whole: Whole, guesses: Floats, effort: Effort) -> Tops:
         likelihood = RecordLikelihood(whole, self.setting, self.records)
         n_seen = self.seen(whole)[:, :-1]
-        try:
+
+        def search(some: Sequence[int]) -> Tops:
+            marks, seen, starts = self.marks[:, some], n_seen[:, some], guesses[:, some]
             return compiled_or_error(
-                whole.first, lambda: highest(likelihood, self.marks, n_seen, guesses, effort)
+                whole.first, lambda: highest(likelihood, marks, seen, starts, effort)
             )
+
+        try:
+            return searched_once(likelihood, self.marks, guesses, effort, search)
         except NoNumber as error:
             values = [f"{p.name}={v:.4g}" for p, v in zip(whole.parameters, error.x, strict=True)]
             raise ModelError(

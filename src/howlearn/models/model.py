@@ -32,7 +32,8 @@ class Model:
     - ``start(world)`` or ``start(world, theta)`` gives the state before the first trial: an array,
       or a (named) tuple of arrays. It is called again where learning restarts.
     - ``log_policy(state, shown, theta, out)`` fills ``out`` with the log-probability of every
-      action. It sees what is ``shown``, not what will be chosen, and leaves the state as it is.
+      action. It sees what is ``shown``, not what will be chosen, and leaves the state as it is (but
+      for a field called ``room``, where any function may compute).
     - ``update(state, trial, theta)`` changes the state after a choice and its outcome.
 
     ``theta.NAME`` is the value of a parameter. What ``world``, ``shown`` and ``trial`` hold is said

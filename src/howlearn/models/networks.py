@@ -60,8 +60,8 @@ class AlcoveState(NamedTuple):
     exemplars: NDArray[np.float64]  # [context, feature]
     attention: NDArray[np.float64]  # [feature]
     weights: NDArray[np.float64]  # [context, action]
-    room: NDArray[np.float64]  # [context, then action]: activations, and the errors of an update
-    shown: NDArray[np.int64]  # [1]: the context whose activations are there; −1: none
+    # [context, then action, then 1]: activations; errors; for which context, counted from 1
+    room: NDArray[np.float64]
 
 
 @callable_when_compiled
@@ -85,14 +85,14 @@ def activation(exemplars, j, x, attention, c):
 @callable_when_compiled
 def outputs(state, x, c, out):
     """out_k = Σ_j w_kj·a_j; the activations a_j for context x stay until an update."""
-    exemplars, attention, weights, room, shown = state
-    if shown[0] != x:
+    exemplars, attention, weights, room = state
+    if room[-1] != x + 1.0:
         for j in range(len(exemplars)):
             distance = 0.0
             for i in range(len(attention)):
                 distance += attention[i] * apart(exemplars[j, i], exemplars[x, i])
             room[j] = np.exp(-c * distance)
-        shown[0] = x
+        room[-1] = x + 1.0
     for k in range(len(out)):
         total = 0.0
         for j in range(len(exemplars)):
@@ -146,8 +146,7 @@ class Alcove(Model):
             world.features,
             np.full(n_features, 1.0 / n_features),
             np.zeros((n_contexts, world.n_actions)),
-            np.zeros(n_contexts + world.n_actions),
-            np.full(1, -1),
+            np.zeros(n_contexts + world.n_actions + 1),
         )
 
     @staticmethod
@@ -157,16 +156,16 @@ class Alcove(Model):
 
     @staticmethod
     def update(state, trial, theta):
-        exemplars, attention, weights, room, shown = state
+        exemplars, attention, weights, room = state
         (n, n_actions), x = weights.shape, trial.context
-        errors = room[n:]
+        errors = room[n:-1]
         outputs(state, x, theta.c, errors)
         for k in range(n_actions):
             if abs(errors[k]) > RUNAWAY:
                 return
         for k in range(n_actions):
             errors[k] = humble_error(teacher(trial, k), errors[k])
-        shown[0] = -1
+        room[-1] = 0.0
         for j in range(n):
             a, blame = room[j], 0.0
             for k in range(n_actions):

@@ -27,52 +27,49 @@ class WorkingMemoryState(NamedTuple):
     met: NDArray[np.int64]  # [cell]: the trial at which it was last met
     now: NDArray[np.int64]  # [2]: trials in this block; the last choice, −1: none yet
     ends: NDArray[np.float64]  # of the rewards: lowest, highest
+    room: NDArray[np.float64]  # [2, action, then their sum]: for the policies of both tables
 
 
 @callable_when_compiled
-def add_policy(values, scale, last, shown, theta, weight, out):
-    """Add weight·(ε/K + (1 − ε)·softmax(β·(scale·values + κ·1{last choice}))), of the offered."""
-    largest = -np.inf
-    for a in range(len(out)):
+def weigh(values, scale, last, shown, theta, out):
+    """exp(β·(scale·values + κ·1{last choice} − the largest)) of the offered, then their sum."""
+    n, largest = len(values), -np.inf
+    for a in range(n):
+        out[a] = scale * values[a] + (theta.kappa if a == last else 0.0)
         if shown.offered[a]:
-            largest = max(largest, scale * values[a] + (theta.kappa if a == last else 0.0))
+            largest = max(largest, out[a])
     total = 0.0
-    for a in range(len(out)):
-        if shown.offered[a]:
-            score = scale * values[a] + (theta.kappa if a == last else 0.0)
-            total += np.exp(BETA * (score - largest))
-    for a in range(len(out)):
-        if shown.offered[a]:
-            score = scale * values[a] + (theta.kappa if a == last else 0.0)
-            p = np.exp(BETA * (score - largest)) / total
-            out[a] += weight * (theta.epsilon / shown.n_offered + (1.0 - theta.epsilon) * p)
+    for a in range(n):
+        out[a] = np.exp(BETA * (out[a] - largest)) if shown.offered[a] else 0.0
+        total += out[a]
+    out[n] = total
 
 
 @callable_when_compiled
-def policy_slopes(table, scale, d_scale, last, shown, theta, action, out):
+def weigh_both(state, shown, theta):
+    """The policies of memory and of slow values, into the state's room; how memory has faded."""
+    c, last = shown.cell, state.now[1]
+    left, d_left = faded(theta.phi, state.now[0] - state.met[c])
+    weigh(state.memory[0, c], left, last, shown, theta, state.room[0])
+    weigh(state.slow[0, c], 1.0, last, shown, theta, state.room[1])
+    return left, d_left
+
+
+@callable_when_compiled
+def policy_slopes(weights, table, scale, d_scale, last, action, out):
     """The softmax of an action without ε, and its derivatives in κ and two parameters, in out.
 
     The second derivative is in what moves ``scale``, too.
     """
-    values = table[0]
-    largest = -np.inf
-    for a in range(len(values)):
-        if shown.offered[a]:
-            largest = max(largest, scale * values[a] + (theta.kappa if a == last else 0.0))
-    total = 0.0
-    kappa = one = other = 0.0
-    for a in range(len(values)):
-        if shown.offered[a]:
-            score = scale * values[a] + (theta.kappa if a == last else 0.0)
-            weight = np.exp(BETA * (score - largest))
-            total += weight
-            kappa += weight if a == last else 0.0
-            one += weight * (scale * table[1, a] + d_scale * values[a])
-            other += weight * scale * table[2, a]
-    score = scale * values[action] + (theta.kappa if action == last else 0.0)
-    p = np.exp(BETA * (score - largest)) / total
+    n, kappa, one, other = table.shape[1], 0.0, 0.0, 0.0
+    for a in range(n):
+        kappa += weights[a] if a == last else 0.0
+        one += weights[a] * (scale * table[1, a] + d_scale * table[0, a])
+        other += weights[a] * scale * table[2, a]
+    total, p = weights[n], weights[action] / weights[n]
+    mine = scale * table[1, action] + d_scale * table[0, action]
     out[0] = BETA * p * ((1.0 if action == last else 0.0) - kappa / total)
-    out[1] = BETA * p * (scale * table[1, action] + d_scale * values[action] - one / total)
+    out[1] = BETA * p * (mine - one / total)
     out[2] = BETA * p * (scale * table[2, action] - other / total)
     return p
 
@@ -137,21 +134,24 @@ class RLWM(Model):
         slow[0] = 1.0 / world.n_actions
         ends = np.array([world.lowest, world.highest])
         met, now = np.zeros(world.n_cells, np.int64), np.array([0, -1])
-        return WorkingMemoryState(slow, memory, met, now, ends)
+        room = np.zeros((2, world.n_actions + 1))
+        return WorkingMemoryState(slow, memory, met, now, ends, room)
 
     @staticmethod
     def log_policy(state, shown, theta, out):
-        w, c, last = memory_weight(shown.load, theta), shown.cell, state.now[1]
-        left, _ = faded(theta.phi, state.now[0] - state.met[c])
-        out[:] = 0.0
-        add_policy(state.memory[0, c], left, last, shown, theta, w, out)
-        add_policy(state.slow[0, c], 1.0, last, shown, theta, 1.0 - w, out)
-        for a in range(len(out)):
-            out[a] = np.log(out[a])
+        w, room, n = memory_weight(shown.load, theta), state.room, len(out)
+        weigh_both(state, shown, theta)
+        for a in range(n):
+            if not shown.offered[a]:
+                out[a] = -np.inf
+                continue
+            least, engaged = theta.epsilon / shown.n_offered, 1.0 - theta.epsilon
+            p = w * (least + engaged * (room[0, a] / room[0, n]))
+            out[a] = np.log(p + (1.0 - w) * (least + engaged * (room[1, a] / room[1, n])))
 
     @staticmethod
     def update(state, trial, theta):
-        slow, memory, met, now, ends = state
+        slow, memory, met, now, ends, _ = state
         c, a, even = trial.cell, trial.action, 1.0 / slow.shape[2]
         r = (trial.reward - ends[0]) / (ends[1] - ends[0])
         now[0] += 1
@@ -185,12 +185,12 @@ class RLWM(Model):
     @staticmethod
     def gradient(state, shown, theta, action, out):
         w, c, last = memory_weight(shown.load, theta), shown.cell, state.now[1]
-        left, d_left = faded(theta.phi, state.now[0] - state.met[c])
+        left, d_left = weigh_both(state, shown, theta)
         engaged = 1.0 - theta.epsilon
         # κ, φ and b_memory; κ, α and b_slow: places that are filled below
-        fast = policy_slopes(state.memory[:, c], left, d_left, last, shown, theta, action, out)
+        fast = policy_slopes(state.room[0], state.memory[:, c], left, d_left, last, action, out)
         kappa, phi, b_memory = w * out[0], w * out[1], w * out[2]
-        slow = policy_slopes(state.slow[:, c], 1.0, 0.0, last, shown, theta, action, out)
+        slow = policy_slopes(state.room[1], state.slow[:, c], 1.0, 0.0, last, action, out)
         kappa, alpha, b_slow = kappa + (1.0 - w) * out[0], (1.0 - w) * out[1], (1.0 - w) * out[2]
         mixed = w * fast + (1.0 - w) * slow
         p = theta.epsilon / shown.n_offered + engaged * mixed

@@ -18,6 +18,7 @@ from howlearn.fitting.fit import FitPlan, check_stops, guarded_fit
 from howlearn.fitting.fits import ALL, check_epsilon
 from howlearn.fitting.intervals import nats_within
 from howlearn.fitting.joint import with_others
+from howlearn.fitting.remembered import remembering
 from howlearn.fitting.unfittable import Guard
 from howlearn.models.task import Task
 from howlearn.reading.formats.delimited import Delimited
@@ -199,7 +200,7 @@ def write_selection(
         lambda experts: guarded_fit(Guard(), others, experts, [ALL], start.threads),
     )
     size = _size(study, wanted, plan)
-    with RunFolder(folder, manifest, Results.outputs(), start) as run:
+    with remembering(), RunFolder(folder, manifest, Results.outputs(), start) as run:
 
         def learned(who: Study, criterion: Criterion, name: str) -> Criterion:
             known = run.known(f"{name}-{criterion.key}")

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numba import njit
 
-from howlearn.engine.kernels.numeric import CACHED, FLAGS
+from howlearn.engine.kernels.numeric import BARE, CACHED, FLAGS
 from howlearn.engine.kernels.population import (
     DEGREES,
     LEAST,
@@ -34,7 +34,7 @@ RAREST = 1e-12  # a share: any learner's trials may still speak for the model
 LEAN = 2.0  # learners that the shares typical of all groups count for in each of them
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def _pick(values, total):
     """A place drawn in proportion to values."""
     left, last = np.random.random() * total, len(values) - 1
@@ -45,7 +45,7 @@ def _pick(values, total):
     return last
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def _pick_log(values):
     top = values[0]
     for x in range(len(values)):
@@ -55,7 +55,7 @@ def _pick_log(values):
     return _pick(values, sum_of(values))
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def _log_owner(owner, o, scale, integral, group, shares, kept, keeps, each):
     """The log-likelihood of an owner's rows; ``each[model]``: what keeping a model explains.
 
@@ -81,7 +81,7 @@ def _log_owner(owner, o, scale, integral, group, shares, kept, keeps, each):
     return math.log(max(same + free, LEAST)), same / max(same + free, LEAST)
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def _log_all(owner, scale, integral, group, shares, kept, keeps, each):
     total = 0.0
     for o in range(len(owner) - 1):
@@ -89,7 +89,7 @@ def _log_all(owner, scale, integral, group, shares, kept, keeps, each):
     return total
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def _leap(
     rated, nodes, family, spread, group, before, centre, width, offset, free_width, prior,
     owner, scale, integral, trial, shares, kept, keeps, each, now, f, reach, new_centre, new_width,
@@ -120,7 +120,7 @@ def _leap(
     return value, True
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def _draw_labels(
     owner, scale, integral, group, shares, kept, keeps, each, row, label, held, posterior
 ):  # fmt: skip
@@ -142,7 +142,7 @@ def _draw_labels(
             label[i] = common if held[o] else _pick(row, total)
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def _draw_points(
     rated, nodes, family, spread, points, weight, dims, group, prior, mean, variance, label, joint,
     buffer, at,
@@ -162,7 +162,7 @@ def _draw_points(
             at[i] = _pick(buffer, sum_of(buffer))
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def _dirichlet(counts, out):
     total = 0.0
     for k in range(len(counts)):
@@ -172,7 +172,7 @@ def _dirichlet(counts, out):
         out[k] /= total
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def _draw_typical(counts, alpha, typical, row):
     """What the shares of several groups are drawn around, given how many use what in each.
 
@@ -189,7 +189,7 @@ def _draw_typical(counts, alpha, typical, row):
     _dirichlet(row, typical)
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def _draw_shares(
     owner, group, label, held, alpha, paired, shares, kept, typical, counts, row
 ):  # fmt: skip
@@ -223,7 +223,7 @@ def _draw_shares(
     return yes / (yes + no)
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def _variance(left, count, before):
     found = (left + DEGREES * before) / (2.0 * np.random.gamma(0.5 * (count + DEGREES), 1.0))
     return min(max(found, NARROWEST**2), WIDEST**2)
@@ -290,7 +290,7 @@ def _draw_spreads(rated, family, spread, group, label, prior):
         spread[f] = _pick_log(log_p)
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def _draw_clouds(points, dims, group, label, at, n_rated, before, mean, variance):
     _, _, cloud_mean, cloud_variance, sd = before
     for j in range(len(dims)):

@@ -17,10 +17,10 @@ import math
 import numpy as np
 from numba import njit
 
-from howlearn.engine.kernels.numeric import CACHED, FLAGS, exp
+from howlearn.engine.kernels.numeric import BARE, CACHED, FLAGS, exp
 
 # Sums may be taken in any order: eight at a time.
-SUMS = {**FLAGS, "fastmath": {"contract", "reassoc", "nsz"}}
+SUMS = {**BARE, "fastmath": {"contract", "reassoc", "nsz"}}
 LOG_ROOT = 0.9189385332046727  # log √2π
 NARROWEST, WIDEST = 0.1, 3.0  # standard deviations that are considered
 DEGREES = 2.0  # learners that the prior of a variance counts for
@@ -43,21 +43,21 @@ def sum_of(a):
     return total
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def add_to(a, b):
     for i in range(a.shape[0]):
         for k in range(a.shape[1]):
             a[i, k] += b[i, k]
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def copy_to(a, b):
     for i in range(a.shape[0]):
         for k in range(a.shape[1]):
             a[i, k] = b[i, k]
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def priors_of(nodes, family, centre, width, offset, out):
     """out[group, model]: a normal's density at the nodes, times their distance."""
     for g in range(centre.shape[1]):
@@ -70,7 +70,7 @@ def priors_of(nodes, family, centre, width, offset, out):
                 row[a] = step * exp(-0.5 * z * z)
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def density_of(points, weight, centre, variance, dim, out):
     """Each point's weight times its density under independent normals."""
     log_norm = 0.0
@@ -87,7 +87,7 @@ def density_of(points, weight, centre, variance, dim, out):
         out[p] = weight[p] * exp(out[p] + log_norm)
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def integrate_rated(rated, family, spread, group, prior, out):
     """out[learner, model] of the rated models."""
     for i in range(out.shape[0]):
@@ -95,7 +95,7 @@ def integrate_rated(rated, family, spread, group, prior, out):
             out[i, k] = dot(rated[spread[family[k]], i, k], prior[group[i], k]) + LEAST
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def integrate_clouds(points, weight, dims, group, mean, variance, n_rated, buffer, out):
     """out[learner, n_rated + model] of the cloud models."""
     for i in range(out.shape[0]):
@@ -105,7 +105,7 @@ def integrate_clouds(points, weight, dims, group, mean, variance, n_rated, buffe
             out[i, n_rated + j] = sum_of(buffer) + LEAST
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def moments_of(values, x, share, out):
     """Add the share-weighted moments of x under weights that are not normalised."""
     s0 = s1 = s2 = 0.0
@@ -156,7 +156,7 @@ def climb(
     return old
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def _mean_shares(group, posterior, shares):
     """Of every group, the mean of what its learners use."""
     n_groups, n_models = shares.shape
@@ -172,7 +172,7 @@ def _mean_shares(group, posterior, shares):
             shares[g, k] /= max(total, LEAST)
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def _posterior(scale, integral, shares, group, out):
     """out[learner, model], and the log-likelihood of all learners, but for their scales."""
     total = 0.0
@@ -188,18 +188,18 @@ def _posterior(scale, integral, shares, group, out):
     return total
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def log_location(x, m, sd):
     return -0.5 * ((x - m) / sd) ** 2
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def log_variance(v, v0):
     """An inverse gamma that counts for DEGREES learners, as a function of the log of v."""
     return -0.5 * DEGREES * (math.log(v) + v0 / v)
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def _log_priors(before, family, dims, centre, width, offset, mean, variance):
     rated_mean, rated_variance, cloud_mean, cloud_variance, sd = before
     total = 0.0
@@ -217,7 +217,7 @@ def _log_priors(before, family, dims, centre, width, offset, mean, variance):
     return total
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def _better_spreads(
     rated, family, group, scale, shares, prior, integral, spread, next_only
 ):  # fmt: skip
