@@ -26,6 +26,10 @@ class Parameter:
     take their steps in u, where the parameter is lower + scale·sinh(u): even near the lower bound,
     logarithmic beyond. Without a ``scale`` the steps are even, or nearly so, throughout.
 
+    At its ``neutral`` value, if it has one, the model is as if it did not have the parameter; the
+    name of another parameter means where both are equal. Less than the ``smallest`` size of
+    interest away from it (in logits, if that is another parameter) makes no difference.
+
     >>> Parameter("eta", 0.0, 1.0, default=0.03, scale=0.002).at(np.array([0.0]))
     array([0.])
     >>> Parameter("beta", 1, 9).default
@@ -37,6 +41,8 @@ class Parameter:
     upper: float
     default: float = math.nan
     scale: float = math.nan
+    neutral: float | str = math.nan
+    smallest: float = math.nan
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.lower) and math.isfinite(self.upper)):

@@ -124,7 +124,7 @@ def set_partitions() -> ModuleType:
 @cache
 def population() -> ModuleType:
     """``climb``, ``sample`` and ``judge``: what all learners tell of models and parameters."""
-    text = "".join(map(_source, ("numeric", "population", "chains")))
+    text = "".join(map(_source, ("numeric", "population", "leaps", "chains")))
     return _load("population", text, "sample")
 
 

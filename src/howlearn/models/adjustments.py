@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +15,7 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.registry import Registry
 from howlearn.core.rule import Parameter, Size
 from howlearn.core.world import log_softmax
-from howlearn.models.model import Model
+from howlearn.models.model import Model, sized
 
 BASES = ("delta rule", "gradient bandit")
 
@@ -46,6 +47,12 @@ class Part(ABC):
     @abstractmethod
     def parameters(self, actions: Sequence[str]) -> tuple[Parameter, ...]:
         """Its parameters; their defaults are neutral: they leave the model as it is."""
+
+    def _neutral_at_0(
+        self, name: str, lower: float, upper: float, scale: float = math.nan
+    ) -> Parameter:
+        smallest = math.nan if self.effect is None else self.effect.smallest
+        return Parameter(name, lower, upper, 0.0, scale, neutral=0.0, smallest=smallest)
 
     def __radd__(self, model: Model) -> Adjusted:
         return Adjusted(model.unadjusted, (*model.adjustments, self))
@@ -124,6 +131,26 @@ class Adjusted(Model):
     def unadjusted(self) -> Model:
         return self.base
 
+    def contains(self, other: Model, actions: Sequence[str]) -> tuple[str, ...]:
+        held: tuple[str, ...] = ()
+        if not self.base.repeats(other.unadjusted):
+            held = self.base.contains(other.unadjusted, actions)
+            if not held:
+                return ()
+        theirs = {part.name for part in other.adjustments}
+        if not theirs <= {part.name for part in self.adjustments}:
+            return ()
+        for part in self.adjustments:
+            if part.name not in theirs:
+                mine = sized(part.parameters(actions))
+                if not mine:  # of a part of the user's own nobody says how much of it is little
+                    return ()
+                held += mine
+        return held
+
+    def neutral(self, parameter: Parameter, rewards: tuple[float, float]) -> float | str:
+        return self.base.neutral(parameter, rewards)
+
     @property
     def parts(self) -> tuple[Model, ...]:
         return (self.base,)
@@ -180,7 +207,7 @@ class Lapse(Adjustment):
     in_words = "lapse: some of their choices are made at random"
 
     def parameters(self, actions: Sequence[str]) -> tuple[Parameter, ...]:
-        return (Parameter("lapse", 0.0, 1.0, default=0.0, scale=0.05),)
+        return (self._neutral_at_0("lapse", 0.0, 1.0, scale=0.05),)
 
     @staticmethod
     def adjust(state, shown, theta, out):
@@ -209,7 +236,7 @@ class Bias(Adjustment):
     in_words = "prefer some actions whatever they earn"
 
     def parameters(self, actions: Sequence[str]) -> tuple[Parameter, ...]:
-        return tuple(Parameter(f"bias({a})", -5.0, 5.0, default=0.0) for a in actions[:-1])
+        return tuple(self._neutral_at_0(f"bias({a})", -5.0, 5.0) for a in actions[:-1])
 
     @staticmethod
     def adjust(state, shown, theta, out):
@@ -241,7 +268,7 @@ class Stickiness(Adjustment):
     in_words = "repeat (or avoid) their last choice, whatever it earned"
 
     def parameters(self, actions: Sequence[str]) -> tuple[Parameter, ...]:
-        return (Parameter("stickiness", -5.0, 5.0, default=0.0),)
+        return (self._neutral_at_0("stickiness", -5.0, 5.0),)
 
     @staticmethod
     def start(world):
@@ -281,7 +308,7 @@ class ChoiceTrace(Adjustment):
 
     def parameters(self, actions: Sequence[str]) -> tuple[Parameter, ...]:
         rate = Parameter("trace_rate", 0.0, 1.0, default=0.3, scale=0.1)
-        return Parameter("trace", -10.0, 10.0, default=0.0), rate
+        return self._neutral_at_0("trace", -10.0, 10.0), rate
 
     @staticmethod
     def start(world):
@@ -313,8 +340,10 @@ class Asymmetry(LearningPart):
     title = "learns at different rates from good and bad surprises"
     phrase = "an asymmetry between better and worse than expected"
     cites = ("frank2007",)
-    parameter = Parameter("asymmetry", -6.0, 6.0, default=0.0)
     effect = Size("signed", 0.9, 0.4, 0.5, 0.45, smallest=0.4)
+    parameter = Parameter(
+        "asymmetry", -6.0, 6.0, default=0.0, neutral=0.0, smallest=effect.smallest
+    )
     listed = True
     bases = ("delta rule",)
     only_with = ("forgetting", "stickiness", "bias", "lapse")
@@ -332,8 +361,10 @@ class Forgetting(LearningPart):
     title = "forgets the values of unchosen actions"
     phrase = "forgetting"
     cites = ("ito2009",)
-    parameter = Parameter("phi", 0.0, 1.0, default=0.0, scale=0.1)
     effect = Size("share", 0.1, 0.7, 0.04, 0.7, smallest=0.05)
+    parameter = Parameter(
+        "phi", 0.0, 1.0, default=0.0, scale=0.1, neutral=0.0, smallest=effect.smallest
+    )
     listed = True
     passes_for = ("asymmetry",)
     in_words = "forget what they did not just try"
@@ -349,8 +380,8 @@ class Fictive(LearningPart):
     title = "updates unchosen actions as if they had earned the opposite"
     phrase = "fictive updating of the actions that were not chosen"
     cites = ("glascher2009",)
-    parameter = Parameter("fictive", 0.0, 1.0, default=0.0)
     effect = Size("share", 0.4, 0.7, 0.15, 0.7, smallest=0.15)
+    parameter = Parameter("fictive", 0.0, 1.0, default=0.0, neutral=0.0, smallest=effect.smallest)
     bases = ("delta rule",)
     passes_for = ("forgetting", "asymmetry")
     unseen = True
@@ -367,8 +398,8 @@ class Attention(LearningPart):
     title = "learns faster after surprising outcomes"
     phrase = "Pearce–Hall attention"
     cites = ("pearce1980", "li2011")
-    parameter = Parameter("attention", 0.0, 1.0, default=0.0)
     effect = Size("share", 0.3, 0.7, 0.1, 0.7, smallest=0.15)
+    parameter = Parameter("attention", 0.0, 1.0, default=0.0, neutral=0.0, smallest=effect.smallest)
     bases = ("delta rule",)
     passes_for = ("asymmetry", "forgetting")
     unseen = True
@@ -383,7 +414,7 @@ class GoBias(LearningPart):
     phrase = "a go bias"
     cites = ("guitart2012",)
     needs = frozenset({"no-go"})
-    parameter = Parameter("go_bias", -5.0, 5.0, default=0.0)
+    parameter = Parameter("go_bias", -5.0, 5.0, default=0.0, neutral=0.0, smallest=0.25)
 
 
 class Pavlovian(LearningPart):
@@ -397,8 +428,10 @@ class Pavlovian(LearningPart):
     phrase = "a Pavlovian bias"
     cites = ("guitart2012",)
     needs = frozenset({"no-go", "losses"})
-    parameter = Parameter("pavlovian", -5.0, 5.0, default=0.0)
     effect = Size("signed", 1.0, 0.6, 0.4, 0.6, smallest=0.4)
+    parameter = Parameter(
+        "pavlovian", -5.0, 5.0, default=0.0, neutral=0.0, smallest=effect.smallest
+    )
     listed = True
     bases = ("delta rule",)
     passes_for = ("bias",)

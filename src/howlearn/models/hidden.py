@@ -16,7 +16,7 @@ from howlearn.core.rule import Parameter
 from howlearn.engine import compile as compiled
 from howlearn.engine.layout import SCORED, Statuses
 from howlearn.models.mixture import Best, Expert, Mixture, Source, States, WeighedTrials
-from howlearn.models.model import Model
+from howlearn.models.model import Model, same, sized
 
 FLAT = 1e-9  # nats; a likelihood that varies less than this holds no information
 CLOSE = 3.0  # nats; tops of the grid that are this close to the best are climbed too
@@ -70,7 +70,7 @@ class HiddenStrategies(Mixture):
     @cached_property
     def own(self) -> tuple[Parameter, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
         if self.transitions == "shared":
-            return (Parameter("stay", 0.0, 1.0, default=0.95),)
+            return (Parameter("stay", 0.0, 1.0, default=0.95, neutral=1.0, smallest=0.02),)
         leave = [Parameter(f"leave({name})", 0.0, 1.0, default=0.05) for name in self.strategies]
         shares = [
             Parameter(f"share({name}: {other})", 0.0, 1.0, default=1 / (len(self.experts) - 1 - j))
@@ -78,6 +78,11 @@ class HiddenStrategies(Mixture):
             for j, other in enumerate([n for n in self.strategies if n != name][:-1])
         ]
         return (*leave, *shares)
+
+    def contains(self, other: Model, actions: Sequence[str]) -> tuple[str, ...]:
+        """Whoever never leaves a strategy is, half of the time, one who has no other."""
+        alone = any(not each.given and same(each.model, other) for each in self.experts)
+        return sized(self.own) if alone else ()
 
     def chain(self, own: Floats) -> tuple[Floats, Floats]:
         """The transition probabilities T[from, to], and their derivatives [parameter, from, to]."""

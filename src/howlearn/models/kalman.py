@@ -134,7 +134,11 @@ class KalmanUCB(KalmanMean):
     title = "Kalman filter that prefers uncertain options (UCB)"
     phrase = "a Kalman filter with a softmax of upper confidence bounds"
     cites = ("gershman2018",)
-    parameters = (*KalmanMean.parameters, Parameter("explore", -5.0, 5.0, default=0.0))
+    simpler = "kalman-mean"
+    parameters = (
+        *KalmanMean.parameters,
+        Parameter("explore", -5.0, 5.0, default=0.0, neutral=0.0, smallest=0.2),
+    )
 
 
 @dataclass(frozen=True, repr=False)

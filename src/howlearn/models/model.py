@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -63,6 +64,9 @@ class Model:
     # other candidates are named; EVERY_TASK: in all that tell what it needs.
     default_for: ClassVar[frozenset[str]] = frozenset()
 
+    # The name of a model that it is where its parameters with a smallest size are neutral
+    simpler: ClassVar[str] = ""
+
     smooth: ClassVar[bool] = False  # whether its likelihood has few tops: searches are shorter
     cells: ClassVar[Cells] = "any"  # how it may be used in the cells of a partition
 
@@ -115,6 +119,18 @@ class Model:
     def carrying(self, parts: Sequence[Parameter]) -> Model:
         """The model whose functions read the parameters of these parts, too."""
         return self
+
+    def contains(self, other: Model, actions: Sequence[str]) -> tuple[str, ...]:
+        """Its parameters that are neutral where it says the same as the other; none: nowhere."""
+        return sized(self.parameters) if self.simpler == other.name else ()
+
+    def neutral(self, parameter: Parameter, rewards: tuple[float, float]) -> float | str:
+        """Where one of its parameters makes no difference, with rewards between these."""
+        return parameter.neutral
+
+    def repeats(self, other: Model) -> bool:
+        """Whether the other can say all that it says."""
+        return same(self, other)
 
     def n_parameters(self, n_actions: int) -> int:
         """D: how many parameters are fitted."""
@@ -204,6 +220,11 @@ def bounds_of(parameters: Sequence[Parameter]) -> dict[str, list[float]]:
     {'beta': [1, 9]}
     """
     return {parameter.name: [parameter.lower, parameter.upper] for parameter in parameters}
+
+
+def sized(parameters: Sequence[Parameter]) -> tuple[str, ...]:
+    """The names of those of which it is known how much is too little to make a difference."""
+    return tuple(each.name for each in parameters if not math.isnan(each.smallest))
 
 
 def same(one: Model, other: Model) -> bool:

@@ -99,6 +99,11 @@ class PartitionModel(Model):
                     f"model {self.name}: cells with different rules cannot share their rates"
                 )
 
+    def repeats(self, other: Model) -> bool:
+        if not isinstance(other, PartitionModel) or self.partition != other.partition:
+            return False
+        return self.rules == other.rules and other.rates in ("per-cell", self.rates)
+
     @property
     def way(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
         return "cells" if all(unit.by_rule for unit in self.units) else "units"

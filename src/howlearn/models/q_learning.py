@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from howlearn.core.rule import Parameter
 from howlearn.core.world import callable_when_compiled, log_softmax, no_go_of
+from howlearn.models.adjustments import Asymmetry, Attention, Forgetting, GoBias, Pavlovian
 from howlearn.models.model import EVERY_TASK, Model
 
 ALPHA = Parameter("alpha", 0.0, 1.0, default=0.3, scale=0.001)
@@ -58,6 +59,7 @@ class ValueLearner(Model):
     max_beta: float = 50.0
 
     smooth = True
+    simpler = "q-learning"
     latents = ("value(action)", "prediction_error")
     signed: ClassVar[Any] = False  # whether rewards count from the one that was recorded as 0
     before_beta: ClassVar[tuple[Parameter, ...]] = (ALPHA,)  # its parameters, in their order
@@ -258,8 +260,11 @@ class QLearningTwoRates(ValueLearner):
     default_for = frozenset({"reversal", "probabilistic selection"})
     before_beta = (
         Parameter("alpha_better", 0.0, 1.0, default=0.3, scale=0.001),
-        Parameter("alpha_worse", 0.0, 1.0, default=0.1, scale=0.001),
-    )
+        Parameter(
+            "alpha_worse", 0.0, 1.0, default=0.1, scale=0.001, neutral="alpha_better",
+            smallest=Asymmetry.parameter.smallest,
+        ),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -280,7 +285,7 @@ class QLearningForgetting(ValueLearner):
     phrase = "Q-learning with forgetting"
     cites = ("ito2009",)
     default_for = frozenset({EVERY_TASK})
-    before_beta = (ALPHA, Parameter("phi", 0.0, 1.0, default=0.1, scale=0.1))
+    before_beta = (ALPHA, replace(Forgetting.parameter, default=0.1))
 
 
 @dataclass(frozen=True, repr=False)
@@ -301,7 +306,11 @@ class QLearningStart(ValueLearner):
     default_for = frozenset(
         {"bandit", "reversal", "contextual learning", "probabilistic selection"}
     )
-    before_beta = (ALPHA, Parameter("start", 0.0, 1.0, default=0.5))
+    before_beta = (ALPHA, Parameter("start", 0.0, 1.0, default=0.5, smallest=0.15))
+
+    def neutral(self, parameter: Parameter, rewards: tuple[float, float]) -> float | str:
+        at_0 = -rewards[0] / (rewards[1] - rewards[0])  # where q-learning starts
+        return at_0 if parameter.name == "start" else parameter.neutral
 
 
 @dataclass(frozen=True, repr=False)
@@ -343,7 +352,7 @@ class PearceHall(ValueLearner):
     cites = ("pearce1980", "li2011")
     default_for = frozenset({"reversal"})
     latents = ("value(action)", "attention(action)", "prediction_error")
-    before_beta = (ALPHA, Parameter("attention", 0.0, 1.0, default=0.3))
+    before_beta = (ALPHA, replace(Attention.parameter, default=0.3))
 
 
 @dataclass(frozen=True, repr=False)
@@ -365,7 +374,7 @@ class GoNoGo(ValueLearner):
     latents = ("value(action)", "state_value", "prediction_error")
     needs = frozenset({"no-go"})
     default_for = frozenset({"go/no-go"})
-    after_beta = (Parameter("go_bias", -5.0, 5.0), Parameter("pavlovian", -5.0, 5.0))
+    after_beta = (GoBias.parameter, Pavlovian.parameter)
 
 
 # Q-learning with a choice kernel: what was often chosen is chosen again, whatever it earned.
@@ -387,6 +396,7 @@ class QLearningPerseveration(Model):
     name = "q-perseveration"
     title = "Q-learning with a tendency to repeat (or avoid) earlier choices"
     phrase = "Q-learning with a choice kernel"
+    simpler = "q-learning"
     cites = ("wilson2019",)
     latents = ("value(action)", "kernel(action)", "prediction_error")
 
@@ -396,7 +406,7 @@ class QLearningPerseveration(Model):
             ALPHA,
             _beta(self.max_beta),
             Parameter("tau", 0.0, 1.0, default=0.3, scale=0.1),
-            Parameter("kappa", -10.0, 10.0, default=1.0),
+            Parameter("kappa", -10.0, 10.0, default=1.0, neutral=0.0, smallest=0.5),
         )
 
     @staticmethod

@@ -421,6 +421,6 @@ def _effective(found: Fitted, layout: Layout, answer: Posterior) -> Floats:
         cloud = found.tables.clouds[j]
         n, _, d = cloud.points.shape
         m, v = (np.broadcast_to(each[j, :d], (n, d)) for each in (mean, variance))
-        each = clouds.effective(cloud.log_weight, cloud.points, m, v)
+        each = clouds.effective(found.tables.log_weight(j), cloud.points, m, v)
         out[k] = np.median(each), each.min()
     return out

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from howlearn.core.study import Study
 from howlearn.models.model import Model
 from howlearn.selection.clouds import MOST, Cloud, Likelihood
 from howlearn.selection.hierarchy import RateGroup, groups_of
+from howlearn.selection.holes import COLUMNS, holes_of, log_outside
 from howlearn.selection.rate_grid import curves_of, on_grid, plan_of
 
 SPREADS = (0.1, 0.16, 0.25, 0.4, 0.63, 1.0, 1.6)  # of the log rates of a learner's cells
@@ -87,6 +89,7 @@ class Tables:
     clouds: tuple[Cloud, ...]
     top_rated: Floats  # [learner, model]: the log of what the tables are relative to
     fixed: Floats  # [learner, model]: log-evidence
+    holes: Floats  # [cloud, coordinate, …]: where a simpler candidate says the same
 
     @classmethod
     def of(cls, study: Study, layout: Layout, fixed: Floats, threads: int | None = None) -> Tables:
@@ -97,13 +100,17 @@ class Tables:
             Cloud.around(Likelihood(layout.models[k], study, threads), SEED + 10 * j)
             for j, k in enumerate(layout.clouds)
         ]
-        return cls(layout, rated, nodes, tuple(clouds), top, fixed[:, list(layout.fixed)])
+        parameters = [cloud.likelihood.advisor.parameters for cloud in clouds]
+        told = layout.clouds, parameters, study.actions, study.reward_range
+        holes = holes_of(layout.models, *told)
+        return cls(layout, rated, nodes, tuple(clouds), top, fixed[:, list(layout.fixed)], holes)
 
     @classmethod
     def known(cls, layout: Layout, evidence: Floats) -> Tables:
         """Of models of which nothing but the log-evidence is known."""
         nothing = np.empty((len(SPREADS), len(evidence), 0, 2))
-        return cls(layout, nothing, nothing[0, 0], (), nothing[0, :, :, 0], evidence)
+        holes = np.zeros((0, 0, COLUMNS))
+        return cls(layout, nothing, nothing[0, 0], (), nothing[0, :, :, 0], evidence, holes)
 
     def renewed(self, mean: Floats, variance: Floats) -> Tables:
         """With points of clouds where the population lies: [model, learner, parameter]."""
@@ -126,9 +133,27 @@ class Tables:
         """With one more model, of which nothing but the log-evidence is known."""
         return replace(self, fixed=np.column_stack([self.fixed, column]))
 
+    def log_weight(self, j: int) -> Floats:
+        """[learner, point] of a cloud, with what holes leave of each point."""
+        return self.clouds[j].log_weight + log_outside(self.holes[j], self.clouds[j].points)
+
     @property
     def dims(self) -> Ints:
         return np.array([cloud.likelihood.d for cloud in self.clouds], np.int64)
+
+    @cached_property
+    def pairs(self) -> Ints:
+        """Two clouds, and for every parameter of the first the one of the second that is the same,
+        or −1: those that have any."""
+        each = [cloud.likelihood.advisor.parameters for cloud in self.clouds]
+        most = int(self.dims.max(initial=1))
+        rows = []
+        for a, b in combinations(range(len(each)), 2):
+            place = {(p.name, p.lower, p.upper): d for d, p in enumerate(each[b])}
+            row = [place.get((p.name, p.lower, p.upper), -1) for p in each[a]]
+            if max(row) >= 0:
+                rows.append([a, b, *row, *[-1] * (most - len(row))])
+        return np.array(rows, np.int64).reshape(-1, 2 + most)
 
     @cached_property
     def packed(self) -> tuple[Floats, Floats, Ints, Floats]:
@@ -138,7 +163,7 @@ class Tables:
         points = np.zeros((n, len(dims), int(dims.max(initial=1)), most))
         weight, top = np.zeros((n, len(dims), most)), np.zeros((n, len(dims)))
         for j, cloud in enumerate(self.clouds):
-            log_w = cloud.log_weight
+            log_w = self.log_weight(j)
             size = log_w.shape[1]
             best = log_w.max(axis=1)  # −∞ where no point explains a learner at all
             top[:, j] = np.where(np.isfinite(best), best, NOWHERE)
@@ -164,7 +189,8 @@ class Tables:
     def arrays(self) -> tuple[np.ndarray, ...]:
         """What the compiled loops take first."""
         points, weight, dims, _ = self.packed
-        return self.rated, self.nodes, self.layout.family, points, weight, dims, self.scale
+        clouds = points, weight, dims, self.holes
+        return self.rated, self.nodes, self.layout.family, *clouds, self.scale
 
 
 def rated_tables(

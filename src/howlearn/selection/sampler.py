@@ -235,7 +235,8 @@ class _Chain:
         burn = 0 if self.shares else BURN
         seed = self.seed + 7_919 * len(self.shares)
         compiled.population().sample(
-            *self.tables.arrays, self.group, self.owner, self.prior.arrays, o.apart,
+            *self.tables.arrays, self.tables.pairs, self.group, self.owner, self.prior.arrays,
+            o.apart,
             np.array(o.offsets), o.free_width, o.alpha, o.paired, seed, burn, sweeps, every,
             *s.hyper, s.shares, shares, keeps, hyper, told, evidence,
         )  # fmt: skip

@@ -12,6 +12,7 @@ import math
 import numpy as np
 from numba import njit
 
+from howlearn.engine.kernels.leaps import exchange, leap, log_all, log_owner
 from howlearn.engine.kernels.numeric import BARE, CACHED, FLAGS
 from howlearn.engine.kernels.population import (
     DEGREES,
@@ -24,13 +25,14 @@ from howlearn.engine.kernels.population import (
     dot,
     integrate_clouds,
     integrate_rated,
-    log_location,
-    log_variance,
+    out_of_holes,
     priors_of,
+    room_of,
     sum_of,
 )
 
 RAREST = 1e-12  # a share: any learner's trials may still speak for the model
+SELDOM = 2  # sweeps between two attempts to exchange learners
 LEAN = 2.0  # learners that the shares typical of all groups count for in each of them
 
 
@@ -56,78 +58,13 @@ def _pick_log(values):
 
 
 @njit(**BARE)
-def _log_owner(owner, o, scale, integral, group, shares, kept, keeps, each):
-    """The log-likelihood of an owner's rows; ``each[model]``: what keeping a model explains.
-
-    With probability ``keeps`` an owner of several rows uses one model in all of them, drawn with
-    shares ``kept``; else a model for every row.
-    """
-    free = 1.0
-    n_models = scale.shape[1]
-    several = owner[o + 1] - owner[o] > 1 and keeps > 0.0
-    for k in range(n_models):
-        each[k] = kept[k]
-    for i in range(owner[o], owner[o + 1]):
-        total = 0.0
-        for k in range(n_models):
-            found = scale[i, k] * integral[i, k]
-            total += shares[group[i], k] * found
-            each[k] *= found
-        free *= total
-    if not several:
-        return math.log(max(free, LEAST)), 0.0
-    same = keeps * sum_of(each)
-    free *= 1.0 - keeps
-    return math.log(max(same + free, LEAST)), same / max(same + free, LEAST)
-
-
-@njit(**BARE)
-def _log_all(owner, scale, integral, group, shares, kept, keeps, each):
-    total = 0.0
-    for o in range(len(owner) - 1):
-        total += _log_owner(owner, o, scale, integral, group, shares, kept, keeps, each)[0]
-    return total
-
-
-@njit(**BARE)
-def _leap(
-    rated, nodes, family, spread, group, before, centre, width, offset, free_width, prior,
-    owner, scale, integral, trial, shares, kept, keeps, each, now, f, reach, new_centre, new_width,
-):  # fmt: skip
-    """Metropolis on centres and widths of a family; returns the log-likelihood, and if it moved."""
-    rated_mean, rated_variance, _, _, sd = before
-    copy_to(new_centre, centre)
-    copy_to(new_width, width)
-    ratio = 0.0
-    for g in range(centre.shape[1]):
-        new_centre[f, g] += 0.3 * reach * np.random.normal()
-        if free_width:
-            new_width[f, g] *= math.exp(0.5 * reach * np.random.normal())
-        if not NARROWEST <= new_width[f, g] <= WIDEST:
-            return now, False
-        m, v = rated_mean[f], rated_variance[f]
-        ratio += log_location(new_centre[f, g], m, sd) - log_location(centre[f, g], m, sd)
-        ratio += log_variance(new_width[f, g] ** 2, v) - log_variance(width[f, g] ** 2, v)
-    copy_to(trial, integral)
-    priors_of(nodes, family, new_centre, new_width, offset, prior)
-    integrate_rated(rated, family, spread, group, prior, trial)
-    value = _log_all(owner, scale, trial, group, shares, kept, keeps, each)
-    if math.log(np.random.random()) >= value - now + ratio:
-        return now, False
-    copy_to(centre, new_centre)
-    copy_to(width, new_width)
-    copy_to(integral, trial)
-    return value, True
-
-
-@njit(**BARE)
 def _draw_labels(
     owner, scale, integral, group, shares, kept, keeps, each, row, label, held, posterior
 ):  # fmt: skip
     """What every owner uses; ``posterior`` gains how probable that was of every row and model."""
     n_models = scale.shape[1]
     for o in range(len(owner) - 1):
-        _, same = _log_owner(owner, o, scale, integral, group, shares, kept, keeps, each)
+        _, same = log_owner(owner, o, scale, integral, group, shares, kept, keeps, each)
         every = max(sum_of(each), LEAST)
         held[o] = same > 0.0 and np.random.random() < same
         common = _pick(each, every) if held[o] else 0
@@ -144,8 +81,8 @@ def _draw_labels(
 
 @njit(**BARE)
 def _draw_points(
-    rated, nodes, family, spread, points, weight, dims, group, prior, mean, variance, label, joint,
-    buffer, at,
+    rated, nodes, family, spread, points, weight, dims, holes, group, prior, mean, variance, label,
+    joint, buffer, at,
 ):  # fmt: skip
     """At which node or point every learner's model stands."""
     n_rated = len(family)
@@ -158,7 +95,8 @@ def _draw_points(
             at[i] = _pick(joint, sum_of(joint))
         elif k < n_rated + len(dims):
             j = k - n_rated
-            density_of(points[i, j], weight[i, j], mean[j, g], variance[j, g], dims[j], buffer)
+            here = mean[j, g], variance[j, g], dims[j], holes[j]
+            density_of(points[i, j], weight[i, j], *here, buffer)
             at[i] = _pick(buffer, sum_of(buffer))
 
 
@@ -291,7 +229,8 @@ def _draw_spreads(rated, family, spread, group, label, prior):
 
 
 @njit(**BARE)
-def _draw_clouds(points, dims, group, label, at, n_rated, before, mean, variance):
+def _draw_clouds(points, dims, holes, group, label, at, n_rated, before, mean, variance):
+    """Means and variances given points; those that would leave a hole less room, more rarely."""
     _, _, cloud_mean, cloud_variance, sd = before
     for j in range(len(dims)):
         for g in range(mean.shape[1]):
@@ -305,18 +244,31 @@ def _draw_clouds(points, dims, group, label, at, n_rated, before, mean, variance
                 pull = v / sd**2
                 m = (total + pull * cloud_mean[j, d]) / (count + pull)
                 m += math.sqrt(v / (count + pull)) * np.random.normal()
+                if out_of_holes(holes[j], d, m) == m:
+                    _try(holes[j], mean[j, g], variance[j, g], mean[j, g], d, m, count)
+                m = mean[j, g, d]
                 left = 0.0
                 for i in range(len(label)):
                     if label[i] == n_rated + j and group[i] == g:
                         left += (points[i, j, d, at[i]] - m) ** 2
-                mean[j, g, d] = m
-                variance[j, g, d] = _variance(left, count, cloud_variance[j, d])
+                v = _variance(left, count, cloud_variance[j, d])
+                _try(holes[j], mean[j, g], variance[j, g], variance[j, g], d, v, count)
+
+
+@njit(**BARE)
+def _try(holes, mean, variance, values, d, value, count):
+    """Put a value in place, unless chance is against the room that holes leave ``count`` points."""
+    room, before = room_of(holes, mean, variance), values[d]
+    values[d] = value
+    ratio = count * math.log(room / room_of(holes, mean, variance))
+    if ratio < 0.0 and np.random.random() >= math.exp(ratio):
+        values[d] = before
 
 
 @njit(**CACHED)
 def sample(
-    rated, nodes, family, points, weight, dims, scale, group, owner, before, apart, sds,
-    free_width, alpha, paired, seed, burn, sweeps, every, spread, centre, width, offset, mean,
+    rated, nodes, family, points, weight, dims, holes, scale, pairs, group, owner, before, apart,
+    sds, free_width, alpha, paired, seed, burn, sweeps, every, spread, centre, width, offset, mean,
     variance, shares, out_shares, out_keeps, out_hyper, posterior, evidence,
 ):  # fmt: skip
     """One chain from where the state is, which is changed.
@@ -348,11 +300,13 @@ def sample(
     for sweep in range(-burn, sweeps):
         priors_of(nodes, family, centre, width, offset, prior)
         integrate_rated(rated, family, spread, group, prior, integral)
-        integrate_clouds(points, weight, dims, group, mean, variance, n_rated, buffer, integral)
+        integrate_clouds(
+            points, weight, dims, holes, group, mean, variance, n_rated, buffer, integral
+        )
         if len(spread) > 0:
-            now = _log_all(owner, scale, integral, group, shares, kept, keeps, each)
+            now = log_all(owner, scale, integral, group, shares, kept, keeps, each)
             for f in range(len(spread)):
-                now, moved = _leap(
+                now, moved = leap(
                     rated, nodes, family, spread, group, before, centre, width, offset,
                     free_width, prior, owner, scale, integral, trial, shares, kept, keeps,
                     each, now, f, reach[f], new_centre, new_width,
@@ -360,6 +314,11 @@ def sample(
                 if sweep < 0:  # about three in ten moves are taken
                     reach[f] = min(reach[f] * (1.1 if moved else 0.96), 3.0)
             priors_of(nodes, family, centre, width, offset, prior)  # not of what failed
+        if len(pairs) > 0 and sweep % SELDOM == 0:
+            exchange(
+                points, weight, dims, holes, pairs, group, before, mean, variance, owner, scale,
+                integral, trial, shares, kept, typical, keeps, each, buffer, n_rated,
+            )  # fmt: skip
         told = posterior if sweep >= 0 else unused
         _draw_labels(
             owner, scale, integral, group, shares, kept, keeps, each, row, label, held, told
@@ -367,8 +326,8 @@ def sample(
         if sweep >= 0:
             add_to(evidence, integral)
         _draw_points(
-            rated, nodes, family, spread, points, weight, dims, group, prior, mean, variance,
-            label, joint, buffer, at,
+            rated, nodes, family, spread, points, weight, dims, holes, group, prior, mean,
+            variance, label, joint, buffer, at,
         )  # fmt: skip
         keeps = _draw_shares(
             owner, group, label, held, alpha, paired, shares, kept, typical, counts, row
@@ -379,7 +338,7 @@ def sample(
         )  # fmt: skip
         priors_of(nodes, family, centre, width, offset, prior)
         _draw_spreads(rated, family, spread, group, label, prior)
-        _draw_clouds(points, dims, group, label, at, n_rated, before, mean, variance)
+        _draw_clouds(points, dims, holes, group, label, at, n_rated, before, mean, variance)
         if sweep >= 0:
             out_keeps[sweep] = keeps
             for g in range(shares.shape[0]):

@@ -5,7 +5,8 @@ effect, the mean of its log rates, for every spread of its cells: rated[spread, 
 node]. Rated models of one rule are a family: effects are normal, with a centre and a width for
 every group of learners, and an offset for every model. A *cloud* model has weighted points of its
 own for every learner: points[learner, model, parameter, point] and weight[learner, model, point];
-each of its parameters is normal. A *fixed* model has no more than its evidence. Every table is
+each of its parameters is normal, but for holes (``room_of``) where a simpler candidate says the
+same. A *fixed* model has no more than its evidence. Every table is
 relative to the model's own largest value for that learner, and ``scale[learner, model]`` puts the
 models of a learner on one scale.
 """
@@ -25,6 +26,10 @@ LOG_ROOT = 0.9189385332046727  # log √2π
 NARROWEST, WIDEST = 0.1, 3.0  # standard deviations that are considered
 DEGREES = 2.0  # learners that the prior of a variance counts for
 LEAST = 1e-300  # an integral that the prior leaves nothing of
+NO_HOLE, BOTH, BELOW, ABOVE = 0.0, 1.0, 2.0, 3.0  # sides of its place on which a hole lies
+ROOT_2 = math.sqrt(2.0)
+SMALLEST_ROOM = 1e-9
+MOST_UNSEEN = 20.0  # learners in a hole for each one outside of it
 
 
 @njit(**SUMS)
@@ -71,9 +76,70 @@ def priors_of(nodes, family, centre, width, offset, out):
 
 
 @njit(**BARE)
-def density_of(points, weight, centre, variance, dim, out):
-    """Each point's weight times its density under independent normals."""
-    log_norm = 0.0
+def _gone(hole, mean, variance):
+    """How much of a normal one coordinate of a hole takes away, with where that lies.
+
+    Returns the part taken, and its mean and variance in that coordinate.
+    """
+    d, e = int(hole[0]), int(hole[1])
+    kind, at, width = hole[2], hole[3], hole[4]
+    m, v = mean[d] - at, variance[d]
+    if e >= 0:
+        m -= mean[e]
+        v += variance[e]
+    total = v + width**2
+    root = math.sqrt(total)
+    if kind == BOTH:
+        part = width / root * math.exp(-0.5 * m * m / total)
+        return part, at + m * width**2 / total, v * width**2 / total
+    sign = 1.0 if kind == BELOW else -1.0
+    z = sign * m / root
+    part = max(0.5 * math.erfc(z / ROOT_2), 1e-12)
+    steep = math.exp(-0.5 * z * z - LOG_ROOT) / part
+    there = total * max(1.0 + z * steep - steep**2, 0.0)
+    pull = v / total
+    return part, at + m - sign * pull * root * steep, v - v * pull + pull**2 * there
+
+
+@njit(**BARE)
+def room_of(holes, mean, variance):
+    """The part of a population that holes leave: what its density is divided by.
+
+    A model that contains a simpler candidate means people for whom the difference matters: its
+    density has a hole where it is that candidate. A hole is a product over coordinates: [parameter,
+    parameter subtracted or −1, kind, place, width, number of the hole].
+    """
+    room, taken, number = 1.0, 0.0, -1.0
+    for c in range(len(holes)):
+        if holes[c, 2] == NO_HOLE:
+            break
+        part = _gone(holes[c], mean, variance)[0]
+        if holes[c, 5] != number:
+            room *= 1.0 - taken
+            taken, number = part, holes[c, 5]
+        else:
+            taken *= part
+    return max(room * (1.0 - taken), SMALLEST_ROOM)
+
+
+@njit(**BARE)
+def out_of_holes(holes, d, m):
+    """The nearest mean of a parameter that is in no hole that reaches to a bound."""
+    for c in range(len(holes)):
+        if holes[c, 2] == NO_HOLE:
+            break
+        if int(holes[c, 0]) == d:
+            if holes[c, 2] == BELOW:
+                m = max(m, holes[c, 3])
+            elif holes[c, 2] == ABOVE:
+                m = min(m, holes[c, 3])
+    return m
+
+
+@njit(**BARE)
+def density_of(points, weight, centre, variance, dim, holes, out):
+    """Each point's weight times its density under independent normals with holes."""
+    log_norm = -math.log(room_of(holes, centre, variance))
     for d in range(dim):
         log_norm -= LOG_ROOT + 0.5 * math.log(variance[d])
     for p in range(len(weight)):
@@ -96,13 +162,20 @@ def integrate_rated(rated, family, spread, group, prior, out):
 
 
 @njit(**BARE)
-def integrate_clouds(points, weight, dims, group, mean, variance, n_rated, buffer, out):
-    """out[learner, n_rated + model] of the cloud models."""
+def integrate_cloud(points, weight, dims, holes, group, mean, variance, n_rated, j, buffer, out):
+    """out[learner, n_rated + j] of one cloud model."""
     for i in range(out.shape[0]):
-        for j in range(len(dims)):
-            g = group[i]
-            density_of(points[i, j], weight[i, j], mean[j, g], variance[j, g], dims[j], buffer)
-            out[i, n_rated + j] = sum_of(buffer) + LEAST
+        g = group[i]
+        here = mean[j, g], variance[j, g], dims[j], holes[j]
+        density_of(points[i, j], weight[i, j], *here, buffer)
+        out[i, n_rated + j] = sum_of(buffer) + LEAST
+
+
+@njit(**BARE)
+def integrate_clouds(points, weight, dims, holes, group, mean, variance, n_rated, buffer, out):
+    """out[learner, n_rated + model] of the cloud models."""
+    for j in range(len(dims)):
+        integrate_cloud(points, weight, dims, holes, group, mean, variance, n_rated, j, buffer, out)
 
 
 @njit(**BARE)
@@ -121,8 +194,8 @@ def moments_of(values, x, share, out):
 
 @njit(**CACHED)
 def climb(
-    rated, nodes, family, points, weight, dims, scale, group, before, apart, spread_free, rounds,
-    enough, spread, centre, width, offset, mean, variance, shares, integral, posterior,
+    rated, nodes, family, points, weight, dims, holes, scale, group, before, apart, spread_free,
+    rounds, enough, spread, centre, width, offset, mean, variance, shares, integral, posterior,
 ):  # fmt: skip
     """EM from where the last arguments are, which are changed; returns the objective reached.
 
@@ -139,7 +212,9 @@ def climb(
         if spread_free and n_rated > 0 and step % 6 == 3:
             _better_spreads(rated, family, group, scale, shares, prior, integral, spread, step > 3)
         integrate_rated(rated, family, spread, group, prior, integral)
-        integrate_clouds(points, weight, dims, group, mean, variance, n_rated, buffer, integral)
+        integrate_clouds(
+            points, weight, dims, holes, group, mean, variance, n_rated, buffer, integral
+        )
         value = _posterior(scale, integral, shares, group, posterior)
         value += _log_priors(before, family, dims, centre, width, offset, mean, variance)
         if step > 8 and value - old < enough:
@@ -151,7 +226,7 @@ def climb(
             offset,
         )  # fmt: skip
         _move_clouds(
-            points, weight, dims, group, n_rated, posterior, before, buffer, mean, variance
+            points, weight, dims, holes, group, n_rated, posterior, before, buffer, mean, variance
         )
     return old
 
@@ -284,9 +359,39 @@ def _move_families(
             offset[k] = total / weight
 
 
+@njit(**BARE)
+def _add_unseen(holes, mean, variance, sums):
+    """The moments of those whom a normal would have put into the holes, were there none."""
+    c = 0
+    while c < len(holes) and holes[c, 2] != NO_HOLE:
+        last, part = c, 1.0
+        while last < len(holes) and holes[last, 2] != NO_HOLE and holes[last, 5] == holes[c, 5]:
+            part *= _gone(holes[last], mean, variance)[0]
+            last += 1
+        times = min(part / max(1.0 - part, SMALLEST_ROOM), MOST_UNSEEN)
+        for x in range(c, last):
+            _, m, v = _gone(holes[x], mean, variance)
+            d, e = int(holes[x, 0]), int(holes[x, 1])
+            whole, middle = variance[d], mean[d]
+            if e >= 0:
+                whole += variance[e]
+                middle -= mean[e]
+            for sign, y in ((1.0, d), (-1.0, e)):
+                if y < 0:
+                    continue
+                pull = variance[y] / whole
+                first = mean[y] + sign * pull * (m - middle)
+                second = variance[y] * (1.0 - pull) + pull**2 * v + first**2
+                count = times * sums[y, 0]
+                sums[y, 0] += count
+                sums[y, 1] += count * first
+                sums[y, 2] += count * second
+        c = last
+
+
 @njit(**FLAGS)
 def _move_clouds(
-    points, weight, dims, group, n_rated, posterior, before, buffer, mean, variance
+    points, weight, dims, holes, group, n_rated, posterior, before, buffer, mean, variance
 ):  # fmt: skip
     """The M-step of the clouds' means and variances."""
     _, _, cloud_mean, cloud_variance, sd = before
@@ -297,14 +402,17 @@ def _move_clouds(
             share, g = posterior[i, n_rated + j], group[i]
             if share < 1e-8:
                 continue
-            density_of(points[i, j], weight[i, j], mean[j, g], variance[j, g], dims[j], buffer)
+            here = mean[j, g], variance[j, g], dims[j], holes[j]
+            density_of(points[i, j], weight[i, j], *here, buffer)
             for d in range(dims[j]):
                 moments_of(buffer, points[i, j, d], share, sums[g, d])
         for g in range(n_groups):
+            _add_unseen(holes[j], mean[j, g], variance[j, g], sums[g])
             for d in range(dims[j]):
                 s0, s1, s2 = sums[g, d, 0], sums[g, d, 1], sums[g, d, 2]
                 pull = variance[j, g, d] / sd**2
                 m = (s1 + pull * cloud_mean[j, d]) / (s0 + pull)
+                m = out_of_holes(holes[j], d, m)
                 left = s2 - 2.0 * m * s1 + m * m * s0
                 v = (left + DEGREES * cloud_variance[j, d]) / (s0 + DEGREES)
                 mean[j, g, d] = m
@@ -313,7 +421,8 @@ def _move_clouds(
 
 @njit(**CACHED)
 def judge(
-    rated, nodes, family, points, weight, dims, scale, group, hyper, shares, posterior, evidence
+    rated, nodes, family, points, weight, dims, holes, scale, group, hyper, shares, posterior,
+    evidence,
 ):  # fmt: skip
     """``posterior`` and ``evidence`` of learners, averaged over draws of all the rest."""
     centre, width, spread, offset, mean, variance = hyper
@@ -325,7 +434,7 @@ def judge(
         priors_of(nodes, family, centre[x], width[x], offset[x], prior)
         integrate_rated(rated, family, spread[x], group, prior, integral)
         integrate_clouds(
-            points, weight, dims, group, mean[x], variance[x], n_rated, buffer, integral
+            points, weight, dims, holes, group, mean[x], variance[x], n_rated, buffer, integral
         )
         _posterior(scale, integral, shares[x], group, each)
         add_to(posterior, each)
