@@ -158,8 +158,6 @@ class _File:
         elif kind == 14:
             pairs = self._pairs(content, b"\0\t")
             self.long = {name: int(text) for name, text in pairs if text.isdecimal()}
-        elif kind == 21:
-            self._labels_of_texts(start, start + len(content))
 
     def _encoded(self, encoding: str) -> None:
         self.encodings = (encoding, "utf-8", "cp1252")
@@ -169,21 +167,6 @@ class _File:
             name, _, value = decoded(pair.strip(b"\0\t"), self.encodings).partition("=")
             if name and value:
                 yield name, value
-
-    def _labels_of_texts(self, place: int, end: int) -> None:
-        """Labels of values that are longer than eight bytes; names are those of eight letters."""
-        short = {**{long: name for name, long in self.names.items()}}
-        owners = {column.short: column for column in self.columns.values()}
-        after, self.place = self.place, place
-        while self.place < end:
-            name = decoded(self._bytes(self._next("i")), self.encodings)
-            _, count = self._next("i"), self._next("i")
-            owner = owners.get(short.get(name, name))
-            for _ in range(count):
-                value, label = self._bytes(self._next("i")), self._bytes(self._next("i"))
-                if owner is not None:
-                    owner.labels[value] = label
-        self.place = after
 
     # -- The data
 

@@ -38,6 +38,12 @@ def missed_codes(draft: Draft, action: str) -> tuple[str, ...]:
     return codes if len(counts) - len(codes) > 1 else ()
 
 
+def chosen_values(draft: Draft, action: str) -> list[str]:
+    """What was chosen, without codes for nothing, the most frequent first."""
+    nothing = missed_codes(draft, action)
+    return [value for value in draft.sample.counts(action) if value not in nothing]
+
+
 RARE = 0.2  # of the trials: more are hardly missed
 VARIED = 0.3  # as many values as rows, of what is measured
 

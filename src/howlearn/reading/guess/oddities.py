@@ -155,27 +155,18 @@ def _unused_features(draft: Draft) -> None:
 
 
 def _near_names(draft: Draft, study: Study) -> None:
-    for what, labels in (("actions", study.actions), ("contexts", study.contexts)):
+    for role in ("action", "context", "learner"):
         seen: dict[str, str] = {}
-        for label in labels:
+        for label in dict.fromkeys(getattr(study, f"{role}s")):
             near = "".join(label.lower().split())
             if near in seen:
-                role = what[:-1]
                 draft.odd(
-                    f"the {what} {seen[near]} and {label} differ only in case or spaces",
+                    f"the {role}s {seen[near]} and {label} differ only in case or spaces",
                     f"--recode {role}:{label}={seen[near]} makes them one",
                 )
+                if role == "learner":  # there may be thousands
+                    return
             seen.setdefault(near, label)
-    learners: dict[str, str] = {}
-    for name in dict.fromkeys(study.learners):
-        near = "".join(name.lower().split())
-        if near in learners:
-            draft.odd(
-                f"the learners {learners[near]} and {name} differ only in case or spaces",
-                f"--recode learner:{name}={learners[near]} makes them one",
-            )
-            return
-        learners[near] = name
 
 
 def _contexts(draft: Draft, study: Study) -> None:

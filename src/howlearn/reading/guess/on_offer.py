@@ -37,7 +37,7 @@ from howlearn.reading.guess.draft import (
     in_quotes,
     typed,
 )
-from howlearn.reading.guess.missed import add_missing, missed_codes
+from howlearn.reading.guess.missed import add_missing, chosen_values, missed_codes
 from howlearn.reading.guess.sample import Sample, together
 from howlearn.reading.offers import options_in
 
@@ -55,7 +55,7 @@ def find_offers(draft: Draft) -> None:
     said = draft.columns("offered")
     if action is None or not (draft.open("positions") and draft.open("offers")):
         return
-    values, rows = _values(draft, action), draft.sample.only(_chosen(draft, action))
+    values, rows = chosen_values(draft, action), draft.sample.only(_chosen(draft, action))
     if 2 <= len(said) == len(values) <= MOST_PLACES:
         shown = {value for column in said for value in draft.sample.counts(column)}
         if not {*values} <= shown:
@@ -86,11 +86,6 @@ def _chosen(draft: Draft, action: str) -> NDArray[np.bool_]:
     codes = (column.labels.index_of(value) for value in missed_codes(draft, action))
     missed = [code for code in codes if code is not None]
     return ~(column.missing() | np.isin(column.codes, missed))
-
-
-def _values(draft: Draft, action: str) -> list[str]:
-    nothing = missed_codes(draft, action)
-    return [value for value in draft.sample.counts(action) if value not in nothing]
 
 
 def _put_columns(draft: Draft, action: str) -> None:
@@ -131,7 +126,7 @@ def _put_sides(draft: Draft, rows: Sample, action: str, columns: tuple[str, ...]
     shown = [rows.texts(c) for c in columns]
     if not {*shown[0].tolist()}.intersection(*(each.tolist() for each in shown[1:])):
         return  # a stimulus and its side are one
-    sure, order = _in_order(_values(draft, action), columns)
+    sure, order = _in_order(chosen_values(draft, action), columns)
     side, telling = _how_telling(draft, rows, action, order, shown)
     best, second = sorted(telling, key=lambda each: -telling[each])[:2]
     if side > telling[best] + TELLS:
@@ -258,9 +253,13 @@ PLACES = "side position pos location loc place"
 
 def _put_one_side(draft: Draft, rows: Sample, action: str) -> bool:
     """What was chosen, where one column says what is on one side, or on which side a thing is."""
-    sides = {_rank(value): value for value in _values(draft, action)}
+    sides = {_rank(value): value for value in chosen_values(draft, action)}
     guess = draft.guesses["action"]
-    if sides.keys() != {0, 1} or len(sides) < len(_values(draft, action)) or guess.how == SAID:
+    if (
+        sides.keys() != {0, 1}
+        or len(sides) < len(chosen_values(draft, action))
+        or guess.how == SAID
+    ):
         return False
     made, owner = in_expression(action), draft.learners()[rows.rows[draft.sample.rows]]
     for column in [c for c in draft.free if len(rows.counts(c)) == 2 and not is_answer(c)]:
@@ -332,7 +331,7 @@ def _hang(
 
 def _put_labels(draft: Draft, rows: Sample, action: str) -> None:
     """Labels of pairs, of which the choice is one by name or by place."""
-    values = _values(draft, action)
+    values = chosen_values(draft, action)
     for column in draft.free:
         if is_time(column) or is_numbered(column) or not like(column, PAIR_NAMES):
             continue
@@ -383,7 +382,7 @@ def _put_places(
     draft: Draft, rows: Sample, action: str, column: str, pairs: dict[str, tuple[str, str]]
 ) -> None:
     """Pairs that are named, and a choice that says the first or the second of them."""
-    sure, order = _in_order(_values(draft, action), ("1", "2"))
+    sure, order = _in_order(chosen_values(draft, action), ("1", "2"))
     shown = rows.texts(column)
     first, second = (np.array([pairs[s][i] if s else "" for s in shown], object) for i in (0, 1))
     if {*order} == {"0", "1"}:  # in most files 1 is the first, and 0 that it was not chosen

@@ -30,7 +30,7 @@ from howlearn.reading.guess.column_checks import (
 from howlearn.reading.guess.draft import BY_CONTENT, SAID, Answer, Draft, in_expression, in_quotes
 from howlearn.reading.guess.evidence import centred
 from howlearn.reading.guess.evidence import score as in_errors
-from howlearn.reading.guess.missed import missed_codes
+from howlearn.reading.guess.missed import chosen_values
 from howlearn.reading.guess.reward import earnings, is_binary, is_outcome
 from howlearn.reading.guess.sample import together
 from howlearn.reading.labels import natural_key
@@ -87,13 +87,16 @@ def _ways(draft: Draft, action: str, family: dict[str, str]) -> list[str]:
 
     Choices are repeated more often after a success.
     """
-    values = sorted(_values(draft, action), key=natural_key)
+    values = sorted(chosen_values(draft, action), key=natural_key)
     columns = [in_expression(c) for c in sorted(family.values(), key=natural_key)]
     name = in_expression(action)
     if len(values) != len(columns) or name is None or None in columns:
         return []
     ways = [values, values[::-1]] if len(values) == 2 else [values]
-    texts = [_chosen(name, dict(zip(way, columns, strict=True))) for way in ways]
+    texts = [
+        _chosen({f"{name} == {in_quotes(v)}": c for v, c in zip(way, columns, strict=True)})
+        for way in ways
+    ]
     owner, codes = draft.learners(), draft.sample.codes(action)
     score = {}
     for text in texts:
@@ -103,18 +106,12 @@ def _ways(draft: Draft, action: str, family: dict[str, str]) -> list[str]:
     return sorted(texts, key=lambda text: -score[text])
 
 
-def _values(draft: Draft, action: str) -> list[str]:
-    """What was chosen, without codes for nothing."""
-    nothing = missed_codes(draft, action)
-    return [value for value in draft.sample.counts(action) if value not in nothing]
-
-
-def _chosen(action: str, columns: Mapping[str, str | None]) -> str:
-    """The outcome of the chosen option, from the column of each."""
-    *values, last = columns
-    text = str(columns[last])
-    for value in reversed(values):
-        text = f"if({action} == {in_quotes(value)}, {columns[value]}, {text})"
+def _chosen(tests: Mapping[str, str | None]) -> str:
+    """The outcome of the chosen option: the column of each, by the test that it was chosen."""
+    *others, last = tests
+    text = str(tests[last])
+    for test in reversed(others):
+        text = f"if({test}, {tests[test]}, {text})"
     return text
 
 
@@ -133,17 +130,15 @@ def _chosen_of(draft: Draft, action: str, family: dict[str, str]) -> str | None:
         tests = {side: f"{name} == {in_expression(offers[side])}" for side in columns}
     else:
         labels = _labels_of(draft, action, [*columns])
-        return None if labels is None else _chosen(name, {labels[s]: columns[s] for s in columns})
-    *sides, last = columns
-    text = str(columns[last])
-    for side in reversed(sides):
-        text = f"if({tests[side]}, {columns[side]}, {text})"
-    return text
+        if labels is None:
+            return None
+        tests = {s: f"{name} == {in_quotes(labels[s])}" for s in columns}
+    return _chosen({tests[side]: columns[side] for side in columns})
 
 
 def _labels_of(draft: Draft, action: str, sides: list[str]) -> dict[str, str] | None:
     """The value of the action for each side; None where it cannot be told."""
-    values = _values(draft, action)
+    values = chosen_values(draft, action)
     if draft.given.forgone:
         ordered = sorted(values, key=natural_key)  # as reading does
         return dict(zip(sides, ordered, strict=True)) if len(ordered) == len(sides) else None
