@@ -129,6 +129,41 @@ def test_a_number_that_never_earned_anything_is_asked_about() -> None:
     assert not kept.questions
 
 
+@pytest.mark.parametrize("code", ["NR", "0"])
+def test_an_odd_word_that_never_earned_anything_is_asked_about(code: str) -> None:
+    data = missed("x", None, "0")
+    sides = pl.col("choice").replace({"1": "left", "2": "right", "x": code})
+    found = inspect(data.with_columns(sides))
+    assert [q.about for q in found.questions] == ["missing"]
+    assert found.study is not None
+    assert found.study.actions == ("left", "right")
+    bad = data.with_columns(
+        pl.col("choice").replace({"x": "3"})
+    )  # a third key that is always wrong
+    assert not inspect(bad).questions
+
+
+def test_feedback_that_misleads_beside_right_answers_is_asked_about() -> None:
+    """What people were told is not always whether the choice was the right answer."""
+    draw, rows = np.random.default_rng(8), []
+    for who in range(PEOPLE):
+        for t in range(TRIALS):
+            shown, key = int(draw.integers(4)), "12"[int(draw.integers(2))]
+            right = "12"[shown % 2]
+            told = (key == right) == (draw.random() < 0.85)
+            said = {"cresp": right, "resp": key, "fbtext": ("Sorry", "Congratulations!")[told]}
+            rows.append({"PID": who, "n": t, "img": f"f{shown}.bmp", **said})
+    [question] = inspect(pl.DataFrame(rows)).questions
+    assert question.about == "reward"
+    assert {answer.value for answer in question.answers} == {
+        *("resp == cresp", "fbtext == 'Sorry'", "fbtext == 'Congratulations!'"),
+    }
+    exact = pl.DataFrame(rows).with_columns(
+        fbtext=pl.when(pl.col("resp") == pl.col("cresp")).then(pl.lit("ok")).otherwise(pl.lit("x"))
+    )
+    assert not inspect(exact).questions
+
+
 # What was shown.
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from howlearn.core.options import NONE
 from howlearn.reading.columns import is_rt
-from howlearn.reading.guess.column_checks import is_number, nothing_in
+from howlearn.reading.guess.column_checks import is_key, is_number, nothing_in
 from howlearn.reading.guess.draft import BY_CONTENT, Answer, Draft, Guess
 from howlearn.reading.options import parse_missing
 
@@ -27,7 +27,7 @@ def find_missing_choices(draft: Draft) -> None:
         times = ", ".join(f"{code} ({counts[code]:,} rows)" for code in codes)
         add_missing(draft, "action", action, codes, f"taken as no choice: {times}")
     elif not codes:
-        _ask_about_zero(draft, action, counts)
+        _ask_about_the_odd(draft, action, counts)
 
 
 def missed_codes(draft: Draft, action: str) -> tuple[str, ...]:
@@ -67,19 +67,20 @@ def _took_no_time(times: np.ndarray, here: np.ndarray) -> bool | None:
 
 
 def _without_time(draft: Draft, action: str, counts: Mapping[str, int]) -> list[str]:
-    """Numbers among three choices or more that never took any time, unlike the others."""
+    """Values among three choices or more that never took any time, unlike the others."""
     times, labels = _times(draft), draft.sample.columns[action].labels
     if len(counts) < 3 or not times:
         return []
     codes = draft.sample.codes(action)
-    likely = [v for v in counts if is_number(v) and counts[v] < RARE * sum(counts.values())]
+    likely = [v for v in counts if counts[v] < RARE * sum(counts.values())]
     return [v for v in likely if _took_no_time(times[0], codes == labels.index_of(v))]
 
 
 def was_missed(draft: Draft, action: str, code: str) -> bool:
     """Whether a value of the action means none: it has no outcome of its own and took no time."""
     sample, reward = draft.sample, draft.column("reward")
-    if not (is_number(code) or re.sub(r"[\W_]+", "", code.lower()) in ("none", "miss", "skip", "")):
+    unclear = is_number(code) or re.sub(r"[\W_]+", "", code.lower()) in ("none", "miss", "skip", "")
+    if not unclear and code in nothing_in({code: 1, "x": 2, "y": 2}):
         return True  # a word such as timeout says it
     here = sample.codes(action) == sample.columns[action].labels.index_of(code)
     told = [found for times in _times(draft) if (found := _took_no_time(times, here)) is not None]
@@ -94,29 +95,38 @@ def _outcomes(draft: Draft, reward: str, here: np.ndarray) -> int:
     return 0 if 2 * len(told) < here.sum() else len(np.unique(told))
 
 
-def _ask_about_zero(draft: Draft, action: str, counts: Mapping[str, int]) -> None:
-    """A number below all others that never earned anything, and is rare: was it a choice?"""
+def _ask_about_the_odd(draft: Draft, action: str, counts: Mapping[str, int]) -> None:
+    """A rare value unlike all others, which never earned anything: was it a choice?"""
     reward = draft.column("reward")
-    if reward is None or len(counts) < 3 or not all(map(is_number, counts)):
+    odd = [value for value in counts if _is_odd(value, [v for v in counts if v != value])]
+    if reward is None or len(counts) < 3 or len(odd) != 1 or _times(draft):
         return
-    low = min(counts, key=float)
-    here = draft.sample.codes(action) == draft.sample.columns[action].labels.index_of(low)
+    here = draft.sample.codes(action) == draft.sample.columns[action].labels.index_of(odd[0])
     worth = draft.sample.numbers(reward)
-    rare = FEWEST <= here.sum() < RARE * len(here) and float(low) <= 0
+    rare = FEWEST <= here.sum() < RARE * len(here)
     if not rare or _outcomes(draft, reward, here) != 1 or np.nanmax(worth[here]) > np.nanmin(worth):
         return
-    by_chance = np.mean(worth[~here] <= np.nanmin(worth)) ** here.sum()
-    if by_chance > FEW or _times(draft):
-        return
+    if np.mean(worth[~here] <= np.nanmin(worth)) ** here.sum() > FEW:
+        return  # by chance
     draft.ask(
         "missing",
-        f"{action} is {low} in {int(here.sum()):,} rows, which earned nothing: is it a choice?",
+        f"{action} is {odd[0]} in {int(here.sum()):,} rows, which earned nothing: is it a choice?",
         [
-            Answer("missing", (f"action:{low}",), "no: nothing was chosen there"),
+            Answer("missing", (f"action:{odd[0]}",), "no: nothing was chosen there"),
             Answer("missing", (NONE,), "yes: it is one of the actions"),
         ],
     )
-    add_missing(draft, "action", action, (low,), f"taken as no choice: {low}")
+    add_missing(draft, "action", action, (odd[0],), f"taken as no choice: {odd[0]}")
+
+
+def _is_odd(value: str, others: list[str]) -> bool:
+    """Whether a value is no key among keys, a word among numbers, or 0 or less below all others."""
+    if is_number(value) and all(map(is_number, others)):
+        return float(value) <= 0 and all(float(value) < float(other) for other in others)
+    if any(mark in value for mark in ",:"):
+        return False
+    alike = any(all(map(kind, others)) and not kind(value) for kind in (is_key, is_number))
+    return alike or (is_number(value) and not any(map(is_number, others)))
 
 
 def add_missing(draft: Draft, role: str, column: str, codes: tuple[str, ...], why: str) -> None:

@@ -18,7 +18,15 @@ from howlearn.reading.columns import (
     named_like,
 )
 from howlearn.reading.guess.action import is_derived
-from howlearn.reading.guess.behaviour import families, goes_on, hangs_on, words_of
+from howlearn.reading.guess.behaviour import (
+    NEARLY,
+    families,
+    goes_on,
+    hangs_on,
+    purity,
+    words_of,
+)
+from howlearn.reading.guess.coding import without_nothing
 from howlearn.reading.guess.column_checks import (
     NOTHING_NUMBERS,
     constant_within,
@@ -226,6 +234,36 @@ def ask_what_was_earned(draft: Draft, action: str) -> None:
         says = f"yes: values {examples(sample, best)}, after which choices are repeated or not"
         draft.ask("reward", f"is {best} what a choice earned?", [Answer("reward", best, says)])
         draft.put("reward", best, BY_CONTENT, "it depends on the choice, and choices follow it")
+
+
+def ask_what_was_told(draft: Draft, right: str) -> None:
+    """A column that goes with what was right, and not always: what people were told may mislead."""
+    sample = draft.sample
+    good = sample.numbers(right)
+    for column in _changing(draft, MOST_CHOSEN):
+        words, name = without_nothing(sample.counts(column)), in_expression(column)
+        if len(words) != 2 or name is None or column in draft.design:
+            continue
+        said = sample.texts(column) == words[0]
+        if abs(in_errors(centred(draft.learners(), good) * centred(draft.learners(), said))) < MUCH:
+            continue
+        if purity(said.astype(np.intp), together((good > 0).astype(np.intp))) < NEARLY:
+            ways = [f"{name} == {in_quotes(word)}" for word in words]
+            draft.ask(
+                "reward",
+                f"{column} often goes with right choices, and not always: is it what people saw?",
+                [
+                    Answer("reward", right, "no: they saw whether they were right"),
+                    *(
+                        Answer("reward", w, f"yes: {v} is a success")
+                        for w, v in zip(ways, words, strict=True)
+                    ),
+                ],
+            )
+            return
+
+
+MUCH = 10.0  # standard errors
 
 
 def _may_be_earned(draft: Draft, column: str) -> bool:

@@ -40,7 +40,11 @@ from howlearn.reading.guess.draft import (
     in_expression,
     shares,
 )
-from howlearn.reading.guess.options_outcomes import ask_what_was_chosen, ask_what_was_earned
+from howlearn.reading.guess.options_outcomes import (
+    ask_what_was_chosen,
+    ask_what_was_earned,
+    ask_what_was_told,
+)
 from howlearn.reading.guess.reward import (
     SIDES,
     are_mark_and_amount,
@@ -390,6 +394,7 @@ def find_reward_by_content(draft: Draft) -> None:
             text = f"{names[0]} == {names[1]}"
             draft.put("reward", text, BY_CONTENT, "the choice is compared with the right answer")
             materialise(draft, "reward", text)
+            ask_what_was_told(draft, text)
             return
     if _came_true(draft, action) or ask_which_word(draft):
         return
