@@ -86,9 +86,10 @@ class Grid:
 
     def fill(self, ready: Advisor, records: Records, out: Floats) -> None:
         """The log-probabilities of the components: out[component, trial, action]."""
-        at = np.stack([ready.log_probabilities(records, theta) for theta in self.theta])
+        at = ready.at_points(records, self.theta)
         unit = self.unit_of[records.context]
-        given = (records.action.astype(np.int64), records.flags, self.kernel)
+        like = np.zeros((len(self.model.units), len(at)))
+        given = (records.action.astype(np.int64), records.flags, self.kernel, like)
         with np.errstate(divide="ignore"):
             compiled.foretelling().integrated(at, unit, *given, out)
 
@@ -136,8 +137,7 @@ class Bank:
 
     def fill(self, ready: Advisor, records: Records, out: Floats) -> None:
         """The log-probabilities of the atoms: out[atom, trial, action]."""
-        for k, theta in enumerate(self.theta):
-            out[k] = ready.log_probabilities(records, theta)
+        out[:] = ready.at_points(records, self.theta)
 
 
 class Foretelling:

@@ -224,7 +224,7 @@ def replay_unit(
     mine = slice(starts[unit], starts[unit + 1])
     cell_of[contexts[mine]] = slots[mine]
     trials = slice(block.offsets[learner], block.offsets[learner + 1])
-    out = np.zeros((len(block.context[trials]), block.n_actions))
+    out = np.zeros((1, len(block.context[trials]), block.n_actions))
     compiled.single(rule).replay(
         block.context[trials],
         block.action[trials],
@@ -232,10 +232,10 @@ def replay_unit(
         block.flags[trials],
         block.offered[trials],
         cell_of,
-        np.tile(theta, (rows[unit], 1)),
+        np.tile(theta, (1, rows[unit], 1)),
         out,
     )
-    return out
+    return out[0]
 
 
 def _fit_line(

@@ -41,8 +41,9 @@ from numba import njit
 from {module} import {rule} as _Rule
 
 N_PARAMETERS = {n}
-update = njit(**FLAGS)(_Rule.update)
-differential = njit(**FLAGS)(_Rule.differential)
+MAY_MAKE = {{**FLAGS, "_nrt": True}}  # arrays: what calls these does not
+update = njit(**MAY_MAKE)(_Rule.update)
+differential = njit(**MAY_MAKE)(_Rule.differential)
 
 
 @njit(**FLAGS)

@@ -72,6 +72,10 @@ class Advisor(ABC, Generic[M]):
     def log_probabilities(self, records: Records, theta: Floats) -> Floats:
         """Of every action at every trial of one learner: [trial, action]."""
 
+    def at_points(self, records: Records, theta: Floats) -> Floats:
+        """The same at theta[point, parameter]: [point, trial, action]."""
+        return np.stack([self.log_probabilities(records, each) for each in theta])
+
     def latents(self, records: Records, theta: Floats) -> Floats:
         """Its latent variables before each update, as in ``latent_names``: [trial, latent]."""
         return np.empty((len(records.context), 0))
@@ -217,11 +221,14 @@ class CellAdvisor(UnitAdvisor):
         self.rules = cells_by_rule(self.model, self.contexts)
 
     def log_probabilities(self, records: Records, theta: Floats) -> Floats:
-        out = np.zeros((len(records.context), len(self.actions)))
+        return self.at_points(records, theta[None])[0]
+
+    def at_points(self, records: Records, theta: Floats) -> Floats:
+        out = np.zeros((len(theta), len(records.context), len(self.actions)))
         for rule, cell_of, places in self.rules:
             compiled.single(rule).replay(
                 records.context, records.action, self.feedback(records, rule), records.flags,
-                records.offered, cell_of, theta[places], out,
+                records.offered, cell_of, theta[:, places], out,
             )  # fmt: skip
         return out
 

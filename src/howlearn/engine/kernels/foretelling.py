@@ -17,20 +17,22 @@ TINY = 1e-250  # a sum below this may have lost terms
 
 
 @njit(**CACHED)
-def integrated(log_p, unit, action, flags, kernel, out):
+def integrated(log_p, unit, action, flags, kernel, like, out):
     """A partition whose rates are integrated out: out[component, trial, action].
 
     log_p[node, trial, action] has all cells at one rate; unit[trial] says whose rate counts, and
-    kernel[node, component] how probable the rate is. Rates of different units are independent.
+    kernel[node, component] how probable the rate is. Rates of different units are independent;
+    like[unit, node] is 0, and gains what each rate explains.
     """
     n_nodes, n_trials, n_actions = log_p.shape
     n = kernel.shape[1]
-    like = np.zeros((unit.max() + 1, n_nodes))
     weight, total = np.empty(n_nodes), np.empty(n)
     each, p = np.empty((n_actions, n)), np.empty((n_nodes, n_actions))
     for t in range(n_trials):
         mine = like[unit[t]]
-        top = mine.max()
+        top = mine[0]
+        for g in range(1, n_nodes):
+            top = max(top, mine[g])
         total[:], each[:] = 0.0, 0.0
         for g in range(n_nodes):
             weight[g] = math.exp(mine[g] - top)
@@ -80,7 +82,9 @@ def mixed(log_p, log_weight, action, flags, out):
     now = log_weight.copy()
     p = np.empty(n_actions)
     for t in range(n_trials):
-        top, total = now.max(), 0.0
+        top, total = now[0], 0.0
+        for q in range(1, n):
+            top = max(top, now[q])
         p[:] = 0.0
         for q in range(n):
             by = math.exp(now[q] - top)

@@ -8,10 +8,10 @@ import numpy as np
 from numba import njit
 
 from howlearn.engine.kernels.example import differential_with, update_with
-from howlearn.engine.kernels.numeric import CACHED, FLAGS, LEARNED, RESET, SCORED
+from howlearn.engine.kernels.numeric import BARE, CACHED, LEARNED, RESET, SCORED
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def offered_policy(h, offered, out, p):
     """log softmax(h) over what is on offer, and its exponentials p."""
     largest = -np.inf
@@ -28,7 +28,7 @@ def offered_policy(h, offered, out, p):
         p[a] /= total
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def log_policy(h, out, p):
     """log softmax(h), and its exponentials p."""
     largest = h[0]
@@ -44,7 +44,7 @@ def log_policy(h, out, p):
         p[a] /= total
 
 
-@njit(**FLAGS)
+@njit(**BARE)
 def learn(h, p, action, feedback, theta):
     """The rule, for every action; ``p`` is the policy before it."""
     p_chosen = p[action]
@@ -55,8 +55,18 @@ def learn(h, p, action, feedback, theta):
 
 @njit(**CACHED)
 def replay(context, action, feedback, flags, offered, cell_of, theta, out):
-    """Log-probabilities out[trial, action] where the context has a cell (cell_of ≥ 0)."""
-    h, p = np.zeros((len(theta), out.shape[1])), np.empty(out.shape[1])
+    """Log-probabilities out[point, trial, action] at theta[point, cell, parameter].
+
+    Those are left as they are where the context has no cell (cell_of < 0).
+    """
+    h, p = np.empty((theta.shape[1], out.shape[2])), np.empty(out.shape[2])
+    for x in range(len(theta)):
+        replay_at(context, action, feedback, flags, offered, cell_of, theta[x], h, p, out[x])
+
+
+@njit(**BARE)
+def replay_at(context, action, feedback, flags, offered, cell_of, theta, h, p, out):
+    h[:] = 0.0
     for t in range(len(context)):
         if flags[t] & RESET:
             h[:] = 0.0
