@@ -10,12 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import polars as pl
 
-from howlearn.analyses.contests import Contest
 from howlearn.core.arrays import Bools, Floats, Ints
 from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
@@ -27,6 +26,9 @@ from howlearn.selection.criteria import criterion_named
 from howlearn.selection.criterion import Criterion
 from howlearn.selection.share_tables import Known
 from howlearn.selection.shares import Confusion
+
+if TYPE_CHECKING:  # those who read calibrations need none of what makes them
+    from howlearn.analyses.contests import Contest
 
 Goal = Literal["maximum", "average"]
 GOALS: tuple[Goal, ...] = ("maximum", "average")

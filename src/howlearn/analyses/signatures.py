@@ -279,12 +279,12 @@ def _where(values: pl.Series, known: Bools) -> pl.Series:
 
 def means(record: Record, values: Floats) -> Floats:
     """[signature, sequence] of values [signature, trial]; NaN where there is none."""
-    study = record.study
-    sequence = np.repeat(np.arange(len(study)), np.diff(study.starts))
-    there = np.isfinite(values)
-    out = np.full((len(values), len(study)), np.nan)
-    for s, (value, known) in enumerate(zip(values, there, strict=True)):
-        n = np.bincount(sequence[known], minlength=len(study))
-        total = np.bincount(sequence[known], value[known], minlength=len(study))
-        np.divide(total, n, out=out[s], where=n > 0)
+    starts, there = record.study.starts, np.isfinite(values)
+    filled = np.flatnonzero(np.diff(starts))  # reduceat has no empty intervals
+    out = np.full((len(values), len(starts) - 1), np.nan)
+    if len(filled):
+        n = np.add.reduceat(there, starts[filled], axis=1, dtype=np.int64)
+        total = np.add.reduceat(np.where(there, values, 0.0), starts[filled], axis=1)
+        with np.errstate(invalid="ignore"):
+            out[:, filled] = total / n
     return out

@@ -106,7 +106,6 @@ def select(given: Given) -> None:
     """
     from dataclasses import replace
 
-    from howlearn.analyses.deviations import table
     from howlearn.cli import show
     from howlearn.cli.progress import starting
     from howlearn.core.errors import HowlearnError
@@ -143,6 +142,8 @@ def select(given: Given) -> None:
             out, study, wanted, manifest | plan, given.format, start, progress, known, inputs.task
         )
     if plan:
+        from howlearn.analyses.deviations import table
+
         write_tables(out, {"deviations": table(otherwise)}, given.format)
     found = _with_fit(found, given, known_fit)
     show.found(replace(found, usual=by_default), out)
