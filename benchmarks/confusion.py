@@ -20,7 +20,7 @@ from benchmarks.recovery import BETA, BY_DESIGN, RANGES, RATE, STEEP, TURNS, des
 from benchmarks.report import note
 from howlearn import Range, Task, select
 from howlearn.core.study import Study, joined
-from howlearn.models.candidates import candidates
+from howlearn.models.partition_model import candidates
 from howlearn.models.values import drawn, parameter_values
 
 ALONE, STICKY = "gradient bandit", "gradient bandit+stickiness"

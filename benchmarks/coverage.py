@@ -23,7 +23,7 @@ from howlearn.core.rules import RULES
 from howlearn.fitting.intervals import LEVEL, STRETCH, stretch_of
 from howlearn.models import QLearning
 from howlearn.models.model import Model
-from howlearn.models.schedule import correct_rewards
+from howlearn.models.values import correct_rewards
 
 Floats = NDArray[np.float64]
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "intervals-study.md"

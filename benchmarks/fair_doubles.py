@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 import howlearn as hl
-from howlearn.models.schedule import Reversal, Reward
+from howlearn.models.values import Reversal, Reward
 
 LEARNERS, TRIALS = 20, 160
 VALUES = {"alpha": hl.Range(0.2, 0.6), "beta": hl.Range(3.0, 8.0)}

@@ -19,7 +19,7 @@ from benchmarks.report import Row, duration, note, table
 from benchmarks.timing import least
 from howlearn import Partition, PartitionModel, Study, Task, discover, simulate
 from howlearn.analyses.discover_tables import written
-from howlearn.models.schedule import correct_rewards
+from howlearn.models.values import correct_rewards
 
 CRITERIA = (
     "ewens",

@@ -9,7 +9,7 @@ import polars as pl
 
 from howlearn import Task, read, simulate
 from howlearn.core.study import Study
-from howlearn.models.schedule import Reversal, Reward, Rewards, correct_rewards
+from howlearn.models.values import Reversal, Reward, Rewards, correct_rewards
 
 LONGEST = 3_000  # trials
 WALK_SEED = 1

@@ -20,7 +20,7 @@ from typing import Any
 warnings.filterwarnings("ignore", message=".*fork.*")
 LOADED = (
     "howlearn.analyses.calibrate", "howlearn.cli.options",
-    "howlearn.cli.progress", "howlearn.cli.next_command",
+    "howlearn.cli.progress", "howlearn.cli.progress",
     "howlearn.analyses.discover_words", "howlearn.analyses.deviations", "howlearn.results.inputs",
     "howlearn.paper.reproduce", "howlearn.report.plot", "howlearn.results.bids",
     "pydantic.type_adapter",
@@ -37,13 +37,13 @@ def prepare() -> None:
     from howlearn.paper import reproduce
     from howlearn.report import charts
     from howlearn.results import select_into
-    from howlearn.runs import lock
+    from howlearn.runs import files
 
     for module in LOADED:
         import_module(module)
     select_into.CHUNK = discover.CHUNK = 2
     contests.GROUP, reproduce.CLAIM_LEARNERS = 2, 2
-    lock.PATIENCE = 0.2
+    files.PATIENCE = 0.2
     charts.NEEDED = ("nothing",)  # drawing takes longer than all the rest
     howlearn.cli.app.app = get_command(howlearn.cli.app.app)
     compile_kernels()
@@ -53,7 +53,7 @@ def compile_kernels() -> None:
     """Load them once for all children; without a thread, and without work for polars."""
     from howlearn.fitting.fit import fit
     from howlearn.fitting.fits import ALL
-    from howlearn.models.candidates import candidates
+    from howlearn.models.partition_model import candidates
     from howlearn.models.task import Task
     from studies import random_trials, study_of
 

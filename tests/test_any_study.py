@@ -13,8 +13,8 @@ from howlearn.core.rule import Rule
 from howlearn.core.rules import Exp3, Exp3IX, GradientBandit
 from howlearn.core.study import Study
 from howlearn.fitting.fits import STATUSES
-from howlearn.models.candidates import candidates, one_rate_versions
 from howlearn.models.coin import Coin
+from howlearn.models.partition_model import candidates, one_rate_versions
 from howlearn.selection.criteria import AIC, BIC, HoldOut, Penalized
 
 RULES = [

@@ -26,7 +26,7 @@ from howlearn.engine.cell_fits import Passes
 from howlearn.engine.layout import Statuses, lay_out
 from howlearn.engine.set_partitions import all_sets
 from howlearn.fitting.cells import block_of
-from howlearn.models.schedule import correct_rewards
+from howlearn.models.values import correct_rewards
 from howlearn.selection.rate_grid import SPREADS, log_rates
 from studies import model_of, random_trials, study_of
 

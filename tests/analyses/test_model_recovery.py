@@ -10,9 +10,8 @@ import pytest
 from howlearn.fitting.fit import fit
 from howlearn.fitting.replay import log_probabilities
 from howlearn.models import FIELD
-from howlearn.models.schedule import Reversal, Reward
 from howlearn.models.task import Task
-from howlearn.models.values import Range, drawn, parameter_values
+from howlearn.models.values import Range, Reversal, Reward, drawn, parameter_values
 from howlearn.simulation.simulate import simulate
 
 LEARNERS, SEED = 8, 3

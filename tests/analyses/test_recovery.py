@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from howlearn.analyses.check import select
-from howlearn.models.candidates import one_rate_versions
+from howlearn.models.partition_model import one_rate_versions
 from howlearn.models.task import Task
 from howlearn.selection.criteria import AIC, Penalized
 from howlearn.simulation.simulate import simulate

@@ -19,8 +19,8 @@ from howlearn.engine.cell_fits import Passes
 from howlearn.engine.layout import LANES, RATES, lay_out
 from howlearn.fitting.cells import block_of
 from howlearn.fitting.replay import log_probabilities
-from howlearn.models.schedule import Reward
 from howlearn.models.task import Task
+from howlearn.models.values import Reward
 from howlearn.simulation.simulate import simulate
 from studies import model_of, random_trials, study_of, trials_of
 

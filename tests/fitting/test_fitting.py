@@ -19,9 +19,8 @@ from howlearn.core.rule import Parameter, Rule
 from howlearn.core.rules import Exp3, Exp3IX, GradientBandit
 from howlearn.fitting.fit import fit
 from howlearn.fitting.replay import log_probabilities
-from howlearn.models.candidates import one_rate_versions
 from howlearn.models.coin import Coin
-from howlearn.models.partition_model import PartitionModel
+from howlearn.models.partition_model import PartitionModel, one_rate_versions
 from howlearn.models.task import Task
 from howlearn.selection.criteria import AIC, BIC, HoldOut, Penalized
 from howlearn.simulation.simulate import simulate

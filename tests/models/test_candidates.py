@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from howlearn.core.partition import Partition
 from howlearn.core.rules import Exp3, GradientBandit
-from howlearn.models.candidates import candidates, one_rate_versions
-from howlearn.models.partition_model import PartitionModel
+from howlearn.models.partition_model import PartitionModel, candidates, one_rate_versions
 
 CUBE = {
     "".join(bits): dict(zip(("shape", "pattern", "size"), bits, strict=True))

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import pytest
 
-from howlearn.models.candidates import candidates
+from howlearn.models.partition_model import candidates
 from howlearn.models.task import Task
 
 

@@ -8,8 +8,8 @@ import pytest
 from howlearn.analyses.check import select
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
-from howlearn.models.candidates import candidates, check_contexts, too_many_contexts
 from howlearn.models.names import model_named
+from howlearn.models.partition_model import candidates, check_contexts, too_many_contexts
 from howlearn.reading.read import read
 
 

@@ -19,7 +19,7 @@ from howlearn.core import stored_study
 from howlearn.core.errors import DataError, HowlearnError
 from howlearn.core.stored_study import StoredStudy
 from howlearn.core.study import Study, right_and_wrong
-from howlearn.models.candidates import candidates
+from howlearn.models.partition_model import candidates
 from howlearn.reading import streaming
 from howlearn.reading.formats import parquet
 from howlearn.reading.read import read

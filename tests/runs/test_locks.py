@@ -15,9 +15,9 @@ import pytest
 from folders import content, leftovers, stamps
 from forked import FILES, Server
 from howlearn.core.errors import HowlearnError
-from howlearn.runs import lock
+from howlearn.runs import files
+from howlearn.runs.files import Lock
 from howlearn.runs.folder import RunFolder, Start
-from howlearn.runs.lock import Lock
 from howlearn.runs.shards import Nobody, Shard
 from tiny_run import MANIFEST, OUTPUTS, run
 
@@ -38,7 +38,7 @@ except ShardEnded as ended:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lock, "PATIENCE", 0.05)
+    monkeypatch.setattr(files, "PATIENCE", 0.05)
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to see who waits")

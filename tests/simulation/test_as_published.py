@@ -13,8 +13,8 @@ from howlearn.core.rules import GradientBandit, rule_named
 from howlearn.core.study import Study
 from howlearn.fitting.replay import log_probabilities
 from howlearn.models.partition_model import PartitionModel
-from howlearn.models.schedule import Reversal, correct_rewards
 from howlearn.models.task import Task
+from howlearn.models.values import Reversal, correct_rewards
 from howlearn.reading.read import read
 from howlearn.simulation.simulate import simulate
 from oracle import Trial

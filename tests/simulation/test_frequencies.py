@@ -27,9 +27,8 @@ from howlearn.fitting.replay import log_probabilities
 from howlearn.models.coin import Coin
 from howlearn.models.model import Model
 from howlearn.models.partition_model import PartitionModel
-from howlearn.models.schedule import Reward, certain
 from howlearn.models.task import Task
-from howlearn.models.values import Range, drawn, parameter_values
+from howlearn.models.values import Range, Reward, certain, drawn, parameter_values
 from howlearn.simulation.simulate import simulate
 from studies import model_of, random_trials, study_of
 

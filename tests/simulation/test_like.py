@@ -11,8 +11,8 @@ from howlearn.core.errors import HowlearnError
 from howlearn.core.rules import Exp3, GradientBandit, rule_named
 from howlearn.core.study import Study
 from howlearn.models.coin import Coin
-from howlearn.models.schedule import Reversal, Reward, certain, correct_rewards
 from howlearn.models.task import Task
+from howlearn.models.values import Reversal, Reward, certain, correct_rewards
 from howlearn.simulation.simulate import simulate
 from oracle import Trial
 from player import played

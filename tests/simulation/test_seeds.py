@@ -13,9 +13,8 @@ from howlearn.analyses.designs import TaskDesign
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
 from howlearn.fitting.fit import fit
-from howlearn.models.schedule import Reward
 from howlearn.models.task import Task
-from howlearn.models.values import Range
+from howlearn.models.values import Range, Reward
 from howlearn.simulation.simulate import play, stage_for
 from studies import random_trials, study_of
 

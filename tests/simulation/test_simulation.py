@@ -12,9 +12,8 @@ from howlearn.core.rules import Exp3IX, GradientBandit, rule_named
 from howlearn.fitting.replay import log_probabilities
 from howlearn.models.coin import Coin
 from howlearn.models.q_learning import QLearning
-from howlearn.models.schedule import Reversal, Reward
 from howlearn.models.task import Task
-from howlearn.models.values import parameter_values
+from howlearn.models.values import Reversal, Reward, parameter_values
 from howlearn.simulation.simulate import simulate
 from studies import model_of
 

@@ -37,9 +37,9 @@ from howlearn.core.arrays import Ints
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
 from howlearn.core.text import listed
-from howlearn.models.candidates import candidates
 from howlearn.models.model import Model
 from howlearn.models.names import among, models_of
+from howlearn.models.partition_model import candidates
 from howlearn.models.task import Task
 from howlearn.models.values import Parameters
 from howlearn.results.analysis import Analysis, Listing, Sentence

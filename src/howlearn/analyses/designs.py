@@ -18,12 +18,12 @@ from howlearn.fitting.fit import guarded_fit
 from howlearn.fitting.fits import Fits
 from howlearn.fitting.unfittable import Guard
 from howlearn.models.model import Model
-from howlearn.models.schedule import Reward
 from howlearn.models.task import Task
 from howlearn.models.user_code import own_model
 from howlearn.models.values import (
     Parameters,
     Range,
+    Reward,
     Value,
     defaults,
     drawn,

@@ -34,10 +34,9 @@ from howlearn.core.study import SHORTEST, Study
 from howlearn.engine.set_partitions import LARGEST, all_sets
 from howlearn.fitting.fit import Progress
 from howlearn.fitting.unfittable import PASSED_ON, NoNumbers, reason, too_short
-from howlearn.models.candidates import check_contexts
 from howlearn.models.model import Model
 from howlearn.models.names import among, learning_of, models_of
-from howlearn.models.partition_model import PartitionModel
+from howlearn.models.partition_model import PartitionModel, check_contexts
 from howlearn.runs.cluster import engine_of
 from howlearn.runs.parts import Memory, Part, Store, Work, in_threads
 from howlearn.selection.criterion import Criterion

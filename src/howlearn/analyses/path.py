@@ -22,9 +22,9 @@ from howlearn.fitting.fit import check as check_study
 from howlearn.fitting.fits import ALL, Fits, Stop, distinct
 from howlearn.fitting.unfittable import Guard
 from howlearn.fitting.ways import way_of
-from howlearn.models.candidates import candidates, check_contexts
 from howlearn.models.model import Model
 from howlearn.models.names import among, models_of
+from howlearn.models.partition_model import candidates, check_contexts
 from howlearn.runs.folder import START, Format, RunFolder, Start
 from howlearn.runs.parts import Part, Work
 from howlearn.selection.criteria import defaults, prices

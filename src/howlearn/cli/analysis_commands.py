@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from howlearn.cli.build import Given, command
-from howlearn.cli.next_command import following, selecting, show_following
 from howlearn.cli.options import (
     CANDIDATES,
     DATA,
@@ -21,6 +20,7 @@ from howlearn.cli.options import (
     STUDY,
     WORKERS,
 )
+from howlearn.cli.progress import following, selecting, show_following
 from howlearn.core.options import (
     FilePath,
     Kind,

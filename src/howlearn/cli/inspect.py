@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from howlearn.cli.build import Given, command
-from howlearn.cli.next_command import following
 from howlearn.cli.options import DATA, FILES, FRESH, OUT
+from howlearn.cli.progress import following
 from howlearn.core.options import FilePath, OnOff, Option, Panel
 from howlearn.reading.analysis_options import TASK
 from howlearn.reading.options import DATA as READING
@@ -56,7 +56,7 @@ def inspect(given: Given) -> None:
 
     For example: howlearn inspect data --action key --where "phase == 'learn'"
     """
-    from howlearn.cli.next_command import option
+    from howlearn.cli.progress import option
     from howlearn.cli.show import note, progress_bar
     from howlearn.core.csv_tables import write_csv
     from howlearn.core.errors import DataError, HowlearnError
@@ -187,7 +187,7 @@ def _write(out: Path, files: list[str], found: Inspection, task: str | None) -> 
 
 def _what_to_type(found: Inspection, files: list[str]) -> str:
     """Why there is no study, and the one command that would help."""
-    from howlearn.cli.next_command import select_command
+    from howlearn.cli.progress import select_command
     from howlearn.reading.guess.draft import SAID
 
     stops = "" if found.kind is None else found.kind.stops or ""
@@ -291,7 +291,7 @@ def _competing(study: Study) -> None:
     from howlearn.cli.show import console
     from howlearn.core.text import few
     from howlearn.fitting.defaults import candidates
-    from howlearn.models.candidates import too_many_contexts
+    from howlearn.models.partition_model import too_many_contexts
 
     if too_many_contexts(study) is None:
         names = [_line(model.name) for model in candidates(study)]

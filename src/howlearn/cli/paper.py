@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from howlearn.cli import Written
 from howlearn.cli.build import Given, command
-from howlearn.cli.next_command import following
 from howlearn.cli.options import DESIGN_SEED, ORDER, OUT, RUNNING
+from howlearn.cli.progress import following
 from howlearn.core.options import FilePath, Kind, Number, OneOf, OnOff, Option, Panel, WholeNumber
 from howlearn.reading.analysis_options import TASK
 

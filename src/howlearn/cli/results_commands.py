@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from howlearn.cli import Written
 from howlearn.cli.build import Given, command
-from howlearn.cli.next_command import following
 from howlearn.cli.options import DESIGN_SEED, FORMAT, FRESH, OUT, RESULTS, WORKERS
+from howlearn.cli.progress import following
 from howlearn.core.options import FilePath, Files, Kind, Option, Panel, Repeated, WholeNumber
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from howlearn.cli import Written
 from howlearn.cli.build import Given, command, merge, refuse_outside_of
-from howlearn.cli.next_command import following
 from howlearn.cli.options import (
     CANDIDATES,
     DATA,
@@ -21,6 +20,7 @@ from howlearn.cli.options import (
     STUDY,
     chosen_criteria,
 )
+from howlearn.cli.progress import following
 from howlearn.core.options import NONE, FilePath, Kind, Number, OnOff, Option, Panel
 from howlearn.reading.analysis_options import (
     CALIBRATION,
@@ -233,7 +233,7 @@ def freeze(given: Given) -> None:
 
     from howlearn.analyses.freeze import freeze_plan, paragraph, write_plan
     from howlearn.cli import show
-    from howlearn.cli.next_command import following
+    from howlearn.cli.progress import following
 
     plan = freeze_plan(given.of(*READING.values(), *MODELS.values()))
     plan = write_plan(given.out, plan, given.fresh)

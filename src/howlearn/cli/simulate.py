@@ -9,14 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from howlearn.cli import Written
 from howlearn.cli.build import Given, command
-from howlearn.cli.next_command import MODELS as MODEL_OPTIONS
-from howlearn.cli.next_command import (
-    following,
-    not_usual,
-    refuse_beside_like,
-    select_command,
-    with_models,
-)
 from howlearn.cli.options import (
     DESIGN_SEED,
     FRESH,
@@ -27,6 +19,14 @@ from howlearn.cli.options import (
     SETTINGS,
     STUDY,
     TRIALS,
+)
+from howlearn.cli.progress import MODELS as MODEL_OPTIONS
+from howlearn.cli.progress import (
+    following,
+    not_usual,
+    refuse_beside_like,
+    select_command,
+    with_models,
 )
 from howlearn.core.options import Kind, OnOff, Option, Panel, Repeated, WholeNumber
 from howlearn.reading.analysis_options import ADD_MODEL, FORM, MODEL, RULE, TASK

@@ -7,15 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from howlearn.cli.build import Given, command
-from howlearn.cli.next_command import MODELS as MODEL_OPTIONS
-from howlearn.cli.next_command import (
-    following,
-    not_usual,
-    refuse_beside_like,
-    select_command,
-    show_following,
-    with_models,
-)
 from howlearn.cli.options import (
     CANDIDATES,
     DESIGN_SEED,
@@ -28,6 +19,15 @@ from howlearn.cli.options import (
     STUDY,
     TRIALS,
     chosen_criteria,
+)
+from howlearn.cli.progress import MODELS as MODEL_OPTIONS
+from howlearn.cli.progress import (
+    following,
+    not_usual,
+    refuse_beside_like,
+    select_command,
+    show_following,
+    with_models,
 )
 from howlearn.core.options import Kind, Number, OneOf, OnOff, Panel, Repeated, WholeNumber
 from howlearn.reading.analysis_options import CALIBRATION, CRITERION, TASK

@@ -13,8 +13,13 @@ from numpy.typing import NDArray
 from howlearn.core.arrays import Bools, Floats, Ints
 from howlearn.core.columns import renamed, reserved
 from howlearn.core.errors import HowlearnError
-from howlearn.core.offers import checked_offers, distinct_offers, joined_offers, offer_label
-from howlearn.core.world import FoundKind
+from howlearn.core.world import (
+    FoundKind,
+    checked_offers,
+    distinct_offers,
+    joined_offers,
+    offer_label,
+)
 
 
 def count_true(flags: Bools, starts: Ints) -> Ints:

@@ -11,10 +11,9 @@ from howlearn.core.text import listed
 from howlearn.fitting.settings import setting_of, untold
 from howlearn.models import FIELD, field_model
 from howlearn.models.adjustments import Part
-from howlearn.models.candidates import candidates as partitions
-from howlearn.models.candidates import candidates_of, too_many_contexts
 from howlearn.models.model import EVERY_TASK, NEEDS, Model
-from howlearn.models.partition_model import PartitionModel
+from howlearn.models.partition_model import PartitionModel, candidates_of, too_many_contexts
+from howlearn.models.partition_model import candidates as partitions
 
 
 def candidates(

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats, Ints
-from howlearn.core.offers import drawn, renormalised
 from howlearn.core.rule import Rule
 from howlearn.core.study import Study
+from howlearn.core.world import drawn, renormalised
 from howlearn.engine import compile as compiled
 from howlearn.engine.layout import LEARNED, SCORED
 from howlearn.engine.whole import RecordLikelihood, Records, Setting, Whole, play, replay

@@ -17,7 +17,7 @@ from howlearn.models.adjustments import (
     Pavlovian,
     Stickiness,
 )
-from howlearn.models.coin import Coin, FixedPolicy
+from howlearn.models.coin import Coin, FixedPolicy, WinStayLoseShift
 from howlearn.models.exp4 import Exp4
 from howlearn.models.gcm import GCM
 from howlearn.models.hidden import HiddenStrategies, Switch
@@ -36,7 +36,6 @@ from howlearn.models.q_learning import (
     QLearningStart,
     QLearningTwoRates,
 )
-from howlearn.models.win_stay_lose_shift import WinStayLoseShift
 from howlearn.models.working_memory import RLWM, WorkingMemoryHabit
 
 __all__ = [

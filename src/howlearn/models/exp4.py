@@ -30,7 +30,7 @@ class Exp4(Mixture):
     As everywhere, ``theta`` is the effective rate: the paper's θ divided by √n. In ``loss`` form g
     is minus what was missed of the highest reward.
 
-    >>> from howlearn.models.candidates import candidates
+    >>> from howlearn.models.partition_model import candidates
     >>> model = Exp4(candidates(["1", "2"]))
     >>> model.name, model.n_parameters(n_actions=2)
     ('exp4(OneForAll, OnePerItem)', 4)

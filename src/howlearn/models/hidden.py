@@ -35,7 +35,7 @@ class HiddenStrategies(Mixture):
     share of what those before it left. The likelihood is the sum over all sequences of strategies:
     Ashwood et al. (2022), whose states are fixed policies.
 
-    >>> from howlearn.models.candidates import candidates
+    >>> from howlearn.models.partition_model import candidates
     >>> model = HiddenStrategies(candidates(["1", "2"]))
     >>> model.name, model.n_parameters(n_actions=2)
     ('hmm(OneForAll, OnePerItem)', 4)
@@ -292,7 +292,7 @@ class Switch(Mixture):
     chosen among all trials, it gains as much by chance (Ninomiya, 2015, Ann. Inst. Stat. Math. 67,
     943–961).
 
-    >>> from howlearn.models.candidates import candidates
+    >>> from howlearn.models.partition_model import candidates
     >>> Switch(*candidates(["1", "2"])).name
     'switch(OneForAll, OnePerItem)'
     """

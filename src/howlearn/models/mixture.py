@@ -27,7 +27,7 @@ from howlearn.models.values import parameter_values
 class Expert:
     """A strategy: a model, and its parameters where they are given.
 
-    >>> from howlearn.models.candidates import candidates
+    >>> from howlearn.models.partition_model import candidates
     >>> Expert(candidates(["1", "2"])[1], {"eta": [0.01, 0.03]}).name
     'OnePerItem[eta=0.01/0.03]'
     """

@@ -29,13 +29,18 @@ from howlearn.models.adjustments import (
     Pavlovian,
     Stickiness,
 )
-from howlearn.models.candidates import candidates, one_rate_versions, too_many_contexts
 from howlearn.models.coin import Coin
 from howlearn.models.exp4 import Exp4
 from howlearn.models.hidden import HiddenStrategies, Switch
 from howlearn.models.mixture import SOURCES, Expert, Mixture
 from howlearn.models.model import Model
-from howlearn.models.partition_model import PartitionModel, Rates
+from howlearn.models.partition_model import (
+    PartitionModel,
+    Rates,
+    candidates,
+    one_rate_versions,
+    too_many_contexts,
+)
 from howlearn.models.user_code import own_model
 
 # Mixtures by what a user types: ``exp4(ByPattern, ByPatternExc[eta=0.03], source=joint)``.
@@ -77,7 +82,7 @@ def mixture_named(text: str, find: Callable[[str], Model]) -> Mixture:
     the others come from ``source=training``, ``joint`` or ``population``. ``form=loss`` and
     ``max_rate=2`` are settings of Exp4, ``transitions=free`` is one of hmm.
 
-    >>> from howlearn.models.candidates import candidates
+    >>> from howlearn.models.partition_model import candidates
     >>> known = {model.name: model for model in candidates(["1", "2"])}
     >>> mixture_named("exp4(OneForAll[eta=0.1], OnePerItem, source=joint)", known.__getitem__).name
     'exp4(OneForAll[eta=0.1], OnePerItem, source=joint)'
@@ -215,7 +220,7 @@ def model_named(
     - ``exp4(NAME, NAME…)``, ``switch(NAME, NAME)`` and ``hmm(NAME, NAME…)``, mixtures of them; see
       ``mixture_named``.
 
-    >>> from howlearn.models.candidates import candidates
+    >>> from howlearn.models.partition_model import candidates
     >>> models = candidates(["1", "2"])
     >>> model_named(models, "OnePerItem (one rate)").n_parameters(2)
     1

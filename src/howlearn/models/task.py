@@ -17,12 +17,11 @@ from howlearn.core.partition import Partition
 from howlearn.core.rule import Rule
 from howlearn.core.rules import RULES, GradientBandit
 from howlearn.core.safe_files import text_in
-from howlearn.models.candidates import candidates
 from howlearn.models.mixture import Expert, Mixture
 from howlearn.models.model import Model
 from howlearn.models.names import MIXTURES, learning_named, learning_names, model_named
-from howlearn.models.partition_model import PartitionModel
-from howlearn.models.schedule import (
+from howlearn.models.partition_model import PartitionModel, candidates
+from howlearn.models.values import (
     Reversal,
     Reward,
     Rewards,

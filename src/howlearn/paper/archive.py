@@ -33,16 +33,18 @@ from howlearn.paper.published import (
     BAR,
     CHOSEN_C,
     MODELS,
+    PUBLISHED,
     TRIALS,
     Key,
+    StoredFits,
     files_around,
     learner_files,
     left_out,
     model_folders,
     model_order,
+    read_published,
     synthetic_folder,
 )
-from howlearn.paper.stored import PUBLISHED, StoredFits, read_published
 from howlearn.reading.read import read
 from howlearn.selection.select import winners
 

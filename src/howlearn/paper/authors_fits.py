@@ -22,8 +22,17 @@ from numpy.typing import NDArray
 from howlearn.core.arrays import Floats
 from howlearn.core.study import Study
 from howlearn.models.task import Task
-from howlearn.paper.published import AUTHORS, TRIALS, TRUNCATIONS, model_order
-from howlearn.paper.stored import LearnerFits, StoredFits, disagreement, no_fits, replayed
+from howlearn.paper.published import (
+    AUTHORS,
+    TRIALS,
+    TRUNCATIONS,
+    LearnerFits,
+    StoredFits,
+    disagreement,
+    model_order,
+    no_fits,
+    replayed,
+)
 
 # R's nested lists as trees of numbers, and trees as arrays.
 

@@ -19,8 +19,9 @@ from howlearn.paper.published import (
     HORIZONS,
     MODELS,
     TRIALS,
+    LearnerFits,
+    StoredFits,
 )
-from howlearn.paper.stored import LearnerFits, StoredFits
 from howlearn.paper.versions import Version
 from howlearn.selection.criteria import AIC, HoldOut, Penalized
 from howlearn.selection.criterion import Criterion

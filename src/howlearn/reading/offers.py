@@ -13,8 +13,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.core.errors import HowlearnError
-from howlearn.core.offers import BETWEEN
 from howlearn.core.text import canonical
+from howlearn.core.world import BETWEEN
 from howlearn.reading.labels import CodedColumn, combine
 from howlearn.reading.problems import Problems
 from howlearn.reading.rows import Rows

@@ -24,14 +24,14 @@ from howlearn.core.study import Study
 from howlearn.fitting.defaults import beside, unfit
 from howlearn.fitting.joint import without_own
 from howlearn.models import FIELD
-from howlearn.models.candidates import (
+from howlearn.models.mixture import SOURCES, Expert, Mixture
+from howlearn.models.model import Model
+from howlearn.models.names import learning_named, model_named
+from howlearn.models.partition_model import (
     candidates_of,
     check_contexts,
     one_rate_versions,
 )
-from howlearn.models.mixture import SOURCES, Expert, Mixture
-from howlearn.models.model import Model
-from howlearn.models.names import learning_named, model_named
 from howlearn.models.task import Task
 from howlearn.reading.formats.open import stamps_of
 from howlearn.reading.formats.table import file_of

@@ -417,14 +417,22 @@ def _deviations(results: Results) -> Iterator[Listing | Sentence]:
     yield Listing(f"Deviations from the plan {path}", ("what", "planned", "done"), rows)
 
 
+def stabilities(results: Results) -> Iterator[tuple[str, int, float, float, float, int]]:
+    """By criterion: of how many learners, mean stability, its quartiles, how many are unstable."""
+    for criterion in results.criteria:
+        mine = results.tables["stability"].filter(criterion=criterion)["stability"].drop_nulls()
+        if len(mine):
+            low, high = (mine.quantile(q, "linear") or 0.0 for q in (0.25, 0.75))
+            mean = float(mine.to_numpy().mean())
+            yield criterion, len(mine), mean, low, high, int((mine < UNSTABLE).sum())
+
+
 def _stability(results: Results) -> Iterator[Listing | Sentence]:
     """How often doubles of the learners are given the same model."""
-    frame, rows = results.tables["stability"], []
-    for criterion in results.criteria:
-        mine = frame.filter(pl.col("criterion") == criterion)["stability"]
-        low, high = (mine.quantile(q, "linear") or 0.0 for q in (0.25, 0.75))
-        under = int((mine < UNSTABLE).sum())
-        rows.append((criterion, f"{mine.mean():.2f}", f"{low:.2f} to {high:.2f}", f"{under:,}"))
+    rows = [
+        (criterion, f"{mean:.2f}", f"{low:.2f} to {high:.2f}", f"{under:,}")
+        for criterion, _, mean, low, high, under in stabilities(results)
+    ]
     columns = ("criterion", "mean", "quartiles", "learners below 0.5")
     title = "Stability: share of simulated doubles that are given the same model"
     legend = "This is not the probability that the model is right."

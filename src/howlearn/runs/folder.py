@@ -19,13 +19,13 @@ from howlearn.core.errors import HowlearnError
 from howlearn.runs.files import (
     BIDS,
     PARTS,
+    Lock,
     clean,
     read_record,
     refuse_links,
     write_json,
     write_whole,
 )
-from howlearn.runs.lock import Lock
 from howlearn.runs.parts import (
     Encoded,
     Engine,

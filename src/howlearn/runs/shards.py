@@ -12,8 +12,15 @@ from typing import Any
 
 from howlearn.core.errors import EndedEarly, HowlearnError
 from howlearn.core.text import few, shortened
-from howlearn.runs.files import PARTS, TEMPORARY, read_record, refuse_links, write_whole
-from howlearn.runs.lock import Lock, is_lock
+from howlearn.runs.files import (
+    PARTS,
+    TEMPORARY,
+    Lock,
+    is_lock,
+    read_record,
+    refuse_links,
+    write_whole,
+)
 from howlearn.runs.parts import Keep, Part, Parts, Progress, deciding, identity
 
 MERGE = "merge"  # in the place of a shard: all of them are there

@@ -18,10 +18,10 @@ from howlearn.fitting.fits import Fits, ModelFits, distinct
 from howlearn.fitting.interpreted import ModelError
 from howlearn.fitting.intervals import LEVEL
 from howlearn.fitting.unfittable import PASSED_ON, Guard, NoNumbers
-from howlearn.models.candidates import check_contexts
 from howlearn.models.coin import Coin
 from howlearn.models.model import Model
 from howlearn.models.names import among, models_of
+from howlearn.models.partition_model import check_contexts
 from howlearn.selection import tables
 from howlearn.selection.criteria import criterion_named, usual
 from howlearn.selection.criterion import Criterion, Scores

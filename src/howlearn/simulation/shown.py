@@ -13,8 +13,8 @@ from howlearn.core.arrays import Floats
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study, Trials
 from howlearn.engine.layout import LEARNED, RESET, SCORED
-from howlearn.models.schedule import Schedule
 from howlearn.models.task import Task
+from howlearn.models.values import Schedule
 from howlearn.simulation.changing_rewards import changing_rewards
 
 

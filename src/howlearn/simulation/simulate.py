@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats
 from howlearn.core.errors import HowlearnError
-from howlearn.core.offers import distinct_offers
 from howlearn.core.study import Study
+from howlearn.core.world import distinct_offers
 from howlearn.engine.layout import LEARNED, RESET, SCORED
 from howlearn.engine.whole import Records, Setting
 from howlearn.fitting.replay import Advisor, Scene, advisor

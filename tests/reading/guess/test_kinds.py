@@ -11,7 +11,7 @@ import pytest
 
 import howlearn as hl
 from howlearn.core.world import FoundKind
-from howlearn.models.candidates import candidates_of
+from howlearn.models.partition_model import candidates_of
 from howlearn.reading.guess import inspect
 from howlearn.reading.guess.evidence import NOT_COVERED
 from howlearn.reading.guess.kinds import KINDS

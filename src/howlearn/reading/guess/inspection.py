@@ -10,10 +10,9 @@ import numpy as np
 import polars as pl
 
 from howlearn.core.errors import HowlearnError
-from howlearn.core.offers import offer_label
 from howlearn.core.study import Study
 from howlearn.core.text import few, many, shortened
-from howlearn.core.world import FoundKind
+from howlearn.core.world import FoundKind, offer_label
 from howlearn.reading.guess.draft import SAID, Guess, Oddity, Question, shares
 from howlearn.reading.project_file import GUESSED
 

@@ -23,7 +23,7 @@ from howlearn.results.manifest import (
     fit_of,
 )
 from howlearn.results.results import Results
-from howlearn.results.select_summary import COIN, NONE, Selected, SelectedModels
+from howlearn.results.select_summary import COIN, NONE, Selected, SelectedModels, stabilities
 from howlearn.selection.share_tables import pooled
 from howlearn.selection.tables import ALL, OTHER, condition_columns
 from howlearn.selection.unfitted import sentence
@@ -272,9 +272,6 @@ def _deviations(results: Results) -> list[str] | None:
 # How sure: what needs attention among the fits, and how stable the selections are.
 
 
-UNDER = 0.5  # a stability below which a selection is hardly one
-
-
 @dataclass(frozen=True)
 class Status:
     """A kind of fit that needs attention."""
@@ -317,14 +314,11 @@ def stability(results: Results) -> tuple[list[tuple[str, str, str, str, str]], s
     frame = results.tables.get("stability")
     if frame is None or "stability" not in frame.columns:
         return [], ""
-    rows = []
-    for criterion in results.criteria:
-        mine = frame.filter(criterion=criterion)["stability"].drop_nulls()
-        if len(mine):
-            low, high = (mine.quantile(q, "linear") for q in (0.25, 0.75))
-            under = many(int((mine < UNDER).sum()), results.unit)
-            spread = f"{figures(low, 2)} to {figures(high, 2)}"
-            rows.append((criterion, figures(mine.mean(), 2), spread, under, f"{len(mine):,}"))  # type: ignore[arg-type]
+    rows = [
+        (criterion, figures(mean, 2), f"{figures(low, 2)} to {figures(high, 2)}",
+         many(under, results.unit), f"{n:,}")
+        for criterion, n, mean, low, high, under in stabilities(results)
+    ]  # fmt: skip
     doubles = frame["doubles"].max() if "doubles" in frame.columns else None
     of = f" {doubles:,}" if isinstance(doubles, int) else ""
     return rows, (
