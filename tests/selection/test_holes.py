@@ -15,8 +15,8 @@ from howlearn.models import FIELD, field_model
 from howlearn.models.adjustments import Adjustment
 from howlearn.models.names import ADJUSTMENTS, model_named
 from howlearn.models.q_learning import QLearning, QLearningForgetting, QLearningStart
-from howlearn.models.schedule import Reward
 from howlearn.models.task import Task
+from howlearn.models.values import Reward
 from howlearn.selection.holes import ABOVE, BELOW, BOTH, holes_of, log_outside
 from howlearn.selection.population import Population
 from howlearn.selection.population_tables import Layout, Tables
