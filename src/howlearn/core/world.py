@@ -107,8 +107,11 @@ def log_softmax(scores):
     for a in range(1, len(scores)):
         largest = max(largest, scores[a])
     total = 0.0
-    for a in range(len(scores)):
-        total += np.exp(scores[a] - largest)
+    if len(scores) == 2:  # the same numbers; one exponential is that of 0
+        total = 1.0 + np.exp(-abs(scores[0] - scores[1]))
+    else:
+        for a in range(len(scores)):
+            total += np.exp(scores[a] - largest)
     log_total = np.log(total)
     for a in range(len(scores)):
         scores[a] = (scores[a] - largest) - log_total  # in this order: the largest may be huge
