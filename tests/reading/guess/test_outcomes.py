@@ -319,5 +319,26 @@ def test_a_phase_without_rewards(paid: int | None) -> None:
     assert found.study.actions == ("left", "right")
     assert found.study.learned.all()
     asked = [question.sentence for question in found.questions]
-    told = ["pellet is missing in phase = extinction: was nothing earned there?"]
+    told = ["pellet is missing in all rows with phase = extinction: what are they?"]
     assert asked == ([] if paid == 0 else told)
+
+
+@pytest.mark.parametrize("name", ["flanker", "test"])
+def test_another_task_in_the_same_file(name: str) -> None:
+    """Choices without any outcome: a test of what was learned by its name, else it is asked."""
+    data = told_everything(("L", "R"), lambda i: f"out_{i}").select("subject", "trial", "choice")
+    draw = np.random.default_rng(9)
+    paid = data.with_columns(task=pl.lit("bandit"), won=pl.Series(draw.integers(0, 2, len(data))))
+    rest = data.with_columns(task=pl.lit(name), won=pl.lit(None, dtype=pl.Int64))
+    found = inspect(pl.concat([paid, rest]))
+    assert found.study is not None
+    if name == "test":
+        assert not found.questions
+        assert len(found.study.action) == 2 * len(data)
+        return
+    [question] = found.questions
+    assert [answer.option for answer in question.answers] == ["where", "test_when", "reward"]
+    assert len(found.study.action) == len(data)
+    kept = inspect(pl.concat([paid, rest]), test_when="task == 'flanker'")
+    assert kept.study is not None
+    assert len(kept.study.action) == 2 * len(data)

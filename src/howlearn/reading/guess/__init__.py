@@ -43,7 +43,7 @@ from howlearn.reading.guess.roles import (
 )
 from howlearn.reading.guess.rows import (
     apply_where,
-    ask_about_extinction,
+    ask_about_silent_parts,
     find_load,
     find_test,
     leave_incomplete_out,
@@ -193,7 +193,7 @@ FINDERS = (
     Finder(find_context, "context features", "learner action reward"),
     Finder(find_forced, "forced_when"),
     Finder(find_test, "test_when", "action reward"),
-    Finder(ask_about_extinction, "reward", "action reward"),
+    Finder(ask_about_silent_parts, "reward where", "action reward"),
     Finder(find_offers_of_contexts, "offers", "action context"),
     Finder(leave_incomplete_out, "where", "learner context action"),
     Finder(find_stretches, "by reset_by context", "learner context action reward where"),

@@ -243,31 +243,48 @@ def find_test(draft: Draft) -> None:
 EXTINCTION = re.compile(r".*(extin|unrewarded|non.?reward|no.?reward).*")
 
 
-def ask_about_extinction(draft: Draft) -> None:
-    """Outcomes that are missing in a phase without rewards: is nothing told, or nothing earned?"""
+def ask_about_silent_parts(draft: Draft) -> None:
+    """Parts without any outcome: another task, one without rewards, or choices that teach nothing.
+
+    What is called a test is the last.
+    """
     reward = draft.column("reward")
-    name = in_expression(reward or "")
-    if reward is None or name is None or not draft.open("test_when"):
+    if reward is None or not draft.open("test_when") or draft.given.where is not None:
         return
-    silent = draft.sample.missing(reward) & draft.chosen
-    for column in [c for c in draft.free if like(c, KINDS) and silent.any()]:
-        labels = draft.sample.columns[column].labels
-        values = [v for v in draft.sample.counts(column) if EXTINCTION.fullmatch(v.lower())]
-        codes = [code for v in values if (code := labels.index_of(v)) is not None]
-        there = np.isin(draft.sample.codes(column), codes)
-        if there.any() and silent[there & draft.chosen].all():
-            text = f"if({name} == missing, 0, {name})"
-            draft.ask(
-                "reward",
-                f"{reward} is missing in {column} = {values[0]}: was nothing earned there?",
-                [
-                    Answer("reward", text, "nothing was earned: choices there are learned from"),
-                    Answer("reward", reward, "nobody knew: choices there teach nothing"),
-                ],
-            )
-            materialise(draft, "reward", text)
-            draft.guesses["reward"] = replace(draft.guesses["reward"], value=text)
+    silent, rows = draft.sample.missing(reward), draft.chosen
+    for column in [c for c in draft.free if like(c, KINDS) and (silent & rows).any()]:
+        codes, labels = draft.sample.codes(column), draft.sample.columns[column].labels
+        times = np.bincount(codes[rows], minlength=len(labels))
+        without = np.bincount(codes[rows & silent], minlength=len(labels))
+        out = [str(labels[int(i)]) for i in np.flatnonzero((without == times) & (times >= FEWEST))]
+        full = np.flatnonzero((without <= FEW_GAPS * times) & (times > 0))
+        called = [v for v in out if not TESTING.fullmatch(v.lower())]
+        if called and len(out) + len(full) == np.count_nonzero(times):
+            _ask_about_silent(draft, column, reward, called)
             return
+
+
+def _ask_about_silent(draft: Draft, column: str, reward: str, values: list[str]) -> None:
+    name, kind = in_expression(reward), in_expression(column)
+    if name is None or kind is None:
+        return
+    earned = Answer(
+        "reward", f"if({name} == missing, 0, {name})", "nothing was earned, and people saw that"
+    )
+    other = Answer("where", is_among(kind, values, "not "), "they are another task")
+    same = Answer("test_when", is_among(kind, values), "they are choices that taught nothing")
+    nothing = EXTINCTION.fullmatch(values[0].lower())
+    answers = [earned, same, other] if nothing else [other, same, earned]
+    draft.ask(
+        answers[0].option,
+        f"{reward} is missing in all rows with {column} = {values[0]}: what are they?",
+        answers,
+    )
+    if nothing:
+        materialise(draft, "reward", str(earned.value))
+        draft.guesses["reward"] = replace(draft.guesses["reward"], value=earned.value)
+    else:
+        leave_out(draft, str(other.value), BY_CONTENT, f"no {reward} in the other rows")
 
 
 def leave_incomplete_out(draft: Draft) -> None:
