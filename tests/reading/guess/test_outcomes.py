@@ -342,3 +342,17 @@ def test_another_task_in_the_same_file(name: str) -> None:
     kept = inspect(pl.concat([paid, rest]), test_when="task == 'flanker'")
     assert kept.study is not None
     assert len(kept.study.action) == 2 * len(data)
+
+
+def test_a_running_total_is_taken_apart() -> None:
+    data = told_everything(("L", "R"), lambda i: f"x{i}").select(
+        "subject", "trial", "choice", "truth"
+    )
+    total = pl.col("truth").cast(pl.Int64).cum_sum().over("subject")
+    found = inspect(data.with_columns(total_so_far=total).drop("truth"))
+    assert [question.sentence for question in found.questions] == [
+        "is total_so_far a running total?"
+    ]
+    table = found.trials()
+    truth = data.filter(pl.col("trial") > 0)["truth"].cast(pl.Float64).to_list()
+    assert table.filter("learned")["reward"].to_list() == truth

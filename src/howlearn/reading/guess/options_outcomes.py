@@ -234,6 +234,31 @@ def ask_what_was_earned(draft: Draft, action: str) -> None:
         says = f"yes: values {examples(sample, best)}, after which choices are repeated or not"
         draft.ask("reward", f"is {best} what a choice earned?", [Answer("reward", best, says)])
         draft.put("reward", best, BY_CONTENT, "it depends on the choice, and choices follow it")
+    elif draft.open("reward"):
+        _ask_about_totals(draft, codes, owner)
+
+
+MOST_STEPS = 12
+
+
+def _ask_about_totals(draft: Draft, codes: np.ndarray, owner: np.ndarray) -> None:
+    """A sum of what was earned so far: its steps hang on the choice."""
+    for column in [c for c in draft.free if not is_time(c)]:
+        numbers, name = draft.sample.numbers(column), in_expression(column)
+        if name is None or not np.isfinite(numbers).all():
+            continue
+        near = np.concatenate(([False], np.diff(owner) == 0))
+        steps = np.where(near, np.diff(numbers, prepend=np.nan), np.nan)
+        kinds, values = len(np.unique(steps[near])), len(draft.sample.counts(column))
+        if not 2 <= kinds <= MOST_STEPS or values < 2 * kinds:
+            continue
+        if hangs_on(steps, codes, owner) < SURELY / 100:
+            text = f"{name} - lag({name})"
+            says = "yes: what was added in each trial was earned"
+            draft.ask("reward", f"is {column} a running total?", [Answer("reward", text, says)])
+            draft.put("reward", text, BY_CONTENT, f"{column} grows by what choices earn")
+            materialise(draft, "reward", text)
+            return
 
 
 def ask_what_was_told(draft: Draft, right: str) -> None:
