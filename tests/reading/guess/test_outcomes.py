@@ -119,7 +119,18 @@ def test_missed_trials_took_no_time(time: str, outcome: str) -> None:
     assert len(found.study.action) == PEOPLE * TRIALS * 19 // 20
 
 
+def test_tables_of_very_few_rows_are_looked_at_without_a_warning() -> None:
+    for rows in range(1, 5):
+        for column in ("x", "won", "choice"):
+            data = missed("0", "0", "0").head(rows)
+            inspect(data)
+            inspect(data.with_columns(pl.lit(None, dtype=pl.String).alias(column)))
+            inspect(data.drop(column), action="trial", context="none")
+
+
 def test_a_number_that_never_earned_anything_is_asked_about() -> None:
+    words = missed("0", None, "0").with_columns(pl.col("won").replace({"0": "no", "1": "yes"}))
+    assert [q.about for q in inspect(words).questions] == ["missing"]
     found = inspect(missed("0", None, "0"))
     assert [q.about for q in found.questions] == ["missing"]
     assert [answer.value for answer in found.questions[0].answers] == [("action:0",), ("none",)]

@@ -49,6 +49,11 @@ def with_reward(draft: Draft) -> Sample:
     return draft.sample.only(~draft.sample.columns[reward].missing())
 
 
+def share(mask: np.ndarray) -> float:
+    """How many of these are true; 0 where there are none at all."""
+    return float(mask.mean()) if len(mask) else 0.0
+
+
 def over_all(sample: Sample, part: np.ndarray) -> np.ndarray:
     """A mask over the rows that are looked at as one over all rows."""
     rows = np.zeros(len(sample.rows), dtype=np.bool_)

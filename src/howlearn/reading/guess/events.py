@@ -8,7 +8,7 @@ import numpy as np
 
 from howlearn.reading.columns import is_time, like
 from howlearn.reading.guess.coding import worth
-from howlearn.reading.guess.column_checks import is_number, materialise
+from howlearn.reading.guess.column_checks import is_number, materialise, share
 from howlearn.reading.guess.draft import (
     BY_CONTENT,
     Answer,
@@ -65,7 +65,7 @@ def _before(draft: Draft, column: str, ends: np.ndarray) -> str | None:
     at = np.flatnonzero(ends)
     if name is None or told[at].any():
         return None
-    often = {k: float(np.mean(told[at[at >= k] - k])) for k in range(1, FARTHEST + 1)}
+    often = {k: share(told[at[at >= k] - k]) for k in range(1, FARTHEST + 1)}
     best = max(often, key=lambda k: often[k])
     return _lag(name, best) if often[best] > MOSTLY else None
 

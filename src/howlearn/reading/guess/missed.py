@@ -9,7 +9,7 @@ import numpy as np
 
 from howlearn.core.options import NONE
 from howlearn.reading.columns import is_rt
-from howlearn.reading.guess.column_checks import is_key, is_number, nothing_in
+from howlearn.reading.guess.column_checks import is_key, is_number, nothing_in, share, worth_in
 from howlearn.reading.guess.draft import BY_CONTENT, Answer, Draft, Guess
 from howlearn.reading.options import parse_missing
 
@@ -55,15 +55,15 @@ def _times(draft: Draft) -> list[np.ndarray]:
         return [draft.sample.numbers(c) for c in named]
     many = [c for c in draft.free if len(draft.sample.counts(c)) > VARIED * draft.sample.height]
     found = [draft.sample.numbers(c) for c in many]
-    return [f for f in found if np.mean(f > 0) > 0.5 and np.mean(np.diff(f) < 0) > VARIED]
+    return [f for f in found if share(f > 0) > 0.5 and share(np.diff(f) < 0) > VARIED]
 
 
 def _took_no_time(times: np.ndarray, here: np.ndarray) -> bool | None:
     """Whether these rows, unlike the others, have no time or one limit; None if times tell none."""
-    if np.mean(times[~here] > 0) < 0.5:
+    if share(times[~here] > 0) < 0.5:
         return None
     same = here.sum() >= FEWEST and len(np.unique(times[here])) == 1 < len(np.unique(times[~here]))
-    return bool(same or np.mean(times[here] > 0) < 0.5)
+    return bool(same or share(times[here] > 0) < 0.5)
 
 
 def _without_time(draft: Draft, action: str, counts: Mapping[str, int]) -> list[str]:
@@ -102,11 +102,11 @@ def _ask_about_the_odd(draft: Draft, action: str, counts: Mapping[str, int]) -> 
     if reward is None or len(counts) < 3 or len(odd) != 1 or _times(draft):
         return
     here = draft.sample.codes(action) == draft.sample.columns[action].labels.index_of(odd[0])
-    worth = draft.sample.numbers(reward)
+    worth = worth_in(draft.sample, reward)
     rare = FEWEST <= here.sum() < RARE * len(here)
-    if not rare or _outcomes(draft, reward, here) != 1 or np.nanmax(worth[here]) > np.nanmin(worth):
+    if not rare or _outcomes(draft, reward, here) != 1 or worth[here].max() > worth.min():
         return
-    if np.mean(worth[~here] <= np.nanmin(worth)) ** here.sum() > FEW:
+    if share(worth[~here] <= worth.min()) ** here.sum() > FEW:
         return  # by chance
     draft.ask(
         "missing",
