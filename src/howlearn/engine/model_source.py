@@ -134,14 +134,13 @@ def one(frame, own, state, log_p):
     for a in range(n):
         if offered[a]:
             largest = max(largest, state[c, a])
-    total = 0.0
+    total, room = 0.0, state.shape[0] - 1
     for a in range(n):
-        if offered[a]:
-            total += math.exp(state[c, a] - largest)
-    p_chosen = math.exp(state[c, action] - largest) / total
+        state[room, a] = math.exp(state[c, a] - largest) if offered[a] else 0.0
+        total += state[room, a]
+    p_chosen = state[room, action] / total
     for a in range(n):
-        chosen = 1.0 if a == action else 0.0
-        p = math.exp(state[c, a] - largest) / total if offered[a] else 0.0
+        chosen, p = 1.0 if a == action else 0.0, state[room, a] / total
         state[c, a] = _update(state[c, a], p, chosen, p_chosen, feedback, %(theta)s)
 
 
@@ -260,7 +259,7 @@ class Part:
 
     def _started(self, world: World, theta: Sequence[float]) -> Any:
         if self.rule:
-            return np.zeros((world.n_cells, world.n_actions))
+            return np.zeros((world.n_cells + 1, world.n_actions))  # the last row is room
         if not self.later:
             return self.part.start(world)
         return self.part.start(world, namedtuple("Theta", self.names)(*theta))
